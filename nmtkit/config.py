@@ -1,0 +1,306 @@
+"""Settings: frozen dataclasses, read from and written to TOML, each key checked.
+
+A recipe is a TOML file with the sections `[model]`, `[data]`, `[training]`, `[search]`; the
+key `base` names another recipe whose settings it starts from. A model folder's `config.toml`
+has the section `[text]` besides, which says how the model's text was prepared.
+"""
+
+import dataclasses
+import difflib
+import tomllib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from nmtkit.errors import ConfigError
+
+FORMAT = 1
+"""Version of the model folder's layout; raised when older versions could not read it."""
+
+Table = dict[str, Any]
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """How raw lines become tokens and tokens lines again.
+
+    bpe: "joint" was learned on both sides together, "separate" on each side alone.
+    """
+
+    src_language: str = "en"
+    tgt_language: str = "fr"
+    tokenized: bool = False
+    hyphens: bool = False
+    escape: bool = False
+    bpe: Literal["none", "joint", "separate"] = "none"
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which pairs are trained on, and how batches are drawn from them (Bahdanau et al. 2015, B.2).
+
+    max_length: a pair is left out when either side has more tokens, `</s>` not counted.
+    batch_size, batch_unit: pairs in a batch, or target positions in it, padding counted.
+    pool: so many batches are read together, sorted by length, and cut into batches.
+    order: in which the batches of a pool are used.
+    shuffle: the corpus is put in a random order once for all epochs, or anew for each.
+    """
+
+    max_length: int = 50
+    batch_size: int = 80
+    batch_unit: Literal["sentences", "tokens"] = "sentences"
+    pool: int = 20
+    order: Literal["ascending", "random"] = "ascending"
+    shuffle: Literal["once", "every-epoch"] = "once"
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How the parameters are learned.
+
+    cost: what the gradient is of: the sum of -log p over the batch (GroundHog), that sum divided
+        by the sentences of the batch, or by its target tokens.
+    clip_norm: the gradient is rescaled to this L2 norm when longer; 0: never.
+    accumulate: batches whose gradients are joined in one update.
+    validate_every: updates between two validations.
+    patience: validations without a new best after which training stops; 0: never.
+    stop_on: the dev figure that counts: cost per token, or BLEU.
+    dev_bleu: measure BLEU on the dev set at each validation.
+    decay, decay_patience: after so many validations without a new best dev cost, the learning
+        rate is multiplied by `decay`; patience 0: never.
+    warmup: updates over which the learning rate rises to its value in a straight line.
+    average: `params.best` is the mean of the last so many checkpoints up to the best one.
+    keep: checkpoints kept in the folder.
+    """
+
+    seed: int = 1
+    optimizer: Literal["adadelta", "adam", "sgd"] = "adadelta"
+    learning_rate: float = 1.0
+    rho: float = 0.95
+    epsilon: float = 1e-6
+    cost: Literal["batch-sum", "sentence-mean", "token-mean"] = "batch-sum"
+    clip_norm: float = 1.0
+    label_smoothing: float = 0.0
+    accumulate: int = 1
+    max_updates: int = 0
+    max_epochs: int = 0
+    validate_every: int = 1000
+    patience: int = 0
+    stop_on: Literal["cost", "bleu"] = "cost"
+    dev_bleu: bool = True
+    decay: float = 0.5
+    decay_patience: int = 0
+    warmup: int = 0
+    average: int = 1
+    keep: int = 3
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How translations are looked for.
+
+    beam: hypotheses kept a sentence.
+    rule: "shrinking": a finished hypothesis leaves the beam, which is one narrower from then on,
+        until it is 0 (the papers); "bounded": the beam keeps its width, and search stops when no
+        unfinished hypothesis can beat the n best finished ones any more.
+    length_penalty: a finished hypothesis is ranked by score / length^penalty, `</s>` counted;
+        1: mean log-probability of a word (RNNsearch), 0: plain log-probability (Sutskever).
+    forbid_unk: never choose `<unk>`.
+    max_length_ratio: search ends after this many times the source length in steps (at least 10).
+    """
+
+    beam: int = 12
+    rule: Literal["shrinking", "bounded"] = "shrinking"
+    length_penalty: float = 1.0
+    forbid_unk: bool = False
+    max_length_ratio: float = 3.0
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings of one trained model. `model` is the config dataclass of its model file."""
+
+    model: Any
+    data: DataConfig = field(default_factory=DataConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    text: TextConfig = field(default_factory=TextConfig)
+
+
+SECTIONS: dict[str, type[Any]] = {
+    "data": DataConfig,
+    "training": TrainingConfig,
+    "search": SearchConfig,
+    "text": TextConfig,
+}
+
+
+def settings_from(cls: type[Settings], table: Mapping[str, Any], where: str) -> Settings:
+    """Make a settings dataclass from a TOML table.
+
+    :param where: file and section, for messages.
+    :raises ConfigError: a key that does not exist (the nearest is named) or a value of wrong type.
+    """
+    hints = typing.get_type_hints(cls)
+    names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    for key in table:
+        if key not in names:
+            raise ConfigError(f"{where}: there is no setting '{key}'; {_nearest(key, names)}")
+    values = {key: _checked(value, hints[key], f"{where}.{key}") for key, value in table.items()}
+    return cls(**values)
+
+
+def _nearest(key: str, names: Iterable[str]) -> str:
+    names = list(names)
+    near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
+    return f"did you mean '{near[0]}'?" if near else f"known are: {', '.join(sorted(names))}"
+
+
+def _checked(value: Any, kind: Any, where: str) -> Any:
+    if typing.get_origin(kind) is Literal:
+        choices = typing.get_args(kind)
+        if value not in choices:
+            raise ConfigError(f"{where}: {value!r} is not one of {', '.join(map(str, choices))}")
+        return value
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(kind, types.UnionType) and type(value) is not kind:
+        raise ConfigError(f"{where}: expected {kind.__name__}, not {value!r}")
+    return value
+
+
+def config_from(table: Mapping[str, Any], where: str) -> Config:
+    """Make a `Config` from a whole TOML document.
+
+    :raises ConfigError: an unknown section or key, a wrong type, an unknown model.
+    """
+    from nmtkit.models import MODELS  # torch is imported only where a model is used
+
+    for key in table:
+        if key not in {*SECTIONS, "model", "format"}:
+            known = _nearest(key, [*SECTIONS, "model"])
+            raise ConfigError(f"{where}: there is no section '{key}'; {known}")
+    model = dict(table.get("model", {}))
+    name = model.pop("type", "rnnsearch")
+    if name not in MODELS:
+        raise ConfigError(f"{where}: there is no model '{name}'; {_nearest(name, MODELS)}")
+    sections = {
+        key: settings_from(cls, table.get(key, {}), f"{where}: {key}")
+        for key, cls in SECTIONS.items()
+    }
+    model_config = settings_from(MODELS[name].config_class, model, f"{where}: model")
+    config = Config(model=model_config, **sections)
+    _check_ranges(config, where)
+    return config
+
+
+def _check_ranges(config: Config, where: str) -> None:
+    """Refuse values that cannot mean anything, before any work is done."""
+    at_least_one = {
+        "data.max_length": config.data.max_length,
+        "data.batch_size": config.data.batch_size,
+        "data.pool": config.data.pool,
+        "training.accumulate": config.training.accumulate,
+        "training.validate_every": config.training.validate_every,
+        "training.average": config.training.average,
+        "training.keep": config.training.keep,
+        "search.beam": config.search.beam,
+    }
+    for key, value in at_least_one.items():
+        if value < 1:
+            raise ConfigError(f"{where}: {key} must be at least 1, not {value}")
+    if config.training.stop_on == "bleu" and not config.training.dev_bleu:
+        raise ConfigError(f"{where}: training.stop_on = 'bleu' needs training.dev_bleu = true")
+    if not 0 <= config.training.label_smoothing < 1:
+        raise ConfigError(f"{where}: training.label_smoothing must be in [0, 1)")
+
+
+def read_toml(path: str | Path) -> Table:
+    """Read a TOML file.
+
+    :raises ConfigError: it is missing, not UTF-8 or not TOML (with line and column).
+    """
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from error
+
+
+def recipe_names() -> list[str]:
+    """Names of the recipes that come with the package, in alphabetical order."""
+    folder = resources.files("nmtkit.recipes")
+    return sorted(p.name[:-5] for p in folder.iterdir() if p.name.endswith(".toml"))
+
+
+def recipe_table(name: str) -> Table:
+    """The settings of a recipe, those of its `base` filled in.
+
+    :raises ConfigError: no recipe has that name.
+    """
+    if name not in recipe_names():
+        raise ConfigError(f"there is no recipe '{name}'; {_nearest(name, recipe_names())}")
+    text = resources.files("nmtkit.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return with_base(tomllib.loads(text))
+
+
+def with_base(table: Table) -> Table:
+    """Fill in the settings of the recipe that the key `base` names."""
+    table = dict(table)
+    base = table.pop("base", None)
+    return table if base is None else merged(recipe_table(base), table)
+
+
+def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> Table:
+    """Both tables, section by section; where both have a key, `upper` counts."""
+    result = dict(lower)
+    for key, value in upper.items():
+        old = result.get(key)
+        result[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return result
+
+
+def parse_override(text: str) -> Table:
+    """Turn `section.key=value` (a TOML value; a bare word is a string) into a table.
+
+    :raises ConfigError: there is no `section.` or no `=`.
+    """
+    key, equals, value = text.partition("=")
+    section, dot, name = key.strip().partition(".")
+    if not (equals and dot and section and name):
+        raise ConfigError(f"--set {text}: expected SECTION.KEY=VALUE, e.g. training.seed=2")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    return {section: {name: parsed}}
+
+
+def write_toml(config: Config) -> str:
+    """The settings as a TOML document that `config_from` reads back to an equal `Config`."""
+    from nmtkit.models import model_name
+
+    lines = [f"format = {FORMAT}", "", "[model]", f'type = "{model_name(config.model)}"']
+    lines += _table_lines(config.model)
+    for key in SECTIONS:
+        lines += ["", f"[{key}]", *_table_lines(getattr(config, key))]
+    return "\n".join(lines) + "\n"
+
+
+def _table_lines(settings: Any) -> list[str]:
+    return [f"{f.name} = {_toml(getattr(settings, f.name))}" for f in dataclasses.fields(settings)]
+
+
+def _toml(value: bool | int | float | str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return repr(value)

@@ -1,0 +1,25 @@
+"""What can go wrong through no fault of the program: one sentence each, for the user.
+
+Every message names what is wrong, where (file, line) and what to do about it. The command
+line prints it on one line of stderr and exits with status 1; from Python it is an exception.
+"""
+
+
+class NmtkitError(Exception):
+    """A mistake in data, settings, models or outputs that the user can mend."""
+
+
+class DataError(NmtkitError):
+    """A text, vocabulary, BPE or alignment file that cannot be used as it is."""
+
+
+class ConfigError(NmtkitError):
+    """A setting that does not exist, has a wrong type, or contradicts another."""
+
+
+class ModelError(NmtkitError):
+    """A model folder or checkpoint that is missing, damaged or does not fit its use."""
+
+
+class OutputError(NmtkitError):
+    """An output that exists already or cannot be written."""

@@ -1,0 +1,108 @@
+"""What search, training and scoring rely on in a model, and nothing more.
+
+The interface is GroundHog's (encode, initial state, next probabilities, next state) in
+today's types. A model takes and gives tensors: it knows no files, words or settings of
+search. Shapes: B sentences, k hypotheses a sentence, source length T_x and target length T_y
+(both counting `</s>`), target vocabulary K.
+
+In search every tensor of a `State` has the leading axes [B, k], every tensor of an `Encoded`
+the leading axis [B]: the hypotheses of a sentence share what was read of it, so that it is
+never copied for each of them.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+BEGIN = -1
+"""The "word" before the first target word. It has no embedding: its term is zero (GroundHog)."""
+
+Tensors = TypeVar("Tensors", bound=tuple[Any, ...])
+"""A NamedTuple whose fields are all tensors: a model's own `Encoded` or `State`."""
+
+
+class Step(NamedTuple):
+    """What one target position gives for every hypothesis.
+
+    log_probs: log p(y_i | y_<i, x), natural log. Shape: [B, k, K].
+    state: the state with which the next position is entered; its tensors are [B, k, ...].
+    alignment: alpha_i over source positions, rows sum to 1, or None for a model that has no
+        alignment. Shape: [B, k, T_x].
+    """
+
+    log_probs: Tensor
+    state: Any
+    alignment: Tensor | None
+
+
+class Scored(NamedTuple):
+    """What teacher forcing gives for given translations.
+
+    log_probs: log p of each reference word, 0 at padding. Shape: [B, T_y].
+    alignment: alpha_ij or None. Shape: [B, T_y, T_x].
+    """
+
+    log_probs: Tensor
+    alignment: Tensor | None
+
+
+class TranslationModel(Protocol):
+    """A model of p(y | x)."""
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Any:
+        """Read the source sentences.
+
+        :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
+        :param src_mask: True at words and `</s>`, False at padding. Shape: [B, T_x], bool.
+        :return: the model's own NamedTuple of tensors with leading axis [B].
+        """
+        ...
+
+    def initial_state(self, encoded: Any) -> Any:
+        """The state before the first target word, its tensors with leading axes [B, 1]."""
+        ...
+
+    def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
+        """Predict the next word of every hypothesis.
+
+        :param prev: the word chosen last, `BEGIN` before the first. Shape: [B, k], int64.
+        """
+        ...
+
+    def loss(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        """Sum of -log p over all real target words, `</s>` included (natural log, scalar)."""
+        ...
+
+    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
+        """Log-probability of each word of given translations, by teacher forcing."""
+        ...
+
+
+def map_tensors(values: Tensors, function: Callable[[Tensor], Tensor]) -> Tensors:
+    """Apply `function` to each tensor of an `Encoded` or `State`."""
+    return type(values)(*(function(value) for value in values))
+
+
+def select_sentences(values: Tensors, rows: Tensor) -> Tensors:
+    """Keep the sentences `rows` (int64, any order, repeats allowed) of the leading axis."""
+    return map_tensors(values, lambda value: value.index_select(0, rows))
+
+
+def select_hypotheses(state: Tensors, parents: Tensor) -> Tensors:
+    """Let hypothesis j of sentence b continue from the old hypothesis `parents[b, j]`.
+
+    :param state: tensors of shape [B, k, ...].
+    :param parents: Shape: [B, k'], int64, values below k.
+    :return: tensors of shape [B, k', ...].
+    """
+    sentences = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)
+    return map_tensors(state, lambda value: value[sentences, parents])
