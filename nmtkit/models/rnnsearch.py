@@ -1,0 +1,271 @@
+"""RNNsearch: Bahdanau, Cho and Bengio 2015, jointly learning to align and translate.
+
+Equations (appendix A.2; biases left out, as there), * element-wise:
+
+    annotations  h_j = [->h_j ; <-h_j], gated units over E_x x_j in both directions
+    start        s_0 = tanh(W_s <-h_1)
+    energies     e_ij = v_a . tanh(W_a s_{i-1} + U_a h_j)
+    alignment    alpha_i = softmax_j(e_ij),  context c_i = sum_j alpha_ij h_j
+    gates        z_i, r_i = sigmoid(W_z,r E_y y_{i-1} + U_z,r s_{i-1} + C_z,r c_i)
+    candidate    s~_i = tanh(W E_y y_{i-1} + U (r_i * s_{i-1}) + C c_i)
+    state        s_i = (1 - z_i) * s_{i-1} + z_i * s~_i
+    readout      t~_i = U_o s + V_o E_y y_{i-1} + C_o c_i,  t_i = pairwise maximum
+    words        p(y_i | y_<i, x) = softmax(W_o t_i)
+
+Everything that does not depend on s_{i-1} is computed for all positions at once; C h_j and C_o h_j
+are projected once and averaged by alpha, which is the same as projecting the average.
+
+Departures and readings:
+
+- `reading` says which of the three published readings of the decoder's indices is meant.
+  "paper-v1" (first arXiv version; eq. (4) of both): the readout has s = s_i. "paper-v2" (the later
+  appendix, taken literally): s = s_{i-1}. "groundhog" (the authors' code, which made the tables):
+  s_{i-1} has already read y_{i-1} when it asks for c_i, and is the readout's s too.
+- There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
+- Every affine map has one bias; where two maps are added they share it. GroundHog has fewer.
+- The source ends with `</s>`, which has an annotation of its own (GroundHog).
+- `tied`: W_o = E_y P with P [m, l], the readout brought to the size of the target embedding; with a
+  matrix of its own in E_y's place this is GroundHog's factored softmax.
+- `dropout` (Srivastava et al. 2014; not in the paper): on E_x x, E_y y, annotations and t_i.
+- `initialisation` "paper" is appendix B.1; "scaled" takes for each matrix but the recurrent ones
+  the uniform distribution of Glorot and Bengio 2010, and starts Adam off faster.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmtkit.models.base import BEGIN, Scored, Step
+from nmtkit.models.layers import (
+    masked_softmax,
+    maxout,
+    orthogonal,
+    softmax_cost,
+    target_log_probs,
+)
+from nmtkit.models.scan import attention_scan, close_at_padding, gated_scan, gated_step
+
+
+@dataclass(frozen=True)
+class RNNsearchConfig:
+    """Sizes of Bahdanau et al. 2015, B.1 (m, n, n', l there), and what was not in the paper."""
+
+    embedding: int = 620
+    hidden: int = 1000
+    align: int = 1000
+    maxout: int = 500
+    reading: Literal["paper-v1", "paper-v2", "groundhog"] = "paper-v1"
+    tied: bool = False
+    dropout: float = 0.0
+    initialisation: Literal["paper", "scaled"] = "paper"
+
+
+class Encoded(NamedTuple):
+    """What was read of the source. keys: U_a h_j [B, T_x, n']; values: C h_j [B, T_x, 3n];
+    readout_values: C_o h_j [B, T_x, 2l]; initial: s_0 [B, n]; src_mask [B, T_x]."""
+
+    keys: Tensor
+    values: Tensor
+    readout_values: Tensor
+    initial: Tensor
+    src_mask: Tensor
+
+
+class State(NamedTuple):
+    """state: s_{i-1} [B, k, n]. context: C c_{i-1} [B, k, 3n] where the reading is "groundhog",
+    whose step to s_{i-1} still waits for y_{i-1}; else [B, k, 0]."""
+
+    state: Tensor
+    context: Tensor
+
+
+class RNNsearch(nn.Module):
+    """p(y | x) with an alignment learned beside it; see the equations above."""
+
+    config_class = RNNsearchConfig
+
+    def __init__(self, config: RNNsearchConfig, src_size: int, tgt_size: int) -> None:
+        """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
+        super().__init__()
+        self.config = config
+        m, n, align, pool = config.embedding, config.hidden, config.align, config.maxout
+        self.E_x = _matrix(src_size, m)
+        self.W_enc = _matrix(m, 6 * n)  # [z | r | candidate] of -> and of <-
+        self.b_enc = _bias(6 * n)
+        self.U_zr_enc = _matrix(2, n, 2 * n)
+        self.U_enc = _matrix(2, n, n)
+        self.W_s = _matrix(n, n)
+        self.b_s = _bias(n)
+        self.E_y = _matrix(tgt_size, m)
+        self.W_dec = _matrix(m, 3 * n)
+        self.b_dec = _bias(3 * n)
+        self.U_zr_dec = _matrix(n, 2 * n)
+        self.U_dec = _matrix(n, n)
+        self.C = _matrix(2 * n, 3 * n)
+        self.W_a = _matrix(n, align)
+        self.U_a = _matrix(2 * n, align)
+        self.b_a = _bias(align)
+        self.v_a = _bias(align)
+        self.U_o = _matrix(n, 2 * pool)
+        self.V_o = _matrix(m, 2 * pool)
+        self.C_o = _matrix(2 * n, 2 * pool)
+        self.b_o = _bias(2 * pool)
+        if config.tied:
+            self.P = _matrix(pool, m)
+        else:
+            self.W_o = _matrix(tgt_size, pool)
+        self.b_y = _bias(tgt_size)
+        self.initialise()
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Draw the parameters anew: appendix B.1, or "scaled" (see the top of this file)."""
+        for name, parameter in self.named_parameters():
+            if name in ("U_enc", "U_dec"):
+                parameter.copy_(orthogonal(*parameter.shape))
+            elif name in ("U_zr_enc", "U_zr_dec"):
+                square = (*parameter.shape[:-1], self.config.hidden)
+                parameter.copy_(torch.cat([orthogonal(*square), orthogonal(*square)], dim=-1))
+            elif parameter.dim() == 1:
+                parameter.zero_()
+            elif self.config.initialisation == "scaled":
+                parameter.copy_(_scaled(name, parameter, self.config.hidden))
+            else:
+                parameter.normal_(std=0.001 if name in ("W_a", "U_a") else 0.01)
+        if self.config.initialisation == "scaled":
+            self.v_a.normal_(std=self.config.align**-0.5)
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
+        """Annotate the source words; see `TranslationModel.encode`."""
+        n = self.config.hidden
+        embedded = self._dropped(functional.embedding(src, self.E_x)).transpose(0, 1)
+        x = embedded @ self.W_enc + self.b_enc  # [T_x, B, 6n]
+        time_mask = src_mask.t()
+        forward = close_at_padding(x[..., : 3 * n], time_mask)
+        backward = close_at_padding(x[..., 3 * n :], time_mask).flip(0)
+        start = x.new_zeros(2, x.size(1), n)
+        inputs = torch.stack([forward, backward], dim=1)
+        states = gated_scan(inputs, start, self.U_zr_enc, self.U_enc)  # [T_x, 2, B, n]
+        towards_start = states[:, 1].flip(0)
+        annotations = self._dropped(torch.cat([states[:, 0], towards_start], -1)).transpose(0, 1)
+        sizes = [self.config.align, 3 * n, 2 * self.config.maxout]
+        projected = annotations @ torch.cat([self.U_a, self.C, self.C_o], dim=1)
+        keys, values, readout_values = projected.split(sizes, dim=-1)
+        initial = torch.tanh(towards_start[0] @ self.W_s + self.b_s)
+        return Encoded(
+            keys + self.b_a, values.contiguous(), readout_values.contiguous(), initial, src_mask
+        )
+
+    def initial_state(self, encoded: Encoded) -> State:
+        """s_0; see `TranslationModel.initial_state`."""
+        state = encoded.initial.unsqueeze(1)
+        waiting = 3 * self.config.hidden if self.config.reading == "groundhog" else 0
+        return State(state, state.new_zeros(*state.shape[:2], waiting))
+
+    def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
+        """Predict the next word of every hypothesis; see `TranslationModel.step`."""
+        embedded = self._target_embeddings(prev)  # [B, k, m]
+        inputs = embedded @ self.W_dec + self.b_dec
+        s = state.state
+        if self.config.reading == "groundhog":
+            after = gated_step(inputs + state.context, s @ self.U_zr_dec, s, self.U_dec)
+            s = torch.where((prev == BEGIN).unsqueeze(-1), s, after)
+        alignment = self.align(s, encoded)
+        context = torch.bmm(alignment, encoded.values)
+        if self.config.reading == "groundhog":
+            following = State(s, context)
+        else:
+            after = gated_step(inputs + context, s @ self.U_zr_dec, s, self.U_dec)
+            following = State(after, state.context)
+        seen = after if self.config.reading == "paper-v1" else s
+        hidden = self._readout(seen, embedded, alignment, encoded)
+        logits = functional.linear(hidden, self._output_words(), self.b_y)
+        return Step(torch.log_softmax(logits, dim=-1), following, alignment)
+
+    def align(self, state: Tensor, encoded: Encoded) -> Tensor:
+        """Weigh the source positions for the next target word.
+
+        Bahdanau et al. 2015, section 3.1 eq. (6), appendix A.1.2.
+
+        :param state: s_{i-1}. Shape: [B, k, n].
+        :return: alpha_i; rows sum to 1, exactly 0 at padding. Shape: [B, k, T_x].
+        """
+        queries = (state @ self.W_a).unsqueeze(2)  # [B, k, 1, n']
+        energies = torch.tanh(queries + encoded.keys.unsqueeze(1)) @ self.v_a
+        return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
+
+    def loss(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        """Sum of -log p over the target words; see `TranslationModel.loss`."""
+        hidden, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        words = self._output_words()
+        return softmax_cost(hidden, words, self.b_y, tgt[tgt_mask], label_smoothing)
+
+    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
+        """Log-probability of each target word; see `TranslationModel.score`."""
+        hidden, alignment = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        found = target_log_probs(hidden, self._output_words(), self.b_y, tgt[tgt_mask])
+        log_probs = hidden.new_zeros(tgt.shape)
+        log_probs[tgt_mask] = found
+        return Scored(log_probs, alignment)
+
+    def _teacher_forced(
+        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The readout of every real target position [N, l], and the alignments [B, T_y, T_x]."""
+        encoded = self.encode(src, src_mask)
+        previous = functional.pad(tgt[:, :-1], (1, 0), value=BEGIN)
+        embedded = self._target_embeddings(previous)  # [B, T_y, m]
+        read = self._target_embeddings(tgt) if self.config.reading == "groundhog" else embedded
+        inputs = read.transpose(0, 1) @ self.W_dec + self.b_dec
+        memory = (encoded.keys, encoded.values, encoded.src_mask)
+        weights = (torch.cat([self.U_zr_dec, self.W_a], dim=1), self.U_dec, self.v_a)
+        states, alignment = attention_scan(inputs, encoded.initial, memory, weights)
+        seen = states[1:] if self.config.reading == "paper-v1" else states[:-1]
+        alignment = alignment.transpose(0, 1)
+        hidden = self._readout(seen.transpose(0, 1), embedded, alignment, encoded)
+        return hidden[tgt_mask], alignment
+
+    def _target_embeddings(self, words: Tensor) -> Tensor:
+        """E_y y, zero for `BEGIN`. Shape: [..., m]."""
+        embedded = functional.embedding(words.clamp(min=0), self.E_y)
+        return self._dropped(embedded * (words != BEGIN).unsqueeze(-1))
+
+    def _readout(self, s: Tensor, embedded: Tensor, alignment: Tensor, encoded: Encoded) -> Tensor:
+        """t_i, brought to the embedding's size where the softmax is tied to it."""
+        context = torch.bmm(alignment, encoded.readout_values)
+        hidden = self._dropped(maxout(s @ self.U_o + embedded @ self.V_o + context + self.b_o))
+        return hidden @ self.P if self.config.tied else hidden
+
+    def _output_words(self) -> Tensor:
+        return self.E_y if self.config.tied else self.W_o
+
+    def _dropped(self, values: Tensor) -> Tensor:
+        return functional.dropout(values, self.config.dropout, self.training)
+
+
+def _matrix(*shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.empty(*shape))
+
+
+def _bias(size: int) -> nn.Parameter:
+    return nn.Parameter(torch.empty(size))
+
+
+def _scaled(name: str, parameter: Tensor, hidden: int) -> Tensor:
+    """Glorot and Bengio 2010 for each matrix, those that lie side by side taken apart."""
+    if name in ("E_x", "E_y", "W_o"):
+        return parameter.normal_(std=parameter.size(1) ** -0.5)
+    side_by_side = {"W_enc", "W_dec", "C"}
+    width = hidden if name in side_by_side else parameter.size(1)
+    bound = (6 / (parameter.size(0) + width)) ** 0.5
+    return parameter.uniform_(-bound, bound)
