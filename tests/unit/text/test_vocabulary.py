@@ -1,0 +1,147 @@
+"""The vocabulary: ids, the file, the shortlist and its coverage."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from nmtkit.errors import DataError, OutputError
+from nmtkit.text.vocabulary import EOS, UNK, Vocabulary, count_words, shortlist
+
+
+def load(tmp_path: Path, text: str) -> Vocabulary:
+    path = tmp_path / "vocab"
+    path.write_text(text, encoding="utf-8", newline="")
+    return Vocabulary.load(path)
+
+
+def test_ids_are_places_in_the_list() -> None:
+    vocabulary = Vocabulary(["</s>", "<unk>", "a", "b"])
+    assert (EOS, UNK, len(vocabulary)) == (0, 1, 4)
+    assert vocabulary.ids(["b", "a", "c", "b"]) == [3, 2, 1, 3]
+    assert vocabulary.tokens([3, 2, 1, 0]) == ["b", "a", "<unk>", "</s>"]
+    assert list(vocabulary) == ["</s>", "<unk>", "a", "b"]
+    assert vocabulary.ids([]) == []
+
+
+def test_special_words_of_the_text_are_unknown() -> None:
+    vocabulary = Vocabulary(["</s>", "<unk>", "a"])
+    assert vocabulary.ids(["</s>", "<unk>", "a"]) == [UNK, UNK, 2]
+    assert "</s>" not in vocabulary
+    assert "a" in vocabulary
+
+
+@pytest.mark.parametrize("words", [[], ["</s>"], ["<unk>", "</s>"], ["a", "b", "c"]])
+def test_special_words_come_first(words: list[str]) -> None:
+    with pytest.raises(DataError, match="begins with </s> and <unk>"):
+        Vocabulary(words)
+
+
+@pytest.mark.parametrize("word", ["a", "</s>", "<unk>"])
+def test_no_word_twice(word: str) -> None:
+    with pytest.raises(DataError, match=f"'{word}' is in the vocabulary twice"):
+        Vocabulary(["</s>", "<unk>", "a", word])
+
+
+def test_one_count_a_word() -> None:
+    with pytest.raises(DataError, match="3 words have 1 counts"):
+        Vocabulary(["</s>", "<unk>", "a"], [1])
+
+
+def test_what_is_saved_loads_again(tmp_path: Path) -> None:
+    words = ["</s>", "<unk>", "a\u2028b", "c\u0085d", "e\tf", "g\rh", "é", "\u00a0", "i j"]
+    Vocabulary(words, range(9)).save(tmp_path / "one")
+    loaded = Vocabulary.load(tmp_path / "one")
+    assert (list(loaded.words), loaded.counts) == (words, tuple(range(9)))
+    loaded.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        loaded.save(tmp_path / "two")
+
+
+def test_counts_can_be_given_by_word(tmp_path: Path) -> None:
+    Vocabulary(["</s>", "<unk>", "a", "b"]).save(tmp_path / "v", {"a": 3, "</s>": 2, "z": 9})
+    assert (tmp_path / "v").read_text() == "</s>\t2\n<unk>\t0\na\t3\nb\t0\n"
+
+
+def test_special_words_are_put_in_front(tmp_path: Path) -> None:
+    assert load(tmp_path, "a\t5\nb\t2\n").words == ("</s>", "<unk>", "a", "b")
+    moved = load(tmp_path, "a\t5\n<unk>\t7\nb\t2\n</s>\t3")
+    assert moved.words == ("</s>", "<unk>", "a", "b")
+    assert moved.counts == (3, 7, 5, 2)
+
+
+def test_a_plain_list_has_counts_of_nought(tmp_path: Path) -> None:
+    vocabulary = load(tmp_path, "the\nhouse\n")
+    assert vocabulary.words == ("</s>", "<unk>", "the", "house")
+    assert vocabulary.counts == (0, 0, 0, 0)
+    assert len(load(tmp_path, "")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\t1\n\nb\t2\n", "vocab, line 2: there is no word"),
+        ("a\n\nb\n", "vocab, line 2: there is no word"),
+        ("a\t1\n\t2\n", "vocab, line 2: there is no word"),
+        ("a\t1\nb 2\n", "vocab, line 2: there is no tab"),
+        ("a\t1\nb\tmany\n", "vocab, line 2: 'many' is not a count"),
+        ("a\t1\nb\t-2\n", "vocab, line 2: '-2' is not a count"),
+        ("a\t1\nb\t²\n", "vocab, line 2: '²' is not a count"),
+        ("a\t1\nb\t\n", "vocab, line 2: '' is not a count"),
+        ("a\t1\nb\t2\na\t1\n", "vocab, line 3: 'a' is there twice"),
+        ("a\na\n", "vocab, line 2: 'a' is there twice"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load(tmp_path, text)
+
+
+def test_shortlist_keeps_the_most_frequent() -> None:
+    counts = {"b": 2, "a": 2, "c": 5, "é": 2, "Z": 1}
+    result = shortlist(counts, size=5, sentences=4)
+    assert result.vocabulary.words == ("</s>", "<unk>", "c", "a", "b")
+    assert result.vocabulary.counts == (4, 3, 5, 2, 2)
+    assert (result.tokens, result.covered_tokens) == (12, 9)
+    assert (result.types, result.covered_types) == (5, 3)
+    assert result.token_coverage == 0.75
+    assert result.type_coverage == 0.6
+
+
+def test_shortlist_does_not_depend_on_the_order_of_counting() -> None:
+    counts = {chr(code): code % 5 + 1 for code in range(200, 900)}
+    items = list(counts.items())
+    random.Random(1).shuffle(items)
+    for size in (3, 100, 699, 2000):
+        a, b = shortlist(counts, size), shortlist(dict(items), size)
+        assert a.vocabulary.words == b.vocabulary.words
+        assert len(a.vocabulary) == min(size, 702)
+        numbers = a.vocabulary.counts[2:]
+        assert list(numbers) == sorted(numbers, reverse=True)
+        assert sum(numbers) + a.vocabulary.counts[UNK] == a.tokens
+
+
+def test_special_words_in_the_text_are_not_covered() -> None:
+    result = shortlist({"</s>": 7, "<unk>": 2, "a": 1}, size=10, sentences=3)
+    assert result.vocabulary.words == ("</s>", "<unk>", "a")
+    assert result.vocabulary.counts == (3, 9, 1)
+    assert (result.covered_types, result.types) == (1, 3)
+
+
+def test_empty_corpus_is_covered() -> None:
+    result = shortlist({}, size=10)
+    assert (result.token_coverage, result.type_coverage, len(result.vocabulary)) == (1.0, 1.0, 2)
+
+
+@pytest.mark.parametrize("size", [-1, 0, 2])
+def test_shortlist_needs_room(size: int) -> None:
+    with pytest.raises(DataError, match="at least 3"):
+        shortlist({"a": 1}, size)
+
+
+def test_counting() -> None:
+    counts, sentences = count_words(["a b a", "", "  b  "])
+    assert (dict(counts), sentences) == ({"a": 2, "b": 2}, 3)
+    many, sentences = count_words(["a b"] * 100_001)
+    assert (dict(many), sentences) == ({"a": 100_001, "b": 100_001}, 100_001)
