@@ -70,7 +70,7 @@ class TrainingConfig:
     validate_every: updates between two validations.
     patience: validations without a new best after which training stops; 0: never.
     stop_on: the dev figure that counts: cost per token, or BLEU.
-    dev_bleu: measure BLEU on the dev set at each validation.
+    dev_bleu, dev_beam: measure BLEU on the dev set at each validation, with this beam.
     decay, decay_patience: after so many validations without a new best dev cost, the learning
         rate is multiplied by `decay`; patience 0: never.
     warmup: updates over which the learning rate rises to its value in a straight line.
@@ -93,6 +93,7 @@ class TrainingConfig:
     patience: int = 0
     stop_on: Literal["cost", "bleu"] = "cost"
     dev_bleu: bool = True
+    dev_beam: int = 5
     decay: float = 0.5
     decay_patience: int = 0
     warmup: int = 0
@@ -209,6 +210,7 @@ def _check_ranges(config: Config, where: str) -> None:
         "training.validate_every": config.training.validate_every,
         "training.average": config.training.average,
         "training.keep": config.training.keep,
+        "training.dev_beam": config.training.dev_beam,
         "search.beam": config.search.beam,
     }
     for key, value in at_least_one.items():

@@ -1,0 +1,46 @@
+"""A batch of sentence pairs as tensors, and the one function that pads."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+Sentence = Sequence[int]
+
+
+class Batch(NamedTuple):
+    """Sentence pairs side by side; every sentence ends with `</s>`, which its length counts.
+
+    src, tgt: word ids, 0 at padding. Shapes: [batch, src_len], [batch, tgt_len], int64.
+    src_mask, tgt_mask: True at real positions. Same shapes, bool.
+    lines: line numbers in the prepared corpus, from 1.
+    """
+
+    src: Tensor
+    src_mask: Tensor
+    tgt: Tensor
+    tgt_mask: Tensor
+    lines: list[int]
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        tensors = (self.src, self.src_mask, self.tgt, self.tgt_mask)
+        return Batch(*(tensor.to(device, non_blocking=True) for tensor in tensors), self.lines)
+
+
+def pad(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
+    """Put sentences of different lengths into one tensor.
+
+    :return: ids, 0 at padding [batch, longest] int64; mask, True at real positions, bool.
+    """
+    lengths = torch.tensor([len(sentence) for sentence in sentences])
+    mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
+    ids = torch.zeros(mask.shape, dtype=torch.int64)
+    ids[mask] = torch.tensor([word for sentence in sentences for word in sentence])
+    return ids, mask
+
+
+def make_batch(src: Sequence[Sentence], tgt: Sequence[Sentence], lines: list[int]) -> Batch:
+    """Pad both sides of some pairs, which end with `</s>`."""
+    return Batch(*pad(src), *pad(tgt), lines)

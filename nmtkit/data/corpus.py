@@ -1,0 +1,164 @@
+"""The prepared corpus as word ids on disk, memory-mapped, so that its size costs no memory.
+
+Beside a prepared side `train.src` lie, made on first use and again when stale:
+
+    train.src.KEY.ids      the ids of all sentences in a row, each ending with `</s>`; uint16, or
+                           int32 where the vocabulary is larger than 65,536
+    train.src.KEY.offsets  int64: sentence i is ids[offsets[i]:offsets[i + 1]]
+    train.src.KEY.json     what they were made of: size, time and SHA-256 of text and vocabulary
+
+KEY is the start of the vocabulary's SHA-256, so that models with different vocabularies can be
+trained on one folder.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nmtkit.errors import DataError
+from nmtkit.text.lines import read_lines
+from nmtkit.text.vocabulary import EOS, Vocabulary
+
+FORMAT = 1
+BUFFER = 1 << 20  # ids written at a time
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a corpus. `ids` and `offsets` are memory-mapped; see the top of this file."""
+
+    ids: npt.NDArray[Any]
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> Ids:
+        """Ids of a sentence, `</s>` at its end. Shape: [length], int64."""
+        return self.ids[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+
+    def lengths(self, indices: Ids) -> Ids:
+        """Lengths of the sentences `indices`, `</s>` counted."""
+        return self.offsets[indices + 1] - self.offsets[indices]
+
+
+class Corpus:
+    """Pairs of sentences by number."""
+
+    def __init__(self, src: Side, tgt: Side) -> None:
+        """:raises DataError: the sides have different numbers of sentences."""
+        if len(src) != len(tgt):
+            raise DataError(
+                f"the sides of the prepared corpus differ: {len(src)} source and {len(tgt)} "
+                "target lines; run 'nmtkit prepare' again"
+            )
+        self.src = src
+        self.tgt = tgt
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    @classmethod
+    def open(
+        cls, folder: str | Path, split: str, vocabularies: tuple[Vocabulary, Vocabulary]
+    ) -> "Corpus":
+        """Open the ids of `split` of a prepared folder, making them first where needed.
+
+        :raises DataError: a side is missing or cannot be read.
+        """
+        sides = zip(("src", "tgt"), vocabularies, strict=True)
+        return cls(*(open_side(Path(folder) / f"{split}.{side}", vocab) for side, vocab in sides))
+
+
+def open_side(text: Path, vocabulary: Vocabulary) -> Side:
+    """Memory-map the ids of a tokenised text, making the files first where they are stale."""
+    if not text.is_file():
+        raise DataError(f"{text}: no such file; is this a folder that 'nmtkit prepare' made?")
+    vocabulary_sum = _vocabulary_sum(vocabulary)
+    stem = text.with_name(f"{text.name}.{vocabulary_sum[:8]}")
+    dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
+    if not _fresh(stem, text, vocabulary_sum):
+        _binarise(stem, text, vocabulary, dtype, vocabulary_sum)
+    offsets: npt.NDArray[np.int64] = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
+    if offsets[-1] == 0:
+        return Side(np.zeros(0, dtype), offsets)
+    return Side(np.memmap(f"{stem}.ids", dtype=dtype, mode="r"), offsets)
+
+
+def _vocabulary_sum(vocabulary: Vocabulary) -> str:
+    return hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
+
+
+def _fresh(stem: Path, text: Path, vocabulary_sum: str) -> bool:
+    """Whether the files were made of this text and vocabulary, and are whole."""
+    try:
+        made = json.loads(Path(f"{stem}.json").read_text(encoding="utf-8"))
+        sizes = [os.path.getsize(f"{stem}.{name}") for name in ("ids", "offsets")]
+    except (OSError, ValueError):
+        return False
+    if (made.get("format"), made.get("vocabulary")) != (FORMAT, vocabulary_sum):
+        return False
+    if made.get("sizes") != sizes:
+        return False
+    stat = text.stat()
+    unchanged = [stat.st_size, stat.st_mtime_ns] == [made.get("size"), made.get("mtime_ns")]
+    return unchanged or _sha256(text) == made.get("sha256")
+
+
+def _binarise(
+    stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
+) -> None:
+    """Write the three files; each appears whole, the JSON last."""
+    suffix = f".{os.getpid()}.tmp"
+    Path(f"{stem}.json").unlink(missing_ok=True)
+    stat = text.stat()
+    with open(f"{stem}.ids{suffix}", "wb") as ids, open(f"{stem}.offsets{suffix}", "wb") as offsets:
+        total = 0
+        for buffer, ends in _buffers(text, vocabulary):
+            ids.write(np.asarray(buffer, dtype=dtype).tobytes())
+            first = [0] if total == 0 else []
+            offsets.write(np.asarray(first + [total + end for end in ends], np.int64).tobytes())
+            total += len(buffer)
+        if total == 0:
+            offsets.write(np.zeros(1, np.int64).tobytes())
+    sizes = [os.path.getsize(f"{stem}.{name}{suffix}") for name in ("ids", "offsets")]
+    made = {
+        "format": FORMAT,
+        "vocabulary": vocabulary_sum,
+        "size": stat.st_size,
+        "mtime_ns": stat.st_mtime_ns,
+        "sha256": _sha256(text),
+        "sizes": sizes,
+    }
+    Path(f"{stem}.json{suffix}").write_text(json.dumps(made, indent=1), encoding="utf-8")
+    for name in ("ids", "offsets", "json"):
+        os.replace(f"{stem}.{name}{suffix}", f"{stem}.{name}")
+
+
+def _buffers(text: Path, vocabulary: Vocabulary) -> Iterator[tuple[list[int], list[int]]]:
+    """Ids of many sentences in a row, and where in them each sentence ends."""
+    buffer: list[int] = []
+    ends: list[int] = []
+    for line in read_lines(text):
+        buffer.extend(vocabulary.ids(line.split(" ") if line else []))
+        buffer.append(EOS)
+        ends.append(len(buffer))
+        if len(buffer) >= BUFFER:
+            yield buffer, ends
+            buffer, ends = [], []
+    if ends:
+        yield buffer, ends
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,220 @@
+"""Training from a prepared folder into a model folder; also from Python.
+
+    from nmtkit import train
+    train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=2"])
+"""
+
+import dataclasses
+import json
+import logging
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from nmtkit.config import (
+    Config,
+    TextConfig,
+    config_from,
+    merged,
+    parse_override,
+    read_toml,
+    recipe_table,
+    settings_from,
+    with_base,
+)
+from nmtkit.data.batching import Batches, in_order
+from nmtkit.data.corpus import Corpus
+from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.evaluation.bleu import tokenized_bleu
+from nmtkit.model_folder import (
+    build_model,
+    create_model_folder,
+    find_device,
+    read_config,
+    read_vocabularies,
+)
+from nmtkit.models.base import TranslationModel
+from nmtkit.search.beam import beam_search
+from nmtkit.text.lines import read_lines
+from nmtkit.text.subword import undo_bpe
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.loop import Training
+from nmtkit.training.monitor import Monitor
+from nmtkit.training.validation import Validation, validate
+
+log = logging.getLogger("nmtkit")
+MAY_CHANGE = {"training.max_updates", "training.max_epochs", "training.patience", "training.keep"}
+VALIDATION_BATCH = 64  # sentences
+
+
+def make_config(
+    recipe: str | None = None,
+    config_file: str | Path | None = None,
+    overrides: Iterable[str] = (),
+) -> Config:
+    """Settings from a recipe, then a file (whose `base` may name a recipe), then `overrides`.
+
+    :param overrides: "section.key=value" each.
+    :raises ConfigError: a key, value or recipe that does not exist.
+    """
+    table: dict[str, Any] = recipe_table(recipe) if recipe else {}
+    where = f"recipe {recipe}" if recipe else "settings"
+    if config_file is not None:
+        table = merged(table, with_base(read_toml(config_file)))
+        where = str(config_file)
+    for override in overrides:
+        table = merged(table, parse_override(override))
+        where = f"{where} with --set"
+    return config_from(table, where)
+
+
+def train(
+    prepared: str | Path,
+    output: str | Path,
+    recipe: str | None = None,
+    config_file: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    device: str = "auto",
+    tensorboard: bool = False,
+    force: bool = False,
+) -> None:
+    """Train a model, or go on with one: the same call resumes exactly where training stood.
+
+    :param prepared: a folder of `nmtkit prepare` with shortlists in it.
+    :param output: the model folder.
+    :param force: throw away what `output` holds and start anew.
+    :raises NmtkitError: settings, data or folder do not fit.
+    """
+    data, folder = Path(prepared), Path(output)
+    config = make_config(recipe, config_file, overrides)
+    config = dataclasses.replace(config, text=_text_config(data))
+    _check_vocabularies(data)
+    if force and folder.exists():
+        _remove_model_folder(folder)
+    if (folder / "config.toml").is_file():
+        _check_same(read_config(folder), config, folder)
+    else:
+        create_model_folder(folder, config, data)
+    _log_start(config, data, folder)
+    training = _training(data, folder, config, find_device(device), tensorboard)
+    if training.resume():
+        log.info("going on from update %d", training.progress.updates)
+    if training.finished():
+        log.info(
+            "%s: training is finished after %d updates; raise training.max_updates, "
+            "training.max_epochs or training.patience to go on",
+            folder,
+            training.progress.updates,
+        )
+        return
+    training.run()
+    log.info("%s: finished after %d updates", folder, training.progress.updates)
+
+
+def _training(
+    data: Path, folder: Path, config: Config, device: torch.device, tensorboard: bool
+) -> Training:
+    """Everything that `Training` works on, put together."""
+    torch.manual_seed(config.training.seed)
+    vocabularies = read_vocabularies(folder)
+    model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)
+    batches = Batches(Corpus.open(data, "train", vocabularies), config.data, config.training.seed)
+    monitor = Monitor(folder, config.training, batches.progress, tensorboard)
+    log.info("%d training pairs, %d parameters", len(batches.corpus), _size(model))
+    measure = _validation(data, vocabularies, config, device)
+    return Training(model, batches, measure, config.training, folder, monitor)  # type: ignore[arg-type]
+
+
+def _size(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _validation(
+    data: Path, vocabularies: tuple[Vocabulary, Vocabulary], config: Config, device: torch.device
+) -> Callable[[TranslationModel], Validation]:
+    """What measures the dev set: its cost, and BLEU where it is asked for."""
+    dev = Corpus.open(data, "dev", vocabularies)
+    if not len(dev):
+        raise DataError(f"{data}: the dev set is empty; prepare again with --dev")
+    references = [" ".join(undo_bpe(line.split(" "))) for line in read_lines(data / "dev.tgt")]
+    batches = list(in_order(dev, VALIDATION_BATCH))
+    search = dataclasses.replace(config.search, beam=config.training.dev_beam)
+
+    def dev_bleu(model: TranslationModel) -> float:
+        found = [""] * len(dev)
+        for batch in batches:
+            src, src_mask = batch.src.to(device), batch.src_mask.to(device)
+            for line, best in zip(
+                batch.lines, beam_search([model], src, src_mask, search, n_best=1), strict=True
+            ):
+                found[line - 1] = " ".join(undo_bpe(vocabularies[1].tokens(best[0].words)))
+        return tokenized_bleu(found, references).value
+
+    def measure(model: TranslationModel) -> Validation:
+        bleu = (lambda: dev_bleu(model)) if config.training.dev_bleu else None
+        return validate(model, batches, device, bleu)
+
+    return measure
+
+
+def _text_config(data: Path) -> TextConfig:
+    path = data / "manifest.json"
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))["text"]
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be read ({error.strerror}); is this a folder that 'nmtkit prepare' made?"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a manifest of 'nmtkit prepare'; prepare again") from error
+    return settings_from(TextConfig, table, f"{path}: text")
+
+
+def _check_vocabularies(data: Path) -> None:
+    for side in ("src", "tgt"):
+        if not (data / f"vocab.{side}").is_file():
+            raise DataError(
+                f"{data}: no shortlist vocab.{side}; make it with 'nmtkit shortlist {data}'"
+            )
+
+
+def _remove_model_folder(folder: Path) -> None:
+    if any(folder.iterdir()) and not (folder / "config.toml").is_file():
+        raise ModelError(f"{folder}: is no model folder, so --force does not remove it")
+    shutil.rmtree(folder)
+
+
+def _check_same(old: Config, new: Config, folder: Path) -> None:
+    """Refuse to go on with other settings than a model was begun with."""
+    for section in ("model", "data", "training", "text"):
+        before, now = getattr(old, section), getattr(new, section)
+        if type(before) is not type(now):
+            raise ConfigError(f"{folder}: was begun with another model; use --force to start anew")
+        for name in (f.name for f in dataclasses.fields(before)):
+            values = getattr(before, name), getattr(now, name)
+            if values[0] != values[1] and f"{section}.{name}" not in MAY_CHANGE:
+                raise ConfigError(
+                    f"{folder}: was begun with {section}.{name} = {values[0]!r}, now it is "
+                    f"{values[1]!r}; use --force to start anew or another --output"
+                )
+
+
+def _log_start(config: Config, data: Path, folder: Path) -> None:
+    log.info(
+        "nmtkit %s, torch %s, Python %s, %d threads, process %d: %s to %s, seed %d",
+        version("nmtkit"),
+        torch.__version__,
+        platform.python_version(),
+        torch.get_num_threads(),
+        os.getpid(),
+        data,
+        folder,
+        config.training.seed,
+    )

@@ -1,0 +1,217 @@
+"""Training: updates, validations, checkpoints, and the rules by which it ends."""
+
+import dataclasses
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from nmtkit.config import TrainingConfig
+from nmtkit.data.batch import Batch
+from nmtkit.data.batching import Batches
+from nmtkit.errors import ModelError
+from nmtkit.models.base import TranslationModel
+from nmtkit.training.checkpoint import (
+    Progress,
+    average_parameters,
+    checkpoints,
+    load_checkpoint,
+    parameters_of,
+    remove_old_checkpoints,
+    save_checkpoint,
+    write_parameters,
+)
+from nmtkit.training.monitor import Monitor
+from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
+from nmtkit.training.validation import Validation
+
+log = logging.getLogger("nmtkit")
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one update cost: sum of -log p (smoothed where training is), target tokens, the
+    gradient's L2 norm before clipping."""
+
+    cost: float
+    tokens: int
+    norm: float
+
+
+class Training:
+    """One model's training in its folder, from wherever it stands to its end."""
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        batches: Batches,
+        validate: Callable[[TranslationModel], Validation],
+        config: TrainingConfig,
+        folder: Path,
+        monitor: Monitor,
+    ) -> None:
+        """:param validate: measures the dev set with the parameters that the model has."""
+        assert isinstance(model, nn.Module)
+        self.model = model
+        self.module: nn.Module = model
+        self.device = next(model.parameters()).device
+        self.batches = batches
+        self.stream: Iterator[Batch] = iter(batches)
+        self.validate = validate
+        self.config = config
+        self.folder = folder
+        self.monitor = monitor
+        self.optimizer = make_optimizer(model, config)
+        self.progress = Progress()
+
+    def resume(self) -> bool:
+        """Go back to the last checkpoint; False where there is none."""
+        saved = checkpoints(self.folder)
+        if not saved:
+            return False
+        self.progress = load_checkpoint(saved[-1], self.module, self.optimizer)
+        self.batches.position = self.progress.position
+        self.stream = iter(self.batches)
+        self.monitor.resumed(self.progress.updates)
+        return True
+
+    def run(self) -> None:
+        """Update, validate and save until the rules say that it is over."""
+        self.module.train()
+        while not self.finished():
+            started = time.monotonic()
+            update = self.update()
+            updates = self.progress.updates + 1
+            self.progress = dataclasses.replace(
+                self.progress,
+                updates=updates,
+                position=self.batches.position,
+                seconds=self.progress.seconds + time.monotonic() - started,
+            )
+            self.monitor.updated(self.progress, update.cost, update.tokens, update.norm)
+            if updates % self.config.validate_every == 0 or self._at_limit():
+                self.checkpoint()
+        self.monitor.close()
+
+    def update(self) -> Update:
+        """Change the parameters once, by the gradient of `accumulate` batches."""
+        self.optimizer.zero_grad(set_to_none=True)
+        batches = [next(self.stream) for _ in range(self.config.accumulate)]
+        cost = torch.zeros((), device=self.device)
+        for batch in batches:
+            src, src_mask, tgt, tgt_mask, _ = batch.to(self.device)
+            loss = self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)
+            loss.backward()  # type: ignore[no-untyped-call]
+            cost += loss.detach()
+        tokens = sum(int(batch.tgt_mask.sum()) for batch in batches)
+        norm = self._scale_gradient(_divisor(self.config.cost, batches, tokens))
+        if not norm < float("inf"):
+            lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
+            raise ModelError(
+                f"the gradient is not finite at update {self.progress.updates + 1} (training lines "
+                f"{lines}, ...); lower training.learning_rate and start again from the checkpoint"
+            )
+        rate = learning_rate(self.config, self.progress.updates, self.progress.decays)
+        set_learning_rate(self.optimizer, rate)
+        self.optimizer.step()
+        return Update(float(cost), tokens, norm)
+
+    def _scale_gradient(self, divisor: float) -> float:
+        """Divide the gradient as `cost` says, shorten it to `clip_norm`; its norm in between."""
+        gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
+        norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))) / divisor
+        clip = self.config.clip_norm
+        factor = clip / norm if clip and norm > clip else 1.0
+        torch._foreach_mul_(gradients, factor / divisor)
+        return norm
+
+    def checkpoint(self) -> None:
+        """Validate what would be used now, and save everything."""
+        started = time.monotonic()
+        found = self._validated()
+        seconds = self.progress.seconds + time.monotonic() - started
+        self.progress = dataclasses.replace(judged(self.progress, found, self.config), seconds=seconds)
+        better = self.progress.stale == 0
+        self.monitor.validated(self.progress, found, better)
+        for name in ("best", "last") if better else ("last",):
+            write_parameters(self.folder / f"params.{name}.safetensors", self.candidate)
+        save_checkpoint(self.folder, self.module, self.optimizer, self.progress)
+        remove_old_checkpoints(self.folder, max(self.config.keep, self.config.average))
+
+    def _validated(self) -> Validation:
+        """The dev figures of the mean of the last `average` checkpoints, this moment among them."""
+        own = parameters_of(self.module)
+        earlier = checkpoints(self.folder)[1 - self.config.average :] if self.config.average > 1 else []
+        self.candidate = own
+        if earlier:
+            mean, count = average_parameters(earlier), len(earlier)
+            self.candidate = {
+                name: (mean[name] * count + value) / (count + 1) for name, value in own.items()
+            }
+        with _parameters(self.module, self.candidate):
+            return self.validate(self.model)
+
+    def finished(self) -> bool:
+        """Whether a limit or early stopping has ended this training."""
+        patience = self.config.patience
+        return self._at_limit() or bool(patience and self.progress.stale >= patience)
+
+    def _at_limit(self) -> bool:
+        updates, epochs = self.config.max_updates, self.config.max_epochs
+        return bool(
+            (updates and self.progress.updates >= updates)
+            or (epochs and self.progress.position.epoch >= epochs)
+        )
+
+
+class _parameters:
+    """For a while, let a module have other parameters."""
+
+    def __init__(self, module: nn.Module, values: dict[str, torch.Tensor]) -> None:
+        self.module = module
+        self.values = values
+
+    @torch.no_grad()
+    def __enter__(self) -> None:
+        self.own = {name: p.detach().clone() for name, p in self.module.named_parameters()}
+        self._put(self.values)
+
+    @torch.no_grad()
+    def __exit__(self, *_: object) -> None:
+        self._put(self.own)
+
+    def _put(self, values: dict[str, torch.Tensor]) -> None:
+        for name, parameter in self.module.named_parameters():
+            parameter.copy_(values[name])
+
+
+def _divisor(cost: str, batches: list[Batch], tokens: int) -> float:
+    if cost == "batch-sum":
+        return 1.0
+    return float(tokens if cost == "token-mean" else sum(len(batch.lines) for batch in batches))
+
+
+def judged(progress: Progress, found: Validation, config: TrainingConfig) -> Progress:
+    """The counters after a validation: is it the best, and is the learning rate to decay?"""
+    figure = found.cost_per_token
+    if config.stop_on == "bleu" and found.bleu is not None:
+        figure = -found.bleu
+    better = progress.best is None or figure < progress.best
+    cheaper = progress.best_cost is None or found.cost_per_token < progress.best_cost
+    stale_cost = 0 if cheaper else progress.stale_cost + 1
+    decays = progress.decays
+    if config.decay_patience and stale_cost >= config.decay_patience:
+        decays, stale_cost = decays + 1, 0
+        log.info("learning rate times %g from here on", config.decay)
+    return dataclasses.replace(
+        progress,
+        best=figure if better else progress.best,
+        best_cost=found.cost_per_token if cheaper else progress.best_cost,
+        stale=0 if better else progress.stale + 1,
+        stale_cost=stale_cost,
+        decays=decays,
+    )

@@ -1,0 +1,139 @@
+"""What a training says of itself: a line for people, JSON lines and TensorBoard for machines."""
+
+import json
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from nmtkit.config import TrainingConfig
+from nmtkit.errors import NmtkitError
+from nmtkit.training.checkpoint import Progress
+from nmtkit.training.validation import Validation
+
+log = logging.getLogger("nmtkit")
+REPORT = 100  # updates between two reports
+
+
+class Monitor:
+    """Collects the figures of updates and tells them.
+
+    `metrics.jsonl` has a line each 100 updates (`kind` "training") and each validation
+    (`kind` "validation"); costs are natural log.
+    """
+
+    def __init__(
+        self, folder: Path, config: TrainingConfig, epoch_progress: Any, tensorboard: bool = False
+    ) -> None:
+        """:param epoch_progress: gives the epochs done so far, as a float."""
+        self.path = folder / "metrics.jsonl"
+        self.config = config
+        self.epoch_progress = epoch_progress
+        self.writer = _summary_writer(folder) if tensorboard else None
+        self.bar: Any = tqdm(unit=" updates", disable=None, total=config.max_updates or None)
+        self.last_validation = ""
+        self._restart()
+
+    def _restart(self) -> None:
+        self.cost, self.tokens, self.norm, self.count = 0.0, 0, 0.0, 0
+        self.started = time.monotonic()
+
+    def resumed(self, updates: int) -> None:
+        """Forget what was written after the checkpoint from which training goes on."""
+        if self.path.exists():
+            lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [line for line in lines if json.loads(line)["update"] <= updates]
+            self.path.write_text("".join(kept), encoding="utf-8")
+        self.bar.update(updates)
+
+    def updated(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
+        """Take in an update; every hundredth, report the mean since the report before."""
+        self.cost += cost
+        self.tokens += tokens
+        self.norm += norm
+        self.count += 1
+        self.bar.update(1)
+        if progress.updates % REPORT == 0:
+            self._report(progress)
+
+    def _report(self, progress: Progress) -> None:
+        figures = {
+            "epoch": round(self.epoch_progress(), 3),
+            "words_per_second": round(self.tokens / (time.monotonic() - self.started)),
+            "cost_per_token": round(self.cost / max(self.tokens, 1), 5),
+            "gradient_norm": round(self.norm / self.count, 5),
+            "seconds": round(progress.seconds, 1),
+        }
+        self._write("training", progress.updates, figures)
+        text = (
+            f"epoch {figures['epoch']:.2f}, {figures['words_per_second']} words/s, "
+            f"cost {figures['cost_per_token']:.3f}, norm {figures['gradient_norm']:.2f}"
+            f"{self.last_validation}{self._time_left(progress)}"
+        )
+        self.bar.set_postfix_str(text, refresh=False)
+        if self.bar.disable:
+            log.info("update %d: %s", progress.updates, text)
+        self._restart()
+
+    def _time_left(self, progress: Progress) -> str:
+        """To the limit of updates or epochs, at the rate so far; nothing where there is none."""
+        limits = []
+        if self.config.max_updates:
+            limits.append(self.config.max_updates / progress.updates)
+        if self.config.max_epochs and self.epoch_progress() > 0:
+            limits.append(self.config.max_epochs / self.epoch_progress())
+        if not limits:
+            return ""
+        minutes = progress.seconds * (min(limits) - 1) / 60
+        return f", at most {minutes:.1f} min left"
+
+    def validated(self, progress: Progress, found: Validation, better: bool) -> None:
+        """Tell a validation's figures."""
+        figures = {
+            "epoch": round(self.epoch_progress(), 3),
+            "dev_cost_per_token": round(found.cost_per_token, 5),
+            "dev_cost_per_sentence": round(found.cost_per_sentence, 4),
+            "dev_bleu": None if found.bleu is None else round(found.bleu, 3),
+            "best": better,
+            "decays": progress.decays,
+            "seconds": round(progress.seconds, 1),
+        }
+        self._write("validation", progress.updates, figures)
+        bleu = "" if found.bleu is None else f", dev BLEU {found.bleu:.2f}"
+        self.last_validation = f", dev cost {found.cost_per_token:.4f}{bleu}"
+        log.info(
+            "update %d, epoch %.2f: dev cost per token %.4f, per sentence %.3f%s%s",
+            progress.updates,
+            figures["epoch"],
+            found.cost_per_token,
+            found.cost_per_sentence,
+            bleu,
+            " (best)" if better else "",
+        )
+        self._restart()
+
+    def _write(self, kind: str, update: int, figures: dict[str, Any]) -> None:
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"kind": kind, "update": update, **figures}) + "\n")
+        if self.writer is not None:
+            for name, value in figures.items():
+                if isinstance(value, int | float):
+                    self.writer.add_scalar(f"{kind}/{name}", float(value), update)
+
+    def close(self) -> None:
+        """End the bar and the TensorBoard file."""
+        self.bar.close()
+        if self.writer is not None:
+            self.writer.close()
+
+
+def _summary_writer(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise NmtkitError(
+            '--tensorboard needs the tensorboard package; install it with pip install "nmtkit[tensorboard]"'
+        ) from error
+    return SummaryWriter(str(folder / "tensorboard"))  # type: ignore[no-untyped-call]
