@@ -1,0 +1,108 @@
+"""What several commands share: options that mean the same everywhere, and words on stderr."""
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+LOGGER = logging.getLogger("nmtkit")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def device_option(function: Function) -> Function:
+    """`--device auto|cpu|cuda`, the parameter `device`."""
+    return click.option(
+        "--device",
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        default="auto",
+        show_default=True,
+        help="Where the model runs; 'auto' takes a GPU where there is one.",
+    )(function)
+
+
+def threads_option(function: Function) -> Function:
+    """`--threads N`, the parameter `threads`, for `configure_threads`."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="How many CPU cores the model uses; 0 takes them all, or as many as the environment"
+        " variable OMP_NUM_THREADS says.",
+    )(function)
+
+
+def force_option(function: Function) -> Function:
+    """`--force`, the parameter `force`."""
+    return click.option(
+        "--force", is_flag=True, help="Replace output that exists already; otherwise refuse."
+    )(function)
+
+
+def configure_threads(threads: int) -> None:
+    """Let torch use so many cores; call it before the first tensor is computed.
+
+    :param threads: cores; 0 leaves torch's own choice: all, or OMP_NUM_THREADS where it is set.
+    """
+    if threads > 0:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+def warn(message: str) -> None:
+    """Tell the user, on stderr, of something odd that does not stop the command."""
+    LOGGER.warning("%s", message)
+
+
+def show_progress() -> bool:
+    """Whether a progress bar may be drawn: on a terminal, and not with `--quiet`."""
+    return sys.stderr.isatty() and LOGGER.isEnabledFor(logging.INFO)
+
+
+def configure_logging(level: int) -> None:
+    """Send the package's log to stderr, one `nmtkit: message` a line.
+
+    Calling it again changes the level alone.
+
+    :param level: the least important level shown, such as `logging.INFO`.
+    """
+    if not any(isinstance(handler, _StderrHandler) for handler in LOGGER.handlers):
+        handler = _StderrHandler()
+        handler.setFormatter(_Formatter())
+        LOGGER.addHandler(handler)
+    LOGGER.setLevel(level)
+
+
+def write_stderr(line: str) -> None:
+    """One line on stderr, above the progress bars where there are any."""
+    bars = sys.modules.get("tqdm")  # not imported here: without tqdm no bar can be drawn
+    if bars is None:
+        print(line, file=sys.stderr, flush=True)
+    else:
+        bars.tqdm.write(line, file=sys.stderr)
+        sys.stderr.flush()
+
+
+class _Formatter(logging.Formatter):
+    """`nmtkit: message`, and the level's name where it is a warning or worse."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
+        return f"nmtkit: {level}{record.message}"
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to what `sys.stderr` is at that moment, so that a redirected one is respected."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            write_stderr(self.format(record))
+        except OSError:  # nobody reads stderr any more; the results matter more than the log
+            return
+        except Exception:
+            self.handleError(record)
