@@ -64,8 +64,8 @@ def alignment_error_rate(
     """
     if len(links) != len(gold):
         raise DataError(
-            f"There are links for {len(links)} sentence pairs but gold links for {len(gold)}: "
-            "give the alignments of the same sentence pairs."
+            f"there are links for {len(links)} sentence pairs but gold links for {len(gold)}; "
+            "give the alignments of the same sentence pairs"
         )
     proposed = sum(len(a) for a in links)
     sure = sum(len(g.sure) for g in gold)
@@ -116,8 +116,8 @@ def _moses_line(row: str, place: str) -> GoldLinks:
         match = MOSES_LINK.fullmatch(text)
         if match is None:
             raise DataError(
-                f'{place}: "{text}" is not a link; write i-j (sure) or i?j (possible) with '
-                "positions from 0, or lines of the NAACL 2003 form, SENTENCE SOURCE TARGET S|P."
+                f"{place}: '{text}' is not a link; write i-j (sure) or i?j (possible) with "
+                "positions from 0, or lines of the NAACL 2003 form, SENTENCE SOURCE TARGET S|P"
             )
         chosen = sure if match[2] == "-" else possible
         chosen.add((int(match[1]), int(match[3])))
@@ -147,14 +147,14 @@ def _naacl_line(row: str, place: str, sentences: int | None) -> tuple[int, int, 
     match = NAACL_LINE.fullmatch(row.strip())
     if match is None:
         raise DataError(
-            f'{place}: "{row.strip()}" is not a link of the NAACL 2003 form; write '
-            "SENTENCE SOURCE TARGET with numbers from 1, then S or P."
+            f"{place}: '{row.strip()}' is not a link of the NAACL 2003 form; write "
+            "SENTENCE SOURCE TARGET with numbers from 1, then S or P"
         )
     sentence = int(match[1])
     if sentence == 0 or (sentences is not None and sentence > sentences):
         known = "" if sentences is None else f" to {sentences}"
         raise DataError(
-            f"{place}: there is no sentence pair {sentence}; number the pairs from 1{known}."
+            f"{place}: there is no sentence pair {sentence}; number the pairs from 1{known}"
         )
     return sentence, int(match[2]), int(match[3]), match[4] != "P"
 

@@ -234,11 +234,11 @@ def _score(
     hypotheses, references = both
     if len(hypotheses) != len(references):
         raise DataError(
-            f"There are {len(hypotheses)} lines in {names[0]} but {len(references)} in "
-            f"{names[1]}: give one hypothesis for each reference, in the same order."
+            f"{len(hypotheses)} lines in {names[0]} but {len(references)} in {names[1]}; give one "
+            "hypothesis for each reference, in the same order"
         )
     if not hypotheses:
-        raise DataError(f"There are no lines in {names[0]} and {names[1]}: nothing is measured.")
+        raise DataError(f"no lines in {names[0]} and {names[1]}; give at least one")
     score = metric.corpus_score(hypotheses, [references])
     signature = metric.get_signature()
     for key, value in signed.items():
