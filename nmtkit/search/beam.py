@@ -1,0 +1,356 @@
+"""Beam search over many sentences at once, with one model or the average of several.
+
+One step predicts the next word of every live hypothesis (`predict`), takes the best
+continuations of each sentence (`extend`), parts them into those that end and those that go on
+(`prune`), and reorders the models' states to match. A sentence whose search is over leaves the
+batch. Sentences never influence each other: a sentence alone and in a batch gives the same
+translations but for float rounding, and all limits are the sentence's own.
+
+Rules (`SearchConfig.rule`):
+
+- "shrinking" (Sutskever et al. 2014, section 3.2; Bahdanau et al. 2015): a hypothesis whose `</s>`
+  is among the best k continuations leaves the beam, which is one narrower from then on.
+- "bounded": it leaves likewise, but the beam keeps its width.
+
+Under both, search ends as soon as it cannot change the n best any more. With scores s <= 0, a
+length penalty and a longest length L, an unfinished hypothesis can at best reach s / L^penalty;
+when the n-th best finished one has that much, the list is final. The bound is exact: search is
+never cut short by it, and with penalty 1 it therefore often runs on for some steps after the
+translation that it gives was found.
+
+Departures and readings: the translation of a sentence that has words is never empty (`</s>`
+cannot be its first word); the score is still the model's log p, as nothing is renormalised.
+Search takes at most max(10, max_length_ratio * T_x) steps, `</s>` counted in both; GroundHog
+doubles the beam when nothing is finished by then, here the best unfinished ones are given and
+say so. Ties are broken by the order of hypotheses in the beam, then of words in the vocabulary.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from nmtkit.config import SearchConfig
+from nmtkit.errors import ConfigError, ModelError
+from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.search.history import History
+from nmtkit.search.hypothesis import EOS, UNK, Hypothesis
+
+SHORTEST_LIMIT = 10
+"""Steps that even the shortest sentence is granted."""
+
+TOLERANCE = 1e-3
+"""How far above 0 rounding may lift a log-probability."""
+
+
+class Beam(NamedTuple):
+    """The live hypotheses of the sentences that are still searched.
+
+    sentences: row of each in the batch that was handed in. Shape: [B].
+    limits: words that a translation may have, `</s>` counted. Shape: [B].
+    widths: hypotheses that may live. Shape: [B].
+    best: ranking scores of the n best finished ones, -inf where there are fewer. Shape: [B, n].
+    words: the word chosen last. Shape: [B, k].
+    places: of that word in the history. Shape: [B, k].
+    scores: log p so far, -inf in slots that hold no hypothesis, best first. Shape: [B, k].
+    """
+
+    sentences: Tensor
+    limits: Tensor
+    widths: Tensor
+    best: Tensor
+    words: Tensor
+    places: Tensor
+    scores: Tensor
+
+
+class Continuations(NamedTuple):
+    """Hypotheses longer by one word, best first.
+
+    scores: log p, the new word's included; -inf where there are too few. Shape: [B, c].
+    parents: the slot of the hypothesis that is continued. Shape: [B, c].
+    words: the new word. Shape: [B, c].
+    """
+
+    scores: Tensor
+    parents: Tensor
+    words: Tensor
+
+
+class Pruned(NamedTuple):
+    """What becomes of the continuations.
+
+    ending: those that end with `</s>` and are kept. Shape: [B, c], bool.
+    living: those that go on. Shape: [B, c], bool.
+    widths: how many may go on. Shape: [B].
+    """
+
+    ending: Tensor
+    living: Tensor
+    widths: Tensor
+
+
+def beam_search(
+    models: Sequence[TranslationModel],
+    src: Tensor,
+    src_mask: Tensor,
+    settings: SearchConfig,
+    n_best: int = 1,
+    alignments: bool = False,
+) -> list[list[Hypothesis]]:
+    """Translate a batch of sentences.
+
+    :param models: one, or several whose next-word probabilities are averaged.
+    :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
+    :param src_mask: True at words and `</s>`. Shape: [B, T_x], bool.
+    :param n_best: translations wanted of each sentence, at most `settings.beam`.
+    :param alignments: keep the first model's alignments.
+    :return: for each sentence at least one and at most n_best translations, best first, no two
+        the same; either all finished or, where nothing was finished, none.
+    :raises ConfigError: a setting out of range.
+    :raises ModelError: a model gives log-probabilities that are not numbers, or it has no
+        alignment to keep.
+    """
+    with torch.inference_mode():
+        encoded = [model.encode(src, src_mask) for model in models]
+        return search_encoded(models, encoded, src_mask.sum(1), settings, n_best, alignments)
+
+
+def search_encoded(
+    models: Sequence[TranslationModel],
+    encoded: Sequence[Any],
+    lengths: Tensor,
+    settings: SearchConfig,
+    n_best: int = 1,
+    alignments: bool = False,
+) -> list[list[Hypothesis]]:
+    """Translate sentences that each model has read already, each split into words in its own way.
+
+    :param encoded: what each model's `encode` gave, of the same sentences.
+    :param lengths: T_x of each sentence for the first model, `</s>` counted. Shape: [B].
+    :return: and other parameters and errors: see `beam_search`.
+    """
+    check_settings(settings, n_best)
+    with torch.inference_mode():
+        history = History(len(lengths), lengths.device)
+        _search(models, list(encoded), lengths, history, settings, n_best, alignments)
+        return history.n_best(settings.length_penalty, n_best, lengths.tolist())
+
+
+def _search(
+    models: Sequence[TranslationModel],
+    encoded: list[Any],
+    lengths: Tensor,
+    history: History,
+    settings: SearchConfig,
+    n_best: int,
+    alignments: bool,
+) -> None:
+    """Grow the history until every sentence is done."""
+    beam = first_beam(lengths, settings, n_best)
+    states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
+    for step in itertools.count(1):
+        log_probs, states, alignment = predict(models, beam.words, states, encoded)
+        if alignments:
+            history.align(beam.places, present(alignment))
+        if step == 1:
+            log_probs = without_empty(log_probs, lengths)
+        found = extend(beam.scores, log_probs, settings)
+        pruned = prune(found, beam.widths, settings.rule)
+        beam = finish(beam, found, pruned, history, settings.length_penalty, step)
+        staying, width = still_searched(beam, found, pruned, settings.length_penalty, step)
+        beam, parents = go_on(beam, found, pruned.living, history, width)
+        if len(staying) < len(beam.sentences):
+            give_up(beam, staying, history, step)
+            if not staying:
+                return
+            rows = torch.tensor(staying, device=lengths.device)
+            beam, parents = select_sentences(beam, rows), parents[rows]
+            encoded = [select_sentences(read, rows) for read in encoded]
+            states = [select_sentences(state, rows) for state in states]
+        states = [select_hypotheses(state, parents) for state in states]
+
+
+def check_settings(settings: SearchConfig, n_best: int) -> None:
+    """:raises ConfigError: a setting has no meaning, or the beam is too narrow for the list."""
+    if settings.beam < 1:
+        raise ConfigError(f"the beam must hold at least 1 hypothesis, not {settings.beam}")
+    if not 1 <= n_best <= settings.beam:
+        raise ConfigError(
+            f"{n_best} translations of each sentence cannot come from a beam of {settings.beam};"
+            " ask for at least 1 and at most as many as the beam is wide"
+        )
+    if not 0 <= settings.length_penalty < float("inf"):
+        raise ConfigError(f"the length penalty must be 0 or more, not {settings.length_penalty}")
+    if not 0 < settings.max_length_ratio < float("inf"):
+        raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
+
+
+def first_beam(lengths: Tensor, settings: SearchConfig, n_best: int) -> Beam:
+    """One hypothesis a sentence, of no words, at the places 0 to B - 1 of the history.
+
+    :param lengths: T_x. Shape: [B].
+    """
+    places = torch.arange(len(lengths), device=lengths.device).unsqueeze(1)
+    scores = torch.zeros(places.shape, dtype=torch.float64, device=lengths.device)
+    return Beam(
+        sentences=places.squeeze(1),
+        limits=step_limits(lengths, settings.max_length_ratio),
+        widths=torch.full_like(lengths, settings.beam),
+        best=scores.new_full((len(lengths), n_best), -torch.inf),
+        words=torch.full_like(places, BEGIN),
+        places=places,
+        scores=scores,
+    )
+
+
+def step_limits(lengths: Tensor, max_length_ratio: float) -> Tensor:
+    """The longest translations, `</s>` counted: max(10, ratio * T_x). Shape: [B], int64."""
+    return (lengths * max_length_ratio).long().clamp(min=SHORTEST_LIMIT)
+
+
+def predict(
+    models: Sequence[TranslationModel], words: Tensor, states: list[Any], encoded: list[Any]
+) -> tuple[Tensor, list[Any], Tensor | None]:
+    """Ask every model for the next words.
+
+    :param words: the words chosen last. Shape: [B, k].
+    :return: log of the mean of the models' probabilities [B, k, K]; the states that follow; the
+        first model's alignment [B, k, T_x] or None.
+    """
+    steps = [
+        model.step(words, state, read)
+        for model, state, read in zip(models, states, encoded, strict=True)
+    ]
+    log_probs = average([step.log_probs for step in steps])
+    return log_probs, [step.state for step in steps], steps[0].alignment
+
+
+def average(log_probs: Sequence[Tensor]) -> Tensor:
+    """The log of the mean of probabilities whose logs are given (Sutskever et al. 2014)."""
+    if len(log_probs) == 1:
+        return log_probs[0]
+    return torch.logsumexp(torch.stack(list(log_probs)), dim=0) - math.log(len(log_probs))
+
+
+def without_empty(log_probs: Tensor, lengths: Tensor) -> Tensor:
+    """Forbid `</s>` as the first word, but where the source is empty, too.
+
+    :param log_probs: of the first words. Shape: [B, k, K].
+    :param lengths: T_x, 1 for an empty source. Shape: [B].
+    """
+    allowed = log_probs.clone()
+    allowed[lengths > 1, :, EOS] = -torch.inf
+    return allowed
+
+
+def extend(scores: Tensor, log_probs: Tensor, settings: SearchConfig) -> Continuations:
+    """Find the best continuations of each sentence's hypotheses.
+
+    At most one continuation of a hypothesis ends it; so of each hypothesis one more than the beam
+    holds, and of all together twice that many, are enough for either rule.
+
+    :param scores: log p of the hypotheses. Shape: [B, k].
+    :param log_probs: of their next words. Shape: [B, k, K].
+    """
+    bounded = settings.rule == "bounded"
+    each = min(log_probs.size(-1), settings.beam + bounded + settings.forbid_unk)
+    values, words = log_probs.topk(each, dim=-1)  # [B, k, each]
+    values = values.double()
+    if settings.forbid_unk:
+        values = values.masked_fill(words == UNK, -torch.inf)
+    totals = (scores.unsqueeze(-1) + values).flatten(1)
+    order = totals.sort(dim=1, descending=True, stable=True)
+    best = order.indices[:, : settings.beam * (1 + bounded)]
+    return Continuations(
+        order.values[:, : best.size(1)],
+        best.div(each, rounding_mode="floor"),
+        words.flatten(1).gather(1, best),
+    )
+
+
+def prune(found: Continuations, widths: Tensor, rule: str) -> Pruned:
+    """Choose the continuations that end and those that go on.
+
+    Those that end are the `</s>` among the best `width` of all; as many of the best others go on
+    as the beam has room for afterwards.
+    """
+    ranks = torch.arange(found.words.size(1), device=widths.device)
+    real, eos = found.scores > -torch.inf, found.words == EOS
+    ending = real & eos & (ranks < widths.unsqueeze(1))
+    if rule == "shrinking":
+        widths = widths - ending.sum(1)
+    others = real & ~eos
+    return Pruned(ending, others & (others.cumsum(1) <= widths.unsqueeze(1)), widths)
+
+
+def finish(
+    beam: Beam,
+    found: Continuations,
+    pruned: Pruned,
+    history: History,
+    length_penalty: float,
+    step: int,
+) -> Beam:
+    """Note the hypotheses that end, and keep the ranking scores of the n best so far."""
+    scores = found.scores.masked_fill(~pruned.ending, -torch.inf)
+    history.end(beam.sentences, beam.places.gather(1, found.parents), scores, step)
+    together = torch.cat([beam.best, scores / step**length_penalty], dim=1)
+    best = together.topk(beam.best.size(1), dim=1).values
+    return beam._replace(best=best, widths=pruned.widths)
+
+
+def still_searched(
+    beam: Beam, found: Continuations, pruned: Pruned, length_penalty: float, step: int
+) -> tuple[list[int], int]:
+    """Find the sentences whose n best translations may still change.
+
+    This is where the host waits for the device, once a step.
+
+    :return: their rows; the most hypotheses that go on in any sentence, at least 1.
+    :raises ModelError: a log-probability is not a number or above 0.
+    """
+    reachable = found.scores.masked_fill(~pruned.living, -torch.inf).amax(1)
+    reachable = reachable / beam.limits**length_penalty
+    counts = pruned.living.sum(1)
+    done = (counts == 0) | (beam.limits <= step) | (beam.best[:, -1] >= reachable)
+    broken = ~(found.scores[:, 0] <= TOLERANCE)
+    facts: list[list[int]] = torch.stack([done.long(), counts, broken.long()]).tolist()
+    if any(facts[2]):
+        raise ModelError(
+            "the model gives log-probabilities that are not numbers: its parameters are damaged,"
+            " or its training diverged; use another checkpoint"
+        )
+    return [row for row, over in enumerate(facts[0]) if not over], max(1, *facts[1])
+
+
+def go_on(
+    beam: Beam, found: Continuations, living: Tensor, history: History, width: int
+) -> tuple[Beam, Tensor]:
+    """Put the hypotheses that go on into the beam, and into the history.
+
+    :param width: slots of the new beam.
+    :return: the beam, and the old slots from which its hypotheses come [B, width].
+    """
+    chosen = (~living).to(torch.int8).argsort(dim=1, stable=True)[:, :width]
+    scores = found.scores.masked_fill(~living, -torch.inf).gather(1, chosen)
+    parents, words = found.parents.gather(1, chosen), found.words.gather(1, chosen)
+    places = history.add(words, beam.places.gather(1, parents), scores)
+    return beam._replace(words=words, places=places, scores=scores), parents
+
+
+def give_up(beam: Beam, staying: list[int], history: History, step: int) -> None:
+    """Note the hypotheses that leave unfinished, for sentences that have no finished one."""
+    leaving = set(range(len(beam.sentences))).difference(staying)
+    gone = select_sentences(beam, torch.tensor(sorted(leaving), device=beam.sentences.device))
+    history.give_up(gone.sentences, gone.places, gone.scores, step)
+
+
+def present(alignment: Tensor | None) -> Tensor:
+    """:raises ModelError: there is no alignment."""
+    if alignment is None:
+        raise ModelError("this model has no alignment; ask for translations without")
+    return alignment

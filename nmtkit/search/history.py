@@ -1,0 +1,178 @@
+"""The tree of all hypotheses that a search has looked at, read backwards at its end.
+
+A node is one word of one hypothesis. Its place is its number in the tree, and it knows the place
+of the word before it, so that hypotheses share their beginnings and nothing is copied while the
+search runs. Only the hypotheses that are given out are ever spelt out.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from nmtkit.errors import ModelError
+from nmtkit.models.base import BEGIN
+from nmtkit.search.hypothesis import EOS, Hypothesis
+
+
+class Nodes(NamedTuple):
+    """The nodes that one step added: their words, the places before them and log p up to them.
+
+    Shape of each: [number of nodes].
+    """
+
+    words: Tensor
+    parents: Tensor
+    scores: Tensor
+
+
+class Ends(NamedTuple):
+    """Hypotheses that went no further; score -inf where there is none.
+
+    sentences: row of the batch that was handed in. places: of the last word but `</s>`.
+    scores: log p, with that of `</s>` where it was chosen. Shape of each: [number of ends].
+    """
+
+    sentences: Tensor
+    places: Tensor
+    scores: Tensor
+
+
+class Entry(NamedTuple):
+    """An end as plain numbers, in the order in which an n-best list has them."""
+
+    negative_ranking_score: float
+    length: int
+    number: int
+    place: int
+    score: float
+
+
+class History:
+    """Grows by one generation of nodes a step; `n_best` reads the translations from it."""
+
+    def __init__(self, sentences: int, device: torch.device) -> None:
+        roots = torch.full((sentences,), -1, device=device)
+        scores = torch.zeros(sentences, dtype=torch.float64, device=device)
+        self._sentences = sentences
+        self._nodes = [Nodes(torch.full_like(roots, BEGIN), roots, scores)]
+        self._size = sentences
+        self._finished: list[tuple[int, Ends]] = []
+        self._unfinished: list[tuple[int, Ends]] = []
+        self._alignments: list[tuple[Tensor, Tensor]] = []
+
+    def add(self, words: Tensor, parents: Tensor, scores: Tensor) -> Tensor:
+        """Add a generation of nodes.
+
+        :param words, parents, scores: see `Nodes`. Shape: [B, k].
+        :return: their places. Shape: [B, k].
+        """
+        self._nodes.append(Nodes(words.flatten(), parents.flatten(), scores.flatten()))
+        first = self._size
+        self._size += words.numel()
+        return torch.arange(first, self._size, device=words.device).view(words.shape)
+
+    def align(self, places: Tensor, alignment: Tensor) -> None:
+        """Note the alignments of the words that follow the given nodes.
+
+        :param places: Shape: [B, k].
+        :param alignment: Shape: [B, k, T_x].
+        """
+        self._alignments.append((places.flatten(), alignment.flatten(0, 1)))
+
+    def end(self, sentences: Tensor, places: Tensor, scores: Tensor, length: int) -> None:
+        """Note hypotheses that ended with `</s>`.
+
+        :param sentences: Shape: [B].
+        :param places, scores: see `Ends`. Shape: [B, k].
+        :param length: their words, `</s>` counted.
+        """
+        self._finished.append((length, _ends(sentences, places, scores)))
+
+    def give_up(self, sentences: Tensor, places: Tensor, scores: Tensor, length: int) -> None:
+        """Note hypotheses that search leaves unfinished; shapes as in `end`."""
+        self._unfinished.append((length, _ends(sentences, places, scores)))
+
+    def n_best(
+        self, length_penalty: float, n_best: int, lengths: list[int]
+    ) -> list[list[Hypothesis]]:
+        """The n best of each sentence by score / length^penalty; of equals, the shorter first.
+
+        Only finished ones, unless a sentence has none.
+
+        :param lengths: T_x of each sentence, to which alignments are cut.
+        :raises ModelError: a sentence has none of either kind.
+        """
+        finished = _entries(self._finished, self._sentences, length_penalty)
+        unfinished = _entries(self._unfinished, self._sentences, length_penalty)
+        if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
+            raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
+        tree = _Tree(self._nodes, self._alignments)
+        return [
+            [
+                tree.hypothesis(entry, bool(finished[sentence]), length)
+                for entry in sorted(finished[sentence] or unfinished[sentence])[:n_best]
+            ]
+            for sentence, length in enumerate(lengths)
+        ]
+
+
+class _Tree:
+    """All nodes as plain lists, and the rows in which their alignments lie."""
+
+    def __init__(self, nodes: list[Nodes], alignments: list[tuple[Tensor, Tensor]]) -> None:
+        self._words: list[int] = torch.cat([n.words for n in nodes]).tolist()
+        self._parents: list[int] = torch.cat([n.parents for n in nodes]).tolist()
+        self._scores: list[float] = torch.cat([n.scores for n in nodes]).tolist()
+        self._alignments = [alignment for _, alignment in alignments]
+        self._rows = {
+            place: (step, row)
+            for step, (places, _) in enumerate(alignments)
+            for row, place in enumerate(places.tolist())
+        }
+
+    def hypothesis(self, entry: Entry, finished: bool, source_length: int) -> Hypothesis:
+        """Spell out one hypothesis by walking back to its root."""
+        path = self._path(entry.place)
+        ids = [self._words[place] for place in path[1:]]
+        sums = [self._scores[place] for place in path]
+        if finished:
+            ids.append(EOS)
+            sums.append(entry.score)
+        word_scores = [after - before for before, after in zip(sums, sums[1:], strict=False)]
+        alignment = self._alignment(path[: len(ids)], source_length) if self._rows else None
+        return Hypothesis(ids, entry.score, word_scores, finished, alignment)
+
+    def _path(self, place: int) -> list[int]:
+        """The places from the root to `place`, both included."""
+        path = []
+        while place >= 0:
+            path.append(place)
+            place = self._parents[place]
+        return path[::-1]
+
+    def _alignment(self, places: list[int], source_length: int) -> Tensor:
+        rows = [self._rows[place] for place in places]
+        return torch.stack([self._alignments[step][row, :source_length] for step, row in rows])
+
+
+def _ends(sentences: Tensor, places: Tensor, scores: Tensor) -> Ends:
+    repeated = sentences.unsqueeze(1).expand_as(places)
+    return Ends(repeated.flatten(), places.flatten(), scores.flatten())
+
+
+def _entries(
+    ends: list[tuple[int, Ends]], sentences: int, length_penalty: float
+) -> list[list[Entry]]:
+    """The ends of each sentence."""
+    entries: list[list[Entry]] = [[] for _ in range(sentences)]
+    if not ends:
+        return entries
+    joined = Ends(*(torch.cat(parts) for parts in zip(*(e for _, e in ends), strict=True)))
+    lengths = torch.cat([torch.full((len(e.scores),), length) for length, e in ends])
+    real = joined.scores > -torch.inf
+    columns = [*(column[real].tolist() for column in joined), lengths[real.cpu()].tolist()]
+    for number, (sentence, place, score, length) in enumerate(zip(*columns, strict=True)):
+        rank = -score / length**length_penalty
+        entries[sentence].append(Entry(rank, length, number, place, score))
+    return entries

@@ -1,0 +1,105 @@
+"""A tiny model for search: random, but a function of the whole prefix and the whole source."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from nmtkit.models.base import BEGIN, Scored, Step
+
+SIZE = 6
+
+
+class Read(NamedTuple):
+    summary: Tensor  # [B, SIZE]
+    words: Tensor  # [B, T_x, SIZE]
+    src_mask: Tensor  # [B, T_x]
+
+
+class Prefix(NamedTuple):
+    state: Tensor  # [B, k, SIZE]
+
+
+class PrefixModel:
+    """The state mixes, at every step, the last word and the source into what came before.
+
+    eos_bias: added to the logit of `</s>`; the higher, the shorter the translations.
+    """
+
+    def __init__(self, seed: int, words: int, eos_bias: float = 0.0, scale: float = 2.0) -> None:
+        random = torch.Generator().manual_seed(seed)
+
+        def draw(*shape: int) -> Tensor:
+            return torch.randn(*shape, generator=random, dtype=torch.float64) * scale
+
+        self.src_words, self.tgt_words = draw(50, SIZE), draw(words + 1, SIZE)
+        self.mix, self.out = draw(SIZE, SIZE), draw(SIZE, words)
+        self.bias = torch.zeros(words, dtype=torch.float64)
+        self.bias[0] = eos_bias
+        self.steps = 0
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Read:
+        words = self.src_words[src] * src_mask.unsqueeze(-1)
+        return Read(words.sum(1), words, src_mask)
+
+    def initial_state(self, encoded: Read) -> Prefix:
+        return Prefix(torch.zeros_like(encoded.summary).unsqueeze(1))
+
+    def step(self, prev: Tensor, state: Prefix, encoded: Read) -> Step:
+        assert prev.shape == state.state.shape[:2]
+        self.steps += 1
+        last = self.tgt_words[prev.where(prev != BEGIN, len(self.tgt_words) - 1)]
+        mixed = torch.tanh(state.state @ self.mix + last + encoded.summary.unsqueeze(1))
+        log_probs = (mixed @ self.out + self.bias).log_softmax(-1)
+        energies = mixed @ encoded.words.transpose(1, 2)
+        energies = energies.masked_fill(~encoded.src_mask.unsqueeze(1), -torch.inf)
+        return Step(log_probs, Prefix(mixed), energies.softmax(-1))
+
+    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
+        encoded = self.encode(src, src_mask)
+        state, prev = self.initial_state(encoded), torch.full_like(tgt[:, :1], BEGIN)
+        columns, rows = [], []
+        for position in range(tgt.size(1)):
+            log_probs, state, alignment = self.step(prev, state, encoded)
+            prev = tgt[:, position : position + 1]
+            columns.append(log_probs[:, 0].gather(1, prev))
+            rows.append(alignment)
+        return Scored(torch.cat(columns, 1) * tgt_mask, torch.cat(rows, 1))
+
+    def loss(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        return -self.score(src, src_mask, tgt, tgt_mask).log_probs.sum()
+
+
+def padded(sentences: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Ids and mask of sentences that end with `</s>`."""
+    longest = max(map(len, sentences))
+    ids = torch.tensor([[*s, *[0] * (longest - len(s))] for s in sentences])
+    mask = torch.tensor([[i < len(s) for i in range(longest)] for s in sentences])
+    return ids, mask
+
+
+@pytest.fixture
+def prefix_model() -> type[PrefixModel]:
+    return PrefixModel
+
+
+@pytest.fixture
+def pad() -> Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]:
+    return padded
+
+
+@pytest.fixture
+def sources() -> list[list[int]]:
+    """Sentences of 0 to 11 words, ids 1 to 49, each with its `</s>`."""
+    random = torch.Generator().manual_seed(7)
+    lengths = [3, 0, 1, 11, 5, 2, 8, 4]
+    return [[*torch.randint(1, 50, (n,), generator=random).tolist(), 0] for n in lengths]

@@ -1,0 +1,267 @@
+"""Laws of beam search, on a random model whose every step depends on the whole prefix."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from nmtkit.config import SearchConfig
+from nmtkit.errors import ConfigError, ModelError
+from nmtkit.models.base import Step
+from nmtkit.search import beam_search
+from nmtkit.search.beam import average
+from nmtkit.search.hypothesis import EOS, UNK
+from nmtkit.text import vocabulary
+
+RULES = ["shrinking", "bounded"]
+
+
+def settings(**changes):
+    return SearchConfig(**{"beam": 3, "max_length_ratio": 3.0, **changes})
+
+
+def next_log_probs(models, src, src_mask, prefix):
+    """log p of the word after a prefix, by teacher forcing; averaged over models. Shape: [K]."""
+    found = []
+    for model in models:
+        encoded = model.encode(src, src_mask)
+        state, prev = model.initial_state(encoded), torch.tensor([[-1]])
+        for word in [*prefix, None]:
+            log_probs, state, _ = model.step(prev, state, encoded)
+            prev = torch.tensor([[0 if word is None else word]])
+        found.append(log_probs[0, 0].exp())
+    return torch.stack(found).mean(0).log()
+
+
+def limit_of(source, ratio):
+    return max(10, int(len(source) * ratio))
+
+
+def slow_beam_search(models, source, pad, config, n_best):
+    """The papers' search for one sentence, with lists, and no early end but by rule."""
+    src, src_mask = pad([source])
+    live, finished, width = [([], 0.0)], [], config.beam
+    for step in range(1, limit_of(source, config.max_length_ratio) + 1):
+        found = []
+        for prefix, score in live:
+            log_probs = next_log_probs(models, src, src_mask, prefix).tolist()
+            for word, value in enumerate(log_probs):
+                empty = word == EOS and step == 1 and len(source) > 1
+                if not empty and not (word == UNK and config.forbid_unk):
+                    found.append(([*prefix, word], score + value))
+        found.sort(key=lambda pair: -pair[1])
+        ending = [pair for pair in found[:width] if pair[0][-1] == EOS]
+        finished += ending
+        width -= len(ending) if config.rule == "shrinking" else 0
+        live = [pair for pair in found if pair[0][-1] != EOS][:width]
+        if not live:
+            break
+    ranked = sorted(
+        finished or live, key=lambda pair: -pair[1] / len(pair[0]) ** config.length_penalty
+    )
+    return ranked[:n_best]
+
+
+def assert_same(found, expected):
+    assert [h.ids for h in found] == [ids for ids, _ in expected]
+    assert [h.score for h in found] == pytest.approx([score for _, score in expected])
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam", [1, 2, 5])
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("eos_bias", [-2.0, 2.0])
+def test_equals_a_slow_search_with_lists(prefix_model, pad, sources, rule, beam, penalty, eos_bias):
+    config = settings(rule=rule, beam=beam, length_penalty=penalty)
+    model = prefix_model(beam, words=7, eos_bias=eos_bias)
+    n_best = min(beam, 3)
+    found = beam_search([model], *pad(sources), config, n_best)
+    for source, hypotheses in zip(sources, found, strict=True):
+        assert_same(hypotheses, slow_beam_search([model], source, pad, config, n_best))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, pad, sources, rule):
+    config = settings(rule=rule, forbid_unk=True)
+    models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
+    found = beam_search(models, *pad(sources), config, n_best=3)
+    for source, hypotheses in zip(sources, found, strict=True):
+        assert all(UNK not in h.ids for h in hypotheses)
+        assert_same(hypotheses, slow_beam_search(models, source, pad, config, 3))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_beam_of_one_is_greedy(prefix_model, pad, sources, rule):
+    model = prefix_model(1, words=9)
+    found = beam_search([model], *pad(sources), settings(beam=1, rule=rule))
+    for source, [hypothesis] in zip(sources, found, strict=True):
+        prefix = []
+        while EOS not in prefix and len(prefix) < limit_of(source, 3.0):
+            log_probs = next_log_probs([model], *pad([source]), prefix)
+            if not prefix and len(source) > 1:
+                log_probs[EOS] = -torch.inf
+            prefix.append(int(log_probs.argmax()))
+        assert hypothesis.ids == prefix
+        assert hypothesis.finished == (prefix[-1] == EOS)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("eos_bias", [-1.0, 1.0])
+def test_beam_as_wide_as_the_language_finds_the_best_strings(
+    prefix_model, pad, rule, penalty, eos_bias
+):
+    """Two words and `</s>`, at most ten steps: all 1,022 strings are enumerated."""
+    model = prefix_model(5, words=3, eos_bias=eos_bias)
+    source = [4, 9, 0]
+    config = settings(beam=2048, rule=rule, length_penalty=penalty)
+    [found] = beam_search([model], *pad([source]), config, n_best=20)
+    strings = [[*words, EOS] for n in range(1, 10) for words in itertools.product([1, 2], repeat=n)]
+    assert len(strings) == 1022
+    src, src_mask = pad([source] * len(strings))
+    scores = model.score(src, src_mask, *pad(strings)).log_probs.sum(1).tolist()
+    ranked = sorted(
+        zip(strings, scores, strict=True), key=lambda pair: -pair[1] / len(pair[0]) ** penalty
+    )
+    assert_same(found, ranked[:20])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, pad, sources, rule):
+    model = prefix_model(3, words=12, eos_bias=1.0)
+    config = settings(beam=4, rule=rule)
+    alone = [beam_search([model], *pad([s]), config, 4, alignments=True)[0] for s in sources]
+    for order in ([0, 1, 2, 3, 4, 5, 6, 7], [7, 3, 5, 1, 0, 2, 4, 6]):
+        batch = [sources[i] for i in order]
+        together = beam_search([model], *pad(batch), config, 4, alignments=True)
+        for i, found in zip(order, together, strict=True):
+            assert [h.ids for h in found] == [h.ids for h in alone[i]]
+            for one, other in zip(found, alone[i], strict=True):
+                assert one.score == pytest.approx(other.score)
+                assert torch.allclose(one.alignment, other.alignment)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, pad, sources, rule, beam):
+    model = prefix_model(11, words=8, eos_bias=1.0)
+    found = beam_search([model], *pad(sources), settings(beam=beam, rule=rule), beam, True)
+    for source, hypotheses in zip(sources, found, strict=True):
+        for h in hypotheses:
+            log_probs, alignment = model.score(*pad([source]), *pad([h.ids]))
+            assert h.word_scores == pytest.approx(log_probs[0].tolist())
+            assert sum(h.word_scores) == pytest.approx(h.score)
+            assert h.alignment.shape == (len(h.ids), len(source))
+            assert torch.allclose(h.alignment, alignment[0])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_lists_are_ranked_without_duplicates_or_empty_lines(prefix_model, pad, sources, rule):
+    for seed in range(5):
+        model = prefix_model(seed, words=5, eos_bias=4.0)
+        found = beam_search([model], *pad(sources), settings(beam=6, rule=rule), 6)
+        for source, hypotheses in zip(sources, found, strict=True):
+            ids = [tuple(h.ids) for h in hypotheses]
+            assert 1 <= len(ids) == len(set(ids)) <= 6
+            ranking = [h.ranking_score(1.0) for h in hypotheses]
+            assert ranking == sorted(ranking, reverse=True)
+            assert all(h.words for h in hypotheses) or len(source) == 1
+
+
+def test_an_empty_source_may_have_an_empty_translation(prefix_model, pad):
+    model = prefix_model(0, words=5, eos_bias=50.0)
+    [empty], [full] = beam_search([model], *pad([[0], [5, 0]]), settings(beam=1))
+    assert empty.ids == [EOS] and empty.words == []
+    assert full.ids[-1] == EOS and len(full.words) == 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_never_ends_is_given_unfinished_at_its_own_limit(prefix_model, pad, rule):
+    model = prefix_model(0, words=5, eos_bias=-100.0)
+    config = settings(rule=rule, max_length_ratio=2.0)
+    found = beam_search([model], *pad([[5, 0], [*range(1, 12), 0]]), config, n_best=2)
+    assert [[len(h.ids) for h in hypotheses] for hypotheses in found] == [[10, 10], [24, 24]]
+    for hypothesis in itertools.chain(*found):
+        assert not hypothesis.finished and EOS not in hypothesis.ids
+        assert hypothesis.words == hypothesis.ids
+
+
+def test_search_ends_when_the_list_cannot_change(prefix_model, pad):
+    """Every word but `</s>` costs at least 5 nats: after one word nothing can catch up."""
+    model = prefix_model(0, words=5, eos_bias=100.0)
+    beam_search([model], *pad([list(range(1, 40)) + [0]]), settings(beam=5, length_penalty=0.0))
+    assert model.steps == 2
+
+
+class Broken:
+    """A model whose log-probabilities are replaced from some step on."""
+
+    def __init__(self, model, value, after):
+        self.model, self.value, self.left = model, value, after
+
+    def encode(self, src, src_mask):
+        return self.model.encode(src, src_mask)
+
+    def initial_state(self, encoded):
+        return self.model.initial_state(encoded)
+
+    def step(self, prev, state, encoded):
+        log_probs, state, alignment = self.model.step(prev, state, encoded)
+        self.left -= 1
+        if self.left < 0:
+            log_probs = torch.full_like(log_probs, self.value)
+        return Step(log_probs, state, alignment)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("after", [0, 3])
+@pytest.mark.parametrize("rule", RULES)
+def test_log_probabilities_that_are_no_numbers_are_an_error(
+    prefix_model, pad, sources, value, after, rule
+):
+    model = Broken(prefix_model(0, words=5, eos_bias=-9.0), value, after)
+    with pytest.raises(ModelError, match="not numbers"):
+        beam_search([model], *pad(sources), settings(rule=rule))
+
+
+def test_a_model_that_allows_no_word_is_an_error(prefix_model, pad):
+    with pytest.raises(ModelError, match="probability 0"):
+        beam_search([prefix_model(0, words=2)], *pad([[5, 0]]), settings(forbid_unk=True))
+
+
+def test_a_missing_alignment_is_an_error(prefix_model, pad):
+    class Unaligned(Broken):
+        def step(self, prev, state, encoded):
+            return super().step(prev, state, encoded)._replace(alignment=None)
+
+    model = Unaligned(prefix_model(0, words=5), 0.0, 99)
+    assert beam_search([model], *pad([[5, 0]]), settings())[0][0].alignment is None
+    with pytest.raises(ModelError, match="no alignment"):
+        beam_search([model], *pad([[5, 0]]), settings(), alignments=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "n_best", "told"),
+    [
+        ({"beam": 0}, 1, "beam must hold"),
+        ({"beam": 2}, 3, "beam of 2"),
+        ({}, 0, "at least 1"),
+        ({"length_penalty": -1.0}, 1, "length penalty"),
+        ({"length_penalty": math.nan}, 1, "length penalty"),
+        ({"max_length_ratio": 0.0}, 1, "length ratio"),
+    ],
+)
+def test_settings_without_meaning_are_refused(prefix_model, pad, changes, n_best, told):
+    with pytest.raises(ConfigError, match=told):
+        beam_search([prefix_model(0, words=5)], *pad([[5, 0]]), settings(**changes), n_best)
+
+
+def test_an_ensemble_averages_probabilities():
+    one, other = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.1, 0.9, 0.0])
+    mean = average([one.log(), other.log()]).exp()
+    assert mean.tolist() == pytest.approx([0.3, 0.7, 0.0])
+
+
+def test_special_ids_are_those_of_the_vocabularies():
+    assert (EOS, UNK) == (vocabulary.EOS, vocabulary.UNK)
