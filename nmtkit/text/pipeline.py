@@ -1,0 +1,63 @@
+"""One side's way from a raw line to tokens and back: tokenizer, BPE, detokenizer."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from nmtkit.config import TextConfig
+from nmtkit.text.subword import BPE, undo_bpe
+from nmtkit.text.tokenizer import Detokenizer, Tokenizer
+
+Side = Literal["src", "tgt"]
+
+
+class TextPipeline:
+    """Turns raw lines of one language into the tokens a model reads, and tokens into lines.
+
+    :param language: ISO 639-1 code.
+    :param settings: how the model's text was prepared.
+    :param bpe: the merges to apply, or None.
+    """
+
+    def __init__(self, language: str, settings: TextConfig, bpe: BPE | None) -> None:
+        self._tokenized = settings.tokenized
+        self._bpe = bpe
+        self._tokenizer = Tokenizer(language, hyphens=settings.hyphens, escape=settings.escape)
+        self._detokenizer = Detokenizer(language)
+
+    @classmethod
+    def load(cls, folder: str | Path, side: Side, settings: TextConfig) -> "TextPipeline":
+        """The pipeline of one side of a prepared folder or a model folder.
+
+        :raises DataError: the settings want BPE, and `bpe.src` or `bpe.tgt` cannot be read.
+        """
+        language = settings.src_language if side == "src" else settings.tgt_language
+        bpe = None if settings.bpe == "none" else BPE.load(Path(folder) / f"bpe.{side}")
+        return cls(language, settings, bpe)
+
+    def words(self, line: str, tokenized: bool = False) -> list[str]:
+        """The words of a line, before BPE.
+
+        :param tokenized: the line is tokenised already; its words have whitespace between them.
+        """
+        if tokenized or self._tokenized:
+            return line.split()
+        return self._tokenizer.tokenize(line)
+
+    def tokens(self, line: str, tokenized: bool = False) -> list[str]:
+        """The tokens of a line, as the model's vocabulary has them.
+
+        :param tokenized: the line is tokenised already; only BPE is applied.
+        """
+        words = self.words(line, tokenized)
+        return words if self._bpe is None else self._bpe.apply(words)
+
+    def line(self, tokens: Sequence[str], tokenized: bool = False) -> str:
+        """The line that the tokens make.
+
+        :param tokenized: leave it tokenised; only BPE is undone.
+        """
+        words = tokens if self._bpe is None else undo_bpe(tokens)
+        if tokenized or self._tokenized:
+            return " ".join(words)
+        return self._detokenizer.detokenize(words)

@@ -1,0 +1,157 @@
+"""Byte pair encoding: rare words cut into pieces that are frequent.
+
+Sennrich, Haddow & Birch 2016, by the library and in the file format of subword-nmt: one merge a
+line, most important first, under `#version: 0.2`. A piece that is not the end of its word carries
+`@@`: `ad@@ vance`. The library is handed words, never files or lines, so that no line can be
+lost or cut at a character that some program takes for a line end.
+"""
+
+import contextlib
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from subword_nmt import apply_bpe
+from subword_nmt.learn_bpe import learn_bpe
+
+from nmtkit.errors import DataError
+from nmtkit.text.lines import open_output, read_lines
+
+SEPARATOR = "@@"
+
+_VERSIONS = {"#version: 0.1": (0, 1), "#version: 0.2": (0, 2)}
+_CACHE_SIZE = 200_000
+"""Words whose pieces are remembered; then the memory is emptied, so that it stays bounded."""
+
+
+class BPE:
+    """The merges learned from a corpus, applied to words.
+
+    :param merges: pairs of symbols, most important first; the end of a word is `</w>`.
+    :param version: of the file format; in 0.1 `</w>` is a symbol of its own.
+    """
+
+    def __init__(
+        self, merges: Iterable[tuple[str, str]], version: tuple[int, int] = (0, 2)
+    ) -> None:
+        self.merges = tuple(merges)
+        self._version = version
+        # The library's reader ends the process on a file without merges, so it gets its one.
+        self._codes = apply_bpe.BPE(io.StringIO("a b\n"), separator=SEPARATOR)
+        self._codes.bpe_codes = _ranks(self.merges)
+        self._codes.version = version
+        self._known: dict[str, list[str]] = {}
+
+    @classmethod
+    def learn(cls, counts: Mapping[str, int], merges: int) -> "BPE":
+        """Learn merges from the words of a corpus.
+
+        Fewer are learned where no pair of symbols is left that occurs twice.
+
+        :param counts: how often each word occurs; words hold no whitespace.
+        :param merges: how many pairs to merge.
+        :raises DataError: the number of merges is below 1, or a word holds whitespace.
+        """
+        if merges < 1:
+            raise DataError(f"BPE needs at least 1 merge, not {merges}")
+        for word in counts:
+            if word.split() != [word]:
+                raise DataError(f"BPE is learned from words, and {word!r} is none; split it first")
+        if not any(len(word) > 1 for word in counts):
+            return cls([])
+        # One order whatever the order of counting; the library writes a bar to stderr always.
+        entries = (f"{word} {count}" for word, count in sorted(counts.items()))
+        learned = io.StringIO(newline="\n")
+        with contextlib.redirect_stderr(io.StringIO()):
+            learn_bpe(entries, learned, merges, is_dict=True)
+        return cls(_parse(learned.getvalue().split("\n"), "BPE")[0])
+
+    @classmethod
+    def load(cls, path: str | Path) -> "BPE":
+        """Read a file of merges.
+
+        :raises DataError: it cannot be read, its version is unknown, or a line is not two symbols
+            with a blank between; the line is named.
+        """
+        return cls(*_parse(list(read_lines(path)), str(path)))
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write the file of merges, whole or not at all.
+
+        :raises OutputError: the file exists and `force` is not given, or cannot be written.
+        """
+        with open_output(path, force=force) as output:
+            output.write(self._text())
+
+    def apply(self, words: Iterable[str]) -> list[str]:
+        """The pieces of all words of a sentence, in order; `undo_bpe` gives the words back."""
+        pieces: list[str] = []
+        known = self._known
+        for word in words:
+            found = known.get(word)
+            pieces += found if found is not None else self._pieces(word)
+        return pieces
+
+    def _pieces(self, word: str) -> list[str]:
+        pieces: list[str] = self._codes.segment_tokens([word])
+        if pieces[-1].endswith(SEPARATOR):
+            # The text itself has a word ending in @@. Its last letter becomes a piece of its own,
+            # so that the word does not seem to go on.
+            pieces[-1:] = [pieces[-1][:-1] + SEPARATOR, pieces[-1][-1]]
+        if len(self._known) >= _CACHE_SIZE:
+            self._known.clear()
+            self._codes.cache.clear()
+        self._known[word] = pieces
+        return pieces
+
+    def _text(self) -> str:
+        header = next(text for text, version in _VERSIONS.items() if version == self._version)
+        return "".join(f"{line}\n" for line in (header, *map(" ".join, self.merges)))
+
+
+def undo_bpe(pieces: Iterable[str]) -> list[str]:
+    """The words of a sentence from their pieces.
+
+    A last piece that wants a continuation, as a model may produce, ends its word.
+    """
+    words: list[str] = []
+    begun = ""
+    for piece in pieces:
+        if piece.endswith(SEPARATOR):
+            begun += piece[: -len(SEPARATOR)]
+        else:
+            words.append(begun + piece)
+            begun = ""
+    return [*words, begun] if begun else words
+
+
+def _parse(lines: Sequence[str], where: str) -> tuple[list[tuple[str, str]], tuple[int, int]]:
+    """The merges and the version of a file; blank lines at its end do not count."""
+    if not any(lines):
+        raise DataError(f"{where}: empty; a file of BPE merges begins with '#version: 0.2'")
+    version = (0, 1)
+    merges: list[tuple[str, str]] = []
+    end = max(number for number, line in enumerate(lines, start=1) if line.strip("\r "))
+    for number, line in enumerate(lines[:end], start=1):
+        symbols = line.strip("\r ").split(" ")
+        if number == 1 and symbols[0] == "#version:":
+            version = _version(" ".join(symbols), where)
+        elif len(symbols) == 2 and all(symbols):
+            merges.append((symbols[0], symbols[1]))
+        else:
+            raise DataError(
+                f"{where}, line {number}: expected two symbols with a blank between, not"
+                f" {line!r}; is this a file of BPE merges?"
+            )
+    return merges, version
+
+
+def _version(line: str, where: str) -> tuple[int, int]:
+    if line not in _VERSIONS:
+        raise DataError(f"{where}, line 1: unknown {line[1:]}; known are 0.1 and 0.2")
+    return _VERSIONS[line]
+
+
+def _ranks(merges: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """The place of each pair; of a pair that is there twice the first counts."""
+    return {pair: place for place, pair in reversed(list(enumerate(merges)))}
