@@ -1,3 +1,41 @@
-"""Neural machine translation from the papers that began it: train, translate, score, align."""
+"""Neural machine translation from the papers that began it: train, translate, score, align.
+
+    from nmtkit import Translator
+    for best in Translator.load("model").translate(["A man is reading."]):
+        print(best[0].text)
+
+What is named here is imported when it is first asked for, so that `import nmtkit` costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmtkit.aligner import Aligner as Aligner
+    from nmtkit.errors import NmtkitError as NmtkitError
+    from nmtkit.scorer import Scorer as Scorer
+    from nmtkit.trainer import train as train
+    from nmtkit.translator import Translator as Translator
 
 __version__ = "0.1.0"
+
+_PUBLIC = {
+    "Aligner": "nmtkit.aligner",
+    "NmtkitError": "nmtkit.errors",
+    "Scorer": "nmtkit.scorer",
+    "Translator": "nmtkit.translator",
+    "train": "nmtkit.trainer",
+}
+
+__all__ = ["Aligner", "NmtkitError", "Scorer", "Translator", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'nmtkit' has no attribute '{name}'")
+    import importlib
+
+    return getattr(importlib.import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

@@ -264,7 +264,9 @@ def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> Table:
     result = dict(lower)
     for key, value in upper.items():
         old = result.get(key)
-        result[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        result[key] = (
+            merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        )
     return result
 
 

@@ -1,10 +1,10 @@
 """A model folder: all that using a trained model needs, and how it is made and opened.
 
-    config.toml                 every setting; `format` is the layout's version
-    vocab.src vocab.tgt         the shortlists, line n is word n
-    bpe.src bpe.tgt             where the text was split into subwords
-    params.best.safetensors     the parameters that validation chose; params.last beside it
-    metrics.jsonl checkpoints/  what training wrote and goes on from
+config.toml                 every setting; `format` is the layout's version
+vocab.src vocab.tgt         the shortlists, line n is word n
+bpe.src bpe.tgt             where the text was split into subwords
+params.best.safetensors     the parameters that validation chose; params.last beside it
+metrics.jsonl checkpoints/  what training wrote and goes on from
 """
 
 import os
@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from nmtkit.config import FORMAT, Config, config_from, read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.models import MODELS, model_name
+from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
@@ -66,7 +65,7 @@ def read_config(folder: Path) -> Config:
     return config_from(table, str(path))
 
 
-def build_model(config: Config, src_size: int, tgt_size: int) -> nn.Module:
+def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
     """A model with fresh parameters."""
     return MODELS[model_name(config.model)](config.model, src_size, tgt_size)
 
@@ -92,8 +91,11 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
     load_parameters(model, path)
     target = find_device(device)
     model.to(target).eval().requires_grad_(False)
-    texts = (TextPipeline.load(folder, side, config.text) for side in ("src", "tgt"))
-    return LoadedModel(model, config, src_vocab, tgt_vocab, *texts, target)  # type: ignore[arg-type]
+    src_text, tgt_text = (
+        TextPipeline.load(folder, "src", config.text),
+        TextPipeline.load(folder, "tgt", config.text),
+    )
+    return LoadedModel(model, config, src_vocab, tgt_vocab, src_text, tgt_text, target)
 
 
 def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:

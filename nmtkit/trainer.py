@@ -1,7 +1,7 @@
 """Training from a prepared folder into a model folder; also from Python.
 
-    from nmtkit import train
-    train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=2"])
+from nmtkit import train
+train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=2"])
 """
 
 import dataclasses
@@ -28,6 +28,7 @@ from nmtkit.config import (
     recipe_table,
     settings_from,
     with_base,
+    write_toml,
 )
 from nmtkit.data.batching import Batches, in_order
 from nmtkit.data.corpus import Corpus
@@ -40,7 +41,7 @@ from nmtkit.model_folder import (
     read_config,
     read_vocabularies,
 )
-from nmtkit.models.base import TranslationModel
+from nmtkit.models import Model
 from nmtkit.search.beam import beam_search
 from nmtkit.text.lines import read_lines
 from nmtkit.text.subword import undo_bpe
@@ -73,6 +74,13 @@ def make_config(
         table = merged(table, parse_override(override))
         where = f"{where} with --set"
     return config_from(table, where)
+
+
+def describe_settings(
+    recipe: str | None, config_file: str | Path | None, overrides: Iterable[str]
+) -> str:
+    """The settings that `train` would use, as TOML; `[text]` is the prepared folder's."""
+    return write_toml(make_config(recipe, config_file, overrides))
 
 
 def train(
@@ -129,7 +137,7 @@ def _training(
     monitor = Monitor(folder, config.training, batches.progress, tensorboard)
     log.info("%d training pairs, %d parameters", len(batches.corpus), _size(model))
     measure = _validation(data, vocabularies, config, device)
-    return Training(model, batches, measure, config.training, folder, monitor)  # type: ignore[arg-type]
+    return Training(model, batches, measure, config.training, folder, monitor)
 
 
 def _size(model: nn.Module) -> int:
@@ -138,7 +146,7 @@ def _size(model: nn.Module) -> int:
 
 def _validation(
     data: Path, vocabularies: tuple[Vocabulary, Vocabulary], config: Config, device: torch.device
-) -> Callable[[TranslationModel], Validation]:
+) -> Callable[[Model], Validation]:
     """What measures the dev set: its cost, and BLEU where it is asked for."""
     dev = Corpus.open(data, "dev", vocabularies)
     if not len(dev):
@@ -147,7 +155,7 @@ def _validation(
     batches = list(in_order(dev, VALIDATION_BATCH))
     search = dataclasses.replace(config.search, beam=config.training.dev_beam)
 
-    def dev_bleu(model: TranslationModel) -> float:
+    def dev_bleu(model: Model) -> float:
         found = [""] * len(dev)
         for batch in batches:
             src, src_mask = batch.src.to(device), batch.src_mask.to(device)
@@ -157,7 +165,7 @@ def _validation(
                 found[line - 1] = " ".join(undo_bpe(vocabularies[1].tokens(best[0].words)))
         return tokenized_bleu(found, references).value
 
-    def measure(model: TranslationModel) -> Validation:
+    def measure(model: Model) -> Validation:
         bleu = (lambda: dev_bleu(model)) if config.training.dev_bleu else None
         return validate(model, batches, device, bleu)
 
@@ -170,7 +178,7 @@ def _text_config(data: Path) -> TextConfig:
         table = json.loads(path.read_text(encoding="utf-8"))["text"]
     except OSError as error:
         raise DataError(
-            f"{path}: cannot be read ({error.strerror}); is this a folder that 'nmtkit prepare' made?"
+            f"{path}: cannot be read ({error.strerror}); name a folder that 'nmtkit prepare' made"
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a manifest of 'nmtkit prepare'; prepare again") from error

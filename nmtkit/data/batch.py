@@ -25,8 +25,12 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
-        tensors = (self.src, self.src_mask, self.tgt, self.tgt_mask)
-        return Batch(*(tensor.to(device, non_blocking=True) for tensor in tensors), self.lines)
+        return self._replace(
+            src=self.src.to(device, non_blocking=True),
+            src_mask=self.src_mask.to(device, non_blocking=True),
+            tgt=self.tgt.to(device, non_blocking=True),
+            tgt_mask=self.tgt_mask.to(device, non_blocking=True),
+        )
 
 
 def pad(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:

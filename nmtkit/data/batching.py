@@ -18,6 +18,7 @@ from nmtkit.data.corpus import Corpus
 from nmtkit.errors import DataError
 
 Ids = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
 ROUNDS = 6
 READ = 1024  # pairs whose lengths are looked up together
 
@@ -41,7 +42,7 @@ def permuted(places: Ids, size: int, key: int) -> Ids:
     :param places: values in [0, size). :param key: which order. :return: values in [0, size).
     """
     half = max(1, (max(size - 1, 1).bit_length() + 1) // 2)
-    keys = np.random.SeedSequence(key).generate_state(ROUNDS, np.uint64)
+    keys = np.random.SeedSequence(key).generate_state(ROUNDS, np.uint64).astype(np.uint64)
     values = _feistel(places.astype(np.uint64), half, keys)
     outside = values >= size
     while outside.any():
@@ -50,7 +51,7 @@ def permuted(places: Ids, size: int, key: int) -> Ids:
     return values.astype(np.int64)
 
 
-def _feistel(values: npt.NDArray[np.uint64], half: int, keys: npt.NDArray[np.uint64]) -> "npt.NDArray[np.uint64]":
+def _feistel(values: Words, half: int, keys: Words) -> Words:
     mask = np.uint64((1 << half) - 1)
     left, right = values >> np.uint64(half), values & mask
     for key in keys:
@@ -58,7 +59,7 @@ def _feistel(values: npt.NDArray[np.uint64], half: int, keys: npt.NDArray[np.uin
     return (left << np.uint64(half)) | right
 
 
-def _mixed(values: npt.NDArray[np.uint64]) -> "npt.NDArray[np.uint64]":
+def _mixed(values: Words) -> Words:
     """The finaliser of SplitMix64 (Steele et al. 2014): every input bit moves every output bit."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,10 +1,13 @@
 """The models, each a file that reads as its paper; by the name that a config's `type` gives."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from nmtkit.models.rnnsearch import RNNsearch
 
-MODELS: dict[str, type[RNNsearch]] = {"rnnsearch": RNNsearch}
+Model: TypeAlias = RNNsearch
+"""Any of the models: an `nn.Module` that is a `TranslationModel`."""
+
+MODELS: dict[str, type[Model]] = {"rnnsearch": RNNsearch}
 
 
 def model_name(config: Any) -> str:

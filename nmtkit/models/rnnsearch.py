@@ -40,6 +40,7 @@ from torch.nn import functional
 
 from nmtkit.models.base import BEGIN, Scored, Step
 from nmtkit.models.layers import (
+    dropout,
     masked_softmax,
     maxout,
     orthogonal,
@@ -153,7 +154,7 @@ class RNNsearch(nn.Module):
         annotations = self._dropped(torch.cat([states[:, 0], towards_start], -1)).transpose(0, 1)
         sizes = [self.config.align, 3 * n, 2 * self.config.maxout]
         projected = annotations @ torch.cat([self.U_a, self.C, self.C_o], dim=1)
-        keys, values, readout_values = projected.split(sizes, dim=-1)
+        keys, values, readout_values = torch.split(projected, sizes, dim=-1)
         initial = torch.tanh(towards_start[0] @ self.W_s + self.b_s)
         return Encoded(
             keys + self.b_a, values.contiguous(), readout_values.contiguous(), initial, src_mask
@@ -250,7 +251,7 @@ class RNNsearch(nn.Module):
         return self.E_y if self.config.tied else self.W_o
 
     def _dropped(self, values: Tensor) -> Tensor:
-        return functional.dropout(values, self.config.dropout, self.training)
+        return dropout(values, self.config.dropout) if self.training else values
 
 
 def _matrix(*shape: int) -> nn.Parameter:

@@ -46,7 +46,7 @@ def gated_step(x: Tensor, x_zr: Tensor, h: Tensor, U: Tensor) -> Tensor:
     :param U: the candidate's recurrent matrix. Shape: [n, n].
     """
     size = h.size(-1)
-    z, r = torch.sigmoid(x[..., : 2 * size] + x_zr).split(size, dim=-1)
+    z, r = torch.sigmoid(x[..., : 2 * size] + x_zr).chunk(2, dim=-1)
     candidate = torch.tanh(x[..., 2 * size :] + (r * h) @ U)
     return torch.lerp(h, candidate, z)
 
@@ -98,7 +98,7 @@ class _GatedScan(Function):
         return states[1:].clone() if ctx.needs_input_grad[0] else states[1:]
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
         states, gates, U_zr, U = ctx.saved_tensors
         h = states[:-1]
@@ -157,7 +157,7 @@ class _AttentionScan(Function):
         return states, alignment
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor, grad_alignment: Tensor) -> tuple[Tensor | None, ...]:
         states, gates, queries, alignment, keys, values, W_query, U, v_a = ctx.saved_tensors
         s = states[:-1]
@@ -214,7 +214,7 @@ def _gate_factors(h: Tensor, gates: Tensor) -> Tensor:
 
     :return: [z factor | r factor | c factor | 1 - z]. Shape: [..., 4n].
     """
-    z, r, c = gates.split(h.size(-1), dim=-1)
+    z, r, c = gates.chunk(3, dim=-1)
     keep = 1 - z
     return torch.cat([(c - h) * z * keep, h * r * (1 - r), z * (1 - c * c), keep], dim=-1)
 
@@ -223,7 +223,7 @@ def _gate_grads(
     d_h: Tensor, factors: Tensor, into: tuple[Tensor, Tensor, Tensor], U_t: Tensor
 ) -> Tensor:
     """Gradients of the three gates' inputs, written into `into` (z, r, c); returns d(r * h)."""
-    f_z, f_r, f_c, _ = factors.split(d_h.size(-1), dim=-1)
+    f_z, f_r, f_c, _ = factors.chunk(4, dim=-1)
     torch.mul(d_h, f_z, out=into[0])
     torch.mul(d_h, f_c, out=into[2])
     d_reset = into[2] @ U_t

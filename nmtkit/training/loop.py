@@ -14,7 +14,7 @@ from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
-from nmtkit.models.base import TranslationModel
+from nmtkit.models import Model
 from nmtkit.training.checkpoint import (
     Progress,
     average_parameters,
@@ -47,17 +47,15 @@ class Training:
 
     def __init__(
         self,
-        model: TranslationModel,
+        model: Model,
         batches: Batches,
-        validate: Callable[[TranslationModel], Validation],
+        validate: Callable[[Model], Validation],
         config: TrainingConfig,
         folder: Path,
         monitor: Monitor,
     ) -> None:
         """:param validate: measures the dev set with the parameters that the model has."""
-        assert isinstance(model, nn.Module)
         self.model = model
-        self.module: nn.Module = model
         self.device = next(model.parameters()).device
         self.batches = batches
         self.stream: Iterator[Batch] = iter(batches)
@@ -73,7 +71,7 @@ class Training:
         saved = checkpoints(self.folder)
         if not saved:
             return False
-        self.progress = load_checkpoint(saved[-1], self.module, self.optimizer)
+        self.progress = load_checkpoint(saved[-1], self.model, self.optimizer)
         self.batches.position = self.progress.position
         self.stream = iter(self.batches)
         self.monitor.resumed(self.progress.updates)
@@ -81,7 +79,7 @@ class Training:
 
     def run(self) -> None:
         """Update, validate and save until the rules say that it is over."""
-        self.module.train()
+        self.model.train()
         while not self.finished():
             started = time.monotonic()
             update = self.update()
@@ -122,8 +120,10 @@ class Training:
 
     def _scale_gradient(self, divisor: float) -> float:
         """Divide the gradient as `cost` says, shorten it to `clip_norm`; its norm in between."""
-        gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
-        norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))) / divisor
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        norm = (
+            float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))) / divisor
+        )
         clip = self.config.clip_norm
         factor = clip / norm if clip and norm > clip else 1.0
         torch._foreach_mul_(gradients, factor / divisor)
@@ -134,25 +134,29 @@ class Training:
         started = time.monotonic()
         found = self._validated()
         seconds = self.progress.seconds + time.monotonic() - started
-        self.progress = dataclasses.replace(judged(self.progress, found, self.config), seconds=seconds)
+        self.progress = dataclasses.replace(
+            judged(self.progress, found, self.config), seconds=seconds
+        )
         better = self.progress.stale == 0
         self.monitor.validated(self.progress, found, better)
         for name in ("best", "last") if better else ("last",):
             write_parameters(self.folder / f"params.{name}.safetensors", self.candidate)
-        save_checkpoint(self.folder, self.module, self.optimizer, self.progress)
+        save_checkpoint(self.folder, self.model, self.optimizer, self.progress)
         remove_old_checkpoints(self.folder, max(self.config.keep, self.config.average))
 
     def _validated(self) -> Validation:
         """The dev figures of the mean of the last `average` checkpoints, this moment among them."""
-        own = parameters_of(self.module)
-        earlier = checkpoints(self.folder)[1 - self.config.average :] if self.config.average > 1 else []
+        own = parameters_of(self.model)
+        earlier = (
+            checkpoints(self.folder)[1 - self.config.average :] if self.config.average > 1 else []
+        )
         self.candidate = own
         if earlier:
             mean, count = average_parameters(earlier), len(earlier)
             self.candidate = {
                 name: (mean[name] * count + value) / (count + 1) for name, value in own.items()
             }
-        with _parameters(self.module, self.candidate):
+        with _parameters(self.model, self.candidate):
             return self.validate(self.model)
 
     def finished(self) -> bool:
@@ -172,12 +176,12 @@ class _parameters:
     """For a while, let a module have other parameters."""
 
     def __init__(self, module: nn.Module, values: dict[str, torch.Tensor]) -> None:
-        self.module = module
+        self.model = module
         self.values = values
 
     @torch.no_grad()
     def __enter__(self) -> None:
-        self.own = {name: p.detach().clone() for name, p in self.module.named_parameters()}
+        self.own = {name: p.detach().clone() for name, p in self.model.named_parameters()}
         self._put(self.values)
 
     @torch.no_grad()
@@ -185,7 +189,7 @@ class _parameters:
         self._put(self.own)
 
     def _put(self, values: dict[str, torch.Tensor]) -> None:
-        for name, parameter in self.module.named_parameters():
+        for name, parameter in self.model.named_parameters():
             parameter.copy_(values[name])
 
 

@@ -32,7 +32,9 @@ class Monitor:
         self.config = config
         self.epoch_progress = epoch_progress
         self.writer = _summary_writer(folder) if tensorboard else None
-        self.bar: Any = tqdm(unit=" updates", disable=None, total=config.max_updates or None)
+        hidden = None if log.isEnabledFor(logging.INFO) else True  # None: where no terminal is
+        total = config.max_updates or None
+        self.bar: Any = tqdm(unit=" updates", disable=hidden, total=total)
         self.last_validation = ""
         self._restart()
 
@@ -134,6 +136,6 @@ def _summary_writer(folder: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise NmtkitError(
-            '--tensorboard needs the tensorboard package; install it with pip install "nmtkit[tensorboard]"'
+            "--tensorboard needs the tensorboard package; run: pip install 'nmtkit[tensorboard]'"
         ) from error
-    return SummaryWriter(str(folder / "tensorboard"))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder / "tensorboard"))

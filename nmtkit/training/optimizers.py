@@ -16,7 +16,7 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
     if config.optimizer == "adadelta":
         return torch.optim.Adadelta(parameters, lr=rate, rho=config.rho, eps=config.epsilon)
     if config.optimizer == "adam":
-        return torch.optim.Adam(parameters, lr=rate, eps=config.epsilon, foreach=True)
+        return torch.optim.Adam(parameters, lr=rate, eps=config.epsilon, fused=True)
     return torch.optim.SGD(parameters, lr=rate)
 
 

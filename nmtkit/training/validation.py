@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 from nmtkit.data.batch import Batch
-from nmtkit.models.base import TranslationModel
+from nmtkit.models import Model
 
 
 @dataclass(frozen=True)
@@ -25,13 +24,12 @@ class Validation:
 
 @torch.inference_mode()
 def validate(
-    model: TranslationModel,
+    model: Model,
     batches: Iterable[Batch],
     device: torch.device,
     dev_bleu: Callable[[], float] | None,
 ) -> Validation:
     """Measure the dev set, dropout off; the model is left in the mode in which it was."""
-    assert isinstance(model, nn.Module)
     was_training = model.training
     model.eval()
     cost, tokens, sentences = 0.0, 0, 0
