@@ -176,20 +176,6 @@ def evaluate(
     )
 
 
-def looks_tokenized(lines: Sequence[str]) -> bool | None:
-    """Whether most lines that end in a period have a space before it, as tokenised text has.
-
-    :param lines: One sentence each.
-    :return: None where fewer than one line in ten, or fewer than five, end in a period: then
-        this sign says nothing.
-    """
-    ends = [line.rstrip() for line in lines]
-    ends = [line for line in ends if line.endswith(".")]
-    if len(ends) < max(5, len(lines) / 10):
-        return None
-    return 2 * sum(line.endswith(" .") for line in ends) > len(ends)
-
-
 def _rewrite(
     hypotheses: Sequence[str], references: Sequence[str], rewriting: Rewriting | None
 ) -> tuple[tuple[Sequence[str], Sequence[str]], str]:
@@ -210,7 +196,7 @@ def _bleu(
     score, signature = _score(metric, both, names, signed)
     return Bleu(
         name=name,
-        value=score.score,
+        value=min(score.score, 100.0),  # not 100.00000000000004
         signature=signature,
         precisions=tuple(score.precisions),
         brevity_penalty=score.bp,

@@ -1,0 +1,204 @@
+"""`nmtkit evaluate` through the real command line."""
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from nmtkit.cli.main import cli
+from nmtkit.evaluation.bleu import chrf, sacrebleu_bleu, ter, tokenized_bleu
+from nmtkit.text.tokenizer import Detokenizer, Tokenizer
+
+RAW_REF = [
+    "L'homme porte un chapeau orange.",
+    "Deux chiens jouent dans l'eau, près du quai.",
+    "Est-ce que la petite fille dort ?",
+    "Un garçon court sur la plage.",
+    "Des gens attendent le train.",
+    "Elle lit un livre sous l'arbre.",
+    "Cette grand-mère arrose ses fleurs.",
+]
+RAW_HYP = [
+    "L'homme a un chapeau orange.",
+    "Deux chiens jouent dans l'eau, près d'un quai.",
+    "La petite fille dort ?",
+    "",
+    "Des gens attendent le train.",
+    "Elle lit un livre sous un arbre.",
+    "La grand-mère arrose les fleurs.",
+]
+ONE = ["ref.fr", "ref.fr"]
+
+Run = Callable[..., Result]
+
+
+def tokenized(lines: list[str], hyphens: bool = False) -> list[str]:
+    tokenizer = Tokenizer("fr", hyphens=hyphens)
+    return [" ".join(tokenizer.tokenize(line)) for line in lines]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command in a folder that holds the files below."""
+    files = {
+        "hyp.fr": RAW_HYP,
+        "ref.fr": RAW_REF,
+        "hyp.tok": tokenized(RAW_HYP),
+        "ref.tok": tokenized(RAW_REF),
+        "escaped.tok": [line.replace("'", "&apos;") for line in tokenized(RAW_REF)],
+        "bpe.tok": [line.replace("chapeau", "cha@@ peau") for line in tokenized(RAW_REF)],
+        "short.fr": RAW_REF[:4],
+        "empty": [],
+    }
+    for name, lines in files.items():
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines), "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments: str, stdin: bytes | None = None) -> Result:
+        return CliRunner().invoke(cli, ["evaluate", *arguments], input=stdin)
+
+    return invoke
+
+
+def table(result: Result) -> list[tuple[str, str, str]]:
+    """Name, figure and signature of each line."""
+    assert result.exit_code == 0, result.output
+    rows = [line.rsplit(maxsplit=2) for line in result.stdout.splitlines()]
+    return [(name, value, signature) for name, value, signature in rows]
+
+
+def test_each_line_has_a_name_a_figure_and_its_signature(run: Run) -> None:
+    rows = table(run("hyp.tok", "ref.tok"))
+    both = tokenized(RAW_HYP), tokenized(RAW_REF)
+    expected = [f(*both) for f in (tokenized_bleu, sacrebleu_bleu, chrf, ter)]
+    assert rows == [(m.name, f"{m.value:.2f}", m.signature) for m in expected]
+    assert [name for name, _, _ in rows] == ["BLEU (multi-bleu)", "BLEU (sacreBLEU)", "chrF", "TER"]
+
+
+def test_columns_stand_in_line(run: Run) -> None:
+    lines = run("hyp.tok", "ref.tok").stdout.splitlines()
+    assert len({line.index("nrefs:") for line in lines}) == 1
+
+
+def test_json_tells_the_same_in_full(run: Run) -> None:
+    result = json.loads(run("hyp.tok", "ref.tok", "--json").stdout)
+    assert (result["hypotheses"], result["references"]) == ("hyp.tok", "ref.tok")
+    assert result["lines"] == 7
+    shown = [(m["name"], f"{m['value']:.2f}", m["signature"]) for m in result["measures"]]
+    assert shown == table(run("hyp.tok", "ref.tok"))
+    both = tokenized(RAW_HYP), tokenized(RAW_REF)
+    assert result["measures"][0]["precisions"] == list(tokenized_bleu(*both).precisions)
+
+
+def test_raw_text_is_tokenised_for_the_papers_bleu_alone(run: Run) -> None:
+    raw = table(run("hyp.fr", "ref.fr", "--tokenize", "fr"))
+    assert raw[0][1] == table(run("hyp.tok", "ref.tok"))[0][1]
+    assert "|tok:moses-fr|" in raw[0][2]
+    assert raw[1:] == table(run("hyp.fr", "ref.fr"))[1:]
+
+
+def test_hyphens_are_split_when_asked_for(run: Run) -> None:
+    result = json.loads(run("hyp.fr", "ref.fr", "--tokenize", "fr", "--hyphens", "--json").stdout)
+    expected = tokenized_bleu(tokenized(RAW_HYP, hyphens=True), tokenized(RAW_REF, hyphens=True))
+    assert result["measures"][0]["reference_length"] == expected.reference_length
+    assert expected.reference_length == sum(map(len, map(str.split, tokenized(RAW_REF)))) + 4
+    assert "|tok:moses-fr-hyphens|" in result["measures"][0]["signature"]
+
+
+def test_tokenised_text_is_detokenised_for_the_other_measures_alone(run: Run) -> None:
+    rows = table(run("hyp.tok", "ref.tok", "--detokenize", "fr"))
+    detokenizer = Detokenizer("fr")
+    both = (
+        [detokenizer.detokenize(line.split()) for line in tokenized(RAW_HYP)],
+        [detokenizer.detokenize(line.split()) for line in tokenized(RAW_REF)],
+    )
+    values = [f"{measure(*both).value:.2f}" for measure in (sacrebleu_bleu, chrf, ter)]
+    assert [value for _, value, _ in rows[1:]] == values
+    assert all("|detok:moses-fr|" in signature for _, _, signature in rows[1:])
+    assert rows[0] == table(run("hyp.tok", "ref.tok"))[0]
+
+
+def test_stdin_and_gzip(run: Run, tmp_path: Path) -> None:
+    lines = (tmp_path / "hyp.fr").read_bytes()
+    with gzip.open(tmp_path / "hyp.gz", "wb") as stream:
+        stream.write(lines)
+    expected = table(run("hyp.fr", "ref.fr"))
+    assert table(run("-", "ref.fr", stdin=lines)) == expected
+    assert table(run("hyp.gz", "ref.fr")) == expected
+
+
+def test_lines_end_at_newlines_alone(run: Run, tmp_path: Path) -> None:
+    strange = "un\u2028deux\x85trois\x0c\rquatre cinq six sept huit\nneuf\n"
+    (tmp_path / "strange").write_bytes(strange.encode())
+    result = json.loads(run("strange", "strange", "--json").stdout)
+    assert result["lines"] == 2
+    assert [m["value"] for m in result["measures"]] == [100, 100, 100, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "warning"),
+    [
+        (["hyp.fr", "ref.fr"], "reads as if raw, .* use --tokenize LANG"),
+        (["hyp.tok", "ref.tok"], "reads as if tokenised, .* use --detokenize LANG"),
+        (["hyp.fr", "ref.tok"], "hyp.fr reads as if raw but ref.tok as if tokenised"),
+        (["ref.tok", "ref.fr"], "ref.tok reads as if tokenised but ref.fr as if raw"),
+        (["ref.tok", "ref.tok", "--tokenize", "fr"], "tokenised already; leave out --tokenize"),
+        (["ref.fr", "ref.fr", "--detokenize", "fr"], "raw already; leave out --detokenize"),
+        (["ref.tok", "escaped.tok"], "ref.tok reads as if unescaped but escaped.tok as if escaped"),
+        (["bpe.tok", "ref.tok"], "bpe.tok holds subwords"),
+    ],
+)
+def test_text_in_another_form_than_needed_is_told_on_stderr(
+    run: Run, arguments: list[str], warning: str
+) -> None:
+    result = run(*arguments)
+    assert len(table(result)) == 4
+    assert re.search(warning, result.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["hyp.fr", "ref.fr", "--tokenize", "fr"],
+        ["hyp.tok", "ref.tok", "--detokenize", "fr"],
+        ["escaped.tok", "escaped.tok", "--detokenize", "fr"],
+    ],
+)
+def test_text_in_the_form_needed_is_measured_in_silence(run: Run, arguments: list[str]) -> None:
+    assert run(*arguments).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hyp.fr", "short.fr"], "hyp.fr has 7, short.fr has 4"),
+        (["short.fr", "ref.fr"], "short.fr has 4, ref.fr has 7"),
+        (["empty", "empty"], "no lines in empty and empty"),
+        (["missing.fr", "ref.fr"], "missing.fr"),
+    ],
+)
+def test_what_cannot_be_measured_fails_in_one_line(
+    run: Run, arguments: list[str], message: str
+) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert message in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["ref.fr"], [*ONE, "--hyphens"], [*ONE, "--tokenize", "fr", "--detokenize", "fr"]],
+)
+def test_wrong_usage(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_help_needs_no_measure(run: Run) -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert "multi-bleu" in result.stdout and "Examples:" in result.stdout
