@@ -1,7 +1,5 @@
 """`nmtkit evaluate`: translations and references in, figures with their signatures out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -79,7 +77,7 @@ def _spoken(path: str) -> str:
     return "stdin" if path == "-" else path
 
 
-def _tokenizing(language: str, hyphens: bool) -> Rewriting:
+def _tokenizing(language: str, hyphens: bool) -> "Rewriting":
     from nmtkit.evaluation.bleu import Rewriting
     from nmtkit.text.tokenizer import Tokenizer
 
@@ -88,7 +86,7 @@ def _tokenizing(language: str, hyphens: bool) -> Rewriting:
     return Rewriting(name, lambda line: " ".join(tokenizer.tokenize(line)))
 
 
-def _detokenizing(language: str) -> Rewriting:
+def _detokenizing(language: str) -> "Rewriting":
     from nmtkit.evaluation.bleu import Rewriting
     from nmtkit.text.tokenizer import Detokenizer
 
@@ -140,12 +138,12 @@ def _warn_of_two_forms(
     return True
 
 
-def _table(measures: Sequence[Measure]) -> str:
+def _table(measures: Sequence["Measure"]) -> str:
     widest = max(len(measure.name) for measure in measures)
     return "\n".join(f"{m.name:{widest}}  {m.value:6.2f}  {m.signature}" for m in measures)
 
 
-def _json(names: tuple[str, str], lines: int, measures: Sequence[Measure]) -> str:
+def _json(names: tuple[str, str], lines: int, measures: Sequence["Measure"]) -> str:
     result = {
         "hypotheses": names[0],
         "references": names[1],

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +67,7 @@ def plot_alignment(
     if path.exists() and not force:
         raise OutputError(f"{path}: exists already; use --force to replace it")
     figure = alignment_figure(src_words, tgt_words, matrix)
-    _log_missing_glyphs([*src_words, *tgt_words])
+    _log_missing_glyphs([_label(word) for word in (*src_words, *tgt_words)])
     _write_whole(path, _rendered(figure, suffix))
 
 
@@ -115,13 +116,15 @@ def _write_words(
     every = math.ceil(SMALLEST_FONT / (cell * 0.8))
     font: dict[str, Any] = {"fontsize": size, "fontfamily": FONT, "parse_math": False}
     columns, rows = range(0, len(src_words), every), range(0, len(tgt_words), every)
-    axes.set_xticks(columns, [_short(src_words[i]) for i in columns], rotation=90, **font)
-    axes.set_yticks(rows, [_short(tgt_words[i]) for i in rows], **font)
+    axes.set_xticks(columns, [_label(src_words[i]) for i in columns], rotation=90, **font)
+    axes.set_yticks(rows, [_label(tgt_words[i]) for i in rows], **font)
     axes.xaxis.tick_top()
     axes.tick_params(length=0, pad=3)
 
 
-def _short(word: str) -> str:
+def _label(word: str) -> str:
+    """The word, cut when very long; a control character, which no SVG may hold, is replaced."""
+    word = "".join("\N{REPLACEMENT CHARACTER}" if category(c) == "Cc" else c for c in word)
     return word if len(word) <= LONGEST_WORD else word[: LONGEST_WORD - 1] + "…"
 
 

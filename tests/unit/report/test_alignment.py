@@ -167,8 +167,8 @@ def test_the_ending_says_which_kind(name: str, begins: bytes, tmp_path: Path) ->
 
 
 def test_svg_stays_well_formed_whatever_the_words(tmp_path: Path) -> None:
-    words = ["<script>", "a--b", "]]>", "&"]
-    plot_alignment(tmp_path / "a.svg", words, words, np.eye(4))
+    words = ["<script>", "a--b", "]]>", "&", "a\x01\x0c\r\x85b", "\u2028"]
+    plot_alignment(tmp_path / "a.svg", words, words, np.eye(6))
     root = ET.parse(tmp_path / "a.svg").getroot()
     assert not root.findall(".//{*}script")
 
