@@ -1,6 +1,5 @@
 """A tiny model for search: random, but a function of the whole prefix and the whole source."""
 
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -65,6 +64,7 @@ class PrefixModel:
             log_probs, state, alignment = self.step(prev, state, encoded)
             prev = tgt[:, position : position + 1]
             columns.append(log_probs[:, 0].gather(1, prev))
+            assert alignment is not None
             rows.append(alignment)
         return Scored(torch.cat(columns, 1) * tgt_mask, torch.cat(rows, 1))
 
@@ -79,22 +79,9 @@ class PrefixModel:
         return -self.score(src, src_mask, tgt, tgt_mask).log_probs.sum()
 
 
-def padded(sentences: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Ids and mask of sentences that end with `</s>`."""
-    longest = max(map(len, sentences))
-    ids = torch.tensor([[*s, *[0] * (longest - len(s))] for s in sentences])
-    mask = torch.tensor([[i < len(s) for i in range(longest)] for s in sentences])
-    return ids, mask
-
-
 @pytest.fixture
 def prefix_model() -> type[PrefixModel]:
     return PrefixModel
-
-
-@pytest.fixture
-def pad() -> Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]:
-    return padded
 
 
 @pytest.fixture

@@ -2,11 +2,13 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
 
 from nmtkit.config import SearchConfig
+from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import Step
 from nmtkit.search import beam_search
@@ -38,10 +40,12 @@ def limit_of(source, ratio):
     return max(10, int(len(source) * ratio))
 
 
-def slow_beam_search(models, source, pad, config, n_best):
+def slow_beam_search(models, source, config, n_best):
     """The papers' search for one sentence, with lists, and no early end but by rule."""
     src, src_mask = pad([source])
-    live, finished, width = [([], 0.0)], [], config.beam
+    live: list[tuple[list[int], float]] = [([], 0.0)]
+    finished: list[tuple[list[int], float]] = []
+    width = config.beam
     for step in range(1, limit_of(source, config.max_length_ratio) + 1):
         found = []
         for prefix, score in live:
@@ -72,31 +76,31 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("beam", [1, 2, 5])
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("eos_bias", [-2.0, 2.0])
-def test_equals_a_slow_search_with_lists(prefix_model, pad, sources, rule, beam, penalty, eos_bias):
+def test_equals_a_slow_search_with_lists(prefix_model, sources, rule, beam, penalty, eos_bias):
     config = settings(rule=rule, beam=beam, length_penalty=penalty)
     model = prefix_model(beam, words=7, eos_bias=eos_bias)
     n_best = min(beam, 3)
     found = beam_search([model], *pad(sources), config, n_best)
     for source, hypotheses in zip(sources, found, strict=True):
-        assert_same(hypotheses, slow_beam_search([model], source, pad, config, n_best))
+        assert_same(hypotheses, slow_beam_search([model], source, config, n_best))
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, pad, sources, rule):
+def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, sources, rule):
     config = settings(rule=rule, forbid_unk=True)
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
     found = beam_search(models, *pad(sources), config, n_best=3)
     for source, hypotheses in zip(sources, found, strict=True):
         assert all(UNK not in h.ids for h in hypotheses)
-        assert_same(hypotheses, slow_beam_search(models, source, pad, config, 3))
+        assert_same(hypotheses, slow_beam_search(models, source, config, 3))
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_beam_of_one_is_greedy(prefix_model, pad, sources, rule):
+def test_beam_of_one_is_greedy(prefix_model, sources, rule):
     model = prefix_model(1, words=9)
     found = beam_search([model], *pad(sources), settings(beam=1, rule=rule))
     for source, [hypothesis] in zip(sources, found, strict=True):
-        prefix = []
+        prefix: list[int] = []
         while EOS not in prefix and len(prefix) < limit_of(source, 3.0):
             log_probs = next_log_probs([model], *pad([source]), prefix)
             if not prefix and len(source) > 1:
@@ -109,9 +113,7 @@ def test_beam_of_one_is_greedy(prefix_model, pad, sources, rule):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 @pytest.mark.parametrize("eos_bias", [-1.0, 1.0])
-def test_beam_as_wide_as_the_language_finds_the_best_strings(
-    prefix_model, pad, rule, penalty, eos_bias
-):
+def test_beam_as_wide_as_the_language_finds_the_best_strings(prefix_model, rule, penalty, eos_bias):
     """Two words and `</s>`, at most ten steps: all 1,022 strings are enumerated."""
     model = prefix_model(5, words=3, eos_bias=eos_bias)
     source = [4, 9, 0]
@@ -128,7 +130,7 @@ def test_beam_as_wide_as_the_language_finds_the_best_strings(
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, pad, sources, rule):
+def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, sources, rule):
     model = prefix_model(3, words=12, eos_bias=1.0)
     config = settings(beam=4, rule=rule)
     alone = [beam_search([model], *pad([s]), config, 4, alignments=True)[0] for s in sources]
@@ -139,12 +141,13 @@ def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, pad,
             assert [h.ids for h in found] == [h.ids for h in alone[i]]
             for one, other in zip(found, alone[i], strict=True):
                 assert one.score == pytest.approx(other.score)
+                assert one.alignment is not None and other.alignment is not None
                 assert torch.allclose(one.alignment, other.alignment)
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("beam", [1, 4])
-def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, pad, sources, rule, beam):
+def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, sources, rule, beam):
     model = prefix_model(11, words=8, eos_bias=1.0)
     found = beam_search([model], *pad(sources), settings(beam=beam, rule=rule), beam, True)
     for source, hypotheses in zip(sources, found, strict=True):
@@ -152,12 +155,13 @@ def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, pad, s
             log_probs, alignment = model.score(*pad([source]), *pad([h.ids]))
             assert h.word_scores == pytest.approx(log_probs[0].tolist())
             assert sum(h.word_scores) == pytest.approx(h.score)
+            assert h.alignment is not None
             assert h.alignment.shape == (len(h.ids), len(source))
             assert torch.allclose(h.alignment, alignment[0])
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_lists_are_ranked_without_duplicates_or_empty_lines(prefix_model, pad, sources, rule):
+def test_lists_are_ranked_without_duplicates_or_empty_lines(prefix_model, sources, rule):
     for seed in range(5):
         model = prefix_model(seed, words=5, eos_bias=4.0)
         found = beam_search([model], *pad(sources), settings(beam=6, rule=rule), 6)
@@ -169,7 +173,7 @@ def test_lists_are_ranked_without_duplicates_or_empty_lines(prefix_model, pad, s
             assert all(h.words for h in hypotheses) or len(source) == 1
 
 
-def test_an_empty_source_may_have_an_empty_translation(prefix_model, pad):
+def test_an_empty_source_may_have_an_empty_translation(prefix_model):
     model = prefix_model(0, words=5, eos_bias=50.0)
     [empty], [full] = beam_search([model], *pad([[0], [5, 0]]), settings(beam=1))
     assert empty.ids == [EOS] and empty.words == []
@@ -177,7 +181,7 @@ def test_an_empty_source_may_have_an_empty_translation(prefix_model, pad):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_never_ends_is_given_unfinished_at_its_own_limit(prefix_model, pad, rule):
+def test_what_never_ends_is_given_unfinished_at_its_own_limit(prefix_model, rule):
     model = prefix_model(0, words=5, eos_bias=-100.0)
     config = settings(rule=rule, max_length_ratio=2.0)
     found = beam_search([model], *pad([[5, 0], [*range(1, 12), 0]]), config, n_best=2)
@@ -187,7 +191,7 @@ def test_what_never_ends_is_given_unfinished_at_its_own_limit(prefix_model, pad,
         assert hypothesis.words == hypothesis.ids
 
 
-def test_search_ends_when_the_list_cannot_change(prefix_model, pad):
+def test_search_ends_when_the_list_cannot_change(prefix_model):
     """Every word but `</s>` costs at least 5 nats: after one word nothing can catch up."""
     model = prefix_model(0, words=5, eos_bias=100.0)
     beam_search([model], *pad([list(range(1, 40)) + [0]]), settings(beam=5, length_penalty=0.0))
@@ -218,24 +222,24 @@ class Broken:
 @pytest.mark.parametrize("after", [0, 3])
 @pytest.mark.parametrize("rule", RULES)
 def test_log_probabilities_that_are_no_numbers_are_an_error(
-    prefix_model, pad, sources, value, after, rule
+    prefix_model, sources, value, after, rule
 ):
-    model = Broken(prefix_model(0, words=5, eos_bias=-9.0), value, after)
+    model: Any = Broken(prefix_model(0, words=5, eos_bias=-9.0), value, after)
     with pytest.raises(ModelError, match="not numbers"):
         beam_search([model], *pad(sources), settings(rule=rule))
 
 
-def test_a_model_that_allows_no_word_is_an_error(prefix_model, pad):
+def test_a_model_that_allows_no_word_is_an_error(prefix_model):
     with pytest.raises(ModelError, match="probability 0"):
         beam_search([prefix_model(0, words=2)], *pad([[5, 0]]), settings(forbid_unk=True))
 
 
-def test_a_missing_alignment_is_an_error(prefix_model, pad):
+def test_a_missing_alignment_is_an_error(prefix_model):
     class Unaligned(Broken):
         def step(self, prev, state, encoded):
             return super().step(prev, state, encoded)._replace(alignment=None)
 
-    model = Unaligned(prefix_model(0, words=5), 0.0, 99)
+    model: Any = Unaligned(prefix_model(0, words=5), 0.0, 99)
     assert beam_search([model], *pad([[5, 0]]), settings())[0][0].alignment is None
     with pytest.raises(ModelError, match="no alignment"):
         beam_search([model], *pad([[5, 0]]), settings(), alignments=True)
@@ -252,7 +256,7 @@ def test_a_missing_alignment_is_an_error(prefix_model, pad):
         ({"max_length_ratio": 0.0}, 1, "length ratio"),
     ],
 )
-def test_settings_without_meaning_are_refused(prefix_model, pad, changes, n_best, told):
+def test_settings_without_meaning_are_refused(prefix_model, changes, n_best, told):
     with pytest.raises(ConfigError, match=told):
         beam_search([prefix_model(0, words=5)], *pad([[5, 0]]), settings(**changes), n_best)
 

@@ -1,0 +1,90 @@
+"""Model folders used together: one model, or several that translate into the same words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nmtkit.data.batch import pad
+from nmtkit.errors import ModelError
+from nmtkit.model_folder import LoadedModel, load_model
+from nmtkit.models.base import TranslationModel
+from nmtkit.text.vocabulary import EOS, Vocabulary
+
+SourceTokens = Sequence[Sequence[str]]
+"""A source sentence as each model splits it into tokens."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Models with one target vocabulary; on the source side each may have words of its own.
+
+    :raises ModelError: there is none, or their target vocabularies differ.
+    """
+
+    parts: tuple[LoadedModel, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ModelError("no model folder was given; name at least one")
+        for number, part in enumerate(self.parts[1:], start=2):
+            _check_same_words(self.parts[0].tgt_vocab, part.tgt_vocab, number)
+
+    @classmethod
+    def load(cls, folders: Sequence[str | Path], device: str, params: str = "best") -> "Ensemble":
+        """Open model folders.
+
+        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        """
+        return cls(tuple(load_model(folder, device, params) for folder in folders))
+
+    @property
+    def first(self) -> LoadedModel:
+        """The model whose settings, target text and alignments count."""
+        return self.parts[0]
+
+    @property
+    def models(self) -> list[TranslationModel]:
+        """The models alone."""
+        return [part.model for part in self.parts]
+
+    def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
+        """A source line as each model splits it."""
+        return [part.src_text.tokens(line, tokenized) for part in self.parts]
+
+    def encode(self, sentences: Sequence[SourceTokens]) -> tuple[list[Any], Tensor]:
+        """Let every model read a batch.
+
+        :return: what each read, and T_x of each sentence for the first model [batch].
+        """
+        batches = [self.source_batch(sentences, number) for number in range(len(self.parts))]
+        with torch.inference_mode():
+            encoded = [
+                model.encode(*batch) for model, batch in zip(self.models, batches, strict=True)
+            ]
+        return encoded, batches[0][1].sum(1)
+
+    def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
+        """The ids of a batch in the words of one model, and their mask. Shapes: [batch, T_x]."""
+        part = self.parts[number]
+        ids, mask = pad([[*part.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
+        return ids.to(part.device), mask.to(part.device)
+
+
+def _check_same_words(one: Vocabulary, other: Vocabulary, number: int) -> None:
+    if one.words == other.words:
+        return
+    sizes = f"{len(one)} and {len(other)} words"
+    place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    told = f"{sizes}; " + (
+        "one goes on where the other ends"
+        if place is None
+        else f"word {place + 1} is '{one.words[place]}' in one, '{other.words[place]}' in the other"
+    )
+    raise ModelError(
+        f"models 1 and {number} have different target vocabularies ({told}); an ensemble needs"
+        " models trained on the same prepared folder"
+    )

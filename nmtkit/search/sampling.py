@@ -1,0 +1,167 @@
+"""Ancestral sampling: words drawn one after the other from the model's own distribution.
+
+What a sentence is given depends on its own seed and on nothing else: neither on its neighbours in
+the batch nor on its place there. The same restrictions hold as in beam search: `</s>` is not drawn
+first for a source that has words, `<unk>` is left out on request, and the longest translation is
+max(10, max_length_ratio * T_x). The scores are the model's log p, without renormalising.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from nmtkit.config import SearchConfig
+from nmtkit.errors import ConfigError, ModelError
+from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.search.beam import predict, step_limits, without_empty
+from nmtkit.search.hypothesis import EOS, UNK, Hypothesis
+
+
+class Draws(NamedTuple):
+    """Samples under way, for the sentences where some are unfinished.
+
+    sentences: row of each in the batch that was handed in. Shape: [B].
+    limits: words that a sample may have, `</s>` counted. Shape: [B].
+    uniform: random numbers in [0, 1), one for each word. Shape: [B, n, steps].
+    words: the word drawn last. Shape: [B, n].
+    over: whether `</s>` was drawn. Shape: [B, n].
+    """
+
+    sentences: Tensor
+    limits: Tensor
+    uniform: Tensor
+    words: Tensor
+    over: Tensor
+
+
+def sample(
+    models: Sequence[TranslationModel],
+    src: Tensor,
+    src_mask: Tensor,
+    settings: SearchConfig,
+    n: int,
+    seeds: Sequence[int],
+) -> list[list[Hypothesis]]:
+    """Draw translations of a batch of sentences.
+
+    :param models, src, src_mask: see `beam_search`.
+    :param settings: `forbid_unk` and `max_length_ratio` count.
+    :param n: samples of each sentence; the same translation may come more than once.
+    :param seeds: one for each sentence.
+    :return: n samples of each sentence in the order drawn, unfinished where the limit was met.
+    :raises ConfigError: n is below 1.
+    :raises ModelError: a model gives log-probabilities that are not numbers.
+    """
+    with torch.inference_mode():
+        encoded = [model.encode(src, src_mask) for model in models]
+        return sample_encoded(models, encoded, src_mask.sum(1), settings, n, seeds)
+
+
+def sample_encoded(
+    models: Sequence[TranslationModel],
+    encoded: Sequence[Any],
+    lengths: Tensor,
+    settings: SearchConfig,
+    n: int,
+    seeds: Sequence[int],
+) -> list[list[Hypothesis]]:
+    """Draw translations of sentences that each model has read already.
+
+    :param encoded, lengths: see `search_encoded`.
+    :return: and other parameters and errors: see `sample`.
+    """
+    if n < 1:
+        raise ConfigError(f"at least 1 sample must be drawn, not {n}")
+    with torch.inference_mode():
+        limits = step_limits(lengths, settings.max_length_ratio)
+        uniform = torch.nn.utils.rnn.pad_sequence(
+            [random_numbers(seed, n, limit) for seed, limit in zip(seeds, limits, strict=True)],
+            batch_first=True,
+        ).transpose(1, 2)
+        draws = Draws(
+            sentences=torch.arange(len(lengths), device=lengths.device),
+            limits=limits,
+            uniform=uniform.to(lengths.device),
+            words=torch.full((len(lengths), n), BEGIN, device=lengths.device),
+            over=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
+        )
+        return _drawn(models, list(encoded), lengths, draws, settings)
+
+
+def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
+    """The numbers that decide a sentence's samples. Shape: [limit, n], float64."""
+    random = torch.Generator().manual_seed(seed)
+    return torch.rand(int(limit), n, generator=random, dtype=torch.float64)
+
+
+def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
+    """The words at which the running total of probability passes the given share of all of it.
+
+    :param log_probs: log p, -inf where forbidden. Shape: [B, n, K].
+    :param uniform: shares in [0, 1). Shape: [B, n].
+    :raises ModelError: the probabilities are no distribution.
+    """
+    total = log_probs.double().exp().cumsum(-1)
+    if not bool(((total[..., -1] > 0) & (total[..., -1] < torch.inf)).all()):
+        raise ModelError(
+            "the model gives log-probabilities that are not numbers, or every word is forbidden;"
+            " use another checkpoint"
+        )
+    share = (uniform * total[..., -1]).unsqueeze(-1)
+    found = torch.searchsorted(total, share, right=True).squeeze(-1)
+    return found.clamp(max=log_probs.size(-1) - 1)
+
+
+def _drawn(
+    models: Sequence[TranslationModel],
+    encoded: list[Any],
+    lengths: Tensor,
+    draws: Draws,
+    settings: SearchConfig,
+) -> list[list[Hypothesis]]:
+    states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
+    first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence
+    states = [select_hypotheses(state, first) for state in states]
+    generations: list[tuple[Draws, Tensor]] = []
+    for step in itertools.count():
+        log_probs, states, _ = predict(models, draws.words, states, encoded)
+        allowed = without_empty(log_probs, lengths) if step == 0 else log_probs
+        if settings.forbid_unk:
+            allowed = allowed.clone()
+            allowed[..., UNK] = -torch.inf
+        words = draw(allowed, draws.uniform[..., step])
+        scores = log_probs.gather(-1, words.unsqueeze(-1)).squeeze(-1).double()
+        generations.append((draws._replace(words=words), scores))
+        draws = draws._replace(words=words, over=draws.over | (words == EOS))
+        rows = ((draws.limits > step + 1) & ~draws.over.all(1)).nonzero().squeeze(1)
+        if len(rows) == 0:
+            return _spelt_out(generations, len(lengths))
+        if len(rows) < len(draws.sentences):
+            draws = select_sentences(draws, rows)
+            encoded = [select_sentences(read, rows) for read in encoded]
+            states = [select_sentences(state, rows) for state in states]
+    raise AssertionError("every sentence has a limit")
+
+
+def _spelt_out(generations: list[tuple[Draws, Tensor]], sentences: int) -> list[list[Hypothesis]]:
+    """Hypotheses from the words drawn at each step; what came after `</s>` does not count."""
+    samples = generations[0][1].size(1)
+    words: list[list[list[int]]] = [[[] for _ in range(samples)] for _ in range(sentences)]
+    scores: list[list[list[float]]] = [[[] for _ in range(samples)] for _ in range(sentences)]
+    for draws, values in generations:
+        columns = (draws.sentences, draws.words, values, draws.over)
+        for sentence, drawn, logs, over in zip(*(c.tolist() for c in columns), strict=True):
+            for number in range(samples):
+                if not over[number]:
+                    words[sentence][number].append(drawn[number])
+                    scores[sentence][number].append(logs[number])
+    return [
+        [
+            Hypothesis(ids, sum(logs), logs, finished=ids[-1] == EOS)
+            for ids, logs in zip(*of_sentence, strict=True)
+        ]
+        for of_sentence in zip(words, scores, strict=True)
+    ]

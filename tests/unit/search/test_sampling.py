@@ -1,0 +1,91 @@
+"""Laws of sampling: the right frequencies, and a sentence's samples depend on its seed alone."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from nmtkit.config import SearchConfig
+from nmtkit.data.batch import pad
+from nmtkit.errors import ConfigError, ModelError
+from nmtkit.search import sample
+from nmtkit.search.hypothesis import EOS, UNK
+from nmtkit.search.sampling import draw
+
+SETTINGS = SearchConfig()
+
+
+def test_frequencies_are_the_models_probabilities(prefix_model):
+    """20,000 samples: every string of one or two words is within 4 standard deviations."""
+    model, source, n = prefix_model(2, words=3, eos_bias=1.0, scale=0.7), [5, 8, 0], 20_000
+    [samples] = sample([model], *pad([source]), SETTINGS, n, seeds=[1])
+    strings = [[*words, EOS] for k in (1, 2) for words in itertools.product([1, 2], repeat=k)]
+    log_probs = model.score(*pad([source] * len(strings)), *pad(strings)).log_probs
+    encoded = model.encode(*pad([source]))
+    first = model.step(torch.tensor([[-1]]), model.initial_state(encoded), encoded).log_probs
+    not_empty = 1 - float(first[0, 0, EOS].exp())
+    for string, log_prob in zip(strings, log_probs.sum(1).tolist(), strict=True):
+        p = math.exp(log_prob) / not_empty
+        seen = sum(h.ids == string for h in samples) / n
+        assert abs(seen - p) < 4 * math.sqrt(p * (1 - p) / n)
+
+
+def test_a_sentence_has_the_same_samples_in_any_batch(prefix_model, sources):
+    model = prefix_model(4, words=9)
+    seeds = list(range(100, 100 + len(sources)))
+    together = sample([model], *pad(sources), SETTINGS, 5, seeds)
+    backwards = sample([model], *pad(sources[::-1]), SETTINGS, 5, seeds[::-1])[::-1]
+    for source, seed, one, other in zip(sources, seeds, together, backwards, strict=True):
+        [alone] = sample([model], *pad([source]), SETTINGS, 5, [seed])
+        assert [h.ids for h in one] == [h.ids for h in other] == [h.ids for h in alone]
+
+
+def test_another_seed_gives_other_samples(prefix_model, sources):
+    model = prefix_model(4, words=9)
+    drawn = [sample([model], *pad([sources[3]]), SETTINGS, 5, [seed])[0] for seed in (1, 1, 2)]
+    assert [h.ids for h in drawn[0]] == [h.ids for h in drawn[1]] != [h.ids for h in drawn[2]]
+
+
+def test_scores_are_those_of_teacher_forcing(prefix_model, sources):
+    models = [prefix_model(seed, words=7) for seed in (1, 2)]
+    for source, samples in zip(
+        sources, sample(models, *pad(sources), SETTINGS, 4, range(8)), strict=True
+    ):
+        for h in samples:
+            each = [m.score(*pad([source]), *pad([h.ids])).log_probs[0] for m in models]
+            mean = torch.stack(each).exp().mean(0).log()
+            assert h.word_scores == pytest.approx(mean.tolist())
+            assert h.score == pytest.approx(sum(h.word_scores))
+
+
+def test_limits_are_the_sentences_own(prefix_model):
+    model = prefix_model(0, words=5, eos_bias=-100.0)
+    settings = SearchConfig(max_length_ratio=2.0, forbid_unk=True)
+    found = sample([model], *pad([[5, 0], [*range(1, 12), 0]]), settings, 3, [1, 2])
+    assert [[len(h.ids) for h in samples] for samples in found] == [[10] * 3, [24] * 3]
+    assert not any(h.finished or UNK in h.ids for h in itertools.chain(*found))
+
+
+def test_only_an_empty_source_has_an_empty_sample(prefix_model):
+    model = prefix_model(0, words=5, eos_bias=50.0)
+    [empty], [full] = sample([model], *pad([[0], [5, 0]]), SETTINGS, 1, [1, 2])
+    assert empty.ids == [EOS]
+    assert len(full.ids) == 2 and full.finished
+
+
+def test_a_word_without_probability_is_never_drawn():
+    log_probs = torch.tensor([[[0.0, 0.5, 0.0, 0.5]] * 4], dtype=torch.float64).log()
+    uniform = torch.tensor([[0.0, 0.4999999, 0.5, 0.9999999]], dtype=torch.float64)
+    assert draw(log_probs, uniform).tolist() == [[1, 1, 3, 3]]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_no_distribution_is_an_error(value):
+    with pytest.raises(ModelError, match="not numbers"):
+        draw(torch.full((1, 2, 3), value), torch.zeros(1, 2))
+
+
+def test_no_samples_cannot_be_drawn(prefix_model):
+    with pytest.raises(ConfigError, match="at least 1"):
+        sample([prefix_model(0, words=3)], *pad([[5, 0]]), SETTINGS, 0, [1])
