@@ -1,0 +1,106 @@
+"""What is installed: the command, its data, and pins that cover all that is needed."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmtkit
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    with open(ROOT / "pyproject.toml", "rb") as stream:
+        return tomllib.load(stream)
+
+
+@pytest.fixture(scope="module")
+def pins() -> dict[str, str]:
+    """Name -> exact version, from constraints.txt."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    found = [line.split("==") for line in lines if line and not line.startswith("#")]
+    assert all(len(pin) == 2 for pin in found)
+    return {_normal(name): version for name, version in found}
+
+
+def _normal(requirement: str) -> str:
+    """The name in a requirement, as package indices spell it."""
+    name = re.match(r"[\w.-]+", requirement)
+    assert name is not None
+    return re.sub(r"[-_.]+", "-", name[0]).lower()
+
+
+def test_every_dependency_is_pinned(project: dict[str, Any], pins: dict[str, str]) -> None:
+    extras = project["project"]["optional-dependencies"]
+    needed = project["project"]["dependencies"] + extras["dev"] + extras["plots"]
+    assert {_normal(requirement) for requirement in needed} <= set(pins)
+
+
+def test_pins_hold_for_every_build_of_a_version(pins: dict[str, str]) -> None:
+    assert not [name for name, version in pins.items() if "+" in version]
+
+
+def test_metadata_pins_nothing_exactly(project: dict[str, Any]) -> None:
+    extras = project["project"]["optional-dependencies"].values()
+    requirements = project["project"]["dependencies"] + [r for extra in extras for r in extra]
+    assert not [requirement for requirement in requirements if re.search("[=~<!]=|<", requirement)]
+    assert "torch>=2.6" in requirements
+
+
+def test_the_installed_version_is_that_of_the_source() -> None:
+    if Path(nmtkit.__file__).parents[1] == ROOT and not _installed():
+        pytest.skip("run from a checkout that is not installed")
+    assert metadata.version("nmtkit") == nmtkit.__version__
+
+
+def _installed() -> bool:
+    try:
+        return bool(metadata.version("nmtkit"))
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def test_data_files_are_in_the_package() -> None:
+    package = resources.files("nmtkit")
+    assert (package / "py.typed").is_file()
+    names = {entry.name for entry in (package / "recipes").iterdir()}
+    assert {"rnnsearch-30.toml", "rnnsearch-50.toml", "rnnsearch-modern.toml"} <= names
+
+
+@pytest.mark.parametrize("name", nmtkit.__all__)
+def test_public_names_can_be_imported(name: str) -> None:
+    assert getattr(nmtkit, name).__doc__
+    assert name in dir(nmtkit)
+
+
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Translater"):
+        nmtkit.Translater  # noqa: B018
+
+
+def test_the_checkout_runs_from_any_folder(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise SystemExit('the current folder was imported from')")
+    interpreter = os.path.dirname(sys.executable)
+    done = subprocess.run(
+        [ROOT / "bin" / "nmtkit", "--version"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{interpreter}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"nmtkit {nmtkit.__version__}\n")
+
+
+def test_the_checkout_runs_through_a_link(tmp_path: Path) -> None:
+    link = tmp_path / "nmtkit"
+    link.symlink_to(ROOT / "bin" / "nmtkit")
+    assert subprocess.run([link, "--help"], stdout=subprocess.DEVNULL).returncode == 0

@@ -1,0 +1,274 @@
+"""Whatever goes wrong leaves one line on stderr and the right exit status."""
+
+import errno
+import os
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import nmtkit
+from nmtkit.cli import main
+from nmtkit.errors import DataError
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Calls `nmtkit work`, a command that does what it is given, with further arguments."""
+
+    def run_work(work: Callable[[], Any], *arguments: str, options: tuple[str, ...] = ()) -> Result:
+        @click.command(name="work")
+        @click.option("--number", type=int, help="A number.")
+        def command(number: int | None) -> Any:
+            """Do what the test wants done."""
+            return work()
+
+        module = types.ModuleType("nmtkit_test_work")
+        module.__dict__["command"] = command
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setitem(main.COMMANDS, "work", (module.__name__, "Do what is wanted."))
+        return CliRunner().invoke(main.cli, [*options, "work", *arguments], prog_name="nmtkit")
+
+    return run_work
+
+
+def failing(error: BaseException) -> Callable[[], None]:
+    def work() -> None:
+        raise error
+
+    return work
+
+
+class OutOfMemoryError(RuntimeError):
+    """Named as torch names its own."""
+
+
+def test_done_is_status_0_and_silence_on_stderr(run: Run) -> None:
+    result = run(lambda: click.echo("œuvre"))
+    assert (result.exit_code, result.stdout_bytes, result.stderr) == (0, "œuvre\n".encode(), "")
+
+
+def test_what_a_command_returns_is_no_status(run: Run) -> None:
+    assert run(lambda: 7).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (DataError("a.en, line 3: not UTF-8"), "a.en, line 3: not UTF-8"),
+        (DataError("first\n  second\u2028third"), "first second third"),
+        (OSError(errno.ENOSPC, "No space left on device", "/d/model"), "/d/model: No space left"),
+        (PermissionError(errno.EACCES, "Permission denied", Path("x")), "x: Permission denied"),
+        (FileNotFoundError(errno.ENOENT, "No such file", b"y"), "y: No such file"),
+        (OSError(errno.EIO, "Input/output error"), "reading or writing failed: Input/output"),
+        (ModuleNotFoundError("no", name="matplotlib.figure"), "pip install 'nmtkit[plots]'"),
+        (ModuleNotFoundError("no", name="sklearn"), "pip install 'nmtkit[report]'"),
+        (MemoryError(), "not enough memory"),
+        (OutOfMemoryError("CUDA out of memory"), "not enough memory"),
+        (click.ClickException("cannot be"), "cannot be"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_a_failure_is_one_line_and_status_1(run: Run, error: Exception, line: str) -> None:
+    result = run(failing(error))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("nmtkit: error: ") and line in result.stderr
+    assert result.stderr.count("\n") == 1 and "\u2028" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("a fault of ours"),
+        ModuleNotFoundError("no", name="nmtkit.nothing"),
+        OSError("not of the operating system"),
+        EOFError(),
+    ],
+    ids=repr,
+)
+def test_a_fault_of_the_program_is_not_hidden(run: Run, error: Exception) -> None:
+    assert run(failing(error)).exception is error
+
+
+def test_verbose_tells_where_an_error_came_from(run: Run) -> None:
+    def work() -> None:
+        raise DataError("bad line") from ValueError("deeper")
+
+    assert "deeper" in run(work, options=("--verbose",)).stderr
+    assert "deeper" not in run(work).stderr
+
+
+def test_an_interrupt_is_quiet(run: Run) -> None:
+    result = run(failing(KeyboardInterrupt()))
+    assert (result.exit_code, result.output) == (130, "")
+
+
+def test_a_broken_pipe_is_quiet(run: Run) -> None:
+    result = run(failing(BrokenPipeError(errno.EPIPE, "Broken pipe")))
+    assert (result.exit_code, result.output) == (141, "")
+
+
+def test_aborting_at_a_prompt_is_an_interrupt(run: Run) -> None:
+    assert run(failing(click.Abort())).exit_code == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["trasnlate"],
+            "No such command 'trasnlate'; did you mean 'translate'? See: nmtkit --help",
+        ),
+        (["xyz"], "No such command 'xyz'; there are prepare, shortlist, train,"),
+        (["--bogus"], "No such option"),
+        (["work", "--nubmer", "3"], "See: nmtkit work --help"),
+        (["work", "--number", "three"], "'three' is not a valid integer"),
+        (["work", "extra"], "unexpected extra argument"),
+        (["--quiet", "--verbose", "work"], "--verbose and --quiet exclude each other"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(run: Run, arguments: list[str], line: str) -> None:
+    run(lambda: None)  # makes the command `work` known
+    result = CliRunner().invoke(main.cli, arguments, prog_name="nmtkit")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("nmtkit: error: ") and line in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_without_arguments_the_help_goes_to_stderr() -> None:
+    result = CliRunner().invoke(main.cli, [], prog_name="nmtkit")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == CliRunner().invoke(main.cli, ["-h"], prog_name="nmtkit").stdout
+
+
+def test_help_names_every_command() -> None:
+    result = CliRunner().invoke(main.cli, ["--help"], prog_name="nmtkit")
+    shown = result.stdout.partition("Commands:\n")[2].splitlines()
+    assert result.exit_code == 0
+    assert [line.split(maxsplit=1) for line in shown] == [
+        [name, sentence] for name, (_, sentence) in main.COMMANDS.items()
+    ]
+
+
+def test_version_tells_those_of_torch_and_python() -> None:
+    lines = CliRunner().invoke(main.cli, ["--version"]).stdout.splitlines()
+    assert lines[0] == f"nmtkit {nmtkit.__version__}"
+    assert lines[1].startswith("torch 2.")
+    assert lines[2] == f"Python {sys.version.split()[0]}"
+
+
+def test_version_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if "site-packages" not in path])
+    assert "torch not installed" in CliRunner().invoke(main.cli, ["--version"]).stdout
+
+
+def process(*arguments: str, **settings: Any) -> "subprocess.CompletedProcess[bytes]":
+    """The real command in a process of its own."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": "", **settings.pop("env", {})}
+    code = "from nmtkit.cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        stderr=subprocess.PIPE,
+        env=environment,
+        **settings,
+    )
+
+
+def test_a_reader_that_left_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = process("--help", stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["nonsense"]])
+def test_a_closed_stdout_is_an_empty_one(arguments: list[str]) -> None:
+    done = process(*arguments, preexec_fn=lambda: os.close(1))
+    assert done.returncode == (0 if arguments == ["--help"] else 2)
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_full_disk_behind_stdout_is_named() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no device that is always full")
+    with open("/dev/full", "wb") as full:
+        done = process("--version", stdout=full)
+    assert done.returncode == 1
+    assert done.stderr == b"nmtkit: error: stdout: No space left on device\n"
+
+
+def test_what_was_buffered_for_a_full_disk_is_no_second_error() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no device that is always full")
+    code = (
+        "from nmtkit.cli import main\nimport sys\nprint('buffered')\nsys.exit(main.close_stdout(0))"
+    )
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_stdout_is_utf8_whatever_the_locale() -> None:
+    code = "from nmtkit.cli import main; main.open_standard_streams(); print('\\u0153\\u2028')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0", "LC_ALL": "C"},
+    )
+    assert done.stdout == "œ\u2028\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("shell", "words", "completions"),
+    [
+        ("bash", "nmtkit tr", {"plain,train", "plain,translate"}),
+        ("bash", "nmtkit --ver", {"plain,--verbose", "plain,--version"}),
+        ("bash", "nmtkit evaluate --he", {"plain,--help"}),
+        ("zsh", "nmtkit shor", {"plain", "shortlist", main.COMMANDS["shortlist"][1]}),
+        ("fish", "nmtkit al", {f"plain,align\t{main.COMMANDS['align'][1]}"}),
+    ],
+)
+def test_shells_complete_commands_and_options(
+    shell: str, words: str, completions: set[str]
+) -> None:
+    asked = {"COMP_WORDS": words, "COMP_CWORD": "1", "_NMTKIT_COMPLETE": f"{shell}_complete"}
+    if shell == "fish":
+        asked["COMP_CWORD"] = words.split()[-1]
+    else:
+        asked["COMP_CWORD"] = str(len(words.split()) - 1)
+    done = process(env=asked, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert set(done.stdout.decode().split("\n")) - {""} == completions
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_are_told_how_to_complete(shell: str) -> None:
+    done = process(env={"_NMTKIT_COMPLETE": f"{shell}_source"}, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    assert f"_NMTKIT_COMPLETE={shell}_complete".encode() in done.stdout
+
+
+def test_completing_a_command_imports_none() -> None:
+    code = (
+        "import sys; from nmtkit.cli.main import cli\n"
+        "found = cli.shell_complete(cli.make_context('nmtkit', ['-q', 'x']), 'al')\n"
+        "assert [item.value for item in found] == ['align']\n"
+        "print([name for name in sys.modules if name.startswith('nmtkit.cli.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(eval(done.stdout)) == {"nmtkit.cli.main", "nmtkit.cli.common"}
