@@ -51,6 +51,11 @@ class Ensemble:
         """The models alone."""
         return [part.model for part in self.parts]
 
+    @property
+    def has_subwords(self) -> bool:
+        """Whether the first model's tokens are pieces of words."""
+        return self.first.config.text.bpe != "none"
+
     def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
         """A source line as each model splits it."""
         return [part.src_text.tokens(line, tokenized) for part in self.parts]

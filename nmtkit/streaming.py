@@ -20,6 +20,13 @@ from nmtkit.text.lines import STANDARD, read_raw_lines
 
 log = logging.getLogger("nmtkit")
 
+WINDOW_BATCHES = 16
+"""Full batches in a window."""
+
+USUAL_LENGTH = 50
+"""Positions a sentence of a full batch has at most; of longer ones a batch holds fewer, so that
+its memory stays bounded."""
+
 CHUNK = 1 << 16
 """Bytes read from a pipe at a time."""
 
@@ -80,13 +87,14 @@ def arriving_windows(descriptor: int, size: int) -> Iterator[list[bytes]]:
             del pending[:size]
 
 
-def length_batches(lengths: Sequence[int], sentences: int, positions: int) -> list[list[int]]:
+def length_batches(lengths: Sequence[int], sentences: int) -> list[list[int]]:
     """Part sentences into batches of like length, longest first.
 
-    :param sentences: the most in a batch.
-    :param positions: the most in a batch, padding counted; a longer sentence is alone.
+    :param lengths: positions of each sentence.
+    :param sentences: the most in a batch; it has fewer where they are longer than usual.
     :return: for each batch, which sentences are in it.
     """
+    positions = sentences * USUAL_LENGTH
     batches: list[list[int]] = []
     room = 0
     for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):

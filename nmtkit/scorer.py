@@ -1,0 +1,182 @@
+"""Scores given translations: log p(target | source); also from Python.
+
+from nmtkit import Scorer
+for score in Scorer.load("model").score([("I see him.", "Je le vois.")]):
+    print(score.log_prob)
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from nmtkit.data.batch import pad
+from nmtkit.ensemble import Ensemble, SourceTokens
+from nmtkit.errors import ModelError
+from nmtkit.models.base import Scored
+from nmtkit.search.beam import average
+from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
+from nmtkit.text.vocabulary import EOS
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a translation costs.
+
+    log_prob: log p(target | source), natural log, `</s>` included; 0 or less.
+    word_scores: log p of each target token given those before it; the last is that of `</s>`.
+    src_tokens, tgt_tokens: what the (first) model reads, without `</s>`.
+    alignment: alpha_ij of the first model, where asked for; the last row and column are those of
+        `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1].
+    """
+
+    log_prob: float
+    word_scores: list[float]
+    src_tokens: list[str]
+    tgt_tokens: list[str]
+    alignment: Tensor | None = None
+
+    @property
+    def normalized(self) -> float:
+        """The mean of `word_scores`."""
+        return self.log_prob / len(self.word_scores)
+
+
+class Totals:
+    """Sums over many scores, for a summary.
+
+    pairs: sentence pairs. tokens: of the target, `</s>` of each pair counted.
+    log_prob: natural log.
+    """
+
+    def __init__(self) -> None:
+        self.pairs, self.tokens, self.log_prob = 0, 0, 0.0
+
+    def add(self, score: Score) -> None:
+        """Count one sentence pair."""
+        self.pairs += 1
+        self.tokens += len(score.word_scores)
+        self.log_prob += score.log_prob
+
+    @property
+    def cost_per_token(self) -> float:
+        """Mean -log p of a target token, natural log; 0 where there is none."""
+        return -self.log_prob / self.tokens if self.tokens else 0.0
+
+    @property
+    def perplexity(self) -> float:
+        """e to the cost per token."""
+        return math.exp(self.cost_per_token) if self.cost_per_token < 700 else math.inf
+
+    def sentence(self) -> str:
+        """The summary in words."""
+        each = -self.log_prob / self.pairs if self.pairs else 0.0
+        return (
+            f"{self.pairs} pairs, {self.tokens} target tokens (</s> counted): cost per token"
+            f" {self.cost_per_token:.4f}, per sentence {each:.4f} (natural log), perplexity"
+            f" {self.perplexity:.4f}"
+        )
+
+
+class Scorer:
+    """Gives log p(target | source) of sentence pairs.
+
+    :param ensemble: one model, or several whose next-word probabilities are averaged.
+    :param batch_size: sentence pairs computed together; fewer where they are very long.
+    """
+
+    def __init__(self, ensemble: Ensemble, batch_size: int = 64) -> None:
+        self._ensemble = ensemble
+        self._batch_size = batch_size
+
+    @classmethod
+    def load(
+        cls,
+        *folders: str | Path,
+        device: str = "auto",
+        batch_size: int = 64,
+        params: str = "best",
+    ) -> "Scorer":
+        """Open one model folder or several.
+
+        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        """
+        return cls(Ensemble.load(folders, device, params), batch_size)
+
+    @property
+    def has_subwords(self) -> bool:
+        """Whether the (first) model's tokens are pieces of words."""
+        return self._ensemble.has_subwords
+
+    def score(
+        self, pairs: Iterable[tuple[str, str]], tokenized: bool = False, alignments: bool = False
+    ) -> Iterator[Score]:
+        """Score sentence pairs, in the order given.
+
+        :param pairs: source line and target line. An empty target is `</s>` alone, and so is an
+            empty source; every pair has a score.
+        :param tokenized: the lines are tokenised already.
+        :param alignments: give the first model's alignments.
+        :raises ModelError: alignments are asked for and the model has none, or it gives
+            log-probabilities that are not numbers.
+        """
+        for window in windows(pairs, self._batch_size * WINDOW_BATCHES):
+            yield from self._score_window(window, tokenized, alignments)
+
+    def _score_window(
+        self, pairs: Sequence[tuple[str, str]], tokenized: bool, alignments: bool
+    ) -> list[Score]:
+        sources = [self._ensemble.source_tokens(source, tokenized) for source, _ in pairs]
+        text = self._ensemble.first.tgt_text
+        targets = [text.tokens(target, tokenized) for _, target in pairs]
+        lengths = [
+            max(len(source[0]), len(target)) + 1
+            for source, target in zip(sources, targets, strict=True)
+        ]
+        scores: dict[int, Score] = {}
+        for batch in length_batches(lengths, self._batch_size):
+            found = self._score_batch(
+                [sources[i] for i in batch], [targets[i] for i in batch], alignments
+            )
+            scores.update(zip(batch, found, strict=True))
+        return [scores[number] for number in range(len(pairs))]
+
+    def _score_batch(
+        self, sources: Sequence[SourceTokens], targets: Sequence[list[str]], alignments: bool
+    ) -> list[Score]:
+        first = self._ensemble.first
+        tgt, tgt_mask = pad([[*first.tgt_vocab.ids(target), EOS] for target in targets])
+        tgt, tgt_mask = tgt.to(first.device), tgt_mask.to(first.device)
+        with torch.inference_mode():
+            scored: list[Scored] = [
+                model.score(*self._ensemble.source_batch(sources, number), tgt, tgt_mask)
+                for number, model in enumerate(self._ensemble.models)
+            ]
+            log_probs = average([part.log_probs for part in scored]).double().cpu()
+        matrices = scored[0].alignment
+        if alignments and matrices is None:
+            raise ModelError("this model has no alignment")
+        if not bool(log_probs[tgt_mask.cpu()].isfinite().all()):
+            raise ModelError(
+                "the model gives log-probabilities that are not numbers: its parameters are"
+                " damaged, or its training diverged; use another checkpoint"
+            )
+        matrices = matrices.cpu() if alignments and matrices is not None else None
+        return [
+            self._one(
+                source[0], target, log_probs[row], None if matrices is None else matrices[row]
+            )
+            for row, (source, target) in enumerate(zip(sources, targets, strict=True))
+        ]
+
+    @staticmethod
+    def _one(
+        source: Sequence[str], target: list[str], log_probs: Tensor, matrix: Tensor | None
+    ) -> Score:
+        """The score of one pair, padding cut off."""
+        word_scores: list[float] = log_probs[: len(target) + 1].tolist()
+        cut = None if matrix is None else matrix[: len(target) + 1, : len(source) + 1]
+        return Score(sum(word_scores), word_scores, list(source), target, cut)

@@ -1,0 +1,223 @@
+"""Translates lines of text with a trained model or an ensemble; also from Python.
+
+    from nmtkit import Translator
+    for best in Translator.load("model").translate(["A man is reading."]):
+        print(best[0].text, best[0].score)
+
+Lines are taken in windows, sorted by length, searched in batches and put back in order: there is
+always one result for each line, and it is the same whatever else is in the stream.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nmtkit.aligner import Alignment, word_alignment
+from nmtkit.config import SearchConfig
+from nmtkit.ensemble import Ensemble, SourceTokens
+from nmtkit.search import Hypothesis, sample_encoded, search_encoded
+from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
+
+Decode = Callable[[list[Any], Tensor, Sequence[int]], list[list[Hypothesis]]]
+"""What the models read of a batch, T_x, and the numbers of its lines in; translations out."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of one line.
+
+    text: detokenised, unless the model's corpus was tokenised or that was asked for.
+    tokens: as the model chose them (pieces of words, with BPE), without `</s>`.
+    score: log p of the tokens and `</s>` together, natural log: what `Scorer` gives them.
+    ranking_score: score / length^penalty, by which the best was chosen.
+    word_scores: log p of each token, and of `</s>`.
+    finished: False where the longest length was met before `</s>`.
+    src_tokens: what the (first) model read, without `</s>`.
+    alignment: alpha_ij of the first model, where asked for; the last row and column are those of
+        `</s>`. Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer where unfinished.
+    word_alignment: the same between words.
+    """
+
+    text: str
+    tokens: list[str]
+    score: float
+    ranking_score: float
+    word_scores: list[float]
+    finished: bool
+    src_tokens: list[str]
+    alignment: Tensor | None = None
+    word_alignment: Alignment | None = None
+
+
+class Translator:
+    """Translates with one model, or with several that translate into the same words.
+
+    :param ensemble: the models.
+    :param search: how to look for translations; by default as the first model's config says.
+    :param batch_size: sentences searched together; fewer where they are very long.
+    """
+
+    def __init__(
+        self, ensemble: Ensemble, search: SearchConfig | None = None, batch_size: int = 64
+    ) -> None:
+        self._ensemble = ensemble
+        self.search = ensemble.first.config.search if search is None else search
+        self._batch_size = batch_size
+
+    @classmethod
+    def load(
+        cls,
+        *folders: str | Path,
+        device: str = "auto",
+        search: SearchConfig | None = None,
+        batch_size: int = 64,
+        params: str = "best",
+    ) -> "Translator":
+        """Open one model folder, or several as an ensemble.
+
+        :param device: "auto", "cpu" or "cuda".
+        :param params: which parameters: "best", "last", or a file.
+        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        """
+        return cls(Ensemble.load(folders, device, params), search, batch_size)
+
+    def with_search(self, **changes: Any) -> "Translator":
+        """The same models, searching otherwise.
+
+        :param changes: fields of `SearchConfig`, such as beam=5.
+        """
+        search = dataclasses.replace(self.search, **changes)
+        return Translator(self._ensemble, search, self._batch_size)
+
+    @property
+    def window(self) -> int:
+        """Lines that are worth translating together."""
+        return self._batch_size * WINDOW_BATCHES
+
+    def translate(
+        self,
+        lines: Iterable[str],
+        n_best: int = 1,
+        tokenized: bool = False,
+        alignments: bool = False,
+    ) -> Iterator[list[Translation]]:
+        """Translate lines, in the order given.
+
+        :param lines: source text; an empty line, or one of whitespace, has an empty translation.
+        :param n_best: translations wanted of each line.
+        :param tokenized: the lines are tokenised already, and so is the text that is given.
+        :param alignments: give alignments.
+        :return: for each line its translations, best first: at least one, at most n_best.
+        :raises ConfigError: n_best is above the beam's width, or a setting is out of range.
+        :raises ModelError: alignments are asked for and the model has none.
+        """
+        for window in windows(lines, self.window):
+            yield from self.translate_window(window, n_best, tokenized, alignments)
+
+    def translate_window(
+        self,
+        lines: Sequence[str],
+        n_best: int = 1,
+        tokenized: bool = False,
+        alignments: bool = False,
+    ) -> list[list[Translation]]:
+        """Translate some lines together; see `translate`."""
+
+        def decode(encoded: list[Any], lengths: Tensor, _: Sequence[int]) -> list[list[Hypothesis]]:
+            models = self._ensemble.models
+            return search_encoded(models, encoded, lengths, self.search, n_best, alignments)
+
+        return self._in_order(lines, decode, tokenized)
+
+    def sample(
+        self, lines: Iterable[str], n: int = 1, seed: int = 1, tokenized: bool = False
+    ) -> Iterator[list[Translation]]:
+        """Draw translations of lines from the model's distribution.
+
+        :param n: samples of each line; the same one may come more than once.
+        :param seed: with the line's number, decides its samples, whatever the other lines are.
+        :return: for each line its samples, in the order drawn.
+        """
+        first = 1
+        for window in windows(lines, self.window):
+            yield from self.sample_window(window, n, seed, tokenized, first)
+            first += len(window)
+
+    def sample_window(
+        self,
+        lines: Sequence[str],
+        n: int = 1,
+        seed: int = 1,
+        tokenized: bool = False,
+        first: int = 1,
+    ) -> list[list[Translation]]:
+        """Draw translations of some lines together; see `sample`.
+
+        :param first: number of the first line in its stream, from 1.
+        """
+
+        def decode(
+            encoded: list[Any], lengths: Tensor, numbers: Sequence[int]
+        ) -> list[list[Hypothesis]]:
+            seeds = [line_seed(seed, first + number) for number in numbers]
+            models = self._ensemble.models
+            return sample_encoded(models, encoded, lengths, self.search, n, seeds)
+
+        return self._in_order(lines, decode, tokenized, copies=n)
+
+    def _in_order(
+        self, lines: Sequence[str], decode: Decode, tokenized: bool, copies: int = 1
+    ) -> list[list[Translation]]:
+        """Search for translations in batches of like length.
+
+        :param copies: how often the empty translation of an empty line is given.
+        """
+        sources = [self._ensemble.source_tokens(line, tokenized) for line in lines]
+        found = {number: [empty_translation()] * copies for number in range(len(lines))}
+        full = [number for number, tokens in enumerate(sources) if tokens[0]]
+        lengths = [len(sources[number][0]) + 1 for number in full]
+        for batch in length_batches(lengths, self._batch_size):
+            numbers = [full[place] for place in batch]
+            encoded, read = self._ensemble.encode([sources[number] for number in numbers])
+            hypotheses = decode(encoded, read, numbers)
+            for number, of_line in zip(numbers, hypotheses, strict=True):
+                found[number] = [self._told(sources[number], h, tokenized) for h in of_line]
+        return [found[number] for number in range(len(lines))]
+
+    def _told(self, source: SourceTokens, hypothesis: Hypothesis, tokenized: bool) -> Translation:
+        """A hypothesis in words."""
+        first = self._ensemble.first
+        tokens = first.tgt_vocab.tokens(hypothesis.words)
+        matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
+        between_words = None
+        if matrix is not None:
+            between_words = word_alignment(source[0], tokens, matrix, self._ensemble.has_subwords)
+        return Translation(
+            text=first.tgt_text.line(tokens, tokenized),
+            tokens=tokens,
+            score=hypothesis.score,
+            ranking_score=hypothesis.ranking_score(self.search.length_penalty),
+            word_scores=hypothesis.word_scores,
+            finished=hypothesis.finished,
+            src_tokens=list(source[0]),
+            alignment=matrix,
+            word_alignment=between_words,
+        )
+
+
+def empty_translation() -> Translation:
+    """Of a line without words. No model is asked: it has this one translation, of score 0."""
+    matrix = torch.ones(1, 1)
+    return Translation("", [], 0.0, 0.0, [0.0], True, [], matrix, Alignment([], [], matrix))
+
+
+def line_seed(seed: int, number: int) -> int:
+    """The seed of one line's samples: a number below 2^63 that depends on both and looks random."""
+    digest = hashlib.sha256(f"{seed} {number}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
