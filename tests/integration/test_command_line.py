@@ -1,0 +1,176 @@
+"""What all commands have in common: help, statuses, streams, and outputs that are whole or absent.
+
+What each command does has its own tests.
+"""
+
+import gzip
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import Result
+
+from nmtkit.cli.main import COMMANDS
+
+Nmtkit = Callable[..., Result]
+
+ODD_LINES = [
+    b"one two",
+    b"",
+    b"three\rfour",
+    b"five\xe2\x80\xa8six",  # U+2028
+    b"\x0c",
+    b"   ",
+    b"</s> <unk> seven",
+    b"eight\x00nine \xc2\x85 one",  # U+0085
+    b"one " * 100,
+    b"two\r",
+    b"no newline at the end",
+]
+
+
+def process(*arguments: object, input: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    """The command in a process of its own, as a shell starts it."""
+    return subprocess.run(argv(*arguments), input=input, capture_output=True)
+
+
+def argv(*arguments: object) -> list[str]:
+    code = "from nmtkit.cli.main import main; main()"
+    return [sys.executable, "-c", code, *map(str, arguments)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_complete(name: str, nmtkit: Nmtkit) -> None:
+    command = importlib.import_module(COMMANDS[name][0]).command
+    shown = nmtkit(name, "--help").stdout
+    assert f"nmtkit {name}" in shown.partition("Example")[2]
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help and parameter.help[0].isupper(), parameter.opts
+            assert parameter.help.rstrip().endswith((".", "]")), parameter.opts
+        else:
+            assert parameter.human_readable_name in (command.help or "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_unknown_option_is_wrong_usage(name: str, nmtkit: Nmtkit) -> None:
+    result = nmtkit(name, "--no-such-option", status=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith("nmtkit: error: ") and result.stderr.count("\n") == 1
+    assert f"nmtkit {name} --help" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "prepare -s en -t fr --output out --train no.en no.fr --dev no.en no.fr".split(),
+        ["shortlist", "no.en", "--size", "10", "--output", "out"],
+        ["train", "no-folder", "--output", "out", "--recipe", "toy"],
+        ["translate", "--model", "no-model"],
+        ["score", "--model", "no-model", "no.en", "no.fr"],
+        ["align", "--model", "no-model", "no.en", "no.fr"],
+        ["evaluate", "no.hyp", "no.ref"],
+    ],
+    ids=lambda arguments: str(arguments[0]),
+)
+def test_a_missing_input_is_one_line_and_no_output(
+    arguments: list[str], nmtkit: Nmtkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = nmtkit("--quiet", *arguments, input="", status=1)
+    assert result.stdout == ""
+    assert result.stderr.startswith("nmtkit: error: no") and result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_line_in_gives_one_line_out(model: Path, nmtkit: Nmtkit) -> None:
+    lines = b"\n".join(ODD_LINES)
+    result = nmtkit("translate", "--model", model, "--beam", 2, input=lines)
+    translations = result.stdout_bytes.split(b"\n")
+    assert len(translations) == len(ODD_LINES) + 1 and translations[-1] == b""
+    assert translations[1] == b""
+
+
+def test_a_process_translates_as_the_same_command_in_this_one(model: Path, nmtkit: Nmtkit) -> None:
+    lines = b"one two three\n\nfour five\n"
+    arguments = ["translate", "--model", model, "--device", "cpu", "--threads", "1"]
+    done = process(*arguments, input=lines)
+    assert done.returncode == 0
+    assert done.stdout == nmtkit(*arguments, input=lines).stdout_bytes
+
+
+def test_stdout_carries_results_only(model: Path, corpus: Path) -> None:
+    done = process("--verbose", "score", "--model", model, corpus / "dev.en", corpus / "dev.fr")
+    assert done.returncode == 0
+    assert all(float(line) < 0 for line in done.stdout.splitlines())
+    assert len(done.stdout.splitlines()) == 6
+    assert b"\r" not in done.stderr  # bars are for terminals
+
+
+def test_a_pipe_closed_early_is_quiet(tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    words.write_text("".join(f"word{number}\n" for number in range(50_000)))
+    with subprocess.Popen(
+        argv("--quiet", "shortlist", words, "--size", 60_000, "--output", "-"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None and running.stderr is not None
+        assert running.stdout.readline() == b"</s>\t50000\n"
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no device that is always full")
+    words = tmp_path / "words"
+    words.write_text("one two\n")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            argv("--quiet", "shortlist", words, "--size", "10", "--output", "-"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"nmtkit: error: ") and done.stderr.count(b"\n") == 1
+    assert b"No space left on device" in done.stderr
+
+
+def test_existing_output_is_refused_unless_forced(
+    corpus: Path, prepared: Path, small: list[str], nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    train = ["--train", corpus / "train.en", corpus / "train.fr"]
+    dev = ["--dev", corpus / "dev.en", corpus / "dev.fr"]
+    commands: list[tuple[Path, list[object]]] = [
+        (tmp_path / "p", ["prepare", *train, *dev, "-s", "en", "-t", "fr"]),
+        (tmp_path / "s", ["shortlist", corpus / "train.en", "--size", 10]),
+    ]
+    for output, arguments in commands:
+        nmtkit(*arguments, "--output", output)
+        before = contents(output)
+        message = nmtkit(*arguments, "--output", output, status=1).stderr
+        assert str(output) in message and "--force" in message
+        assert contents(output) == before
+        nmtkit(*arguments, "--output", output, "--force")
+        assert set(contents(output)) == set(before)
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return {str(file): file.read_bytes() for file in files}
+
+
+def test_gzip_by_name(corpus: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+    text = (corpus / "train.en").read_bytes()
+    (tmp_path / "train.en.gz").write_bytes(gzip.compress(text))
+    plain, zipped = tmp_path / "plain", tmp_path / "zipped.gz"
+    nmtkit("shortlist", corpus / "train.en", "--size", 10, "--output", plain)
+    nmtkit("shortlist", tmp_path / "train.en.gz", "--size", 10, "--output", zipped)
+    assert gzip.decompress(zipped.read_bytes()) == plain.read_bytes()
