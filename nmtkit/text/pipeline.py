@@ -49,7 +49,10 @@ class TextPipeline:
 
         :param tokenized: the line is tokenised already; only BPE is applied.
         """
-        words = self.words(line, tokenized)
+        return self.pieces(self.words(line, tokenized))
+
+    def pieces(self, words: list[str]) -> list[str]:
+        """The tokens of these words: their BPE pieces, or the words themselves without BPE."""
         return words if self._bpe is None else self._bpe.apply(words)
 
     def line(self, tokens: Sequence[str], tokenized: bool = False) -> str:

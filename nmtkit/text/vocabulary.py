@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from nmtkit.errors import DataError
 from nmtkit.text.lines import open_output, read_lines
@@ -91,10 +92,14 @@ class Vocabulary:
         :param counts: of each word, 0 where missing; its own counts when None.
         :raises OutputError: the file exists and `force` is not given, or cannot be written.
         """
-        numbers = self.counts if counts is None else [counts.get(word, 0) for word in self.words]
+        numbers = None if counts is None else [counts.get(word, 0) for word in self.words]
         with open_output(path, force=force) as output:
-            for word, count in zip(self.words, numbers, strict=True):
-                output.write(f"{word}\t{count}\n")
+            (self if numbers is None else Vocabulary(self.words, numbers)).write(output)
+
+    def write(self, output: TextIO) -> None:
+        """Write the file's lines."""
+        for word, count in zip(self.words, self.counts, strict=True):
+            output.write(f"{word}\t{count}\n")
 
 
 def _entry(line: str, counted: bool, where: str) -> tuple[str, int]:
@@ -180,3 +185,13 @@ def count_words(lines: Iterable[str]) -> tuple[Counter[str], int]:
             block.clear()
     counts.update(block)
     return counts, sentences
+
+
+def shortlist_of(corpus: str | Path, size: int) -> Shortlist:
+    """The shortlist of a tokenised corpus.
+
+    :param corpus: a file, plain or gzip, or `-`.
+    :raises DataError: the corpus cannot be read, or the size leaves no room for a word.
+    """
+    counts, sentences = count_words(read_lines(corpus))
+    return shortlist(counts, size, sentences)

@@ -1,0 +1,179 @@
+"""`nmtkit prepare`: raw parallel text into a prepared folder."""
+
+import os
+from typing import Any
+
+import click
+
+from nmtkit.cli.common import force_option
+
+FILE = click.Path(allow_dash=True)
+
+
+@click.command(
+    epilog="Example: nmtkit prepare --train train.en train.fr --dev dev.en dev.fr --test news"
+    " news.en news.fr -s en -t fr --bpe 10000 --output prepared"
+)
+@click.option(
+    "--train",
+    type=FILE,
+    nargs=2,
+    required=True,
+    metavar="SRC TGT",
+    help="The training data: a source file and a target file, line by line each other's"
+    " translation. Files are UTF-8, and gzip where the name ends in .gz.",
+)
+@click.option(
+    "--dev",
+    type=FILE,
+    nargs=2,
+    metavar="SRC TGT",
+    help="The data that training is watched with. Every line is kept.",
+)
+@click.option(
+    "--test",
+    "tests",
+    type=(str, FILE, FILE),
+    multiple=True,
+    metavar="NAME SRC TGT",
+    help="A test set and the name for its files. Every line is kept. May be given repeatedly.",
+)
+@click.option(
+    "--output", type=click.Path(), required=True, metavar="DIR", help="The folder to make."
+)
+@click.option(
+    "-s",
+    "--src-language",
+    default="en",
+    show_default=True,
+    metavar="LANG",
+    help="The source language, by its two-letter code.",
+)
+@click.option(
+    "-t",
+    "--tgt-language",
+    default="fr",
+    show_default=True,
+    metavar="LANG",
+    help="The target language, by its two-letter code.",
+)
+@click.option(
+    "--tokenized", is_flag=True, help="The files are tokenised already; leave their words alone."
+)
+@click.option(
+    "--hyphens",
+    is_flag=True,
+    help="Split words at hyphens, as tokenizer.perl -a does: 'well @-@ known'.",
+)
+@click.option(
+    "--escape",
+    is_flag=True,
+    help="Write & ' \" | < > [ ] as XML entities, as tokenizer.perl does without -no-escape.",
+)
+@click.option(
+    "--max-length",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Leave out training pairs with more words on either side, counted before BPE.",
+)
+@click.option(
+    "--max-ratio",
+    type=click.FloatRange(min=1),
+    default=9.0,
+    show_default=True,
+    metavar="R",
+    help="Leave out training pairs with more than R times as many words on one side.",
+)
+@click.option("--dedup", is_flag=True, help="Leave out training pairs that were there before.")
+@click.option(
+    "--bpe",
+    "merges",
+    type=click.IntRange(min=1),
+    metavar="MERGES",
+    help="Learn so many BPE merges from the training data and apply them everywhere.",
+)
+@click.option(
+    "--bpe-separate",
+    is_flag=True,
+    help="Learn BPE on each side alone. Without this it is learned on both together.",
+)
+@click.option(
+    "--bpe-codes",
+    type=click.Path(),
+    multiple=True,
+    metavar="FILE",
+    help="Apply the BPE merges of this subword-nmt file instead. Given twice, the first is for"
+    " the source and the second for the target.",
+)
+@click.option(
+    "--invalid",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="What to do about a line that is not UTF-8: stop, or drop its training pair (in dev and"
+    " test sets the line stays, with replacement characters).",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="all CPU cores",
+    metavar="N",
+    help="How many processes share the work. The result does not depend on it.",
+)
+@force_option
+def command(
+    train: tuple[str, str],
+    dev: tuple[str, str] | None,
+    tests: tuple[tuple[str, str, str], ...],
+    output: str,
+    workers: int,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Turn raw parallel text into a prepared folder: tokenised, cleaned, cut by BPE if wanted.
+
+    The folder holds the text ready for training, the BPE merges, and a manifest with every
+    setting, checksum and count. It appears whole or not at all.
+    """
+    from nmtkit.preparation import prepare
+
+    named = {name: (src, tgt) for name, src, tgt in tests}
+    if len(named) < len(tests):
+        raise click.BadParameter("Each test set needs a name of its own.", param_hint="'--test'")
+    prepare(_settings(**options), output, train, dev or None, named, workers, force)
+
+
+def _settings(
+    merges: int | None,
+    bpe_separate: bool,
+    bpe_codes: tuple[str, ...],
+    src_language: str,
+    tgt_language: str,
+    tokenized: bool,
+    hyphens: bool,
+    escape: bool,
+    **cleaning: Any,
+) -> Any:
+    """The options as the driver's settings."""
+    from nmtkit.config import TextConfig
+    from nmtkit.preparation import PrepareSettings
+
+    if merges and bpe_codes:
+        raise click.UsageError("BPE is either learned (--bpe) or given (--bpe-codes); choose one.")
+    if bpe_separate and not merges:
+        raise click.UsageError("--bpe-separate says how BPE is learned; give --bpe too.")
+    if len(bpe_codes) > 2:
+        raise click.UsageError("--bpe-codes can be given once, for both sides, or twice.")
+    separate = bpe_separate or len(bpe_codes) == 2
+    text = TextConfig(
+        src_language=src_language,
+        tgt_language=tgt_language,
+        tokenized=tokenized,
+        hyphens=hyphens,
+        escape=escape,
+        bpe=("separate" if separate else "joint") if merges or bpe_codes else "none",
+    )
+    return PrepareSettings(text=text, merges=merges or 0, codes=bpe_codes, **cleaning)

@@ -1,0 +1,556 @@
+"""Raw bitexts in, a prepared folder out: tokenised, cleaned, cut by BPE, with a manifest.
+
+The folder holds `train.src`, `train.tgt`, and likewise `dev` and each test set: tokens with one
+blank between, one sentence a line; `bpe.src` and `bpe.tgt` where BPE is used (also when learned
+on both sides together); and `manifest.json`: every setting, the versions of the tools, the
+checksum of every file read and written, and how many pairs went by which rule.
+
+Only training pairs are cleaned. Dev and test sets keep every line in its place, also empty ones.
+The folder's bytes depend on inputs and settings alone, not on the number of workers. Memory does
+not grow with the corpus, but for the counts of different words where BPE is learned, and some
+100 bytes a pair where duplicates are looked for.
+"""
+
+import dataclasses
+import hashlib
+import json
+import logging
+import platform
+import re
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from tqdm import tqdm
+
+import nmtkit
+from nmtkit.config import TextConfig
+from nmtkit.errors import ConfigError, DataError, OutputError
+from nmtkit.text.lines import (
+    STANDARD,
+    decode_line,
+    file_sha256,
+    open_output,
+    read_raw_parallel,
+)
+from nmtkit.text.parallel import in_order
+from nmtkit.text.pipeline import Side, TextPipeline
+from nmtkit.text.subword import BPE
+from nmtkit.text.vocabulary import Shortlist, shortlist_of
+
+FORMAT = 1
+"""Version of the folder's layout; raised when older versions could not read it."""
+
+MANIFEST = "manifest.json"
+SIDES: tuple[Side, Side] = ("src", "tgt")
+RULES = ("invalid", "empty", "long", "ratio", "duplicate")
+"""Why a training pair goes; a pair is counted under the first that fits."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_TAKEN = {"train", "dev", "bpe", "vocab", "words"}
+_BLOCK = 2000
+"""Pairs that a worker is given at a time."""
+
+Bitext = tuple[str | Path, str | Path]
+"""The source file and the target file; line n of one belongs to line n of the other."""
+
+logger = logging.getLogger("nmtkit")
+
+
+@dataclass(frozen=True)
+class PrepareSettings:
+    """How bitexts are prepared.
+
+    text: languages and tokenisation; its `bpe` is "none" unless `merges` or `codes` are given.
+    max_length: a training pair goes when either side has more words, before BPE.
+    max_ratio: it goes when one side has more than so many times the words of the other.
+    dedup: it goes when a pair with the same bytes came before it.
+    merges: BPE merges to learn; 0: none.
+    codes: files of BPE merges to use instead: one for both sides, or one for each.
+    invalid: whether a line that is not UTF-8 is an error, or goes: with its pair from the
+        training data; elsewhere it stays, with U+FFFD in place of the bytes.
+    """
+
+    text: TextConfig = field(default_factory=TextConfig)
+    max_length: int = 50
+    max_ratio: float = 9.0
+    dedup: bool = False
+    merges: int = 0
+    codes: tuple[str, ...] = ()
+    invalid: Literal["error", "drop"] = "error"
+
+    def check(self) -> None:
+        """Refuse settings that contradict each other, before any work is done.
+
+        :raises ConfigError: they do.
+        """
+        if self.max_length < 1:
+            raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
+        if self.max_ratio < 1:
+            raise ConfigError(f"the maximum ratio must be at least 1, not {self.max_ratio:g}")
+        if self.merges < 0:
+            raise ConfigError(f"the number of BPE merges must be at least 1, not {self.merges}")
+        if self.merges and self.codes:
+            raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
+        if len(self.codes) > 2:
+            raise ConfigError(f"{len(self.codes)} files of BPE merges; give one, or two")
+        if (self.text.bpe == "none") != (not self.merges and not self.codes):
+            raise ConfigError(
+                f"text.bpe is '{self.text.bpe}', with {self.merges} merges to learn and"
+                f" {len(self.codes)} files of them given"
+            )
+        if self.codes and (self.text.bpe == "joint") != (len(self.codes) == 1):
+            raise ConfigError("one file of BPE merges is 'joint', two files are 'separate'")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Some pairs on their way to a worker, the lines of each side joined with newlines.
+
+    files: where they come from, for messages.
+    first: the number of the first line, from 1.
+    clean: training data, from which pairs go.
+    tokenized: the lines are tokenised already; only BPE is applied.
+    bpe: the folder with the merges to apply, or None.
+    """
+
+    settings: PrepareSettings
+    files: tuple[str, str]
+    first: int
+    src: bytes
+    tgt: bytes
+    clean: bool
+    tokenized: bool
+    bpe: str | None
+
+
+@dataclass
+class _Block:
+    """What a worker made of a task: the tokens of the pairs that stay, as lines.
+
+    digests: of the raw pairs that stay, where duplicates are looked for.
+    gone: pairs that went, by rule.
+    replaced: lines that stay though they are not UTF-8.
+    """
+
+    read: int = 0
+    src: list[str] = field(default_factory=list)
+    tgt: list[str] = field(default_factory=list)
+    digests: list[bytes] = field(default_factory=list)
+    gone: Counter[str] = field(default_factory=Counter)
+    replaced: int = 0
+
+    def drop_seen(self, seen: set[bytes]) -> None:
+        """Drop the pairs whose digest is in `seen`, and add the others' to it."""
+        fresh = []
+        for place, digest in enumerate(self.digests):
+            if digest not in seen:
+                seen.add(digest)
+                fresh.append(place)
+        self.gone["duplicate"] = len(self.digests) - len(fresh)
+        self.src = [self.src[place] for place in fresh]
+        self.tgt = [self.tgt[place] for place in fresh]
+
+
+@dataclass
+class _Report:
+    """What became of one split."""
+
+    read: int = 0
+    pairs: int = 0
+    gone: Counter[str] = field(default_factory=Counter)
+    replaced: int = 0
+    tokens: Counter[str] = field(default_factory=Counter)
+
+    def manifest(self, clean: bool) -> dict[str, Any]:
+        """As it stands in the manifest; the rules are those of training data."""
+        rules = {"gone": {rule: self.gone[rule] for rule in RULES}} if clean else {}
+        tokens = {f"{side}_tokens": self.tokens[side] for side in SIDES}
+        return {
+            "pairs": self.pairs,
+            "read": self.read,
+            **rules,
+            "replaced": self.replaced,
+            **tokens,
+        }
+
+    def summary(self, name: str) -> str:
+        """One line for the log."""
+        told = [f"{count:,} {rule}" for rule, count in sorted(self.gone.items()) if count]
+        if self.replaced:
+            told.append(f"{self.replaced:,} not UTF-8, kept with replacement characters")
+        return f"{name}: {self.pairs:,} of {self.read:,} pairs" + (
+            f" (gone: {', '.join(told)})" if self.gone.total() else "".join(f"; {t}" for t in told)
+        )
+
+
+def prepare(
+    settings: PrepareSettings,
+    output: str | Path,
+    train: Bitext,
+    dev: Bitext | None = None,
+    tests: Mapping[str, Bitext] | None = None,
+    workers: int = 1,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Prepare training, dev and test data into a folder that appears whole or not at all.
+
+    :param output: the folder to make.
+    :param tests: test sets by name; their files get that name.
+    :param workers: processes that share the work; the result is the same for any number.
+    :param force: replace an earlier prepared folder.
+    :return: the manifest.
+    :raises ConfigError: settings that contradict each other, or a test set of a bad name.
+    :raises DataError: a file that cannot be read, is not UTF-8, or sides of different length.
+    :raises OutputError: the folder exists and `force` is not given, or is no prepared folder.
+    """
+    settings.check()
+    _check_names(tests or {})
+    target = Path(output).resolve()
+    _check_target(target, output, force)
+    splits = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
+    folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        folder.mkdir()
+        manifest = _Preparation(settings, folder, workers).run(splits)
+        _move_into_place(folder, target)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise OutputError(f"{output}: cannot be written: {error.strerror}") from error
+        raise
+    return manifest
+
+
+def _check_names(tests: Mapping[str, Bitext]) -> None:
+    for name in tests:
+        if not _NAME.fullmatch(name) or name in _TAKEN:
+            raise ConfigError(
+                f"'{name}' cannot be the name of a test set; choose letters, digits, '.', '_'"
+                f" and '-', and none of {', '.join(sorted(_TAKEN))}"
+            )
+
+
+def _check_target(target: Path, output: str | Path, force: bool) -> None:
+    """Refuse to lose what is there: only a prepared folder is replaced, and only with force."""
+    if not target.parent.is_dir():
+        raise OutputError(f"{output}: its parent folder does not exist; make it first")
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not (target / MANIFEST).is_file():
+        raise OutputError(f"{output}: exists and is not a prepared folder; give another name")
+    if not force:
+        raise OutputError(f"{output}: exists already; use --force to replace it")
+
+
+def _move_into_place(folder: Path, target: Path) -> None:
+    """Give the finished folder its name; an old one is there until the new one is."""
+    if not target.exists():
+        folder.rename(target)
+        return
+    old = target.with_name(f"{folder.name}.old")
+    target.rename(old)
+    try:
+        folder.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+class _Preparation:
+    """The making of one folder, split after split."""
+
+    def __init__(self, settings: PrepareSettings, folder: Path, workers: int) -> None:
+        self.settings = settings
+        self.folder = folder
+        self.workers = workers
+        self.bpe: str | None = None
+
+    def run(self, splits: Mapping[str, Bitext]) -> dict[str, Any]:
+        """Write all files of the folder; the manifest comes last and is returned."""
+        if self.settings.codes:
+            self._save_bpe([BPE.load(path) for path in self.settings.codes])
+        reports = {}
+        for name, files in splits.items():
+            if name == "train":
+                report = self._train(files)
+            else:
+                report = self._convert(name, files)
+            logger.info("%s", report.summary(name))
+            reports[name] = report.manifest(clean=name == "train")
+        manifest = _manifest(self.settings, splits, reports, self.folder)
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        (self.folder / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
+        return manifest
+
+    def _train(self, files: Bitext) -> _Report:
+        """Tokenise and clean the training data; learn BPE from it, if wanted, and apply it."""
+        if not self.settings.merges:
+            report = self._convert("train", files, clean=True)
+        else:
+            joint = self.settings.text.bpe == "joint"
+            counts: list[Counter[str]] = [Counter()] if joint else [Counter(), Counter()]
+            report = self._convert("words", files, clean=True, counts=counts)
+            logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
+            learn = partial(BPE.learn, merges=self.settings.merges)
+            self._save_bpe(list(in_order(learn, counts, self.workers)))
+            words = (self.folder / "words.src", self.folder / "words.tgt")
+            report.tokens = self._convert("train", words, tokenized=True).tokens
+            for path in words:
+                path.unlink()
+        if not report.pairs:
+            raise DataError(
+                f"{files[0]}, {files[1]}: no training pair is left of {report.read:,}; look at the"
+                " files, and at --max-length and --max-ratio"
+            )
+        return report
+
+    def _save_bpe(self, learned: list[BPE]) -> None:
+        learned[0].save(self.folder / "bpe.src")
+        learned[-1].save(self.folder / "bpe.tgt")
+        self.bpe = str(self.folder)
+
+    def _convert(
+        self,
+        name: str,
+        files: Bitext,
+        clean: bool = False,
+        tokenized: bool = False,
+        counts: list[Counter[str]] | None = None,
+    ) -> _Report:
+        """Write one bitext in prepared form, as `name.src` and `name.tgt`.
+
+        :param clean: it is training data, from which pairs go.
+        :param tokenized: it is tokenised already; only BPE is applied.
+        :param counts: to which the tokens of each side are added; one counter counts both.
+        """
+        report = _Report()
+        seen: set[bytes] = set()
+        tasks = self._tasks(files, clean, tokenized)
+        with ExitStack() as stack:
+            outputs = [
+                stack.enter_context(open(self.folder / f"{name}.{side}", "wb")) for side in SIDES
+            ]
+            bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
+            for block in in_order(_process, tasks, self.workers):
+                if clean and self.settings.dedup:
+                    block.drop_seen(seen)
+                for number, lines in enumerate((block.src, block.tgt)):
+                    tokens = _write(lines, outputs[number])
+                    report.tokens[SIDES[number]] += len(tokens)
+                    if counts:
+                        counts[number % len(counts)].update(tokens)
+                report.read += block.read
+                report.pairs += len(block.src)
+                report.gone += block.gone
+                report.replaced += block.replaced
+                bar.update(block.read)
+        return report
+
+    def _tasks(self, files: Bitext, clean: bool, tokenized: bool) -> Iterator[_Task]:
+        names = (str(files[0]), str(files[1]))
+        first = 1
+        for pairs in _blocks(read_raw_parallel(*files)):
+            src, tgt = (b"\n".join(pair[side] for pair in pairs) for side in (0, 1))
+            yield _Task(self.settings, names, first, src, tgt, clean, tokenized, self.bpe)
+            first += len(pairs)
+
+
+def _no_bar() -> bool | None:
+    """For tqdm: no bar where the log is quiet, nor (None) where stderr is no terminal."""
+    return None if logger.isEnabledFor(logging.INFO) else True
+
+
+def _blocks(pairs: Iterable[tuple[bytes, ...]]) -> Iterator[list[tuple[bytes, ...]]]:
+    block = []
+    for pair in pairs:
+        block.append(pair)
+        if len(block) == _BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _write(lines: list[str], output: BinaryIO) -> list[str]:
+    """Write the lines; return their tokens."""
+    if not lines:
+        return []
+    text = "\n".join(lines) + "\n"
+    output.write(text.encode("utf-8"))
+    return text.split()
+
+
+@lru_cache(maxsize=4)
+def _pipelines(text: TextConfig, bpe: str | None) -> tuple[TextPipeline, TextPipeline]:
+    """Both sides' tokenizers and BPE; kept, with all they remember, from block to block."""
+    if bpe is None:
+        return (
+            TextPipeline(text.src_language, text, None),
+            TextPipeline(text.tgt_language, text, None),
+        )
+    return TextPipeline.load(bpe, "src", text), TextPipeline.load(bpe, "tgt", text)
+
+
+def _process(task: _Task) -> _Block:
+    """Tokenise, clean and cut the pairs of a task; runs in a worker."""
+    settings = task.settings
+    src_pipeline, tgt_pipeline = _pipelines(settings.text, task.bpe)
+    raw = list(zip(task.src.split(b"\n"), task.tgt.split(b"\n"), strict=True))
+    block = _Block(read=len(raw))
+    src_lines, src_bad = _decoded(task, 0)
+    tgt_lines, tgt_bad = _decoded(task, 1)
+    for place, (src_line, tgt_line) in enumerate(zip(src_lines, tgt_lines, strict=True)):
+        src = src_pipeline.words(src_line, task.tokenized)
+        tgt = tgt_pipeline.words(tgt_line, task.tokenized)
+        invalid = place in src_bad or place in tgt_bad
+        if task.clean:
+            rule = "invalid" if invalid else _rule(len(src), len(tgt), settings)
+            if rule:
+                block.gone[rule] += 1
+                continue
+            if settings.dedup:
+                pair = b"\n".join(raw[place])
+                block.digests.append(hashlib.blake2b(pair, digest_size=16).digest())
+        block.src.append(" ".join(src_pipeline.pieces(src)))
+        block.tgt.append(" ".join(tgt_pipeline.pieces(tgt)))
+    block.replaced = 0 if task.clean else len(src_bad) + len(tgt_bad)
+    return block
+
+
+def _decoded(task: _Task, side: int) -> tuple[list[str], set[int]]:
+    """The lines of one side, and the places of those that are not UTF-8.
+
+    :raises DataError: there is one, and it is not to be dropped.
+    """
+    data = (task.src, task.tgt)[side]
+    try:
+        return data.decode("utf-8").split("\n"), set()
+    except UnicodeDecodeError:
+        lines = []
+        bad = set()
+    for place, line in enumerate(data.split(b"\n")):
+        try:
+            lines.append(decode_line(line, task.files[side], task.first + place))
+        except DataError:
+            if task.settings.invalid == "error":
+                raise
+            lines.append(line.decode("utf-8", errors="replace"))
+            bad.add(place)
+    return lines, bad
+
+
+def _rule(src_words: int, tgt_words: int, settings: PrepareSettings) -> str | None:
+    """The rule by which a pair of such lengths goes, or None."""
+    short, long = sorted((src_words, tgt_words))
+    if short == 0:
+        return "empty"
+    if long > settings.max_length:
+        return "long"
+    return "ratio" if long > settings.max_ratio * short else None
+
+
+def _manifest(
+    settings: PrepareSettings,
+    splits: Mapping[str, Bitext],
+    reports: Mapping[str, Any],
+    folder: Path,
+) -> dict[str, Any]:
+    options = dataclasses.asdict(settings)
+    text = options.pop("text")
+    inputs = [path for files in splits.values() for path in files] + list(settings.codes)
+    tools = ("sacremoses", "subword-nmt")
+    return {
+        "format": FORMAT,
+        "text": text,
+        "splits": reports,
+        "settings": options,
+        "versions": {
+            "nmtkit": nmtkit.__version__,
+            "python": platform.python_version(),
+            **{tool: metadata.version(tool) for tool in tools},
+        },
+        "inputs": {
+            str(path): None if str(path) == STANDARD else file_sha256(path) for path in inputs
+        },
+        "outputs": {path.name: file_sha256(path) for path in sorted(folder.iterdir())},
+    }
+
+
+def read_manifest(folder: str | Path) -> dict[str, Any]:
+    """The manifest of a prepared folder.
+
+    :raises DataError: the folder has none, or one of another format.
+    """
+    path = Path(folder) / MANIFEST
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{folder}: is not a prepared folder; make one with prepare") from error
+    except ValueError as error:
+        raise DataError(f"{path}: not JSON: {error}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise DataError(f"{path}: not of format {FORMAT}; prepare the folder anew")
+    return manifest
+
+
+def cut_shortlist(
+    corpus: str | Path, size: int, output: str | Path, force: bool = False
+) -> Shortlist:
+    """Write the vocabulary file of a tokenised corpus; log how much of the corpus it covers.
+
+    :param size: words kept, `</s>` and `<unk>` counted.
+    :raises DataError: the corpus cannot be read, or the size is below 3.
+    :raises OutputError: the file exists and `force` is not given, or cannot be written.
+    """
+    with open_output(output, force=force) as stream:
+        result = shortlist_of(corpus, size)
+        result.vocabulary.write(stream)
+    _log_coverage(corpus, result)
+    return result
+
+
+def cut_shortlists(
+    folder: str | Path, src_size: int, tgt_size: int, force: bool = False
+) -> tuple[Shortlist, Shortlist]:
+    """Write `vocab.src` and `vocab.tgt` of a prepared folder, both or neither; log the coverage.
+
+    :param src_size, tgt_size: words kept, `</s>` and `<unk>` counted.
+    :raises DataError: the folder is not a prepared one, or a size is below 3.
+    :raises OutputError: a file exists and `force` is not given, or cannot be written.
+    """
+    read_manifest(folder)
+    paths = [Path(folder) / f"train.{side}" for side in SIDES]
+    with ExitStack() as stack:
+        streams = [
+            stack.enter_context(open_output(Path(folder) / f"vocab.{side}", force=force))
+            for side in SIDES
+        ]
+        src, tgt = (
+            shortlist_of(path, size) for path, size in zip(paths, (src_size, tgt_size), strict=True)
+        )
+        for result, stream in zip((src, tgt), streams, strict=True):
+            result.vocabulary.write(stream)
+    for result, path in zip((src, tgt), paths, strict=True):
+        _log_coverage(path, result)
+    return src, tgt
+
+
+def _log_coverage(corpus: str | Path, result: Shortlist) -> None:
+    logger.info(
+        "%s: %s words cover %.2f %% of %s tokens, %.2f %% of %s types",
+        corpus,
+        f"{len(result.vocabulary):,}",
+        100 * result.token_coverage,
+        f"{result.tokens:,}",
+        100 * result.type_coverage,
+        f"{result.types:,}",
+    )
