@@ -1,0 +1,132 @@
+"""`nmtkit align`: sentence pairs in, the alignments of their words out."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nmtkit.cli.common import configure_threads, device_option, force_option, threads_option
+from nmtkit.cli.translate import alignment_line
+
+if TYPE_CHECKING:
+    from nmtkit.aligner import Alignment
+
+
+@click.command()
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="TGT")
+@click.option("-m", "--model", required=True, metavar="DIR", help="A model folder.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where the alignments are written.  [default: stdout]"
+)
+@click.option("--soft", is_flag=True, help="Write the whole matrix of each pair, as JSON.")
+@click.option("--show", is_flag=True, help="Draw the matrix of each pair with block characters.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Also draw each pair as a picture into this folder: 000001.png and so on.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["png", "svg", "pdf"]),
+    default="png",
+    help="The kind of picture that --plot draws.",
+)
+@click.option(
+    "--reference",
+    metavar="GOLD",
+    help="Print the alignment error rate against these links: lines of 'i-j' (sure) and 'i?j'"
+    " (possible), or NAACL 2003's form. Alignments are then written to --output only.",
+)
+@click.option("--tokenized", is_flag=True, help="Both files are tokenised already.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    default=64,
+    metavar="N",
+    help="Sentence pairs aligned together; it changes the speed alone.",
+)
+@device_option
+@threads_option
+@force_option
+def command(
+    source: str,
+    target: str,
+    model: str,
+    output: str | None,
+    soft: bool,
+    show: bool,
+    plot: Path | None,
+    kind: str,
+    reference: str | None,
+    tokenized: bool,
+    batch_size: int,
+    device: str,
+    threads: int,
+    force: bool,
+) -> None:
+    """Align the words of each line of SRC with those of the same line of TGT.
+
+    One line is written for each pair: links 'i-j' from source word i to target word j, counted
+    from 0, every target word with the source word that the model looked at most, and never the
+    end of a sentence. Words are those after tokenising; pieces of words (BPE) are joined. The
+    soft form is a JSON object with the words, and for each target word the weights of the source
+    words; both sides end with </s>.
+
+    \b
+    Examples:
+      nmtkit align --model model test.en test.fr > test.links
+      head -3 test.en | nmtkit align --model model - first3.fr --plot pictures
+      nmtkit align --model model test.en test.fr --reference test.gold
+    """
+    if soft and show:
+        raise click.UsageError("--soft and --show exclude each other.")
+    configure_threads(threads)
+    from nmtkit.text.lines import open_output, read_lines, read_parallel
+
+    gold = list(read_lines(reference)) if reference else []
+    with contextlib.ExitStack() as stack:
+        wanted = output or (None if reference else "-")
+        results = stack.enter_context(open_output(wanted, force)) if wanted else None
+        from nmtkit.aligner import Aligner
+
+        aligner = Aligner.load(model, device=device, batch_size=batch_size)
+        pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
+        found: list[set[tuple[int, int]]] = []
+        for number, alignment in enumerate(aligner.align(pairs, tokenized), start=1):
+            if results:
+                results.write(_text(alignment, soft, show) + "\n")
+            if plot:
+                _draw(plot / f"{number:06d}.{kind}", alignment, force)
+            if reference:
+                found.append(set(alignment.links()))
+    if reference:
+        click.echo(_error_rate(found, gold, reference))
+
+
+def _text(alignment: "Alignment", soft: bool, show: bool) -> str:
+    if not show:
+        return alignment_line(alignment, "soft" if soft else "hard")
+    from nmtkit.report.terminal import draw_alignment
+
+    return draw_alignment(alignment.columns, alignment.rows, alignment.matrix.numpy()) + "\n"
+
+
+def _draw(path: Path, alignment: "Alignment", force: bool) -> None:
+    from nmtkit.report.alignment import plot_alignment
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plot_alignment(path, alignment.columns, alignment.rows, alignment.matrix.numpy(), force)
+
+
+def _error_rate(links: list[set[tuple[int, int]]], gold: list[str], name: str) -> str:
+    from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
+
+    rate = alignment_error_rate(links, read_gold_links(gold, name, sentences=len(links)))
+    return (
+        f"AER {rate.value:.4f}  precision {rate.precision:.4f}  recall {rate.recall:.4f}"
+        f"  links {rate.links}  sure {rate.sure}  possible {rate.possible}"
+    )

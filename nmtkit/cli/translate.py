@@ -1,0 +1,224 @@
+"""`nmtkit translate`: lines in, their translations out, one for one."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from nmtkit.cli.common import (
+    configure_threads,
+    device_option,
+    force_option,
+    threads_option,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from nmtkit.aligner import Alignment
+    from nmtkit.translator import Translation
+
+Format = Callable[[int, "list[Translation]"], list[str]]
+"""The number of a line, from 0, and its translations in; lines of output out."""
+
+
+@click.command()
+@click.argument("source", metavar="[INPUT]", default="-")
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    required=True,
+    metavar="DIR",
+    help="A model folder; given several times, the models translate together as an ensemble.",
+)
+@click.option(
+    "-o", "--output", default="-", metavar="FILE", help="Where the translations are written."
+)
+@click.option(
+    "-b",
+    "--beam",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Hypotheses kept of each sentence.  [default: the model's]",
+)
+@click.option(
+    "--rule",
+    type=click.Choice(["shrinking", "bounded"]),
+    help="What a finished hypothesis does to the beam: it takes its place with it, or leaves it"
+    " to another.  [default: the model's]",
+)
+@click.option(
+    "--length-penalty",
+    type=click.FloatRange(min=0),
+    metavar="A",
+    help="The best translation is that of the highest score / length^A; 0 counts the score"
+    " alone.  [default: the model's]",
+)
+@click.option(
+    "--max-length-ratio",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="R",
+    help="Search ends after R times the source length, but grants 10 tokens at least."
+    "  [default: the model's]",
+)
+@click.option("--no-unk", is_flag=True, help="Never choose the unknown word.")
+@click.option(
+    "--n-best",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Write the N best translations of each line, in Moses's n-best format.",
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Draw N translations of each line at random from the model, instead of searching; more"
+    " than one are written in the n-best format, in the order drawn.",
+)
+@click.option("--seed", type=int, default=1, metavar="S", help="Decides what --sample draws.")
+@click.option(
+    "--scores",
+    is_flag=True,
+    help="Write 'score<TAB>translation', and '<TAB>unfinished' behind a translation that met the"
+    " longest length.",
+)
+@click.option("--alignments", metavar="FILE", help="Write the alignment of each translation.")
+@click.option(
+    "--alignment-format",
+    type=click.Choice(["hard", "soft"]),
+    default="hard",
+    help="For --alignments: links 'i-j', or the whole matrix as JSON.",
+)
+@click.option("--tokenized", is_flag=True, help="The input is tokenised, and the output shall be.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    default=64,
+    metavar="N",
+    help="Sentences translated together; it changes the speed alone.",
+)
+@device_option
+@threads_option
+@force_option
+def command(
+    source: str,
+    models: tuple[str, ...],
+    output: str,
+    n_best: int | None,
+    sample: int | None,
+    seed: int,
+    scores: bool,
+    alignments: str | None,
+    alignment_format: str,
+    tokenized: bool,
+    batch_size: int,
+    device: str,
+    threads: int,
+    force: bool,
+    **search: Any,
+) -> None:
+    """Translate the lines of INPUT, stdin by default.
+
+    There is one line of output for each line of input, in the same order; an empty line has an
+    empty translation. A line that arrives alone is translated at once, lines that arrive fast are
+    translated many at a time. What is not UTF-8 is read as U+FFFD, with a warning.
+
+    A score is the natural logarithm of the probability of the tokens chosen, of the end of the
+    sentence, too, and so 0 or less; 'nmtkit score' gives the translation the same score. The
+    n-best format has a line
+
+    \b
+      NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
+
+    for each translation, NUMBER counting the lines of input from 0. Alignments are between words
+    counted from 0, those of the input after tokenising and those of the translation before
+    detokenising; a line of them belongs to each translation written. The soft form is a JSON
+    object with the words, and for each target word the weights of the source words; both sides
+    end with </s>.
+
+    \b
+    Examples:
+      echo 'A man is reading.' | nmtkit translate --model model
+      nmtkit translate -m model1 -m model2 test.en --beam 5 --output test.fr
+    """
+    if sample and (n_best or alignments):
+        raise click.UsageError("--sample excludes --n-best and --alignments.")
+    listed = n_best is not None or (sample or 1) > 1
+    if scores and listed:
+        raise click.UsageError("The n-best format has the scores already; leave out --scores.")
+    if alignments == output:
+        raise click.UsageError("--output and --alignments need different files.")
+    configure_threads(threads)
+    search["forbid_unk"] = search.pop("no_unk") or None
+    with contextlib.ExitStack() as stack:
+        from nmtkit.text.lines import open_output
+
+        results = stack.enter_context(open_output(output, force))
+        aligned = stack.enter_context(open_output(alignments, force)) if alignments else None
+
+        from nmtkit.streaming import read_windows
+        from nmtkit.translator import Translator
+
+        translator = Translator.load(*models, device=device, batch_size=batch_size).with_search(
+            **{name: value for name, value in search.items() if value is not None}
+        )
+        form = _n_best_lines if listed else _scored_line if scores else _line
+        number, unfinished = 0, 0
+        for window in read_windows(source, translator.window):
+            found = (
+                translator.sample_window(window, sample, seed, tokenized, first=number + 1)
+                if sample
+                else translator.translate_window(window, n_best or 1, tokenized, bool(aligned))
+            )
+            for translations in found:
+                _write(results, form(number, translations))
+                if aligned:
+                    _write(aligned, [_alignment_line(t, alignment_format) for t in translations])
+                unfinished += not translations[0].finished
+                number += 1
+            results.flush()
+        if unfinished:
+            warn(
+                f"{unfinished} of {number} translations are unfinished: they met the longest"
+                " length; --max-length-ratio sets it"
+            )
+
+
+def _write(stream: TextIO, lines: list[str]) -> None:
+    stream.writelines(f"{line}\n" for line in lines)
+
+
+def _line(_: int, translations: "list[Translation]") -> list[str]:
+    return [translations[0].text]
+
+
+def _scored_line(_: int, translations: "list[Translation]") -> list[str]:
+    best = translations[0]
+    mark = "" if best.finished else "\tunfinished"
+    return [f"{best.score:.6f}\t{best.text}{mark}"]
+
+
+def _n_best_lines(number: int, translations: "list[Translation]") -> list[str]:
+    """Moses's format; the bars that part its fields are escaped in the text, as Moses does."""
+    return [
+        f"{number} ||| {t.text.replace('|', '&#124;') if '|||' in t.text else t.text}"
+        f" ||| nmtkit0= {t.score:.6f} ||| {t.ranking_score:.6f}"
+        for t in translations
+    ]
+
+
+def _alignment_line(translation: "Translation", form: str) -> str:
+    assert translation.word_alignment is not None
+    return alignment_line(translation.word_alignment, form)
+
+
+def alignment_line(alignment: "Alignment", form: str) -> str:
+    """An alignment as Moses's links ("hard") or as JSON ("soft"), six digits a weight."""
+    if form == "hard":
+        return alignment.moses()
+    weights = [[round(weight, 6) for weight in row] for row in alignment.matrix.tolist()]
+    table = {"source": alignment.columns, "target": alignment.rows, "alignment": weights}
+    return json.dumps(table, ensure_ascii=False)
