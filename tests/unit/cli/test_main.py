@@ -158,6 +158,14 @@ def test_help_names_every_command() -> None:
     ]
 
 
+def test_programs_that_document_click_groups_find_every_command() -> None:
+    context = click.Context(main.cli)
+    found = [main.cli.get_command(context, name) for name in main.cli.list_commands(context)]
+    assert [command.callback.__module__ for command in found if command and command.callback] == [
+        module for module, _ in main.COMMANDS.values()
+    ]
+
+
 def test_version_tells_those_of_torch_and_python() -> None:
     lines = CliRunner().invoke(main.cli, ["--version"]).stdout.splitlines()
     assert lines[0] == f"nmtkit {nmtkit.__version__}"
@@ -239,6 +247,7 @@ def test_stdout_is_utf8_whatever_the_locale() -> None:
         ("bash", "nmtkit tr", {"plain,train", "plain,translate"}),
         ("bash", "nmtkit --ver", {"plain,--verbose", "plain,--version"}),
         ("bash", "nmtkit evaluate --he", {"plain,--help"}),
+        ("bash", "nmtkit nonsense --ver", {"plain,--verbose", "plain,--version"}),
         ("zsh", "nmtkit shor", {"plain", "shortlist", main.COMMANDS["shortlist"][1]}),
         ("fish", "nmtkit al", {f"plain,align\t{main.COMMANDS['align'][1]}"}),
     ],
