@@ -139,5 +139,6 @@ def _decoded(line: bytes, path: str | Path, number: int) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError:
-        log.warning("%s, line %d: not UTF-8; what cannot be read became U+FFFD", path, number)
+        name = "stdin" if str(path) == STANDARD else path
+        log.warning("%s, line %d: not UTF-8; what cannot be read became U+FFFD", name, number)
         return line.decode("utf-8", errors="replace")

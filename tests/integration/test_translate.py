@@ -1,0 +1,281 @@
+"""`nmtkit translate` through the real command line, with a model that has seen two updates."""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Nmtkit = Callable[..., Result]
+
+LINES = ["one two three", "", "seven", "   ", "nine zero four one two", "hello one"]
+N_BEST_LINE = re.compile(r"(\d+) \|\|\| (.*) \|\|\| nmtkit0= (-?\d+\.\d+) \|\|\| (-?\d+\.\d+)")
+
+
+@pytest.fixture(scope="module")
+def translate(nmtkit: Nmtkit, model: Path) -> Nmtkit:
+    """`nmtkit translate` with the model on the CPU; text of its first argument on stdin."""
+
+    def call(lines: list[str], *options: object, status: int = 0) -> Result:
+        text = "".join(f"{line}\n" for line in lines)
+        arguments = ("translate", "-m", model, "--device", "cpu", *options)
+        return nmtkit(*arguments, input=text, status=status)
+
+    return call
+
+
+def rows(result: Result) -> list[str]:
+    assert result.stdout.endswith("\n")
+    return result.stdout.split("\n")[:-1]
+
+
+def test_each_line_has_one_line(translate):
+    found = rows(translate(LINES))
+    assert len(found) == len(LINES)
+    assert [bool(line) for line in found] == [bool(line.strip()) for line in LINES]
+
+
+def test_results_do_not_depend_on_neighbours_or_batch_size(translate):
+    together = rows(translate(LINES, "--scores"))
+    for line, expected in zip(LINES, together, strict=True):
+        [alone] = rows(translate([line], "--scores", "--batch-size", 1))
+        assert alone.split("\t")[1:] == expected.split("\t")[1:]
+        score, whole = alone.split("\t")[0], expected.split("\t")[0]
+        assert float(score) == pytest.approx(float(whole), abs=1e-4)
+
+
+def test_lines_end_at_newlines_only(translate):
+    odd = ["one\r", "two\u2028three", "four\u0085", "five\x0csix", "\ufeffseven"]
+    assert len(rows(translate(odd))) == len(odd)
+    assert len(rows(translate([*odd, "no newline"]))) == len(odd) + 1
+
+
+def test_the_last_line_needs_no_newline(nmtkit, model):
+    result = nmtkit("translate", "-m", model, input="one\ntwo")
+    assert len(rows(result)) == 2
+    assert nmtkit("translate", "-m", model, input="").stdout == ""
+
+
+def test_what_is_not_utf8_is_translated_with_a_warning(nmtkit, model):
+    result = nmtkit("translate", "-m", model, input=b"one\ntw\xe9\nthree\n")
+    assert len(rows(result)) == 3
+    told = [line for line in result.stderr.splitlines() if "not UTF-8" in line]
+    assert len(told) == 1 and "stdin, line 2" in told[0]
+
+
+def test_n_best_is_moses_format_best_first(translate):
+    found = [
+        N_BEST_LINE.fullmatch(line)
+        for line in rows(translate(LINES, "--n-best", 4, "--beam", 6, "--length-penalty", 0.5))
+    ]
+    assert all(found)
+    entries = [(int(m[1]), m[2], float(m[3]), float(m[4])) for m in found if m]
+    assert [n for n, *_ in entries] == sorted(n for n, *_ in entries)
+    assert {n for n, *_ in entries} == set(range(len(LINES)))
+    for number, line in enumerate(LINES):
+        ranks = [rank for n, _, _, rank in entries if n == number]
+        assert ranks == sorted(ranks, reverse=True)
+        assert 1 <= len(ranks) <= (4 if line.strip() else 1)
+    best = rows(translate(LINES, "--beam", 6, "--length-penalty", 0.5))
+    assert [next(text for n, text, *_ in entries if n == i) for i in range(len(LINES))] == best
+
+
+def test_a_list_longer_than_the_beam_is_an_error(translate):
+    result = translate(LINES, "--n-best", 5, "--beam", 4, status=1)
+    assert "beam of 4" in result.stderr and result.stdout == ""
+
+
+def test_scores_are_those_of_score(translate, nmtkit, model, tmp_path):
+    """The law: what translate says of a translation, score says of it, too."""
+    lines = [line for line in LINES if line.strip()]
+    (tmp_path / "src").write_text("".join(f"{line}\n" for line in lines))
+    for options in ([], ["--beam", 1], ["--no-unk", "--rule", "bounded"]):
+        found = rows(translate(lines, "--scores", "--tokenized", *options))
+        finished = [row.split("\t") for row in found if not row.endswith("unfinished")]
+        kept = [n for n, row in enumerate(found) if not row.endswith("unfinished")]
+        (tmp_path / "src").write_text("".join(f"{lines[n]}\n" for n in kept))
+        (tmp_path / "tgt").write_text("".join(f"{text}\n" for _, text in finished))
+        if any("<unk>" in text for _, text in finished):
+            assert "--no-unk" not in options
+        scored = nmtkit("score", "-m", model, "--tokenized", tmp_path / "src", tmp_path / "tgt")
+        assert [float(row) for row in rows(scored)] == pytest.approx(
+            [float(score) for score, _ in finished], abs=1e-4
+        )
+
+
+def test_an_unfinished_translation_is_marked(translate):
+    result = translate(["one"] * 3, "--scores", "--max-length-ratio", 0.1, "--beam", 1)
+    unfinished = [row for row in rows(result) if row.endswith("\tunfinished")]
+    assert ("unfinished" in result.stderr) == bool(unfinished)
+
+
+def test_options_left_out_are_the_models_own(translate, model):
+    settings = (model / "config.toml").read_text()
+    beam = re.search(r"^beam = (\d+)", settings, re.M)
+    assert beam
+    assert rows(translate(LINES, "--scores")) == rows(
+        translate(LINES, "--scores", "--beam", beam[1])
+    )
+
+
+def test_an_ensemble_of_one_model_twice_is_that_model(translate, model):
+    once = rows(translate(LINES, "--scores"))
+    twice = rows(translate(LINES, "--scores", "-m", model))
+    for one, other in zip(once, twice, strict=True):
+        assert one.split("\t")[1:] == other.split("\t")[1:]
+        assert float(one.split("\t")[0]) == pytest.approx(float(other.split("\t")[0]), abs=1e-4)
+
+
+def test_alignments_go_to_their_file(translate, tmp_path):
+    for form in ("hard", "soft"):
+        path = tmp_path / form
+        translate(LINES, "--alignments", path, "--alignment-format", form, "--tokenized")
+    hard = (tmp_path / "hard").read_text().split("\n")[:-1]
+    soft = [json.loads(row) for row in (tmp_path / "soft").read_text().split("\n")[:-1]]
+    texts = rows(translate(LINES, "--tokenized"))
+    assert len(hard) == len(soft) == len(LINES)
+    for line, text, links, table in zip(LINES, texts, hard, soft, strict=True):
+        assert table["source"] == [*line.split(), "</s>"]
+        assert [w for w in table["target"] if w != "</s>"] == text.split()
+        assert len(table["alignment"]) == len(table["target"])
+        for weights in table["alignment"]:
+            assert len(weights) == len(table["source"])
+            assert sum(weights) == pytest.approx(1, abs=1e-4)
+        expected = [
+            f"{max(range(len(line.split())), key=weights.__getitem__)}-{place}"
+            for place, weights in enumerate(table["alignment"][: len(text.split())])
+            if line.split()
+        ]
+        assert links.split() == expected
+
+
+def test_n_best_alignments_are_in_the_order_of_the_list(translate, tmp_path):
+    listed = rows(translate(LINES, "--n-best", 3, "--alignments", tmp_path / "a", "--tokenized"))
+    links = (tmp_path / "a").read_text().split("\n")[:-1]
+    for entry, row in zip(listed, links, strict=True):
+        assert len(row.split()) == len(entry.split(" ||| ")[1].split())
+
+
+def test_samples_depend_on_seed_and_line_alone(translate):
+    def drawn(lines: list[str], *options: object) -> list[tuple[str, ...]]:
+        found = rows(translate(lines, "--sample", 3, *options))
+        assert len(found) == 3 * len(lines)
+        return [tuple(row.split(" ||| ")[:2]) for row in found]
+
+    first = drawn(LINES, "--seed", 5)
+    assert first == drawn(LINES, "--seed", 5, "--batch-size", 1)
+    assert first != drawn(LINES, "--seed", 6)
+    others = drawn(["nine", "eight", *LINES[2:]], "--seed", 5)
+    assert first[6:] == others[6:] != first[:6]
+
+
+def test_one_sample_a_line_is_plain_text(translate):
+    assert len(rows(translate(LINES, "--sample", 1))) == len(LINES)
+    scored = rows(translate(LINES, "--sample", 1, "--scores"))
+    assert all(float(row.split("\t")[0]) <= 0 for row in scored)
+
+
+def test_a_very_long_line_does_not_stop_the_stream(translate):
+    long = " ".join(["one two three four five"] * 400)
+    found = rows(translate(["one", long, "two"], "--max-length-ratio", 0.05, "--beam", 2))
+    assert len(found) == 3 and all(found)
+
+
+def test_files_in_and_out(nmtkit, model, tmp_path):
+    with gzip.open(tmp_path / "in.gz", "wt") as stream:
+        stream.write("one\ntwo three\n")
+    target = tmp_path / "out.gz"
+    options = ("translate", "-m", model, tmp_path / "in.gz", "-o", target)
+    assert nmtkit(*options).stdout == ""
+    with gzip.open(target, "rt", encoding="utf-8") as stream:
+        assert len(stream.readlines()) == 2
+    refused = nmtkit(*options, status=1)
+    assert "--force" in refused.stderr
+    nmtkit(*options, "--force")
+
+
+def test_a_failure_leaves_no_file(nmtkit, model, tmp_path):
+    missing = nmtkit("translate", "-m", model, tmp_path / "no", "-o", tmp_path / "o", status=1)
+    assert "cannot be read" in missing.stderr and len(missing.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_no_model_is_named(nmtkit, tmp_path):
+    result = nmtkit("translate", "-m", tmp_path, input="one\n", status=1)
+    assert "config.toml" in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--sample", 2, "--n-best", 2],
+        ["--sample", 1, "--alignments", "x"],
+        ["--n-best", 2, "--scores"],
+        ["--alignments", "-"],
+        ["--beam", 0],
+        ["--length-penalty", -1],
+        ["--max-length-ratio", 0],
+    ],
+)
+def test_options_that_make_no_sense_are_wrong_usage(translate, options):
+    assert translate(LINES, *options, status=2).stdout == ""
+
+
+class Pipe:
+    """A running `nmtkit translate` with pipes on both sides."""
+
+    def __init__(self, model: Path) -> None:
+        code = "from nmtkit.cli.main import main; main()"
+        command = [sys.executable, "-c", code, "translate", "-m", str(model), "--threads", "1"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self.stderr = self.process.stderr
+        self.watchdog = threading.Timer(60, self.process.kill)
+        self.watchdog.start()
+
+    def close(self) -> bytes:
+        """Wait for the end, and give what was written to stderr."""
+        self.process.wait()
+        self.watchdog.cancel()
+        told = self.stderr.read()
+        for stream in (self.stdin, self.stdout, self.stderr):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+        return told
+
+
+@pytest.fixture
+def pipe(model: Path) -> Pipe:
+    return Pipe(model)
+
+
+def test_a_line_that_comes_alone_is_answered_at_once(pipe):
+    """Each line is written only when the line before it has been answered."""
+    for line in (b"one two\n", b"\n", b"seven\n"):
+        os.write(pipe.stdin.fileno(), line)
+        assert pipe.stdout.readline().endswith(b"\n")
+    os.write(pipe.stdin.fileno(), b"no newline")
+    pipe.stdin.close()
+    assert pipe.stdout.readline().strip() and pipe.stdout.read() == b""
+    assert b"error" not in pipe.close() and pipe.process.returncode == 0
+
+
+def test_a_reader_that_stops_ends_it_quietly(pipe):
+    os.write(pipe.stdin.fileno(), b"one\n")
+    pipe.stdout.readline()
+    pipe.stdout.close()
+    os.write(pipe.stdin.fileno(), b"two\n")
+    assert pipe.close() == b""
+    assert pipe.process.returncode not in (0, 1, 2)
