@@ -114,12 +114,13 @@ def word_alignment(
         return Alignment(list(src_tokens), list(tgt_tokens), matrix)
     src_words, columns = _word_numbers(src_tokens)
     tgt_words, rows = _word_numbers(tgt_tokens)
-    merged = matrix.new_zeros(len(matrix), len(src_words) + 1)
-    merged.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)
     rows = [*rows, len(tgt_words)][: len(matrix)]
-    means = matrix.new_zeros(len(set(rows)), merged.size(1))
-    means.index_reduce_(0, torch.tensor(rows), merged, "mean", include_self=False)
-    return Alignment(src_words, tgt_words, means)
+    sums = matrix.new_zeros(len(matrix), len(src_words) + 1)
+    sums.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)
+    places = torch.tensor(rows, dtype=torch.int64)
+    pieces = places.bincount()
+    means = matrix.new_zeros(len(pieces), sums.size(1)).index_add_(0, places, sums)
+    return Alignment(src_words, tgt_words, means / pieces.unsqueeze(1))
 
 
 def _word_numbers(tokens: Sequence[str]) -> tuple[list[str], list[int]]:

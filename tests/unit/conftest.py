@@ -1,0 +1,55 @@
+"""Tiny models for the drivers, with random parameters and words a, b, c, ..."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from nmtkit.model_folder import LoadedModel
+
+MakeModel = Callable[..., "LoadedModel"]
+
+
+@pytest.fixture
+def make_model() -> MakeModel:
+    """`make_model(seed, src="abc", tgt="xyz")`: an RNNsearch that reads and writes these words.
+
+    With `bpe` given, words are split by its merges, and the pieces should be in src and tgt.
+    """
+    import torch
+
+    from nmtkit.config import Config, SearchConfig, TextConfig
+    from nmtkit.model_folder import LoadedModel
+    from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+    from nmtkit.text.pipeline import TextPipeline
+    from nmtkit.text.subword import BPE
+    from nmtkit.text.vocabulary import EOS_WORD, UNK_WORD, Vocabulary
+
+    def make(
+        seed: int,
+        src: str = "abcde",
+        tgt: str = "vwxyz",
+        bpe: BPE | None = None,
+        search: SearchConfig | None = None,
+    ) -> LoadedModel:
+        torch.manual_seed(seed)
+        words = [
+            Vocabulary([EOS_WORD, UNK_WORD, *(side.split() if " " in side else side)])
+            for side in (src, tgt)
+        ]
+        sizes = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4)
+        model = RNNsearch(sizes, len(words[0]), len(words[1]))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.uniform_(-1, 1)
+            model.b_y[0] += 3  # so that most sentences come to an end
+        model.eval().requires_grad_(False)
+        text = TextConfig(bpe="joint" if bpe else "none")
+        config = Config(sizes, search=search or SearchConfig(beam=4), text=text)
+        pipelines = [TextPipeline(language, text, bpe) for language in ("en", "fr")]
+        return LoadedModel(
+            model, config, words[0], words[1], pipelines[0], pipelines[1], torch.device("cpu")
+        )
+
+    return make

@@ -1,0 +1,106 @@
+"""Laws of scoring: probabilities add up, and padding or neighbours change nothing."""
+
+import itertools
+import math
+import random
+
+import pytest
+import torch
+
+from nmtkit.ensemble import Ensemble
+from nmtkit.errors import ModelError
+from nmtkit.scorer import Score, Scorer, Totals
+
+
+def pairs(count: int) -> list[tuple[str, str]]:
+    random.seed(count)
+    return [
+        (
+            " ".join(random.choices("abcdef", k=random.randrange(6))),
+            " ".join(random.choices("vwxyz", k=random.randrange(6))),
+        )
+        for _ in range(count)
+    ]
+
+
+@pytest.fixture
+def scorer(make_model):
+    return Scorer(Ensemble((make_model(1),)), batch_size=8)
+
+
+def test_probabilities_of_all_translations_add_up_to_one(make_model):
+    """Those of up to three tokens, and the beginnings of all the longer ones."""
+    scorer = Scorer(Ensemble((make_model(4, tgt="xy"), make_model(5, tgt="xy"))))
+    tokens = ["q", "x", "y"]  # q is outside of the vocabulary
+    strings = [list(s) for n in range(4) for s in itertools.product(tokens, repeat=n)]
+    total = 0.0
+    for score in scorer.score([("a b", " ".join(s)) for s in strings]):
+        total += math.exp(score.log_prob)
+        if len(score.tgt_tokens) == 3:
+            rest = 1 - math.exp(score.word_scores[-1])
+            total += math.exp(sum(score.word_scores[:-1])) * rest
+    assert total == pytest.approx(1, abs=1e-5)
+
+
+def test_each_pair_is_scored_as_if_alone(scorer):
+    data = pairs(150)  # more than a window
+    found = list(scorer.score(iter(data), alignments=True))
+    assert len(found) == len(data)
+    for (source, target), score in zip(data, found, strict=True):
+        [alone] = scorer.score([(source, target)], alignments=True)
+        assert score.src_tokens == source.split() and score.tgt_tokens == target.split()
+        assert score.word_scores == pytest.approx(alone.word_scores, abs=1e-5)
+        assert score.log_prob == pytest.approx(sum(score.word_scores))
+        assert score.normalized == pytest.approx(score.log_prob / (len(target.split()) + 1))
+        assert score.alignment is not None and alone.alignment is not None
+        assert score.alignment.shape == (len(target.split()) + 1, len(source.split()) + 1)
+        assert torch.allclose(score.alignment, alone.alignment, atol=1e-5)
+
+
+def test_an_empty_side_is_the_end_of_the_sentence_alone(scorer):
+    found = list(scorer.score([("a", ""), ("", "x"), ("", "")]))
+    assert [len(score.word_scores) for score in found] == [1, 2, 1]
+    assert all(score.log_prob < 0 for score in found)
+
+
+def test_an_ensemble_averages_probabilities(make_model):
+    models = make_model(1), make_model(2)
+    single = [list(Scorer(Ensemble((model,))).score(pairs(20))) for model in models]
+    both = Scorer(Ensemble(models)).score(pairs(20))
+    for one, other, mean in zip(*single, both, strict=True):
+        expected = [
+            math.log((math.exp(a) + math.exp(b)) / 2)
+            for a, b in zip(one.word_scores, other.word_scores, strict=True)
+        ]
+        assert mean.word_scores == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_damaged_model_is_an_error(make_model):
+    model = make_model(1)
+    model.model.W_s.fill_(math.nan)
+    with pytest.raises(ModelError, match="not numbers"):
+        list(Scorer(Ensemble((model,))).score([("a", "x")]))
+
+
+def test_a_model_without_alignment_is_an_error(make_model, monkeypatch):
+    model = make_model(1)
+    real = model.model.score
+    monkeypatch.setattr(model.model, "score", lambda *a: real(*a)._replace(alignment=None))
+    scorer = Scorer(Ensemble((model,)))
+    assert next(scorer.score([("a", "x")])).alignment is None
+    with pytest.raises(ModelError, match="no alignment"):
+        next(scorer.score([("a", "x")], alignments=True))
+
+
+def test_totals_are_those_of_the_tokens():
+    totals = Totals()
+    assert (totals.cost_per_token, totals.perplexity) == (0.0, 1.0)
+    assert totals.sentence().startswith("0 pairs, 0 target tokens")
+    for words in ([-1.0, -2.0], [-6.0]):
+        totals.add(Score(sum(words), words, [], []))
+    assert (totals.pairs, totals.tokens) == (2, 3)
+    assert totals.cost_per_token == pytest.approx(3.0)
+    assert totals.perplexity == pytest.approx(math.exp(3.0))
+    assert "per token 3.0000, per sentence 4.5000" in totals.sentence()
+    totals.add(Score(-1e6, [-1e6], [], []))
+    assert totals.perplexity == math.inf

@@ -1,0 +1,143 @@
+"""Laws of translating text: lines out = lines in, and each is what it is alone."""
+
+import random
+
+import pytest
+import torch
+
+from nmtkit.config import SearchConfig
+from nmtkit.ensemble import Ensemble
+from nmtkit.errors import ConfigError
+from nmtkit.scorer import Scorer
+from nmtkit.text.subword import BPE
+from nmtkit.translator import Translator, line_seed
+
+
+def random_lines(count: int) -> list[str]:
+    random.seed(count)
+    lengths = [random.choice([0, 1, 2, 3, 5, 9]) for _ in range(count)]
+    return [" ".join(random.choices("abcdef", k=length)) for length in lengths]
+
+
+@pytest.fixture
+def translator(make_model):
+    return Translator(Ensemble((make_model(1),)), batch_size=4)
+
+
+def test_each_line_has_its_translation_whatever_the_batches(make_model):
+    lines = random_lines(150)
+    whole = list(Translator(Ensemble((make_model(1),)), batch_size=64).translate(lines, n_best=2))
+    parts = list(
+        Translator(Ensemble((make_model(1),)), batch_size=3).translate(iter(lines), n_best=2)
+    )
+    assert len(whole) == len(parts) == len(lines)
+    for line, one, other in zip(lines, whole, parts, strict=True):
+        assert one[0].src_tokens == line.split()
+        assert bool(one[0].text) == bool(line)
+        assert [t.text for t in one] == [t.text for t in other]
+        assert [t.score for t in one] == pytest.approx([t.score for t in other], abs=1e-5)
+
+
+def test_results_come_before_all_lines_are_read(translator):
+    def lines():
+        yield from ["a b"] * translator.window
+        raise AssertionError("read too far")
+
+    found = translator.translate(lines())
+    assert all(next(found)[0].text for _ in range(translator.window))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_scores_are_those_that_score_gives(make_model, count):
+    ensemble = Ensemble(tuple(make_model(seed) for seed in range(count)))
+    translator, scorer = Translator(ensemble), Scorer(ensemble)
+    lines = [line for line in random_lines(40) if line]
+    finished = [
+        (line, t)
+        for line, found in zip(lines, translator.translate(lines, n_best=3), strict=True)
+        for t in found
+        if t.finished
+    ]
+    assert len(finished) > 20
+    pairs = [(line, " ".join(t.tokens)) for line, t in finished]
+    for (_, t), score in zip(finished, scorer.score(pairs, tokenized=True), strict=True):
+        assert t.score == pytest.approx(score.log_prob, abs=1e-4)
+        assert t.word_scores == pytest.approx(score.word_scores, abs=1e-4)
+        assert t.ranking_score == pytest.approx(t.score / (len(t.tokens) + 1))
+
+
+def test_lines_without_words_have_empty_translations(translator):
+    for found in translator.translate(["", " ", "\t\u3000\r"], n_best=3, alignments=True):
+        [best] = found
+        assert (best.text, best.tokens, best.score, best.finished) == ("", [], 0.0, True)
+        assert best.word_alignment is not None and best.word_alignment.links() == []
+
+
+def test_alignments_have_a_row_for_each_word_and_the_end(translator):
+    for line, [best] in zip(
+        random_lines(30), translator.translate(random_lines(30), alignments=True), strict=True
+    ):
+        assert best.alignment is not None
+        columns = len(line.split()) + 1
+        assert best.alignment.shape == (len(best.tokens) + best.finished, columns)
+        assert torch.allclose(best.alignment.sum(1), torch.ones(len(best.alignment)))
+    assert next(translator.translate(["a"]))[0].alignment is None
+
+
+def test_models_of_an_ensemble_may_split_the_source_otherwise(make_model):
+    """The second model has pieces of words and other ids; the first gives the alignment."""
+    bpe = BPE([("a", "b</w>")])
+    pieces = make_model(2, src="ab a@@ b c@@ a b@@ c", bpe=bpe)
+    ensemble = Ensemble((make_model(1, src="ab ca abc a"), pieces))
+    translator = Translator(ensemble).with_search(rule="bounded", beam=8)
+    found = list(translator.translate(["ab ca abc", "a"], alignments=True))
+    assert all(best[0].finished for best in found)
+    assert [len(best[0].src_tokens) for best in found] == [3, 1]
+    widths = [best[0].alignment.size(1) for best in found if best[0].alignment is not None]
+    assert widths == [4, 2]
+    scores = Scorer(ensemble).score([("ab ca abc", " ".join(found[0][0].tokens))], tokenized=True)
+    assert next(scores).log_prob == pytest.approx(found[0][0].score, abs=1e-4)
+
+
+def test_pieces_become_words_again(make_model):
+    model = make_model(3, tgt="x@@ y@@ x y", bpe=BPE([]), search=SearchConfig(beam=3))
+    for found in Translator(Ensemble((model,))).translate(["a b", "c d e"], 3, alignments=True):
+        for t in found:
+            assert "@@" not in t.text
+            assert t.word_alignment is not None
+            assert "".join(t.word_alignment.tgt_words) == t.text.replace(" ", "")
+
+
+def test_search_settings_come_from_the_first_model_and_can_be_changed(make_model):
+    first = make_model(1, search=SearchConfig(beam=2, length_penalty=0.3))
+    translator = Translator(Ensemble((first, make_model(2))))
+    assert translator.search == first.config.search
+    assert translator.with_search(beam=3).search == SearchConfig(beam=3, length_penalty=0.3)
+    with pytest.raises(ConfigError, match="beam of 2"):
+        next(translator.translate(["a"], n_best=3))
+    assert next(translator.with_search(beam=3).translate(["a"], n_best=3))
+
+
+def test_samples_depend_on_the_seed_and_the_line_number(translator):
+    lines = random_lines(90)
+    drawn = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=3)]
+    whole = translator.sample_window(lines, n=2, seed=3)
+    assert drawn == [[t.tokens for t in found] for found in whole]
+    assert len(drawn) == len(lines) and all(len(found) == 2 for found in drawn)
+    later = translator.sample_window(lines[70:], n=2, seed=3, first=71)
+    assert drawn[70:] == [[t.tokens for t in found] for found in later]
+    others = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=4)]
+    assert drawn != others
+
+
+def test_seeds_of_lines_are_all_different():
+    seeds = {line_seed(seed, number) for seed in range(50) for number in range(50)}
+    assert len(seeds) == 2500
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_a_line_of_two_thousand_words_is_translated_among_others(translator):
+    short = translator.with_search(max_length_ratio=0.02, beam=2)
+    found = list(short.translate(["a b", "c d " * 1000, "e"]))
+    assert [len(best[0].src_tokens) for best in found] == [2, 2000, 1]
+    assert len(found[1][0].tokens) <= 40 and all(best[0].text for best in found)
