@@ -22,7 +22,11 @@ the same places by every program, and a line stays one line.
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from sacremoses import MosesDetokenizer, MosesTokenizer
+from sacremoses import MosesTokenizer
+
+from nmtkit.text.detokenizer import Detokenizer
+
+__all__ = ["Detokenizer", "Tokenizer"]
 
 _CONTROL = re.compile(r"[\x00-\x1f]+")
 _DOTS = re.compile(r"\.{2,}")
@@ -177,18 +181,3 @@ def _escaped(tokens: Iterable[str]) -> list[str]:
         if character in text:
             text = text.replace(character, entity)
     return text.split(" ") if text else []
-
-
-class Detokenizer:
-    """Makes a line to be read out of the words of one language.
-
-    :param language: ISO 639-1 code; decides about apostrophes, quotes and blanks.
-    """
-
-    def __init__(self, language: str) -> None:
-        self._moses = MosesDetokenizer(language)
-
-    def detokenize(self, tokens: Sequence[str]) -> str:
-        """The line; entities become characters again, and `@-@` a hyphen."""
-        line: str = self._moses.detokenize(list(tokens))
-        return line

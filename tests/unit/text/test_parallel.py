@@ -1,0 +1,63 @@
+"""Results come in the order of the work, whoever did it."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from nmtkit.errors import DataError, NmtkitError
+from nmtkit.text.parallel import in_order
+
+
+def square(number: int) -> tuple[int, int]:
+    return number * number, os.getpid()
+
+
+def fail_at_five(number: int) -> int:
+    if number == 5:
+        raise DataError("five: is bad; choose another")
+    return number
+
+
+def die(number: int) -> int:
+    os._exit(number)
+
+
+def test_the_same_for_any_number_of_workers() -> None:
+    alone = list(in_order(square, range(40), 1))
+    shared = list(in_order(square, range(40), 2))
+    assert [value for value, _ in alone] == [value for value, _ in shared]
+    assert {process for _, process in alone} == {os.getpid()}
+    assert os.getpid() not in {process for _, process in shared}
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_little_work_is_done_here(count: int) -> None:
+    assert [process for _, process in in_order(square, range(count), 8)] == [os.getpid()] * count
+
+
+def test_items_are_read_as_they_are_needed() -> None:
+    taken = []
+
+    def items() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    results = in_order(square, items(), 2)
+    next(results)
+    assert len(taken) < 20
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_a_workers_error_is_the_callers() -> None:
+    seen = []
+    with pytest.raises(DataError, match="five: is bad"):
+        for number in in_order(fail_at_five, range(100), 2):
+            seen.append(number)
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def test_a_killed_worker_is_told() -> None:
+    with pytest.raises(NmtkitError, match="ended from outside"):
+        list(in_order(die, [1, 2, 3], 2))

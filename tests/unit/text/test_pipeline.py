@@ -1,0 +1,51 @@
+"""One side's way to tokens and back."""
+
+from pathlib import Path
+
+import pytest
+
+from nmtkit.config import TextConfig
+from nmtkit.errors import DataError
+from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.subword import BPE
+
+LINE = "L'homme (vieux) dit : « Qu'est-ce que c'est ? »"
+CODES = BPE([("h", "o"), ("m", "m"), ("e", "s"), ("es", "t</w>")])
+
+
+def test_raw_lines_come_back() -> None:
+    for bpe in (None, CODES):
+        for hyphens in (False, True):
+            settings = TextConfig(hyphens=hyphens, bpe="joint" if bpe else "none")
+            pipeline = TextPipeline("fr", settings, bpe)
+            tokens = pipeline.tokens(LINE)
+            assert tokens == pipeline.pieces(pipeline.words(LINE))
+            assert pipeline.line(tokens) == LINE
+            assert any(token.endswith("@@") for token in tokens) == (bpe is not None)
+
+
+def test_tokenised_lines_are_left_alone() -> None:
+    line = "l' homme &quot; @-@ e.g. x@@"
+    for pipeline, told in (
+        (TextPipeline("fr", TextConfig(tokenized=True), CODES), False),
+        (TextPipeline("fr", TextConfig(), CODES), True),
+    ):
+        assert pipeline.words(line, told) == line.split(" ")
+        assert pipeline.line(pipeline.tokens(line, told), told) == line
+
+
+def test_blank_lines() -> None:
+    pipeline = TextPipeline("en", TextConfig(), CODES)
+    assert pipeline.tokens(" ") == []
+    assert pipeline.line([]) == ""
+
+
+def test_loading_a_side(tmp_path: Path) -> None:
+    CODES.save(tmp_path / "bpe.src")
+    settings = TextConfig(src_language="fr", tgt_language="en", bpe="joint")
+    source = TextPipeline.load(tmp_path, "src", settings)
+    assert source.tokens("l'homme") == ["l@@", "'", "ho@@", "mm@@", "e"]
+    with pytest.raises(DataError, match=r"bpe\.tgt: cannot be read"):
+        TextPipeline.load(tmp_path, "tgt", settings)
+    target = TextPipeline.load(tmp_path, "tgt", TextConfig(tgt_language="en"))
+    assert target.tokens("it's") == ["it", "'s"]
