@@ -74,6 +74,7 @@ class TrainingConfig:
     decay, decay_patience: after so many validations without a new best dev cost, the learning
         rate is multiplied by `decay`; patience 0: never.
     warmup: updates over which the learning rate rises to its value in a straight line.
+    cooldown: updates before `max_updates` over which it falls to 0 in a straight line.
     average: `params.best` is the mean of the last so many checkpoints up to the best one.
     keep: checkpoints kept in the folder.
     """
@@ -97,6 +98,7 @@ class TrainingConfig:
     decay: float = 0.5
     decay_patience: int = 0
     warmup: int = 0
+    cooldown: int = 0
     average: int = 1
     keep: int = 3
 
@@ -218,6 +220,8 @@ def _check_ranges(config: Config, where: str) -> None:
             raise ConfigError(f"{where}: {key} must be at least 1, not {value}")
     if config.training.stop_on == "bleu" and not config.training.dev_bleu:
         raise ConfigError(f"{where}: training.stop_on = 'bleu' needs training.dev_bleu = true")
+    if config.training.cooldown > config.training.max_updates:
+        raise ConfigError(f"{where}: training.cooldown is longer than training.max_updates")
     if not 0 <= config.training.label_smoothing < 1:
         raise ConfigError(f"{where}: training.label_smoothing must be in [0, 1)")
 

@@ -58,7 +58,7 @@ class RNNsearchConfig:
     hidden: int = 1000
     align: int = 1000
     maxout: int = 500
-    reading: Literal["paper-v1", "paper-v2", "groundhog"] = "paper-v1"
+    reading: Literal["paper-v1", "paper-v2", "groundhog"] = "groundhog"
     tied: bool = False
     dropout: float = 0.0
     initialisation: Literal["paper", "scaled"] = "paper"

@@ -23,7 +23,9 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
 def learning_rate(config: TrainingConfig, updates: int, decays: int) -> float:
     """The rate of the update after `updates` others, decayed `decays` times so far."""
     warming = min(1.0, (updates + 1) / config.warmup) if config.warmup else 1.0
-    return config.learning_rate * config.decay**decays * warming
+    left = config.max_updates - updates
+    cooling = min(1.0, left / config.cooldown) if config.cooldown else 1.0
+    return config.learning_rate * config.decay**decays * warming * cooling
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
