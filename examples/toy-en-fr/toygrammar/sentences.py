@@ -1,0 +1,266 @@
+"""Whole sentences: clauses joined to the length wanted, questions, orders and exclamations."""
+
+from .clauses import Clause, statement
+from .draw import Draw
+from .groups import Group
+from .lexicon import PERSONS
+from .nouns import Scene
+from .predicates import Predicates
+from .questions import Questions
+from .surface import Phrase, Word, finish_english, finish_french, phrase
+from .verbs import verb
+
+# How many words of English are aimed at: (weight, least, most). Sentences scatter around it.
+LENGTHS = (
+    (20, (3, 6)),
+    (34, (6, 10)),
+    (24, (10, 15)),
+    (12, (15, 22)),
+    (6, (22, 32)),
+    (4, (32, 62)),
+)
+CLAUSE = 8.5  # words in a clause of a long sentence, about
+TIMES = ((48, "present"), (38, "past"), (14, "future"))
+JOINTS = (
+    (22, "report"),
+    (18, "because"),
+    (20, "and"),
+    (14, "but"),
+    (8, "then"),
+    (8, "while"),
+    (10, "same"),
+)
+THERE = ("person", "animal", "thing", "text", "clothes", "furniture", "food")
+ORDERS = ("open", "close", "wash", "take", "read", "listen", "look", "prepare", "follow", "help")
+TOLD = ("say", "tell", "know", "ask")
+THOUGHT = ("think", "hope", "believe")
+GIFTS = ("bring", "give", "show", "send", "lend")
+
+
+class Sentences:
+    """Draws sentences."""
+
+    def __init__(self, draw: Draw) -> None:
+        self._draw = draw
+        self._predicates = Predicates(draw)
+        self._questions = Questions(draw, self._predicates)
+
+    def sentence(self) -> tuple[list[Word], list[Word]]:
+        """One sentence: its English and French tokens."""
+        draw = self._draw
+        least, most = draw.weighted(LENGTHS)
+        wanted = least + (most - least) * draw.uniform()
+        scene = Scene(rich=min(1.0, max(0.0, (wanted - 4) / 6)))
+        said, mark = self._whole(scene, wanted)
+        end = scene.key()
+        english = [*said.english, Word(mark, end)]
+        return finish_english(english), finish_french([*said.french, Word(mark, end)])
+
+    def _whole(self, scene: Scene, wanted: float) -> tuple[Phrase, str]:
+        """What is said and the mark that closes it."""
+        draw, time = self._draw, self._draw.weighted(TIMES)
+        if wanted < 16:
+            if draw.chance(0.22):
+                return self._questions.ask(scene, time), "?"
+            if draw.chance(0.035):
+                return self._order(scene)
+            if draw.chance(0.01):
+                return self._exclamation(scene), "!"
+        return self._long(scene, time, max(1, round(wanted / CLAUSE))), "."
+
+    def _long(self, scene: Scene, time: str, clauses: int) -> Phrase:
+        """A statement of so many clauses, perhaps with when or if in front."""
+        draw = self._draw
+        if clauses == 1 or not draw.chance(0.3):
+            return self._chain(scene, time, clauses, frozenset(), first=True)
+        if time == "future" or (time == "present" and draw.chance(0.4)):
+            opener, first = phrase(scene.key(), "if", "si"), "present"
+            opener.french[0].before_vowel = "s'"
+        else:
+            opener, first = phrase(scene.key(), "when", "quand"), time
+        scene.positive = True
+        before = opener + self._simple(scene, first)
+        scene.positive = False
+        before += phrase(scene.key(), ",", ",")
+        return before + self._chain(scene, time, clauses - 1, frozenset(("while", "report")))
+
+    def _chain(
+        self, scene: Scene, time: str, clauses: int, used: frozenset[str], first: bool = False
+    ) -> Phrase:
+        """A statement of so many clauses, each joined to the next.
+
+        :param used: joints that may come no more.
+        """
+        if clauses <= 1:
+            return self._simple(scene, time, first)
+        barred = used | {"report"} if time in ("future", "before") else used
+        joint = self._draw.weighted([item for item in JOINTS if item[1] not in barred])
+        if joint == "report":
+            return self._report(scene, time, clauses, used)
+        if joint == "same":
+            return self._same(scene, time, clauses, used)
+        if joint == "while" and time in ("future", "before"):
+            joint = "and"
+        said = self._simple(scene, time, first and joint != "while") + self._joint(scene, joint)
+        if joint in ("because", "while"):
+            used = used | {joint, "report"}
+        after = time
+        if joint == "because":
+            after = {"present": self._draw.pick(("present", "past")), "future": "present"}.get(
+                time, time
+            )
+        return said + self._chain(scene, after, clauses - 1, used)
+
+    def _joint(self, scene: Scene, joint: str) -> Phrase:
+        """The conjunction, with its comma where it has one."""
+        french = {
+            "and": "et",
+            "but": "mais",
+            "then": "puis",
+            "because": "parce que",
+            "while": "pendant que",
+        }[joint]
+        said = phrase(scene.key(), joint, french)
+        if said.french[-1].text == "que":
+            said.french[-1].before_vowel = "qu'"
+        if joint in ("but", "then"):
+            return phrase(scene.key(), ",", ",") + said
+        return said
+
+    def _same(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
+        """Two things that one subject does: she opens the door and sees him."""
+        first = self._predicates.clause(scene, time)
+        subject, said = first.group.subject, statement(first)
+        if first.closed or time == "before":
+            said = (
+                said + self._joint(scene, "and") + statement(self._predicates.clause(scene, time))
+            )
+        else:
+            silent = Phrase([], [], subject.person, subject.plural, subject.feminine, subject.kinds)
+            second = self._predicates.clause(scene, time, silent)
+            said = said + self._joint(scene, "and") + statement(second)
+        if clauses <= 2:
+            return said
+        joint = self._draw.pick(("but", "then"))
+        return said + self._joint(scene, joint) + self._chain(scene, time, clauses - 2, used)
+
+    def _report(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
+        """Someone says, tells someone, knows, thinks that; someone asks whether."""
+        base = self._draw.pick(TOLD if time == "past" else TOLD + THOUGHT)
+        done = verb(base, "tell" if base in ("tell", "ask") else "that")
+        subject = self._predicates.subject(scene, time, PERSONS)
+        while subject.negative:
+            subject = self._predicates.subject(scene, time, PERSONS)
+        clause = Clause(Group(done, time, subject, main=scene.key(), auxiliary=scene.key()))
+        if done.needs == "tell":
+            clause.recipient = self._predicates.hearer(scene, subject)
+            clause.recipient_key = clause.group.main
+        that = phrase(scene.key(), *(("if", "si") if base == "ask" else ("that", "que")))
+        that.french[0].before_vowel = "s'" if base == "ask" else "qu'"
+        return statement(clause) + that + self._reported(scene, time, clauses, used, base)
+
+    def _reported(
+        self, scene: Scene, time: str, clauses: int, used: frozenset[str], base: str
+    ) -> Phrase:
+        """What someone says; after a past, that something was so or had been done."""
+        draw = self._draw
+        if time == "present":
+            about = draw.weighted(((50, "present"), (25, "past"), (25, "future")))
+            about = "future" if base == "hope" else about
+        elif draw.chance(0.4):
+            was = statement(self._predicates.describe(scene, "past"))
+            if clauses <= 2:
+                return was
+            used = used | {"report"}
+            return was + self._joint(scene, "and") + self._chain(scene, "past", clauses - 2, used)
+        else:
+            about = "before"
+        return self._chain(
+            scene, about, clauses - 1, used | {"report"} if draw.chance(0.5) else used
+        )
+
+    def _simple(self, scene: Scene, time: str, first: bool = False) -> Phrase:
+        """One clause with what may be added to it.
+
+        :param first: whether it opens the sentence, so that its time may stand in front.
+        """
+        draw = self._draw
+        if draw.chance(0.03) and time != "before":
+            return self._weather(scene, time)
+        if first and time != "future" and draw.chance(0.06):
+            return self._there_is(scene, time)
+        clause = self._predicates.clause(scene, time)
+        said = statement(clause) + self._purpose(scene, clause)
+        when = self._predicates.time(scene, clause, time) if time != "before" else None
+        if when is None or not draw.chance(0.16):
+            return said
+        scene.timed = True
+        if first and draw.chance(0.5):
+            return when + phrase(scene.key(), ",", ",") + said
+        return said if clause.closed else said + when
+
+    def _purpose(self, scene: Scene, clause: Clause) -> Phrase:
+        """to buy the bread, without seeing her, before eating the apple; mostly nothing."""
+        group, draw = clause.group, self._draw
+        person = group.subject.kinds[0] in PERSONS
+        if not person or group.negative or not draw.chance(0.12 * scene.rich):
+            return Phrase()
+        if group.verb.base in ("go", "come", "enter", "run", "leave", "hurry"):
+            return self._predicates.purpose(scene, group.subject, "to", "pour")
+        if group.verb.needs not in ("none", "place") or group.verb.state:
+            return Phrase()
+        how = draw.pick((("without", "sans"), ("before", "avant de")))
+        return self._predicates.purpose(scene, group.subject, *how)
+
+    def _weather(self, scene: Scene, time: str) -> Phrase:
+        """It rains, it is snowing."""
+        subject = self._predicates.nouns.pronoun(scene, "it", "subject")
+        subject.kinds = ("sky",)
+        group = self._predicates.group(
+            scene, verb(self._draw.pick(("rain", "snow"))), time, subject
+        )
+        clause = Clause(group)
+        place = self._predicates.nouns.place(scene, ("in",)) if self._draw.chance(0.4) else Phrase()
+        return statement(clause) + place
+
+    def _there_is(self, scene: Scene, time: str) -> Phrase:
+        """There are two birds in the tree: il y a."""
+        there, verb_key, negative = scene.key(), scene.key(), scene.key()
+        negated = self._draw.chance(0.15)
+        noun = self._predicates.nouns.some(scene, THERE, negated)
+        past = time == "past"
+        english = ("were" if past else "are") if noun.plural else ("was" if past else "is")
+        said = Phrase([Word("there", there), Word(english, verb_key)])
+        said.english += [Word("not", negative)] if negated else []
+        said.french = [Word("il", there)] + ([Word("ne", negative, "n'")] if negated else [])
+        said.french += [Word("y", there), Word("avait" if past else "a", verb_key)]
+        said.french += [Word("pas", negative)] if negated else []
+        return said + noun + (self._predicates.place(scene, noun) or Phrase())
+
+    def _order(self, scene: Scene) -> tuple[Phrase, str]:
+        """Close the door! Do not give it to him, please."""
+        draw = self._draw
+        you = Phrase(person=2, kinds=("person",))
+        done = verb(draw.pick(ORDERS + GIFTS))
+        group = Group(done, "imperative", you, main=scene.key(), auxiliary=scene.key())
+        if draw.chance(0.3):
+            group.negation, group.negative = "not", scene.key()
+        clause = self._predicates.ordered(scene, group)
+        said, mark = statement(clause), draw.pick((".", "!"))
+        if draw.chance(0.35):
+            please = scene.key()
+            words = [Word(w, please) for w in ("s'", "il", "te", "plaît")]
+            return said + phrase(scene.key(), ",", ",") + Phrase(
+                [Word("please", please)], words
+            ), "."
+        return said, mark
+
+    def _exclamation(self, scene: Scene) -> Phrase:
+        """What a beautiful house!"""
+        draw, key = self._draw, scene.key()
+        scene.rich = 1.5
+        plural = draw.chance(0.3)
+        noun = self._predicates.nouns.bare(scene, ("animal", "thing", "clothes", "place"), plural)
+        french = (("quel", "quelle"), ("quels", "quelles"))[plural][noun.feminine]
+        what = [Word("what", key)] + ([] if plural else [Word("a", key, "an")])
+        return Phrase(what, [Word(french, key)]) + noun
