@@ -10,7 +10,8 @@ Rules (`SearchConfig.rule`):
 
 - "shrinking" (Sutskever et al. 2014, section 3.2; Bahdanau et al. 2015): a hypothesis whose `</s>`
   is among the best k continuations leaves the beam, which is one narrower from then on.
-- "bounded": it leaves likewise, but the beam keeps its width.
+- "bounded": it leaves likewise, but the beam keeps its width. A beam of 1 shrinks all the same:
+  it is greedy search under either rule.
 
 Under both, search ends as soon as it cannot change the n best any more. With scores s <= 0, a
 length penalty and a longest length L, an unfinished hypothesis can at best reach s / L^penalty;
@@ -159,7 +160,7 @@ def _search(
         if step == 1:
             log_probs = without_empty(log_probs, lengths)
         found = extend(beam.scores, log_probs, settings)
-        pruned = prune(found, beam.widths, settings.rule)
+        pruned = prune(found, beam.widths, shrinks(settings))
         beam = finish(beam, found, pruned, history, settings.length_penalty, step)
         staying, width = still_searched(beam, found, pruned, settings.length_penalty, step)
         beam, parents = go_on(beam, found, pruned.living, history, width)
@@ -187,6 +188,11 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
         raise ConfigError(f"the length penalty must be 0 or more, not {settings.length_penalty}")
     if not 0 < settings.max_length_ratio < float("inf"):
         raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
+
+
+def shrinks(settings: SearchConfig) -> bool:
+    """Whether a finished hypothesis takes its place in the beam with it."""
+    return settings.rule == "shrinking" or settings.beam == 1
 
 
 def first_beam(lengths: Tensor, settings: SearchConfig, n_best: int) -> Beam:
@@ -256,7 +262,7 @@ def extend(scores: Tensor, log_probs: Tensor, settings: SearchConfig) -> Continu
     :param scores: log p of the hypotheses. Shape: [B, k].
     :param log_probs: of their next words. Shape: [B, k, K].
     """
-    bounded = settings.rule == "bounded"
+    bounded = not shrinks(settings)
     each = min(log_probs.size(-1), settings.beam + bounded + settings.forbid_unk)
     values, words = log_probs.topk(each, dim=-1)  # [B, k, each]
     values = values.double()
@@ -272,7 +278,7 @@ def extend(scores: Tensor, log_probs: Tensor, settings: SearchConfig) -> Continu
     )
 
 
-def prune(found: Continuations, widths: Tensor, rule: str) -> Pruned:
+def prune(found: Continuations, widths: Tensor, shrinking: bool) -> Pruned:
     """Choose the continuations that end and those that go on.
 
     Those that end are the `</s>` among the best `width` of all; as many of the best others go on
@@ -281,7 +287,7 @@ def prune(found: Continuations, widths: Tensor, rule: str) -> Pruned:
     ranks = torch.arange(found.words.size(1), device=widths.device)
     real, eos = found.scores > -torch.inf, found.words == EOS
     ending = real & eos & (ranks < widths.unsqueeze(1))
-    if rule == "shrinking":
+    if shrinking:
         widths = widths - ending.sum(1)
     others = real & ~eos
     return Pruned(ending, others & (others.cumsum(1) <= widths.unsqueeze(1)), widths)

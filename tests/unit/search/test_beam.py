@@ -57,7 +57,8 @@ def slow_beam_search(models, source, config, n_best):
         found.sort(key=lambda pair: -pair[1])
         ending = [pair for pair in found[:width] if pair[0][-1] == EOS]
         finished += ending
-        width -= len(ending) if config.rule == "shrinking" else 0
+        if config.rule == "shrinking" or config.beam == 1:
+            width -= len(ending)
         live = [pair for pair in found if pair[0][-1] != EOS][:width]
         if not live:
             break
@@ -96,8 +97,9 @@ def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, sources
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_beam_of_one_is_greedy(prefix_model, sources, rule):
-    model = prefix_model(1, words=9)
+@pytest.mark.parametrize("seed", range(4))
+def test_beam_of_one_is_greedy(prefix_model, sources, rule, seed):
+    model = prefix_model(seed, words=5, eos_bias=1.0, scale=0.7)
     found = beam_search([model], *pad(sources), settings(beam=1, rule=rule))
     for source, [hypothesis] in zip(sources, found, strict=True):
         prefix: list[int] = []
