@@ -6,6 +6,7 @@ What each command does has its own tests.
 import gzip
 import importlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -125,6 +126,22 @@ def test_a_pipe_closed_early_is_quiet(tmp_path: Path) -> None:
         running.stdout.close()
         assert running.stderr.read() == b""
     assert running.returncode == 141
+
+
+def test_an_interrupt_is_quiet(model: Path) -> None:
+    restored = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = argv("--quiet", "translate", "--model", model, "--max-length-ratio", 1)
+    command[2] = f"{restored}; {command[2]}"  # a test run in the background ignores interrupts
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdin is not None and running.stdout is not None
+        running.stdin.write(b"one two\n")
+        running.stdin.flush()
+        assert running.stdout.readline().endswith(b"\n")  # and waits for the next line
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == 130
+        assert running.stderr is not None and b"Traceback" not in running.stderr.read()
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:

@@ -200,7 +200,9 @@ def test_a_reader_that_left_is_no_error() -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["nonsense"]])
 def test_a_closed_stdout_is_an_empty_one(arguments: list[str]) -> None:
-    done = process(*arguments, preexec_fn=lambda: os.close(1))
+    code = "from nmtkit.cli.main import main; main()"
+    closing = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, *arguments]
+    done = subprocess.run(closing, stderr=subprocess.PIPE)
     assert done.returncode == (0 if arguments == ["--help"] else 2)
     assert b"Traceback" not in done.stderr
 
