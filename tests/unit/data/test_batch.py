@@ -1,0 +1,40 @@
+"""Padding: what is real stays, in order; what is padding is marked."""
+
+import torch
+
+from nmtkit.data.batch import make_batch, pad
+
+
+def test_pad_keeps_every_word_and_marks_the_rest():
+    sentences = [[5, 3, 0], [0], [7, 0]]
+    ids, mask = pad(sentences)
+    assert ids.dtype == torch.int64 and mask.dtype == torch.bool
+    assert ids.tolist() == [[5, 3, 0], [0, 0, 0], [7, 0, 0]]
+    assert mask.sum(1).tolist() == [3, 1, 2]
+    for sentence, row, real in zip(sentences, ids, mask, strict=True):
+        assert row[real].tolist() == sentence
+
+
+def test_pad_takes_ids_of_any_size():
+    ids, _ = pad([[2**40, 0]])
+    assert ids.tolist() == [[2**40, 0]]
+
+
+def test_pad_copes_with_sentences_without_a_word():
+    ids, mask = pad([[], [4, 0]])
+    assert ids.tolist() == [[0, 0], [4, 0]] and mask.tolist() == [[False, False], [True, True]]
+
+
+def test_a_batch_has_both_sides_and_its_line_numbers():
+    batch = make_batch([[4, 0], [5, 6, 0]], [[0], [9, 0]], [17, 3])
+    assert batch.src.tolist() == [[4, 0, 0], [5, 6, 0]]
+    assert batch.src_mask.tolist() == [[True, True, False], [True, True, True]]
+    assert batch.tgt.tolist() == [[0, 0], [9, 0]]
+    assert batch.tgt_mask.tolist() == [[True, False], [True, True]]
+    assert batch.lines == [17, 3]
+
+
+def test_a_batch_moves_whole():
+    batch = make_batch([[4, 0]], [[5, 0]], [1]).to(torch.device("meta"))
+    assert {value.device.type for value in batch[:4]} == {"meta"}
+    assert batch.lines == [1]

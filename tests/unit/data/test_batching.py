@@ -1,0 +1,304 @@
+"""The order of training: each pair once an epoch, and any place in it can be gone back to."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nmtkit.config import DataConfig
+from nmtkit.data import batching
+from nmtkit.data.batching import Batches, Position, in_order, permuted
+from nmtkit.data.corpus import Corpus, Side
+from nmtkit.errors import DataError
+
+UNITS = ["sentences", "tokens"]
+ORDERS = ["ascending", "random"]
+SHUFFLES = ["once", "every-epoch"]
+OPTIONS = list(itertools.product(UNITS, ORDERS, SHUFFLES))
+
+
+def side(lengths, first):
+    """Sentences of so many words and `</s>`; word number i of sentence s is unlike any other."""
+    sentences = [
+        [first + 100 * number + word for word in range(length)] + [0]
+        for number, length in enumerate(lengths)
+    ]
+    ids = np.array([word for sentence in sentences for word in sentence], np.int64)
+    return Side(ids, np.cumsum([0, *(len(s) for s in sentences)]).astype(np.int64))
+
+
+def corpus(size, longest=12, seed=0):
+    lengths = np.random.default_rng(seed).integers(0, longest + 1, (2, size))
+    return Corpus(side(lengths[0], 1), side(lengths[1], 50))
+
+
+def settings(unit: Any = "sentences", order: Any = "ascending", shuffle: Any = "once", **changes):
+    values = {"max_length": 10, "batch_size": 4 if unit == "sentences" else 30, "pool": 3}
+    return DataConfig(batch_unit=unit, order=order, shuffle=shuffle, **{**values, **changes})
+
+
+def epoch(batches, number=0):
+    """The batches of epoch `number` of an iteration that stands at or before its start."""
+    found = []
+    for batch in batches:
+        if batches.position.epoch > number + 1:
+            raise AssertionError("an epoch without batches")
+        found.append(batch)
+        if batches.position.epoch == number + 1:
+            return found
+    raise AssertionError("training data came to an end")
+
+
+def allowed(pairs, max_length):
+    return [
+        i + 1
+        for i in range(len(pairs))
+        if max(len(pairs.src[i]), len(pairs.tgt[i])) <= max_length + 1
+    ]
+
+
+def same(one, other):
+    return one.lines == other.lines and all(
+        np.array_equal(a, b) for a, b in zip(one[:4], other[:4], strict=True)
+    )
+
+
+@pytest.mark.parametrize("sizes", [range(1, 201), [4095, 4096, 4097, 100_003]])
+def test_the_order_is_a_permutation(sizes):
+    for size in sizes:
+        found = permuted(np.arange(size), size, key=size + 5)
+        assert found.dtype == np.int64
+        assert np.array_equal(np.sort(found), np.arange(size)), size
+
+
+def test_every_place_of_the_permutation_can_be_asked_for_by_itself():
+    whole = permuted(np.arange(1000), 1000, key=3)
+    places = np.array([999, 0, 517, 0])
+    assert np.array_equal(permuted(places, 1000, key=3), whole[places])
+    assert np.array_equal(places, [999, 0, 517, 0])
+
+
+def test_keys_give_unlike_orders():
+    orders = [permuted(np.arange(1000), 1000, key) for key in range(20)]
+    for one, other in itertools.combinations([np.arange(1000), *orders], 2):
+        assert np.mean(one == other) < 0.02  # expected: 0.001
+
+
+@pytest.mark.parametrize("size", [1000, 1025])
+def test_the_order_is_random(size):
+    """Over many keys each pair stands in each tenth of the order about equally often."""
+    tenths = np.zeros((size, 10))
+    for key in range(200):
+        places = np.empty(size, np.int64)
+        places[permuted(np.arange(size), size, key)] = np.arange(size)
+        tenths[np.arange(size), places * 10 // size] += 1
+    squares = ((tenths - 20) ** 2 / 20).sum() / (9 * size)  # chi-squared per degree of freedom
+    assert 0.9 < squares < 1.1
+
+
+def test_neighbours_are_torn_apart():
+    order = permuted(np.arange(10_000), 10_000, key=1)
+    assert np.mean(np.abs(np.diff(order)) < 100) < 0.03  # expected: 0.02
+    assert abs(np.corrcoef(order, np.arange(10_000))[0, 1]) < 0.04
+
+
+@pytest.mark.parametrize(("unit", "order", "shuffle"), OPTIONS)
+def test_each_epoch_uses_each_short_pair_once_and_no_long_one(unit, order, shuffle):
+    pairs = corpus(131)
+    batches = Batches(pairs, settings(unit, order, shuffle), seed=1)
+    expected = allowed(pairs, 10)
+    assert 20 < len(expected) < 131
+    stream = iter(batches)
+    for number in range(3):
+        lines = []
+        while batches.position.epoch == number:
+            lines += next(stream).lines
+        assert sorted(lines) == expected
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_pairs_stay_pairs(unit):
+    pairs = corpus(60)
+    for batch in epoch(Batches(pairs, settings(unit), seed=1)):
+        for row, line in enumerate(batch.lines):
+            assert batch.src[row][batch.src_mask[row]].tolist() == pairs.src[line - 1].tolist()
+            assert batch.tgt[row][batch.tgt_mask[row]].tolist() == pairs.tgt[line - 1].tolist()
+
+
+@pytest.mark.parametrize("budget", [1, 10, 30, 200])
+def test_token_batches_keep_their_budget_unless_single(budget):
+    batches = epoch(Batches(corpus(200), settings("tokens", batch_size=budget), seed=1))
+    sizes = [(batch.tgt.numel(), len(batch.lines)) for batch in batches]
+    assert all(tokens <= budget or sentences == 1 for tokens, sentences in sizes)
+    assert any(sentences > 1 for _, sentences in sizes) == (budget > 1)
+
+
+def test_token_batches_are_filled():
+    batches = epoch(Batches(corpus(400), settings("tokens", batch_size=60, pool=20), seed=1))
+    assert np.mean([batch.tgt.numel() for batch in batches]) > 45
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_pool_is_sorted_by_length_and_used_in_ascending_order(unit):
+    pairs = corpus(150)
+    batches = Batches(pairs, settings(unit, batch_size=8 if unit == "sentences" else 50), seed=1)
+    pools: dict[Position, list[int]] = {}
+    stream = iter(batches)
+    while batches.position.epoch == 0:
+        place = Position(0, batches.position.start)
+        batch = next(stream)
+        lengths = torch.maximum(batch.src_mask.sum(1), batch.tgt_mask.sum(1)).tolist()
+        pools.setdefault(place, []).extend(lengths)
+    assert len(pools) > 3
+    assert all(lengths == sorted(lengths) for lengths in pools.values())
+    everything = [length for lengths in pools.values() for length in lengths]
+    assert everything != sorted(everything)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_random_order_uses_the_same_batches_of_a_pool(unit):
+    pairs = corpus(60)
+    ascending = epoch(Batches(pairs, settings(unit, pool=1000), seed=1))
+    shuffled = epoch(Batches(pairs, settings(unit, order="random", pool=1000), seed=1))
+    assert [b.lines for b in ascending] != [b.lines for b in shuffled]
+    assert sorted(b.lines for b in ascending) == sorted(b.lines for b in shuffled)
+
+
+def test_a_pool_holds_the_batches_it_is_said_to():
+    batches = Batches(corpus(400, longest=10), settings(batch_size=5, pool=4), seed=1)
+    stream, starts = iter(batches), []
+    while batches.position.epoch == 0:
+        starts.append(batches.position.start)
+        assert len(next(stream).lines) == 5
+    assert starts == [20 * (number // 4) for number in range(80)]
+
+
+def test_the_papers_settings_give_batches_of_80_in_ascending_order():
+    lengths = np.random.default_rng(1).integers(1, 60, (2, 5000))
+    pairs = Corpus(side(lengths[0], 1), side(lengths[1], 50))
+    batches = epoch(Batches(pairs, DataConfig(), seed=1))
+    kept = int((np.maximum(*lengths) <= 50).sum())
+    assert [len(b.lines) for b in batches[:-1]] == [80] * (kept // 80)
+    assert sum(len(b.lines) for b in batches) == kept
+    longest = [max(b.src.size(1), b.tgt.size(1)) for b in batches]
+    assert max(longest) <= 51
+    for start in range(0, len(longest), 20):
+        pool = longest[start : start + 20]
+        assert pool == sorted(pool)
+
+
+@pytest.mark.parametrize("shuffle", SHUFFLES)
+def test_epochs_have_one_order_or_one_each(shuffle):
+    batches = Batches(corpus(80), settings(shuffle=shuffle), seed=1)
+    stream = iter(batches)
+    epochs: list[list[list[int]]] = [[], []]
+    while batches.position.epoch < 2:
+        number = batches.position.epoch
+        epochs[number].append(next(stream).lines)
+    assert (epochs[0] == epochs[1]) == (shuffle == "once")
+
+
+@pytest.mark.parametrize(("unit", "order", "shuffle"), OPTIONS)
+def test_the_seed_decides(unit, order, shuffle):
+    pairs = corpus(60)
+
+    def lines(seed):
+        batches = Batches(pairs, settings(unit, order, shuffle), seed)
+        return [batch.lines for batch in itertools.islice(batches, 30)]
+
+    assert lines(1) == lines(1)
+    assert lines(1) != lines(2)
+
+
+@pytest.mark.parametrize(("unit", "order", "shuffle"), OPTIONS)
+def test_going_on_from_any_position_is_never_having_stopped(unit, order, shuffle):
+    pairs, config = corpus(50), settings(unit, order, shuffle)
+    whole = Batches(pairs, config, seed=3)
+    stream = iter(whole)
+    positions, given = [whole.position], []
+    while whole.position.epoch < 3:
+        given.append(next(stream))
+        positions.append(whole.position)
+    assert len(given) > 12
+    for number, position in enumerate(positions[:-1]):
+        resumed = Batches(pairs, config, seed=3, position=position)
+        again = list(itertools.islice(resumed, 3))
+        following = given[number : number + 3]
+        assert all(map(same, following, again))
+        assert number + 3 >= len(positions) or resumed.position == positions[number + 3]
+
+
+def test_the_position_may_be_put_back_as_training_does():
+    pairs = corpus(50)
+    first = Batches(pairs, settings(), seed=3)
+    expected = list(itertools.islice(first, 7))
+    place = first.position
+    following = next(iter(first))
+    second = Batches(pairs, settings(), seed=3)
+    second.position = place
+    assert same(next(iter(second)), following)
+    assert not any(same(batch, following) for batch in expected)
+
+
+def test_pools_of_only_long_pairs_are_passed_over(monkeypatch):
+    monkeypatch.setattr(batching, "READ", 2)
+    lengths = np.array([20] * 40 + [3])
+    pairs = Corpus(side(lengths, 1), side(lengths, 50))
+    batches = Batches(pairs, settings(batch_size=1, pool=1), seed=1)
+    assert [batch.lines for batch in itertools.islice(batches, 3)] == [[41]] * 3
+    assert batches.position.epoch in (2, 3)
+
+
+def test_the_number_of_pairs_looked_up_together_changes_nothing(monkeypatch):
+    pairs = corpus(90)
+    expected = [b.lines for b in epoch(Batches(pairs, settings(), seed=1))]
+    for read in (1, 7, 50):
+        monkeypatch.setattr(batching, "READ", read)
+        assert [b.lines for b in epoch(Batches(pairs, settings(), seed=1))] == expected
+
+
+def test_a_length_is_that_of_the_longer_side_without_its_end():
+    src, tgt = np.array([10, 11, 3, 10]), np.array([10, 3, 11, 1])
+    pairs = Corpus(side(src, 1), side(tgt, 50))
+    (batch,) = epoch(Batches(pairs, settings(), seed=1))
+    assert sorted(batch.lines) == [1, 4]
+
+
+@pytest.mark.parametrize("size", [0, 5])
+def test_no_pair_short_enough_is_an_error(size):
+    lengths = np.full(size, 11)
+    pairs = Corpus(side(lengths, 1), side(lengths, 50))
+    with pytest.raises(DataError, match=r"10 tokens a side; raise data\.max_length"):
+        Batches(pairs, settings(), seed=1)
+
+
+def test_progress_counts_epochs():
+    batches = Batches(corpus(40), settings(), seed=1)
+    assert batches.progress() == 0
+    stream, seen = iter(batches), [0.0]
+    while batches.position.epoch < 2:
+        next(stream)
+        seen.append(batches.progress())
+    assert seen == sorted(seen) and seen[-1] == 2
+    assert any(0 < value < 1 for value in seen)
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, 400])
+def test_in_order_gives_every_pair_once_however_long(size):
+    pairs = corpus(size, longest=30)
+    batches = list(in_order(pairs, 3))
+    assert sorted(line for b in batches for line in b.lines) == list(range(1, size + 1))
+    assert all(len(batch.lines) <= 3 for batch in batches)
+    assert len(batches) == -(-size // 3)
+    for batch in batches:
+        for row, line in enumerate(batch.lines):
+            assert batch.tgt[row][batch.tgt_mask[row]].tolist() == pairs.tgt[line - 1].tolist()
+            assert batch.src[row][batch.src_mask[row]].tolist() == pairs.src[line - 1].tolist()
+
+
+def test_in_order_puts_like_lengths_together():
+    pairs = corpus(150, longest=30)
+    (first, *_, last) = in_order(pairs, 3)
+    assert first.tgt.size(1) < 4 and last.tgt.size(1) > 28

@@ -1,0 +1,217 @@
+"""The memory-mapped ids: what went in comes out, and what is stale is made again."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmtkit.data import corpus
+from nmtkit.data.corpus import Corpus, open_side
+from nmtkit.errors import DataError
+from nmtkit.text.vocabulary import EOS, UNK, Vocabulary
+
+LINES = ["a b a", "", "c", "b </s> <unk> zebra", "", "a"]
+WORDS = ["</s>", "<unk>", "a", "b", "c"]
+
+
+@pytest.fixture
+def vocabulary():
+    return Vocabulary(WORDS)
+
+
+@pytest.fixture
+def text(tmp_path):
+    return write(tmp_path / "train.src", LINES)
+
+
+def write(path: Path, lines) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def sentences(side):
+    return [side[i].tolist() for i in range(len(side))]
+
+
+def expected(lines, vocabulary):
+    return [[*vocabulary.ids(line.split()), EOS] for line in lines]
+
+
+def stored(path):
+    """The files beside a text, by what comes last in their names."""
+    found = sorted(p for p in path.parent.glob(f"{path.name}.*"))
+    return {p.suffix: p for p in found}
+
+
+def made(path):
+    """When each stored file was written."""
+    return {name: p.stat().st_mtime_ns for name, p in stored(path).items()}
+
+
+def age(path, seconds=1000):
+    """Let a file's time be some while ago."""
+    stat = path.stat()
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns - seconds * 10**9))
+
+
+def test_sentences_come_back_with_their_ends(text, vocabulary):
+    side = open_side(text, vocabulary)
+    assert sentences(side) == [
+        [2, 3, 2, EOS],
+        [EOS],
+        [4, EOS],
+        [3, UNK, UNK, UNK, EOS],
+        [EOS],
+        [2, EOS],
+    ]
+    assert side[3].dtype == np.int64
+    assert side.lengths(np.array([3, 0, 1])).tolist() == [5, 4, 1]
+
+
+def test_only_the_three_files_are_left(text, vocabulary):
+    open_side(text, vocabulary)
+    assert set(stored(text)) == {".ids", ".offsets", ".json"}
+
+
+def test_a_second_opening_reads_what_is_there(text, vocabulary):
+    first = sentences(open_side(text, vocabulary))
+    for path in stored(text).values():
+        age(path)
+    before = made(text)
+    assert sentences(open_side(text, vocabulary)) == first
+    assert made(text) == before
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["", "", ""]])
+def test_a_text_of_nothing(tmp_path, vocabulary, lines):
+    side = open_side(write(tmp_path / "dev.tgt", lines), vocabulary)
+    assert sentences(side) == [[EOS] for _ in lines]
+
+
+@pytest.mark.parametrize("buffer", [1, 4, 5, 100])
+def test_the_size_of_the_buffer_changes_nothing(text, vocabulary, monkeypatch, buffer):
+    monkeypatch.setattr(corpus, "BUFFER", buffer)
+    assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+
+
+def test_a_text_without_a_final_newline(tmp_path, vocabulary):
+    path = tmp_path / "train.src"
+    path.write_text("a b\nc", encoding="utf-8")
+    assert sentences(open_side(path, vocabulary)) == [[2, 3, EOS], [4, EOS]]
+
+
+def test_a_changed_text_is_read_again(text, vocabulary):
+    open_side(text, vocabulary)
+    write(text, ["c", "b b"])
+    assert sentences(open_side(text, vocabulary)) == expected(["c", "b b"], vocabulary)
+
+
+def test_a_changed_text_of_the_same_size_is_read_again(text, vocabulary):
+    open_side(text, vocabulary)
+    changed = [line.replace("a b a", "c b c") for line in LINES]
+    size = text.stat().st_size
+    write(text, changed)
+    os.utime(text, (1, 1))
+    assert text.stat().st_size == size
+    assert sentences(open_side(text, vocabulary)) == expected(changed, vocabulary)
+
+
+def test_a_touched_text_is_not_made_again(text, vocabulary):
+    open_side(text, vocabulary)
+    for path in stored(text).values():
+        age(path)
+    before = made(text)
+    os.utime(text)
+    assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+    assert made(text)[".ids"] == before[".ids"]
+
+
+def test_vocabularies_of_the_same_size_do_not_disturb_each_other(text, vocabulary):
+    other = Vocabulary([*WORDS[:2], "c", "b", "a"])
+    assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+    assert sentences(open_side(text, other)) == expected(LINES, other)
+    assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+
+
+@pytest.mark.parametrize("suffix", [".ids", ".offsets", ".json"])
+@pytest.mark.parametrize("damage", ["truncated", "longer", "removed", "empty"])
+def test_damaged_files_are_made_again(text, vocabulary, suffix, damage):
+    open_side(text, vocabulary)
+    path = stored(text)[suffix]
+    content = path.read_bytes()
+    if damage == "removed":
+        path.unlink()
+    else:
+        path.write_bytes({"truncated": content[:-2], "longer": content * 2, "empty": b""}[damage])
+    assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+    assert stored(text)[suffix].read_bytes() == content
+
+
+@pytest.mark.parametrize("content", ["[]", "null", "3", '{"format": 99}', "{}"])
+def test_a_description_that_is_another_is_made_again(text, vocabulary, content):
+    open_side(text, vocabulary)
+    stored(text)[".json"].write_text(content, encoding="utf-8")
+    assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+    assert json.loads(stored(text)[".json"].read_text(encoding="utf-8"))["format"] == 1
+
+
+def test_ids_take_two_bytes_as_long_as_they_fit(tmp_path):
+    for size, width in ((65_536, 2), (65_537, 4)):
+        vocabulary = Vocabulary([*WORDS[:2], *(f"w{i}" for i in range(2, size))])
+        path = write(tmp_path / f"train.{size}", [f"w{size - 1} w2", f"w{size // 2}"])
+        side = open_side(path, vocabulary)
+        assert sentences(side) == [[size - 1, 2, EOS], [size // 2, EOS]]
+        assert stored(path)[".ids"].stat().st_size == 5 * width
+
+
+def test_the_ids_are_not_read_into_memory(text, vocabulary):
+    side = open_side(text, vocabulary)
+    assert isinstance(side.ids, np.memmap) and isinstance(side.offsets, np.memmap)
+
+
+def test_an_interrupted_making_is_not_taken_for_whole(text, vocabulary, monkeypatch):
+    class Stopped(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stopped
+
+    open_side(text, vocabulary)
+    write(text, ["b", "b"])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stop)
+        with pytest.raises(Stopped):
+            open_side(text, vocabulary)
+    assert sentences(open_side(text, vocabulary)) == expected(["b", "b"], vocabulary)
+
+
+def test_a_corpus_opens_both_sides_of_a_split(tmp_path, vocabulary):
+    other = Vocabulary([*WORDS[:2], "x", "y"])
+    write(tmp_path / "dev.src", ["a", "b c"])
+    write(tmp_path / "dev.tgt", ["y x", ""])
+    pairs = Corpus.open(tmp_path, "dev", (vocabulary, other))
+    assert len(pairs) == 2
+    assert pairs.src[1].tolist() == [3, 4, EOS]
+    assert pairs.tgt[0].tolist() == [3, 2, EOS]
+
+
+def test_sides_of_different_length_are_refused(tmp_path, vocabulary):
+    write(tmp_path / "train.src", ["a", "b"])
+    write(tmp_path / "train.tgt", ["a", "b", "c"])
+    with pytest.raises(DataError, match="2 source and 3 target lines.*nmtkit prepare"):
+        Corpus.open(tmp_path, "train", (vocabulary, vocabulary))
+
+
+def test_a_missing_side_is_named(tmp_path, vocabulary):
+    with pytest.raises(DataError, match=r"train\.src: no such file.*nmtkit prepare"):
+        Corpus.open(tmp_path, "train", (vocabulary, vocabulary))
+
+
+def test_a_line_that_is_not_utf8_is_named_and_leaves_nothing(tmp_path, vocabulary):
+    path = tmp_path / "train.src"
+    path.write_bytes(b"a b\n\xff c\n")
+    with pytest.raises(DataError, match="line 2"):
+        open_side(path, vocabulary)
+    assert [p.name for p in tmp_path.iterdir()] == ["train.src"]

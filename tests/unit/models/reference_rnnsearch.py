@@ -1,0 +1,210 @@
+"""RNNsearch as Bahdanau et al. 2015 write it: one sentence, one position, one number at a time.
+
+A slow second opinion in NumPy float64, in the paper's notation: vectors are columns, each gate has
+a matrix of its own, and every equation of appendix A.2 is a function. It shares nothing with
+`nmtkit`; only `weights_of` knows how a model joins its matrices side by side.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A gated unit: W, W_z, W_r take the input, U, U_z, U_r the state, b, b_z, b_r are biases."""
+
+    W: Array
+    W_z: Array
+    W_r: Array
+    U: Array
+    U_z: Array
+    U_r: Array
+    b: Array
+    b_z: Array
+    b_r: Array
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Everything in the paper's names. E_x, E_y [K, m] hold a word's embedding in its row."""
+
+    E_x: Array
+    E_y: Array
+    forward: Unit
+    backward: Unit
+    decoder: Unit
+    C: Array
+    C_z: Array
+    C_r: Array
+    W_s: Array
+    b_s: Array
+    v_a: Array
+    W_a: Array
+    U_a: Array
+    b_a: Array
+    U_o: Array
+    V_o: Array
+    C_o: Array
+    b_o: Array
+    W_o: Array
+    b_y: Array
+
+
+@dataclass(frozen=True)
+class Position:
+    """What is computed for one target word y_i."""
+
+    query: Array
+    energies: Array
+    alignment: Array
+    context: Array
+    readout: Array
+    maxout: Array
+    probabilities: Array
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(x: Array) -> Array:
+    return np.exp(x) / sum(float(np.exp(value)) for value in x)
+
+
+def gates(unit: Unit, x: Array, h: Array, extra: tuple[Array, Array]) -> tuple[Array, Array]:
+    """z and r; `extra` is what the decoder adds to them, C_z c and C_r c."""
+    z = sigmoid(unit.W_z @ x + unit.U_z @ h + extra[0] + unit.b_z)
+    r = sigmoid(unit.W_r @ x + unit.U_r @ h + extra[1] + unit.b_r)
+    return z, r
+
+
+def gated(unit: Unit, x: Array, h: Array, extra: tuple[Array, Array, Array]) -> Array:
+    """h' = (1 - z) * h + z * tanh(W x + U (r * h)): reset before the matrix, z replaces."""
+    z, r = gates(unit, x, h, extra[:2])
+    candidate = np.tanh(unit.W @ x + unit.U @ (r * h) + extra[2] + unit.b)
+    return (1 - z) * h + z * candidate
+
+
+def annotations(weights: Weights, source: list[int]) -> list[Array]:
+    """h_j = [->h_j ; <-h_j] for every source word, the `</s>` at its end among them."""
+    none = np.zeros_like(weights.b_s)
+    nothing = (none, none, none)
+    forwards: list[Array] = []
+    h = none
+    for word in source:
+        h = gated(weights.forward, weights.E_x[word], h, nothing)
+        forwards.append(h)
+    backwards: list[Array] = []
+    h = none
+    for word in reversed(source):
+        h = gated(weights.backward, weights.E_x[word], h, nothing)
+        backwards.insert(0, h)
+    return [np.concatenate(both) for both in zip(forwards, backwards, strict=True)]
+
+
+def start(weights: Weights, h: list[Array]) -> Array:
+    """s_0 = tanh(W_s <-h_1)."""
+    size = len(weights.b_s)
+    return np.tanh(weights.W_s @ h[0][size:] + weights.b_s)
+
+
+def energies(weights: Weights, s: Array, h: list[Array]) -> Array:
+    """e_ij = v_a . tanh(W_a s + U_a h_j) for every j."""
+    found = [
+        weights.v_a @ np.tanh(weights.W_a @ s + weights.U_a @ annotation + weights.b_a)
+        for annotation in h
+    ]
+    return np.array(found)
+
+
+def advanced(weights: Weights, embedded: Array, s: Array, context: Array) -> Array:
+    """The next state from a word's embedding, the state before, and a context vector."""
+    extra = (weights.C_z @ context, weights.C_r @ context, weights.C @ context)
+    return gated(weights.decoder, embedded, s, extra)
+
+
+def readout(weights: Weights, s: Array, embedded: Array, context: Array) -> Array:
+    """t~_i = U_o s + V_o E_y y_{i-1} + C_o c_i."""
+    return weights.U_o @ s + weights.V_o @ embedded + weights.C_o @ context + weights.b_o
+
+
+def paired_maxima(values: Array) -> Array:
+    return np.array([max(values[2 * k], values[2 * k + 1]) for k in range(len(values) // 2)])
+
+
+def teacher_forced(
+    weights: Weights, source: list[int], target: list[int], reading: str
+) -> list[Position]:
+    """Every position of a target sentence, the reference words fed."""
+    h = annotations(weights, source)
+    s = start(weights, h)  # s_{i-1}; in the reading "groundhog" the state that asks
+    embedded = np.zeros(weights.E_y.shape[1])  # E_y y_{i-1}; y_0 has none
+    positions = []
+    for word in target:
+        energy = energies(weights, s, h)
+        alpha = softmax(energy)
+        context = np.zeros_like(h[0])
+        for weight, annotation in zip(alpha, h, strict=True):
+            context = context + weight * annotation
+        following = advanced(weights, embedded, s, context)
+        seen = following if reading == "paper-v1" else s
+        t = readout(weights, seen, embedded, context)
+        pooled = paired_maxima(t)
+        p = softmax(weights.W_o @ pooled + weights.b_y)
+        positions.append(Position(s, energy, alpha, context, t, pooled, p))
+        embedded = weights.E_y[word]
+        s = advanced(weights, embedded, s, context) if reading == "groundhog" else following
+    return positions
+
+
+def weights_of(model: Any) -> Weights:
+    """Take apart the joined parameters of `nmtkit.models.rnnsearch.RNNsearch`.
+
+    There a position is a row, so every matrix stands transposed; gates lie as [z | r | candidate].
+    """
+    p = {name: value.detach().double().numpy() for name, value in model.named_parameters()}
+    n = len(p["b_s"])
+    third = [slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)]
+
+    def unit(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
+        z, r, candidate = third
+        return Unit(
+            W=W[:, candidate].T,
+            W_z=W[:, z].T,
+            W_r=W[:, r].T,
+            U=U.T,
+            U_z=U_zr[:, z].T,
+            U_r=U_zr[:, r].T,
+            b=b[candidate],
+            b_z=b[z],
+            b_r=b[r],
+        )
+
+    both = [
+        unit(W, U_zr, U, b)
+        for W, U_zr, U, b in zip(
+            np.split(p["W_enc"], 2, axis=1),
+            p["U_zr_enc"],
+            p["U_enc"],
+            np.split(p["b_enc"], 2),
+            strict=True,
+        )
+    ]
+    names = ["E_x", "E_y", "b_s", "v_a", "b_a", "b_o", "b_y"]
+    transposed = ["W_s", "W_a", "U_a", "U_o", "V_o", "C_o"]
+    return Weights(
+        forward=both[0],
+        backward=both[1],
+        decoder=unit(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
+        C=p["C"][:, third[2]].T,
+        C_z=p["C"][:, third[0]].T,
+        C_r=p["C"][:, third[1]].T,
+        W_o=p["E_y"] @ p["P"].T if "P" in p else p["W_o"],
+        **{name: p[name] for name in names},
+        **{name: p[name].T for name in transposed},
+    )

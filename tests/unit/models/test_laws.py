@@ -1,0 +1,298 @@
+"""What every model must obey; a new model joins by being listed in CASES."""
+
+import dataclasses
+
+import pytest
+import torch
+from torch import Tensor
+
+from nmtkit.data.batch import pad
+from nmtkit.models import MODELS, model_name
+from nmtkit.models.base import BEGIN, map_tensors, select_hypotheses, select_sentences
+from nmtkit.models.rnnsearch import RNNsearchConfig
+
+SRC_SIZE, TGT_SIZE = 9, 7
+
+CASES = {
+    "rnnsearch, paper-v1": RNNsearchConfig(2, 3, 4, 2, reading="paper-v1"),
+    "rnnsearch, paper-v2": RNNsearchConfig(2, 3, 4, 2, reading="paper-v2"),
+    "rnnsearch, groundhog": RNNsearchConfig(2, 3, 4, 2, reading="groundhog"),
+    "rnnsearch, paper-v1, tied": RNNsearchConfig(2, 3, 4, 2, reading="paper-v1", tied=True),
+    "rnnsearch, groundhog, tied": RNNsearchConfig(2, 3, 4, 2, reading="groundhog", tied=True),
+}
+
+SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [2, 0]]
+TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0], [6, 6, 0]]
+
+
+def random_model(config, seed=1):
+    """A model in float64 whose parameters, biases too, all matter."""
+    torch.manual_seed(seed)
+    model = MODELS[model_name(config)](config, SRC_SIZE, TGT_SIZE).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+@pytest.fixture(params=list(CASES))
+def model(request):
+    return random_model(CASES[request.param])
+
+
+@pytest.fixture
+def batch():
+    return (*pad(SOURCES), *pad(TARGETS))
+
+
+def stepped(model, src, src_mask, tgt):
+    """Feed the target words to `step`, one after the other.
+
+    :return: log-probabilities of all words [B, T_y, K]; alignments [B, T_y, T_x] or None.
+    """
+    encoded = model.encode(src, src_mask)
+    state, prev = model.initial_state(encoded), torch.full_like(tgt[:, :1], BEGIN)
+    found, alignments = [], []
+    for position in range(tgt.size(1)):
+        log_probs, state, alignment = model.step(prev, state, encoded)
+        found.append(log_probs)
+        alignments.append(alignment)
+        prev = tgt[:, position : position + 1]
+    rows = None if alignments[0] is None else torch.cat(alignments, 1)
+    return torch.cat(found, 1), rows
+
+
+def own_words(log_probs: Tensor, tgt: Tensor) -> Tensor:
+    return log_probs.gather(2, tgt.unsqueeze(2)).squeeze(2)
+
+
+def widened(ids, mask, columns, garbage):
+    """More padding at the end of each sentence, with ids that are not 0."""
+    more = torch.full((len(ids), columns), garbage)
+    ids = torch.where(mask, ids, garbage)
+    return torch.cat([ids, more], 1), torch.cat([mask, more < 0], 1)
+
+
+def test_every_model_is_listed():
+    assert {model_name(config) for config in CASES.values()} == set(MODELS)
+
+
+def test_the_default_config_builds_the_model_that_its_name_says():
+    for name, kind in MODELS.items():
+        assert model_name(kind.config_class()) == name
+
+
+def test_next_words_have_probabilities_that_sum_to_1(model, batch):
+    log_probs, _ = stepped(model, batch[0], batch[1], batch[2])
+    assert log_probs.shape == (4, 5, TGT_SIZE)
+    torch.testing.assert_close(log_probs.exp().sum(2), torch.ones(4, 5).double())
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_loss_is_repeated_step(model, batch, smoothing):
+    src, src_mask, tgt, tgt_mask = batch
+    log_probs, _ = stepped(model, src, src_mask, tgt)
+    target = (1 - smoothing) * own_words(log_probs, tgt) + smoothing * log_probs.mean(2)
+    loss = model.loss(*batch, label_smoothing=smoothing)
+    torch.testing.assert_close(loss, -target[tgt_mask].sum())
+
+
+def test_score_is_repeated_step(model, batch):
+    src, src_mask, tgt, tgt_mask = batch
+    log_probs, alignment = stepped(model, src, src_mask, tgt)
+    scored = model.score(*batch)
+    torch.testing.assert_close(scored.log_probs[tgt_mask], own_words(log_probs, tgt)[tgt_mask])
+    assert (scored.log_probs[~tgt_mask] == 0).all()
+    assert (scored.alignment is None) == (alignment is None)
+    if alignment is not None:
+        torch.testing.assert_close(scored.alignment[tgt_mask], alignment[tgt_mask])
+
+
+def test_loss_is_minus_the_sum_of_scores(model, batch):
+    torch.testing.assert_close(model.loss(*batch), -model.score(*batch).log_probs.sum())
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_padding_changes_nothing(model, batch, smoothing):
+    src, src_mask, tgt, tgt_mask = batch
+    wide = (*widened(src, src_mask, 3, 7), *widened(tgt, tgt_mask, 2, 5))
+    torch.testing.assert_close(model.loss(*wide, smoothing), model.loss(*batch, smoothing))
+    narrow, scored = model.score(*batch), model.score(*wide)
+    torch.testing.assert_close(scored.log_probs[:, : tgt.size(1)], narrow.log_probs)
+    assert (scored.log_probs[:, tgt.size(1) :] == 0).all()
+    if narrow.alignment is not None:
+        kept = scored.alignment[:, : tgt.size(1), : src.size(1)]
+        torch.testing.assert_close(kept[tgt_mask], narrow.alignment[tgt_mask])
+        assert (scored.alignment[:, :, src.size(1) :] == 0).all()
+
+
+def test_padding_changes_no_gradient(model, batch):
+    src, src_mask, tgt, tgt_mask = batch
+    wide = (*widened(src, src_mask, 3, 7), *widened(tgt, tgt_mask, 2, 5))
+    parameters = list(model.parameters())
+    expected = torch.autograd.grad(model.loss(*batch), parameters)
+    found = torch.autograd.grad(model.loss(*wide), parameters)
+    torch.testing.assert_close(found, expected)
+
+
+def test_steps_do_not_see_padding(model, batch):
+    src, src_mask, tgt, _ = batch
+    expected, _ = stepped(model, src, src_mask, tgt)
+    wide, wide_mask = widened(src, src_mask, 4, 8)
+    found, _ = stepped(model, wide, wide_mask, tgt)
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_batch_of_n_is_n_batches_of_one(model, batch):
+    together = model.score(*batch)
+    apart = torch.zeros_like(together.log_probs)
+    loss = torch.zeros(()).double()
+    for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
+        alone = (*pad([source]), *pad([target]))
+        apart[row, : len(target)] = model.score(*alone).log_probs[0]
+        loss = loss + model.loss(*alone, label_smoothing=0.1)
+    torch.testing.assert_close(together.log_probs, apart)
+    torch.testing.assert_close(model.loss(*batch, label_smoothing=0.1), loss)
+
+
+def test_gradient_is_that_of_finite_differences(model):
+    batch = (*pad(SOURCES[:3]), *pad(TARGETS[:3]))
+    parameters = tuple(model.parameters())
+
+    def loss(*_: Tensor) -> Tensor:
+        return model.loss(*batch, label_smoothing=0.2)
+
+    assert torch.autograd.gradcheck(loss, parameters, fast_mode=True)
+
+
+def test_the_loss_depends_on_every_parameter(model, batch):
+    gradients = torch.autograd.grad(model.loss(*batch), list(model.parameters()))
+    for (name, _), gradient in zip(model.named_parameters(), gradients, strict=True):
+        assert gradient.abs().max() > 0, name
+
+
+def test_alignment_rows_sum_to_1_and_are_0_at_padding(model, batch):
+    src, src_mask, tgt, _ = batch
+    for alignment in (model.score(*batch).alignment, stepped(model, src, src_mask, tgt)[1]):
+        if alignment is None:
+            continue
+        assert alignment.shape == (4, tgt.size(1), src.size(1))
+        torch.testing.assert_close(alignment.sum(2), torch.ones(4, tgt.size(1)).double())
+        at_padding = alignment.masked_select(~src_mask.unsqueeze(1))
+        assert len(at_padding) and (at_padding == 0).all()
+        assert (alignment.masked_select(src_mask.unsqueeze(1)) > 0).all()
+
+
+def grown(model, encoded, prefixes):
+    """The state of several prefixes a sentence: step by step, all of one length.
+
+    :param prefixes: Shape: [B, k, length].
+    """
+    one = model.initial_state(encoded)
+    state = map_tensors(one, lambda value: value.expand(-1, prefixes.size(1), *value.shape[2:]))
+    prev = torch.full_like(prefixes[:, :, 0], BEGIN)
+    for position in range(prefixes.size(2)):
+        _, state, _ = model.step(prev, state, encoded)
+        prev = prefixes[:, :, position]
+    return prev, state
+
+
+@pytest.fixture
+def prefixes():
+    return torch.randint(0, TGT_SIZE, (4, 3, 2), generator=torch.Generator().manual_seed(3))
+
+
+def test_initial_state_has_one_hypothesis(model, batch):
+    encoded = model.encode(*batch[:2])
+    for tensor in encoded:
+        assert len(tensor) == 4
+    for tensor in model.initial_state(encoded):
+        assert tensor.shape[:2] == (4, 1)
+
+
+def test_k_hypotheses_are_k_separate_steps(model, batch, prefixes):
+    encoded = model.encode(*batch[:2])
+    together = model.step(*grown(model, encoded, prefixes), encoded)
+    for k in range(3):
+        alone = model.step(*grown(model, encoded, prefixes[:, k : k + 1]), encoded)
+        torch.testing.assert_close(together.log_probs[:, k], alone.log_probs[:, 0])
+        for ours, theirs in zip(together.state, alone.state, strict=True):
+            torch.testing.assert_close(ours[:, k], theirs[:, 0])
+        if together.alignment is not None:
+            torch.testing.assert_close(together.alignment[:, k], alone.alignment[:, 0])
+
+
+def test_selected_sentences_go_on_by_themselves(model, batch, prefixes):
+    rows = torch.tensor([2, 0, 2])
+    encoded = model.encode(*batch[:2])
+    prev, state = grown(model, encoded, prefixes)
+    all_of_them = model.step(prev, state, encoded)
+    some = model.step(prev[rows], select_sentences(state, rows), select_sentences(encoded, rows))
+    torch.testing.assert_close(some.log_probs, all_of_them.log_probs[rows])
+
+
+def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
+    parents = torch.tensor([[2, 2, 0, 1], [0, 0, 0, 0], [1, 2, 0, 1], [2, 1, 1, 0]])
+    encoded = model.encode(*batch[:2])
+    prev, state = grown(model, encoded, prefixes)
+    before = model.step(prev, state, encoded)
+    after = model.step(prev.gather(1, parents), select_hypotheses(state, parents), encoded)
+    for sentence in range(4):
+        for k in range(4):
+            parent = before.log_probs[sentence, parents[sentence, k]]
+            torch.testing.assert_close(after.log_probs[sentence, k], parent)
+
+
+def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes):
+    encoded = model.encode(*batch[:2])
+    prev, state = grown(model, encoded, prefixes)
+    copies = [value.clone() for value in (prev, *state, *encoded)]
+    model.step(prev, state, encoded)
+    select_hypotheses(state, torch.zeros(4, 2, dtype=torch.int64))
+    for value, copy in zip((prev, *state, *encoded), copies, strict=True):
+        assert torch.equal(value, copy)
+
+
+def with_dropout(config):
+    if "dropout" not in {field.name for field in dataclasses.fields(config)}:
+        pytest.skip("this model has no dropout")
+    return random_model(dataclasses.replace(config, dropout=0.5))
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_dropout_works_in_training_only(name, batch):
+    dropped = with_dropout(CASES[name])
+    expected = random_model(CASES[name]).loss(*batch)
+    assert torch.equal(dropped.loss(*batch), expected)
+    dropped.train()
+    torch.manual_seed(5)
+    losses = [dropped.loss(*batch).item() for _ in range(3)]
+    assert len({*losses, expected.item()}) == 4
+    torch.manual_seed(5)
+    assert [dropped.loss(*batch).item() for _ in range(3)] == losses
+    assert torch.equal(dropped.eval().loss(*batch), expected)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_gradient_with_dropout_is_that_of_finite_differences(name):
+    model = with_dropout(CASES[name]).train()
+    batch = (*pad(SOURCES[2:]), *pad(TARGETS[2:]))
+
+    def loss(*_: Tensor) -> Tensor:
+        torch.manual_seed(2)
+        return model.loss(*batch)
+
+    assert torch.autograd.gradcheck(loss, tuple(model.parameters()), fast_mode=True)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_initialisation_is_decided_by_the_seed(name):
+    def made(seed):
+        torch.manual_seed(seed)
+        config = CASES[name]
+        kind = MODELS[model_name(config)]
+        return dict(kind(config, SRC_SIZE, TGT_SIZE).named_parameters())
+
+    first, same, other = made(1), made(1), made(2)
+    assert all(torch.equal(first[key], same[key]) for key in first)
+    assert not all(torch.equal(first[key], other[key]) for key in first)
