@@ -40,7 +40,7 @@ from nmtkit.text.lines import (
     open_output,
     read_raw_parallel,
 )
-from nmtkit.text.parallel import in_order
+from nmtkit.text.parallel import Workers
 from nmtkit.text.pipeline import Side, TextPipeline
 from nmtkit.text.subword import BPE
 from nmtkit.text.vocabulary import Shortlist, shortlist_of
@@ -219,7 +219,8 @@ def prepare(
     folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         folder.mkdir()
-        manifest = _Preparation(settings, folder, workers).run(splits)
+        with Workers(workers) as shared:
+            manifest = _Preparation(settings, folder, shared).run(splits)
         _move_into_place(folder, target)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
@@ -268,7 +269,7 @@ def _move_into_place(folder: Path, target: Path) -> None:
 class _Preparation:
     """The making of one folder, split after split."""
 
-    def __init__(self, settings: PrepareSettings, folder: Path, workers: int) -> None:
+    def __init__(self, settings: PrepareSettings, folder: Path, workers: Workers) -> None:
         self.settings = settings
         self.folder = folder
         self.workers = workers
@@ -289,7 +290,7 @@ class _Preparation:
         manifest = _manifest(self.settings, splits, reports, self.folder)
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (self.folder / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
-        return manifest
+        return read_manifest(self.folder)
 
     def _train(self, files: Bitext) -> _Report:
         """Tokenise and clean the training data; learn BPE from it, if wanted, and apply it."""
@@ -301,7 +302,7 @@ class _Preparation:
             report = self._convert("words", files, clean=True, counts=counts)
             logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
             learn = partial(BPE.learn, merges=self.settings.merges)
-            self._save_bpe(list(in_order(learn, counts, self.workers)))
+            self._save_bpe(list(self.workers.in_order(learn, counts)))
             words = (self.folder / "words.src", self.folder / "words.tgt")
             report.tokens = self._convert("train", words, tokenized=True).tokens
             for path in words:
@@ -340,7 +341,7 @@ class _Preparation:
                 stack.enter_context(open(self.folder / f"{name}.{side}", "wb")) for side in SIDES
             ]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
-            for block in in_order(_process, tasks, self.workers):
+            for block in self.workers.in_order(_process, tasks):
                 if clean and self.settings.dedup:
                     block.drop_seen(seen)
                 for number, lines in enumerate((block.src, block.tgt)):

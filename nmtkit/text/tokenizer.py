@@ -50,7 +50,8 @@ _ESCAPES = (
 )
 """What `tokenizer.perl` writes for characters that mean something to Moses or XML; & first."""
 
-Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+Rule = tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]]
+"""What a text must hold for the rule to matter, what the rule looks for, and what it writes."""
 
 
 class Tokenizer:
@@ -66,6 +67,7 @@ class Tokenizer:
         moses = MosesTokenizer(language)
         self._escape = escape
         self._rules = _rules(moses, language, hyphens)
+        self._plain = frozenset(moses.IsAlnum) | {"."}
         self._alphabet = frozenset(moses.IsAlpha)
         self._lower = frozenset(moses.IsLower)
         self._numeric_prefixes = frozenset(moses.NUMERIC_ONLY_PREFIXES)
@@ -117,8 +119,12 @@ class Tokenizer:
         """
         tokens = cache.get(word)
         if tokens is None:
-            touching = (before and word[0] == "'") or _CONTROL.search(word)
-            tokens = [] if touching else self._apply_rules(f"{before}{word}{after}")
+            if self._plain.issuperset(word) and ".." not in word:
+                tokens = [word]
+            elif (before and word[0] == "'") or _CONTROL.search(word):
+                tokens = []
+            else:
+                tokens = self._apply_rules(f"{before}{word}{after}")
             if len(cache) >= _CACHE_SIZE:
                 cache.clear()
             if len(word) <= _CACHED_LENGTH:
@@ -126,8 +132,9 @@ class Tokenizer:
         return tokens
 
     def _apply_rules(self, text: str) -> list[str]:
-        for pattern, replacement in self._rules:
-            text = pattern.sub(replacement, text)
+        for trigger, pattern, replacement in self._rules:
+            if trigger in text:
+                text = pattern.sub(replacement, text)
         return text.replace(_HELD_DOT, ".").split()
 
     def _split_periods(self, tokens: list[str]) -> None:
@@ -161,18 +168,20 @@ class Tokenizer:
 
 def _rules(moses: MosesTokenizer, language: str, hyphens: bool) -> list[Rule]:
     """The substitutions in Moses's order."""
-    rules: list[Rule] = [moses.PAD_NOT_ISALNUM]
-    if hyphens:
-        rules.append(moses.AGGRESSIVE_HYPHEN_SPLIT)
-    rules.append((_DOTS, lambda dots: f" {_HELD_DOT * len(dots[0])} "))
-    rules += [moses.COMMA_SEPARATE_1, moses.COMMA_SEPARATE_2, moses.COMMA_SEPARATE_3]
+    commas = (moses.COMMA_SEPARATE_1, moses.COMMA_SEPARATE_2, moses.COMMA_SEPARATE_3)
     if language == "en":
-        rules += moses.ENGLISH_SPECIFIC_APOSTROPHE
+        apostrophes = moses.ENGLISH_SPECIFIC_APOSTROPHE
     elif language in ("fr", "it"):
-        rules += moses.FR_IT_SPECIFIC_APOSTROPHE
+        apostrophes = moses.FR_IT_SPECIFIC_APOSTROPHE
     else:
-        rules.append(moses.NON_SPECIFIC_APOSTROPHE)
-    return rules
+        apostrophes = [moses.NON_SPECIFIC_APOSTROPHE]
+    return [
+        ("", *moses.PAD_NOT_ISALNUM),
+        *([("-", *moses.AGGRESSIVE_HYPHEN_SPLIT)] if hyphens else []),
+        ("..", _DOTS, lambda dots: f" {_HELD_DOT * len(dots[0])} "),
+        *((",", *rule) for rule in commas),
+        *(("'", *rule) for rule in apostrophes),
+    ]
 
 
 def _escaped(tokens: Iterable[str]) -> list[str]:

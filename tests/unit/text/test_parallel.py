@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from nmtkit.errors import DataError, NmtkitError
-from nmtkit.text.parallel import in_order
+from nmtkit.text.parallel import Workers
 
 
 def square(number: int) -> tuple[int, int]:
@@ -23,20 +23,27 @@ def die(number: int) -> int:
     os._exit(number)
 
 
-def test_the_same_for_any_number_of_workers() -> None:
-    alone = list(in_order(square, range(40), 1))
-    shared = list(in_order(square, range(40), 2))
+@pytest.fixture(scope="module")
+def two() -> Iterator[Workers]:
+    with Workers(2) as workers:
+        yield workers
+
+
+def test_the_same_for_any_number_of_workers(two: Workers) -> None:
+    with Workers(1) as one:
+        alone = list(one.in_order(square, range(40)))
+    shared = list(two.in_order(square, range(40)))
     assert [value for value, _ in alone] == [value for value, _ in shared]
     assert {process for _, process in alone} == {os.getpid()}
     assert os.getpid() not in {process for _, process in shared}
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_little_work_is_done_here(count: int) -> None:
-    assert [process for _, process in in_order(square, range(count), 8)] == [os.getpid()] * count
+def test_little_work_is_done_here(two: Workers, count: int) -> None:
+    assert [process for _, process in two.in_order(square, range(count))] == [os.getpid()] * count
 
 
-def test_items_are_read_as_they_are_needed() -> None:
+def test_items_are_read_as_they_are_needed(two: Workers) -> None:
     taken = []
 
     def items() -> Iterator[int]:
@@ -44,20 +51,21 @@ def test_items_are_read_as_they_are_needed() -> None:
             taken.append(number)
             yield number
 
-    results = in_order(square, items(), 2)
+    results = two.in_order(square, items())
     next(results)
     assert len(taken) < 20
-    results.close()  # type: ignore[attr-defined]
+    results.close()
 
 
-def test_a_workers_error_is_the_callers() -> None:
+def test_a_workers_error_is_the_callers(two: Workers) -> None:
     seen = []
     with pytest.raises(DataError, match="five: is bad"):
-        for number in in_order(fail_at_five, range(100), 2):
+        for number in two.in_order(fail_at_five, range(100)):
             seen.append(number)
     assert seen == [0, 1, 2, 3, 4]
+    assert list(two.in_order(fail_at_five, range(5))) == seen
 
 
 def test_a_killed_worker_is_told() -> None:
-    with pytest.raises(NmtkitError, match="ended from outside"):
-        list(in_order(die, [1, 2, 3], 2))
+    with Workers(2) as workers, pytest.raises(NmtkitError, match="ended from outside"):
+        list(workers.in_order(die, [1, 2, 3]))

@@ -1,0 +1,140 @@
+"""`nmtkit prepare` by its command line."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Nmtkit = Callable[..., Result]
+
+
+@pytest.fixture
+def train(corpus: Path) -> list[object]:
+    return ["--train", corpus / "train.en", corpus / "train.fr"]
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_folder_from_all_splits(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
+    splits: list[object] = []
+    for name, option in (("train", "--train"), ("dev", "--dev")):
+        splits += [option, corpus / f"{name}.en", corpus / f"{name}.fr"]
+    for name in ("one", "two"):
+        splits += ["--test", name, corpus / "test.en", corpus / "test.fr"]
+    result = nmtkit("prepare", *splits, "--output", tmp_path / "out", "--workers", 1)
+    sets = {f"{name}.{side}" for name in ("train", "dev", "one", "two") for side in ("src", "tgt")}
+    assert names(tmp_path / "out") == sets | {"manifest.json"}
+    assert result.stdout == ""
+    assert "train: 20 of 20 pairs" in result.stderr
+    for name in ("one", "two"):
+        assert (tmp_path / "out" / f"{name}.src").read_text() == (corpus / "test.en").read_text()
+
+
+def test_training_data_is_all_that_is_needed(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path
+) -> None:
+    nmtkit("prepare", *train, "--output", tmp_path / "out")
+    assert names(tmp_path / "out") == {"train.src", "train.tgt", "manifest.json"}
+
+
+def test_gzip_and_stdin(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
+    zipped = tmp_path / "train.fr.gz"
+    zipped.write_bytes(gzip.compress((corpus / "train.fr").read_bytes()))
+    source = (corpus / "train.en").read_bytes()
+    nmtkit("prepare", "--train", "-", zipped, "--output", tmp_path / "out", input=source)
+    assert (tmp_path / "out" / "train.src").read_bytes() == source
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["inputs"]["-"] is None
+
+
+def test_every_option_reaches_the_manifest(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path
+) -> None:
+    options = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
+    options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
+    nmtkit("prepare", *train, *options, "--invalid", "drop", "--output", tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["text"] == {
+        "src_language": "de", "tgt_language": "it", "tokenized": False, "hyphens": True,
+        "escape": True, "bpe": "separate",
+    }  # fmt: skip
+    assert manifest["settings"] == {
+        "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],
+        "invalid": "drop",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "kind"), [(1, "joint"), (2, "separate")])
+def test_given_codes(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path, files: int, kind: str
+) -> None:
+    codes = tmp_path / "codes"
+    codes.write_text("#version: 0.2\ne n\n")
+    given = ["--bpe-codes", codes] * files
+    nmtkit("prepare", *train, "--tokenized", *given, "--output", tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["text"]["bpe"] == kind
+    assert manifest["text"]["tokenized"] is True
+    assert (tmp_path / "out" / "bpe.tgt").read_text() == "#version: 0.2\ne n\n"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--bpe", "3", "--bpe-codes", "x"],
+        ["--bpe-separate"],
+        ["--bpe-codes", "x", "--bpe-codes", "x", "--bpe-codes", "x"],
+        ["--bpe", "0"],
+        ["--max-length", "0"],
+        ["--test", "a", "x", "y", "--test", "a", "x", "y"],
+        ["--invalid", "keep"],
+    ],
+)
+def test_wrong_usage(nmtkit: Nmtkit, train: list[object], tmp_path: Path, wrong: list[str]) -> None:
+    nmtkit("prepare", *train, *wrong, "--output", tmp_path / "out", status=2)
+    assert names(tmp_path) == set()
+
+
+def test_one_line_for_an_error(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
+    files = [corpus / "train.en", corpus / "dev.fr"]
+    result = nmtkit("prepare", "--train", *files, "--output", tmp_path / "out", status=1)
+    assert result.stderr.startswith("nmtkit: error: the files differ in their number of lines: ")
+    assert "train.en has 20, " in result.stderr and "dev.fr has 6;" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert names(tmp_path) == set()
+
+
+def test_force(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
+    run = ["prepare", *train, "--output", tmp_path / "out"]
+    nmtkit(*run)
+    result = nmtkit(*run, status=1)
+    assert "out: exists already; use --force" in result.stderr
+    nmtkit(*run, "--hyphens", "--force")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["text"]["hyphens"] is True
+
+
+def test_workers_of_a_real_process(corpus: Path, tmp_path: Path) -> None:
+    """More pairs than one worker is given at a time, through the interpreter's own start."""
+    pairs = {language: (corpus / f"train.{language}").read_text() for language in ("en", "fr")}
+    for language, text in pairs.items():
+        (tmp_path / f"big.{language}").write_text(text * 250)
+    code = "from nmtkit.cli.main import main; main()"
+    for workers in ("1", "2"):
+        command = [sys.executable, "-c", code, "prepare", "--train", "big.en", "big.fr"]
+        done = subprocess.run(
+            [*command, "--bpe", "5", "--output", f"out{workers}", "--workers", workers],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    for path in (tmp_path / "out1").iterdir():
+        assert path.read_bytes() == (tmp_path / "out2" / path.name).read_bytes()
