@@ -119,8 +119,6 @@ class _Line:
             '"': self.quotation,
             **dict.fromkeys("”′″", self.left),
             "‘": self.opening,
-            "'": self.apostrophe,
-            "’": self.typographic,
             "/": self.both,
             "#": self.number_sign,
             "&": self.ampersand,
@@ -215,14 +213,6 @@ class _Line:
         self.open.add("‘")
         self.right(place)
 
-    def apostrophe(self, place: int) -> None:
-        """A straight apostrophe that stands alone."""
-        self.quotation(place)
-
-    def typographic(self, place: int) -> None:
-        """A typographic apostrophe, which always stands alone, or the end of a ‘quotation’."""
-        self.left(place)
-
     def number_sign(self, place: int) -> None:
         if self.after(place)[:1].isdigit():
             self.right(place)
@@ -248,6 +238,10 @@ class _Line:
 
 class _English(_Line):
     """English: it's, don't, the boys' house."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__(words)
+        self.rules |= {"'": self.apostrophe, "’": self.typographic}
 
     def word(self, place: int) -> None:
         super().word(place)
@@ -283,7 +277,11 @@ class _French(_Line):
 
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__(words)
-        self.rules[")"] = self.closing_bracket
+        self.rules |= {
+            "'": self.apostrophe,
+            "’": self.typographic,
+            ")": self.closing_bracket,
+        }
 
     def closing_bracket(self, place: int) -> None:
         """French laws cite l'alinéa 8(1)a) in one word."""
