@@ -1,0 +1,96 @@
+"""A tiny model, corpus and training; figures of the dev set that a test makes up."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nmtkit.config import DataConfig, TrainingConfig
+from nmtkit.data.batching import Batches
+from nmtkit.data.corpus import Corpus, Side
+from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.training.loop import Training
+from nmtkit.training.monitor import Monitor
+from nmtkit.training.validation import Validation
+
+WORDS = 9
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tensors are so small here that several threads would only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def make_corpus(size: int = 23) -> Corpus:
+    """Sentences of 1 to 6 words, numbered so that the target is the source plus one."""
+    random = np.random.default_rng(5)
+    sides: list[list[list[int]]] = [[], []]
+    for _ in range(size):
+        words = random.integers(2, WORDS - 1, random.integers(1, 7))
+        sides[0].append([*words.tolist(), 0])
+        sides[1].append([*(words + 1).tolist(), 0])
+    return Corpus(*map(_side, sides))
+
+
+def _side(sentences: list[list[int]]) -> Side:
+    ids = np.array([word for sentence in sentences for word in sentence])
+    return Side(ids, np.cumsum([0, *map(len, sentences)]))
+
+
+@dataclass
+class Dev:
+    """Stands for the dev set: its figures come from a list, or from the parameters."""
+
+    costs: list[float] = field(default_factory=list)
+    bleus: list[float] = field(default_factory=list)
+    seen: list[dict[str, torch.Tensor]] = field(default_factory=list)
+
+    def __call__(self, model: RNNsearch) -> Validation:
+        own = {name: value.detach().clone() for name, value in model.named_parameters()}
+        self.seen.append(own)
+        number = len(self.seen) - 1
+        sum_of_all = sum(float(value.abs().sum()) for value in own.values())
+        cost = self.costs[number] if self.costs else sum_of_all
+        return Validation(cost, 5 * cost, self.bleus[number] if self.bleus else None)
+
+
+Begin = Callable[..., Training]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Begin:
+    """`begin(folder="name", dev=Dev(), dropout=0.3, max_updates=4, ...)`: a `Training`."""
+
+    def make(
+        folder: str = "model",
+        dev: Dev | None = None,
+        dropout: float = 0.0,
+        data: dict[str, Any] | None = None,
+        **changes: Any,
+    ) -> Training:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        settings: dict[str, Any] = {"validate_every": 2, "max_updates": 4, "average": 1}
+        config = TrainingConfig(**{**settings, **changes})
+        torch.manual_seed(config.seed)
+        sizes: dict[str, Any] = {"dropout": dropout, "initialisation": "scaled"}
+        model = RNNsearch(RNNsearchConfig(3, 4, 3, 2, **sizes), WORDS, WORDS)
+        drawing = DataConfig(**{"batch_size": 4, "pool": 2, **(data or {})})
+        batches = Batches(make_corpus(), drawing, config.seed)
+        monitor = Monitor(tmp_path / folder, config, batches.progress)
+        measure: Any = dev or Dev()
+        return Training(model, batches, measure, config, tmp_path / folder, monitor)
+
+    return make
+
+
+@pytest.fixture
+def dev() -> type[Dev]:
+    return Dev

@@ -1,0 +1,236 @@
+"""Checkpoints: what is written comes back whole, or a sentence says what is wrong."""
+
+import dataclasses
+import json
+import shutil
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from nmtkit.config import TrainingConfig
+from nmtkit.data.batching import Position
+from nmtkit.errors import ModelError
+from nmtkit.training.checkpoint import (
+    Progress,
+    average_parameters,
+    checkpoints,
+    load_checkpoint,
+    load_parameters,
+    parameters_of,
+    read_parameters,
+    remove_old_checkpoints,
+    save_checkpoint,
+    write_parameters,
+)
+from nmtkit.training.optimizers import make_optimizer
+
+OPTIMIZERS = ["adadelta", "adam", "sgd"]
+PROGRESS = Progress(
+    updates=7,
+    position=Position(1, 20, 3),
+    decays=2,
+    best=0.1 + 0.2,
+    best_cost=1 / 3,
+    stale=4,
+    stale_cost=1,
+    seconds=12.5,
+)
+
+
+def make(
+    optimizer: Any = "adadelta", seed: int = 1, updates: int = 2, size: int = 3
+) -> tuple[nn.Linear, torch.optim.Optimizer]:
+    torch.manual_seed(seed)
+    model = nn.Linear(size, 2)
+    made = make_optimizer(model, TrainingConfig(optimizer=optimizer, learning_rate=0.1))
+    for _ in range(updates):
+        update(model, made)
+    return model, made
+
+
+def update(model, optimizer):
+    optimizer.zero_grad()
+    (model(torch.randn(4, model.in_features)) ** 2).sum().backward()
+    optimizer.step()
+
+
+def same(model, other):
+    return all(
+        torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_checkpoint_brings_everything_back(tmp_path, optimizer):
+    model, its = make(optimizer)
+    path = save_checkpoint(tmp_path, model, its, PROGRESS)
+    expected = torch.randn(3)
+    for _ in range(3):
+        update(model, its)
+    other, others = make(optimizer, seed=9, updates=0)
+    assert load_checkpoint(path, other, others) == PROGRESS
+    assert torch.equal(torch.randn(3), expected)
+    for _ in range(3):
+        update(other, others)
+    assert same(model, other)
+    for mine, theirs in zip(its.state.values(), others.state.values(), strict=True):
+        assert mine.keys() == theirs.keys()
+        assert all(torch.equal(mine[key], theirs[key]) for key in mine)
+
+
+def test_a_checkpoint_of_no_update_yet(tmp_path):
+    model, its = make("adam", updates=0)
+    path = save_checkpoint(tmp_path, model, its, Progress())
+    other, others = make("adam", seed=2, updates=0)
+    assert load_checkpoint(path, other, others) == Progress()
+    assert same(model, other)
+
+
+def test_the_newest_is_last_and_what_is_not_whole_is_none(tmp_path):
+    model, its = make()
+    assert checkpoints(tmp_path) == []
+    for updates in (900, 1000, 20, 123456789):
+        save_checkpoint(tmp_path, model, its, Progress(updates=updates))
+    (tmp_path / "checkpoints" / ".00002000.tmp").mkdir()
+    (tmp_path / "checkpoints" / "12 notes").mkdir()
+    assert [int(path.name) for path in checkpoints(tmp_path)] == [20, 900, 1000, 123456789]
+
+
+def test_old_checkpoints_are_removed(tmp_path):
+    model, its = make()
+    for updates in range(5):
+        save_checkpoint(tmp_path, model, its, Progress(updates=updates))
+    remove_old_checkpoints(tmp_path, 9)
+    assert len(checkpoints(tmp_path)) == 5
+    remove_old_checkpoints(tmp_path, 2)
+    assert [int(path.name) for path in checkpoints(tmp_path)] == [3, 4]
+
+
+def test_saving_again_and_over_an_interrupted_saving(tmp_path):
+    model, its = make()
+    aside = tmp_path / "checkpoints" / ".00000007.tmp"
+    aside.mkdir(parents=True)
+    (aside / "rubbish").write_text("half")
+    save_checkpoint(tmp_path, model, its, PROGRESS)
+    path = save_checkpoint(tmp_path, model, its, dataclasses.replace(PROGRESS, seconds=99.0))
+    assert load_checkpoint(path, *make()).seconds == 99
+    assert {p.name for p in path.iterdir()} == {
+        "params.safetensors",
+        "state.safetensors",
+        "state.json",
+    }
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", ["params.safetensors", "state.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", ["truncated", "removed", "empty", "other"])
+def test_a_damaged_checkpoint_is_said_to_be(tmp_path, name, damage):
+    path = save_checkpoint(tmp_path, *make("adam"), PROGRESS)
+    content = (path / name).read_bytes()
+    if damage == "removed":
+        (path / name).unlink()
+    else:
+        other = {"truncated": content[: len(content) // 2], "empty": b"", "other": b"[3]"}
+        (path / name).write_bytes(other[damage])
+    with pytest.raises(ModelError, match="00000007"):
+        load_checkpoint(path, *make("adam"))
+
+
+@pytest.mark.parametrize("key", ["updates", "position", "best_cost"])
+def test_a_description_without_a_key_or_with_one_too_many(tmp_path, key):
+    path = save_checkpoint(tmp_path, *make(), PROGRESS)
+    state = json.loads((path / "state.json").read_text())
+    state["progress"][f"{key}s"] = state["progress"].pop(key)
+    (path / "state.json").write_text(json.dumps(state))
+    with pytest.raises(ModelError, match="damaged checkpoint"):
+        load_checkpoint(path, *make())
+
+
+def test_a_checkpoint_of_another_model(tmp_path):
+    path = save_checkpoint(tmp_path, *make(), PROGRESS)
+    with pytest.raises(ModelError, match=r"weight is torch\.float32 \[2, 3\].*\[2, 5\]"):
+        load_checkpoint(path, *make(size=5))
+
+
+def test_the_average_is_the_mean(tmp_path):
+    paths, values = [], []
+    for updates in range(3):
+        model, its = make(seed=updates)
+        paths.append(save_checkpoint(tmp_path, model, its, Progress(updates=updates)))
+        values.append(model.weight.detach())
+    for count in (1, 2, 3):
+        found = average_parameters(paths[:count])
+        torch.testing.assert_close(found["weight"], torch.stack(values[:count]).mean(0))
+        assert found.keys() == {"weight", "bias"}
+
+
+def test_parameters_go_through_a_file(tmp_path):
+    model, _ = make()
+    write_parameters(tmp_path / "p.safetensors", parameters_of(model))
+    other, _ = make(seed=3)
+    load_parameters(other, tmp_path / "p.safetensors")
+    assert same(model, other)
+    assert [path.name for path in tmp_path.iterdir()] == ["p.safetensors"]
+
+
+def test_parameters_that_are_views_are_written_as_they_look(tmp_path):
+    values = torch.arange(6.0).view(2, 3)
+    write_parameters(tmp_path / "p", {"turned": values.t(), "part": values[:, 1]})
+    found = read_parameters(tmp_path / "p")
+    assert torch.equal(found["turned"], values.t()) and torch.equal(found["part"], values[:, 1])
+
+
+def test_a_failed_writing_leaves_the_file_before(tmp_path, monkeypatch):
+    path = tmp_path / "p"
+    write_parameters(path, {"a": torch.ones(2)})
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("nmtkit.training.checkpoint.save_file", fail)
+    with pytest.raises(OSError):
+        write_parameters(path, {"a": torch.zeros(2)})
+    assert torch.equal(read_parameters(path)["a"], torch.ones(2))
+
+
+def test_an_interrupted_saving_leaves_the_checkpoints_before(tmp_path, monkeypatch):
+    first = save_checkpoint(tmp_path, *make(), PROGRESS)
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nmtkit.training.checkpoint._write_synced", fail)
+    with pytest.raises(KeyboardInterrupt):
+        save_checkpoint(tmp_path, *make(), Progress(updates=8))
+    assert checkpoints(tmp_path) == [first]
+    assert load_checkpoint(first, *make()) == PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({"weight": torch.zeros(2, 3)}, "differing: bias"),
+        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2), "c": torch.zeros(1)}, "ing: c"),
+        ({"weight": torch.zeros(3, 2), "bias": torch.zeros(2)}, r"\[3, 2\].*\[2, 3\]"),
+        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2).double()}, "float64.*float32"),
+    ],
+)
+def test_parameters_that_do_not_fit_change_nothing(tmp_path, tensors, message):
+    write_parameters(tmp_path / "p", tensors)
+    (model, _), (expected, _) = make(), make()
+    with pytest.raises(ModelError, match=message):
+        load_parameters(model, tmp_path / "p")
+    assert same(model, expected)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ModelError, match=r"gone\.safetensors: cannot be read"):
+        read_parameters(tmp_path / "gone.safetensors")
+
+
+def test_a_copied_checkpoint_works_elsewhere(tmp_path):
+    path = save_checkpoint(tmp_path / "a", *make(), PROGRESS)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert load_checkpoint(tmp_path / "b" / path.relative_to(tmp_path / "a"), *make()) == PROGRESS

@@ -1,0 +1,162 @@
+"""What a training says: JSON lines for machines, one line of log for people."""
+
+import builtins
+import dataclasses
+import json
+import logging
+import sys
+
+import pytest
+
+from nmtkit.config import TrainingConfig
+from nmtkit.errors import NmtkitError
+from nmtkit.training.checkpoint import Progress
+from nmtkit.training.monitor import REPORT, Monitor
+from nmtkit.training.validation import Validation
+
+FOUND = Validation(cost_per_token=2.5, cost_per_sentence=30.25, bleu=12.3456)
+
+
+def monitored(folder, **settings):
+    return Monitor(folder, TrainingConfig(**settings), lambda: 0.5)
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def run(monitor, updates, first=1):
+    for update in range(first, first + updates):
+        monitor.updated(Progress(updates=update, seconds=update), 20.0 * update, 10, float(update))
+
+
+def test_every_hundredth_update_reports_the_means_since_the_last(tmp_path):
+    monitor = monitored(tmp_path)
+    run(monitor, 2 * REPORT + 5)
+    first, second = lines(tmp_path)
+    assert [first["update"], second["update"]] == [REPORT, 2 * REPORT]
+    assert first["kind"] == "training" and first["epoch"] == 0.5
+    assert first["cost_per_token"] == 2 * (REPORT + 1) / 2
+    assert first["gradient_norm"] == (REPORT + 1) / 2
+    assert second["gradient_norm"] == (REPORT + 1) / 2 + REPORT
+    assert first["words_per_second"] > 0
+
+
+def test_a_validation_is_written_with_all_its_figures(tmp_path):
+    monitor = monitored(tmp_path)
+    monitor.validated(Progress(updates=7, decays=2, seconds=3.21), FOUND, better=True)
+    (line,) = lines(tmp_path)
+    assert line == {
+        "kind": "validation",
+        "update": 7,
+        "epoch": 0.5,
+        "dev_cost_per_token": 2.5,
+        "dev_cost_per_sentence": 30.25,
+        "dev_bleu": 12.346,
+        "best": True,
+        "decays": 2,
+        "seconds": 3.2,
+    }
+
+
+def test_no_bleu_is_null(tmp_path):
+    monitored(tmp_path).validated(Progress(), dataclasses.replace(FOUND, bleu=None), False)
+    (line,) = lines(tmp_path)
+    assert line["dev_bleu"] is None and line["best"] is False
+
+
+def test_going_on_forgets_what_came_after_the_checkpoint(tmp_path):
+    monitor = monitored(tmp_path)
+    run(monitor, 3 * REPORT)
+    monitor.validated(Progress(updates=2 * REPORT), FOUND, True)
+    kept = [line for line in lines(tmp_path) if line["update"] <= 2 * REPORT]
+    monitored(tmp_path).resumed(2 * REPORT)
+    assert lines(tmp_path) == kept and len(kept) == 3
+
+
+def test_going_on_survives_a_line_cut_short(tmp_path):
+    monitor = monitored(tmp_path)
+    run(monitor, 2 * REPORT)
+    content = (tmp_path / "metrics.jsonl").read_text()
+    (tmp_path / "metrics.jsonl").write_text(content[:-20])
+    monitored(tmp_path).resumed(REPORT)
+    assert [line["update"] for line in lines(tmp_path)] == [REPORT]
+
+
+def test_going_on_without_metrics_is_no_error(tmp_path):
+    monitored(tmp_path).resumed(5)
+    assert not (tmp_path / "metrics.jsonl").exists()
+
+
+@pytest.fixture
+def told(caplog):
+    with caplog.at_level(logging.INFO, "nmtkit"):
+        yield caplog
+
+
+def test_people_are_told_of_validations(tmp_path, told):
+    monitored(tmp_path).validated(Progress(updates=7), FOUND, better=True)
+    (message,) = told.messages
+    assert "update 7" in message and "2.5000" in message and "30.250" in message
+    assert "dev BLEU 12.35" in message and message.endswith("(best)")
+
+
+def test_people_are_told_of_updates_where_there_is_no_bar(tmp_path, told):
+    monitor = monitored(tmp_path)
+    monitor.validated(Progress(updates=7), FOUND, better=False)
+    assert not told.messages[-1].endswith("(best)")
+    run(monitor, REPORT)
+    for part in ("update 100", "epoch 0.50", "words/s", "norm 50.50", "dev cost 2.5000", "12.35"):
+        assert part in told.messages[-1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "minutes"),
+    [({}, None), ({"max_updates": 400}, "5.0"), ({"max_epochs": 1, "max_updates": 400}, "1.7")],
+)
+def test_the_time_left_is_that_to_the_nearest_limit(tmp_path, told, settings, minutes):
+    run(monitored(tmp_path, **settings), REPORT)
+    message = told.messages[-1]
+    assert ("left" in message) == (minutes is not None)
+    assert minutes is None or f"at most {minutes} min left" in message
+
+
+def test_stdout_is_left_alone(tmp_path, capsys):
+    monitor = monitored(tmp_path)
+    run(monitor, REPORT)
+    monitor.validated(Progress(updates=REPORT), FOUND, True)
+    monitor.close()
+    assert capsys.readouterr().out == ""
+
+
+def test_tensorboard_that_is_not_installed_says_what_to_install(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments):
+        if name.startswith("torch.utils.tensorboard"):
+            raise ImportError(name)
+        return real(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
+    with pytest.raises(NmtkitError, match=r"pip install 'nmtkit\[tensorboard\]'"):
+        Monitor(tmp_path, TrainingConfig(), lambda: 0.0, tensorboard=True)
+
+
+def test_tensorboard_gets_every_number(tmp_path, monkeypatch):
+    written: list[object] = []
+
+    class Writer:
+        def add_scalar(self, name, value, update):
+            written.append((name, value, update))
+
+        def close(self):
+            written.append("closed")
+
+    monkeypatch.setattr("nmtkit.training.monitor._summary_writer", lambda folder: Writer())
+    monitor = Monitor(tmp_path, TrainingConfig(), lambda: 0.5, tensorboard=True)
+    monitor.validated(Progress(updates=7), FOUND, True)
+    monitor.close()
+    assert ("validation/dev_cost_per_token", 2.5, 7) in written
+    assert ("validation/dev_bleu", 12.346, 7) in written
+    assert written[-1] == "closed"

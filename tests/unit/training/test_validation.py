@@ -1,0 +1,60 @@
+"""The dev set's cost: that of the model, sentence by sentence, with no dropout."""
+
+import pytest
+import torch
+
+from nmtkit.data.batch import make_batch
+from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.training.validation import validate
+
+PAIRS = [([3, 4, 0], [5, 0]), ([2, 0], [6, 7, 8, 0]), ([0], [0])]
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    config = RNNsearchConfig(3, 4, 3, 2, dropout=0.5, initialisation="scaled")
+    return RNNsearch(config, 9, 9).train()
+
+
+def batches(size):
+    parts = [PAIRS[start : start + size] for start in range(0, len(PAIRS), size)]
+    return [
+        make_batch([src for src, _ in part], [tgt for _, tgt in part], [1] * len(part))
+        for part in parts
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_costs_are_means_over_tokens_and_over_sentences(model, size):
+    model.eval()
+    total = sum(float(model.loss(*batch[:4]).detach()) for batch in batches(1))
+    found = validate(model, batches(size), torch.device("cpu"), None)
+    assert found.cost_per_token == pytest.approx(total / 7)
+    assert found.cost_per_sentence == pytest.approx(total / 3)
+    assert found.bleu is None
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_dropout_is_off_and_the_mode_is_given_back(model, training):
+    model.train(training)
+    figures = {validate(model, batches(2), torch.device("cpu"), None) for _ in range(3)}
+    assert len(figures) == 1
+    assert model.training == training
+
+
+def test_bleu_is_measured_without_dropout_and_gradients(model):
+    seen = []
+
+    def bleu() -> float:
+        seen.append((model.training, torch.is_grad_enabled()))
+        return 12.5
+
+    assert validate(model, batches(2), torch.device("cpu"), bleu).bleu == 12.5
+    assert seen == [(False, False)]
+
+
+def test_the_model_can_be_trained_on_afterwards(model):
+    validate(model, batches(2), torch.device("cpu"), None)
+    model.loss(*batches(3)[0][:4]).backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
