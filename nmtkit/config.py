@@ -7,14 +7,15 @@ has the section `[text]` besides, which says how the model's text was prepared.
 
 import dataclasses
 import difflib
+import math
 import tomllib
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from nmtkit.errors import ConfigError
 
@@ -135,6 +136,47 @@ class Config:
     text: TextConfig = field(default_factory=TextConfig)
 
 
+class Range(NamedTuple):
+    """Numbers that a setting may have, and how a message calls them."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+AT_LEAST_ONE = Range("at least 1", lambda value: value >= 1)
+NOT_NEGATIVE = Range("at least 0", lambda value: 0 <= value < math.inf)
+POSITIVE = Range("above 0", lambda value: 0 < value < math.inf)
+SHARE = Range("in [0, 1)", lambda value: 0 <= value < 1)
+FRACTION = Range("above 0 and below 1", lambda value: 0 < value < 1)
+
+RANGES: dict[str, Range] = {
+    "model.dropout": SHARE,
+    "data.max_length": AT_LEAST_ONE,
+    "data.batch_size": AT_LEAST_ONE,
+    "data.pool": AT_LEAST_ONE,
+    "training.seed": NOT_NEGATIVE,
+    "training.learning_rate": POSITIVE,
+    "training.rho": FRACTION,
+    "training.epsilon": POSITIVE,
+    "training.clip_norm": NOT_NEGATIVE,
+    "training.label_smoothing": SHARE,
+    "training.accumulate": AT_LEAST_ONE,
+    "training.max_updates": NOT_NEGATIVE,
+    "training.max_epochs": NOT_NEGATIVE,
+    "training.validate_every": AT_LEAST_ONE,
+    "training.patience": NOT_NEGATIVE,
+    "training.dev_beam": AT_LEAST_ONE,
+    "training.decay": POSITIVE,
+    "training.decay_patience": NOT_NEGATIVE,
+    "training.warmup": NOT_NEGATIVE,
+    "training.cooldown": NOT_NEGATIVE,
+    "training.average": AT_LEAST_ONE,
+    "training.keep": AT_LEAST_ONE,
+    "search.beam": AT_LEAST_ONE,
+    "search.length_penalty": NOT_NEGATIVE,
+    "search.max_length_ratio": POSITIVE,
+}
+
 SECTIONS: dict[str, type[Any]] = {
     "data": DataConfig,
     "training": TrainingConfig,
@@ -160,7 +202,7 @@ def settings_from(cls: type[Settings], table: Mapping[str, Any], where: str) -> 
 
 def _nearest(key: str, names: Iterable[str]) -> str:
     names = list(names)
-    near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(key, names, n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else f"known are: {', '.join(sorted(names))}"
 
 
@@ -188,10 +230,12 @@ def config_from(table: Mapping[str, Any], where: str) -> Config:
         if key not in {*SECTIONS, "model", "format"}:
             known = _nearest(key, [*SECTIONS, "model"])
             raise ConfigError(f"{where}: there is no section '{key}'; {known}")
+        if key != "format" and not isinstance(table[key], dict):
+            raise ConfigError(f"{where}: '{key}' must be a section, [{key}], not a value")
     model = dict(table.get("model", {}))
     name = model.pop("type", "rnnsearch")
-    if name not in MODELS:
-        raise ConfigError(f"{where}: there is no model '{name}'; {_nearest(name, MODELS)}")
+    if not isinstance(name, str) or name not in MODELS:
+        raise ConfigError(f"{where}: there is no model '{name}'; {_nearest(str(name), MODELS)}")
     sections = {
         key: settings_from(cls, table.get(key, {}), f"{where}: {key}")
         for key, cls in SECTIONS.items()
@@ -204,26 +248,24 @@ def config_from(table: Mapping[str, Any], where: str) -> Config:
 
 def _check_ranges(config: Config, where: str) -> None:
     """Refuse values that cannot mean anything, before any work is done."""
-    at_least_one = {
-        "data.max_length": config.data.max_length,
-        "data.batch_size": config.data.batch_size,
-        "data.pool": config.data.pool,
-        "training.accumulate": config.training.accumulate,
-        "training.validate_every": config.training.validate_every,
-        "training.average": config.training.average,
-        "training.keep": config.training.keep,
-        "training.dev_beam": config.training.dev_beam,
-        "search.beam": config.search.beam,
-    }
-    for key, value in at_least_one.items():
-        if value < 1:
-            raise ConfigError(f"{where}: {key} must be at least 1, not {value}")
+    for key, value in _flat(config):
+        allowed = RANGES.get(key)
+        if allowed is None and key.startswith("model.") and type(value) is int:
+            allowed = AT_LEAST_ONE  # every whole number of a model is a size
+        if allowed is not None and not allowed.holds(value):
+            raise ConfigError(f"{where}: {key} must be {allowed.words}, not {value}")
     if config.training.stop_on == "bleu" and not config.training.dev_bleu:
         raise ConfigError(f"{where}: training.stop_on = 'bleu' needs training.dev_bleu = true")
     if config.training.cooldown > config.training.max_updates:
         raise ConfigError(f"{where}: training.cooldown is longer than training.max_updates")
-    if not 0 <= config.training.label_smoothing < 1:
-        raise ConfigError(f"{where}: training.label_smoothing must be in [0, 1)")
+
+
+def _flat(config: Config) -> Iterator[tuple[str, Any]]:
+    """Every setting as "section.key" and value."""
+    for section in ("model", *SECTIONS):
+        settings = getattr(config, section)
+        for item in dataclasses.fields(settings):
+            yield f"{section}.{item.name}", getattr(settings, item.name)
 
 
 def read_toml(path: str | Path) -> Table:
@@ -260,7 +302,11 @@ def with_base(table: Table) -> Table:
     """Fill in the settings of the recipe that the key `base` names."""
     table = dict(table)
     base = table.pop("base", None)
-    return table if base is None else merged(recipe_table(base), table)
+    if base is None:
+        return table
+    if not isinstance(base, str):
+        raise ConfigError(f"base: expected the name of a recipe, not {base!r}")
+    return merged(recipe_table(base), table)
 
 
 def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> Table:

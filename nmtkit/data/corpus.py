@@ -28,6 +28,8 @@ from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1
 BUFFER = 1 << 20  # ids written at a time
+PARTS = ("ids", "offsets", "json")
+"""What is made beside a side, in this order: with the JSON, the other two are whole."""
 
 Ids = npt.NDArray[np.int64]
 
@@ -105,6 +107,8 @@ def _fresh(stem: Path, text: Path, vocabulary_sum: str) -> bool:
         sizes = [os.path.getsize(f"{stem}.{name}") for name in ("ids", "offsets")]
     except (OSError, ValueError):
         return False
+    if not isinstance(made, dict):
+        return False
     if (made.get("format"), made.get("vocabulary")) != (FORMAT, vocabulary_sum):
         return False
     if made.get("sizes") != sizes:
@@ -118,8 +122,25 @@ def _binarise(
     stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
 ) -> None:
     """Write the three files; each appears whole, the JSON last."""
-    suffix = f".{os.getpid()}.tmp"
     Path(f"{stem}.json").unlink(missing_ok=True)
+    suffix = f".{os.getpid()}.tmp"
+    try:
+        _write_aside(stem, suffix, text, vocabulary, dtype, vocabulary_sum)
+        for name in PARTS:
+            os.replace(f"{stem}.{name}{suffix}", f"{stem}.{name}")
+    finally:
+        for name in PARTS:
+            Path(f"{stem}.{name}{suffix}").unlink(missing_ok=True)
+
+
+def _write_aside(
+    stem: Path,
+    suffix: str,
+    text: Path,
+    vocabulary: Vocabulary,
+    dtype: np.dtype[Any],
+    vocabulary_sum: str,
+) -> None:
     stat = text.stat()
     with open(f"{stem}.ids{suffix}", "wb") as ids, open(f"{stem}.offsets{suffix}", "wb") as offsets:
         total = 0
@@ -140,8 +161,6 @@ def _binarise(
         "sizes": sizes,
     }
     Path(f"{stem}.json{suffix}").write_text(json.dumps(made, indent=1), encoding="utf-8")
-    for name in ("ids", "offsets", "json"):
-        os.replace(f"{stem}.{name}{suffix}", f"{stem}.{name}")
 
 
 def _buffers(text: Path, vocabulary: Vocabulary) -> Iterator[tuple[list[int], list[int]]]:

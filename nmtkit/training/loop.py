@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -70,6 +71,7 @@ class Training:
         """Go back to the last checkpoint; False where there is none."""
         saved = checkpoints(self.folder)
         if not saved:
+            self.monitor.resumed(0)
             return False
         self.progress = load_checkpoint(saved[-1], self.model, self.optimizer)
         self.batches.position = self.progress.position
@@ -111,7 +113,8 @@ class Training:
             lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
             raise ModelError(
                 f"the gradient is not finite at update {self.progress.updates + 1} (training lines "
-                f"{lines}, ...); lower training.learning_rate and start again from the checkpoint"
+                f"{lines}, ...); the last checkpoint is whole, but train anew with a lower "
+                "training.learning_rate or training.clip_norm"
             )
         rate = learning_rate(self.config, self.progress.updates, self.progress.decays)
         set_learning_rate(self.optimizer, rate)
@@ -204,8 +207,8 @@ def judged(progress: Progress, found: Validation, config: TrainingConfig) -> Pro
     figure = found.cost_per_token
     if config.stop_on == "bleu" and found.bleu is not None:
         figure = -found.bleu
-    better = progress.best is None or figure < progress.best
-    cheaper = progress.best_cost is None or found.cost_per_token < progress.best_cost
+    better = _below(figure, progress.best)
+    cheaper = _below(found.cost_per_token, progress.best_cost)
     stale_cost = 0 if cheaper else progress.stale_cost + 1
     decays = progress.decays
     if config.decay_patience and stale_cost >= config.decay_patience:
@@ -219,3 +222,8 @@ def judged(progress: Progress, found: Validation, config: TrainingConfig) -> Pro
         stale_cost=stale_cost,
         decays=decays,
     )
+
+
+def _below(figure: float, best: float | None) -> bool:
+    """Whether a figure is the lowest so far; what is not a number never is."""
+    return not math.isnan(figure) and (best is None or figure < best)

@@ -46,7 +46,7 @@ class Monitor:
         """Forget what was written after the checkpoint from which training goes on."""
         if self.path.exists():
             lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
-            kept = [line for line in lines if json.loads(line)["update"] <= updates]
+            kept = [line for line in lines if _update(line) <= updates]
             self.path.write_text("".join(kept), encoding="utf-8")
         self.bar.update(updates)
 
@@ -129,6 +129,14 @@ class Monitor:
         self.bar.close()
         if self.writer is not None:
             self.writer.close()
+
+
+def _update(line: str) -> float:
+    """The update that a line tells of; of a line cut short by a crash, one beyond all others."""
+    try:
+        return int(json.loads(line)["update"])
+    except ValueError:
+        return float("inf")
 
 
 def _summary_writer(folder: Path) -> Any:
