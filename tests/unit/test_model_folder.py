@@ -1,0 +1,196 @@
+"""Model folders: made whole or not at all, opened ready for use."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+
+from nmtkit.config import Config, TextConfig
+from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.model_folder import (
+    build_model,
+    create_model_folder,
+    find_device,
+    load_model,
+    read_config,
+)
+from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.text.subword import BPE
+from nmtkit.training.checkpoint import parameters_of, write_parameters
+
+CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2, dropout=0.5), text=TextConfig(tokenized=True))
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    folder = tmp_path / "prepared"
+    folder.mkdir()
+    (folder / "vocab.src").write_text("</s>\t9\n<unk>\t0\na\t5\nb\t4\n", encoding="utf-8")
+    (folder / "vocab.tgt").write_text("</s>\t9\n<unk>\t0\nc\t5\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def made(tmp_path, prepared):
+    """A model folder with best and last parameters, which differ."""
+    folder = tmp_path / "model"
+    create_model_folder(folder, CONFIG, prepared)
+    for seed, name in enumerate(["best", "last"]):
+        torch.manual_seed(seed)
+        write(folder / f"params.{name}.safetensors", build_model(CONFIG, 4, 3))
+    return folder
+
+
+def write(path, model):
+    write_parameters(path, parameters_of(model))
+
+
+def opened(folder, params="best"):
+    model: Any = load_model(folder, "cpu", params).model
+    return model
+
+
+def E_x(seed):
+    torch.manual_seed(seed)
+    return build_model(CONFIG, 4, 3).E_x
+
+
+def test_a_new_folder_has_settings_and_vocabularies(tmp_path, prepared):
+    folder = tmp_path / "some" / "where" / "model"
+    create_model_folder(folder, CONFIG, prepared)
+    assert {path.name for path in folder.iterdir()} == {"config.toml", "vocab.src", "vocab.tgt"}
+    assert read_config(folder) == CONFIG
+    for name in ("vocab.src", "vocab.tgt"):
+        assert (folder / name).read_bytes() == (prepared / name).read_bytes()
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_an_empty_folder_may_be_there_before(tmp_path, prepared):
+    (tmp_path / "model").mkdir()
+    create_model_folder(tmp_path / "model", CONFIG, prepared)
+    assert read_config(tmp_path / "model") == CONFIG
+
+
+def test_what_is_there_is_not_touched(tmp_path, prepared):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis").write_text("mine")
+    for name in ("file", "full"):
+        with pytest.raises(ModelError, match=f"{name}: exists and is no model folder"):
+            create_model_folder(tmp_path / name, CONFIG, prepared)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis"]
+
+
+def test_a_folder_that_cannot_be_filled_is_not_made(tmp_path, prepared):
+    (prepared / "vocab.tgt").unlink()
+    with pytest.raises(FileNotFoundError):
+        create_model_folder(tmp_path / "model", CONFIG, prepared)
+    assert [path.name for path in tmp_path.iterdir()] == ["prepared"]
+
+
+def test_bpe_codes_come_along_and_are_used(tmp_path, prepared):
+    for side in ("src", "tgt"):
+        BPE.learn({"aab": 5}, 1).save(prepared / f"bpe.{side}")
+    text = dataclasses.replace(CONFIG.text, bpe="joint")
+    config = dataclasses.replace(CONFIG, text=text)
+    create_model_folder(tmp_path / "model", config, prepared)
+    torch.manual_seed(0)
+    write(tmp_path / "model" / "params.best.safetensors", build_model(config, 4, 3))
+    loaded = load_model(tmp_path / "model", "cpu")
+    assert len(loaded.src_text.tokens("aab")) == len(BPE.load(prepared / "bpe.src").apply(["aab"]))
+    assert loaded.tgt_text.line(["a@@", "b"]) == "ab"
+
+
+def test_a_loaded_model_is_ready_for_use(made):
+    loaded = load_model(made, "cpu")
+    assert loaded.config == CONFIG and loaded.device == torch.device("cpu")
+    assert loaded.src_vocab.words == ("</s>", "<unk>", "a", "b")
+    assert loaded.tgt_vocab.words == ("</s>", "<unk>", "c")
+    assert loaded.src_text.tokens("a b.") == ["a", "b."]
+    model: Any = loaded.model
+    assert not model.training
+    assert not any(p.requires_grad for p in model.parameters())
+    ids = torch.tensor([[2, 3, 0]])
+    everything = torch.ones(1, 3, dtype=torch.bool)
+    one, other = (
+        model.loss(ids, everything, torch.tensor([[2, 0]]), everything[:, :2]) for _ in range(2)
+    )
+    assert torch.equal(one, other) and one.isfinite()
+
+
+def test_best_last_or_any_file(made, tmp_path):
+    assert torch.equal(opened(made).E_x, E_x(0))
+    assert torch.equal(opened(made, "last").E_x, E_x(1))
+    torch.manual_seed(7)
+    write(tmp_path / "mine", build_model(CONFIG, 4, 3))
+    assert torch.equal(opened(made, str(tmp_path / "mine")).E_x, E_x(7))
+
+
+def test_a_folder_can_be_moved(made, tmp_path):
+    made.rename(tmp_path / "elsewhere")
+    assert torch.equal(opened(tmp_path / "elsewhere").E_x, E_x(0))
+
+
+def test_what_is_no_model_folder_is_said_to_be(tmp_path):
+    for folder in (tmp_path, tmp_path / "gone"):
+        with pytest.raises(ModelError, match=r"no config\.toml; is this a folder that 'nmtkit tr"):
+            load_model(folder)
+
+
+@pytest.mark.parametrize("version", ["2", '"1"', "0"])
+def test_another_format_is_refused(made, version):
+    text = (made / "config.toml").read_text()
+    (made / "config.toml").write_text(text.replace("format = 1", f"format = {version}"))
+    with pytest.raises(ModelError, match="this nmtkit reads 1; use the version that wrote it"):
+        load_model(made)
+
+
+def test_no_format_is_refused(made):
+    text = (made / "config.toml").read_text()
+    (made / "config.toml").write_text(text.replace("format = 1", ""))
+    with pytest.raises(ModelError, match="format None"):
+        load_model(made)
+
+
+def test_missing_parameters_are_explained(made):
+    (made / "params.best.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"params\.best\.safetensors.*first validation"):
+        load_model(made, "cpu")
+    with pytest.raises(ModelError, match=r"params\.bset\.safetensors"):
+        load_model(made, "cpu", params="bset")
+
+
+@pytest.mark.parametrize("name", ["vocab.src", "vocab.tgt"])
+def test_a_missing_vocabulary_is_named(made, name):
+    (made / name).unlink()
+    with pytest.raises(DataError, match=name):
+        load_model(made, "cpu")
+
+
+def test_parameters_of_other_sizes_are_refused(made):
+    with open(made / "vocab.tgt", "a") as file:
+        file.write("d\t1\n")
+    with pytest.raises(ModelError, match="the config asks for"):
+        load_model(made, "cpu")
+
+
+@pytest.mark.parametrize("content", [b"", b"rubbish", None])
+def test_damaged_parameters_are_named(made, content):
+    path = made / "params.best.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] if content is None else content)
+    with pytest.raises(ModelError, match=r"params\.best\.safetensors: cannot be read"):
+        load_model(made, "cpu")
+
+
+@pytest.mark.parametrize("available", [True, False])
+def test_devices(monkeypatch, available):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
+    assert find_device("cpu") == torch.device("cpu")
+    assert find_device("auto") == torch.device("cuda" if available else "cpu")
+    if available:
+        assert find_device("cuda") == torch.device("cuda")
+    else:
+        with pytest.raises(ConfigError, match="finds no CUDA device here; use --device cpu"):
+            find_device("cuda")
