@@ -12,7 +12,6 @@ not grow with the corpus, but for the counts of different words where BPE is lea
 """
 
 import dataclasses
-import hashlib
 import json
 import logging
 import platform
@@ -23,25 +22,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from tqdm import tqdm
 
 import nmtkit
-from nmtkit.config import TextConfig
+from nmtkit.data.cleaning import RULES, Task, process
+from nmtkit.data.cleaning import PrepareSettings as PrepareSettings
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.text.lines import (
     STANDARD,
-    decode_line,
     file_sha256,
     open_output,
     read_raw_parallel,
 )
 from nmtkit.text.parallel import Workers
-from nmtkit.text.pipeline import Side, TextPipeline
+from nmtkit.text.pipeline import Side
 from nmtkit.text.subword import BPE
 from nmtkit.text.vocabulary import Shortlist, shortlist_of
 
@@ -50,8 +49,6 @@ FORMAT = 1
 
 MANIFEST = "manifest.json"
 SIDES: tuple[Side, Side] = ("src", "tgt")
-RULES = ("invalid", "empty", "long", "ratio", "duplicate")
-"""Why a training pair goes; a pair is counted under the first that fits."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TAKEN = {"train", "dev", "bpe", "vocab", "words"}
@@ -62,101 +59,6 @@ Bitext = tuple[str | Path, str | Path]
 """The source file and the target file; line n of one belongs to line n of the other."""
 
 logger = logging.getLogger("nmtkit")
-
-
-@dataclass(frozen=True)
-class PrepareSettings:
-    """How bitexts are prepared.
-
-    text: languages and tokenisation; its `bpe` is "none" unless `merges` or `codes` are given.
-    max_length: a training pair goes when either side has more words, before BPE.
-    max_ratio: it goes when one side has more than so many times the words of the other.
-    dedup: it goes when a pair with the same bytes came before it.
-    merges: BPE merges to learn; 0: none.
-    codes: files of BPE merges to use instead: one for both sides, or one for each.
-    invalid: whether a line that is not UTF-8 is an error, or goes: with its pair from the
-        training data; elsewhere it stays, with U+FFFD in place of the bytes.
-    """
-
-    text: TextConfig = field(default_factory=TextConfig)
-    max_length: int = 50
-    max_ratio: float = 9.0
-    dedup: bool = False
-    merges: int = 0
-    codes: tuple[str, ...] = ()
-    invalid: Literal["error", "drop"] = "error"
-
-    def check(self) -> None:
-        """Refuse settings that contradict each other, before any work is done.
-
-        :raises ConfigError: they do.
-        """
-        if self.max_length < 1:
-            raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
-        if self.max_ratio < 1:
-            raise ConfigError(f"the maximum ratio must be at least 1, not {self.max_ratio:g}")
-        if self.merges < 0:
-            raise ConfigError(f"the number of BPE merges must be at least 1, not {self.merges}")
-        if self.merges and self.codes:
-            raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
-        if len(self.codes) > 2:
-            raise ConfigError(f"{len(self.codes)} files of BPE merges; give one, or two")
-        if (self.text.bpe == "none") != (not self.merges and not self.codes):
-            raise ConfigError(
-                f"text.bpe is '{self.text.bpe}', with {self.merges} merges to learn and"
-                f" {len(self.codes)} files of them given"
-            )
-        if self.codes and (self.text.bpe == "joint") != (len(self.codes) == 1):
-            raise ConfigError("one file of BPE merges is 'joint', two files are 'separate'")
-
-
-@dataclass(frozen=True)
-class _Task:
-    """Some pairs on their way to a worker, the lines of each side joined with newlines.
-
-    files: where they come from, for messages.
-    first: the number of the first line, from 1.
-    clean: training data, from which pairs go.
-    tokenized: the lines are tokenised already; only BPE is applied.
-    bpe: the folder with the merges to apply, or None.
-    """
-
-    settings: PrepareSettings
-    files: tuple[str, str]
-    first: int
-    src: bytes
-    tgt: bytes
-    clean: bool
-    tokenized: bool
-    bpe: str | None
-
-
-@dataclass
-class _Block:
-    """What a worker made of a task: the tokens of the pairs that stay, as lines.
-
-    digests: of the raw pairs that stay, where duplicates are looked for.
-    gone: pairs that went, by rule.
-    replaced: lines that stay though they are not UTF-8.
-    """
-
-    read: int = 0
-    src: list[str] = field(default_factory=list)
-    tgt: list[str] = field(default_factory=list)
-    digests: list[bytes] = field(default_factory=list)
-    gone: Counter[str] = field(default_factory=Counter)
-    replaced: int = 0
-
-    def drop_seen(self, seen: set[bytes]) -> None:
-        """Drop the pairs whose digest is in `seen`, and add the others' to it."""
-        fresh = []
-        for place, digest in enumerate(self.digests):
-            if digest not in seen:
-                seen.add(digest)
-                fresh.append(place)
-        self.gone["duplicate"] = len(self.digests) - len(fresh)
-        self.src = [self.src[place] for place in fresh]
-        self.tgt = [self.tgt[place] for place in fresh]
 
 
 @dataclass
@@ -341,7 +243,7 @@ class _Preparation:
                 stack.enter_context(open(self.folder / f"{name}.{side}", "wb")) for side in SIDES
             ]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
-            for block in self.workers.in_order(_process, tasks):
+            for block in self.workers.in_order(process, tasks):
                 if clean and self.settings.dedup:
                     block.drop_seen(seen)
                 for number, lines in enumerate((block.src, block.tgt)):
@@ -356,12 +258,12 @@ class _Preparation:
                 bar.update(block.read)
         return report
 
-    def _tasks(self, files: Bitext, clean: bool, tokenized: bool) -> Iterator[_Task]:
+    def _tasks(self, files: Bitext, clean: bool, tokenized: bool) -> Iterator[Task]:
         names = (str(files[0]), str(files[1]))
         first = 1
         for pairs in _blocks(read_raw_parallel(*files)):
             src, tgt = (b"\n".join(pair[side] for pair in pairs) for side in (0, 1))
-            yield _Task(self.settings, names, first, src, tgt, clean, tokenized, self.bpe)
+            yield Task(self.settings, names, first, src, tgt, clean, tokenized, self.bpe)
             first += len(pairs)
 
 
@@ -388,75 +290,6 @@ def _write(lines: list[str], output: BinaryIO) -> list[str]:
     text = "\n".join(lines) + "\n"
     output.write(text.encode("utf-8"))
     return text.split()
-
-
-@lru_cache(maxsize=4)
-def _pipelines(text: TextConfig, bpe: str | None) -> tuple[TextPipeline, TextPipeline]:
-    """Both sides' tokenizers and BPE; kept, with all they remember, from block to block."""
-    if bpe is None:
-        return (
-            TextPipeline(text.src_language, text, None),
-            TextPipeline(text.tgt_language, text, None),
-        )
-    return TextPipeline.load(bpe, "src", text), TextPipeline.load(bpe, "tgt", text)
-
-
-def _process(task: _Task) -> _Block:
-    """Tokenise, clean and cut the pairs of a task; runs in a worker."""
-    settings = task.settings
-    src_pipeline, tgt_pipeline = _pipelines(settings.text, task.bpe)
-    raw = list(zip(task.src.split(b"\n"), task.tgt.split(b"\n"), strict=True))
-    block = _Block(read=len(raw))
-    src_lines, src_bad = _decoded(task, 0)
-    tgt_lines, tgt_bad = _decoded(task, 1)
-    for place, (src_line, tgt_line) in enumerate(zip(src_lines, tgt_lines, strict=True)):
-        src = src_pipeline.words(src_line, task.tokenized)
-        tgt = tgt_pipeline.words(tgt_line, task.tokenized)
-        invalid = place in src_bad or place in tgt_bad
-        if task.clean:
-            rule = "invalid" if invalid else _rule(len(src), len(tgt), settings)
-            if rule:
-                block.gone[rule] += 1
-                continue
-            if settings.dedup:
-                pair = b"\n".join(raw[place])
-                block.digests.append(hashlib.blake2b(pair, digest_size=16).digest())
-        block.src.append(" ".join(src_pipeline.pieces(src)))
-        block.tgt.append(" ".join(tgt_pipeline.pieces(tgt)))
-    block.replaced = 0 if task.clean else len(src_bad) + len(tgt_bad)
-    return block
-
-
-def _decoded(task: _Task, side: int) -> tuple[list[str], set[int]]:
-    """The lines of one side, and the places of those that are not UTF-8.
-
-    :raises DataError: there is one, and it is not to be dropped.
-    """
-    data = (task.src, task.tgt)[side]
-    try:
-        return data.decode("utf-8").split("\n"), set()
-    except UnicodeDecodeError:
-        lines = []
-        bad = set()
-    for place, line in enumerate(data.split(b"\n")):
-        try:
-            lines.append(decode_line(line, task.files[side], task.first + place))
-        except DataError:
-            if task.settings.invalid == "error":
-                raise
-            lines.append(line.decode("utf-8", errors="replace"))
-            bad.add(place)
-    return lines, bad
-
-
-def _rule(src_words: int, tgt_words: int, settings: PrepareSettings) -> str | None:
-    """The rule by which a pair of such lengths goes, or None."""
-    short, long = sorted((src_words, tgt_words))
-    if short == 0:
-        return "empty"
-    if long > settings.max_length:
-        return "long"
-    return "ratio" if long > settings.max_ratio * short else None
 
 
 def _manifest(

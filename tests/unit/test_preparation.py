@@ -9,9 +9,9 @@ import pytest
 
 from nmtkit import preparation
 from nmtkit.config import TextConfig
+from nmtkit.data.cleaning import PrepareSettings
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.preparation import (
-    PrepareSettings,
     cut_shortlist,
     cut_shortlists,
     prepare,
@@ -319,7 +319,7 @@ def test_an_interruption_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(preparation, "_process", interrupted)
+    monkeypatch.setattr(preparation, "process", interrupted)
     with pytest.raises(KeyboardInterrupt):
         prepare(PrepareSettings(), tmp_path / "out", train)
     assert not (tmp_path / "out").exists() and alone(tmp_path)
