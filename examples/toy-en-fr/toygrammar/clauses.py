@@ -86,8 +86,9 @@ def _after(clause: Clause) -> Phrase:
 
 def objects(clause: Clause) -> tuple[list[Word], list[Word]]:
     """The objects after the verb, with the English particle and the French à."""
-    particle, direct = clause.group.verb.particle, clause.direct
-    english = [Word(particle, clause.group.main)] if direct is not None and particle else []
+    particle, needs = clause.group.verb.particle, clause.group.verb.needs
+    direct = clause.direct
+    english = [Word(particle, clause.group.main)] if particle and needs == "direct" else []
     french: list[Word] = []
     if direct is not None:
         english = english + direct.english

@@ -105,7 +105,7 @@ class Descriptions:
     def _other(self, scene: Scene, subject: Phrase) -> Phrase:
         """Someone or something to compare the subject with."""
         if subject.kinds[0] not in PERSONS:
-            return self._nouns.about(scene, subject.kinds[:1], small=True)
+            return self._nouns.about(scene, subject.kinds[:1], definite=True, unlike=subject)
         if self._draw.chance(0.25):
             name = "he" if subject.feminine else "she"
             return self._nouns.pronoun(scene, name, "stressed")

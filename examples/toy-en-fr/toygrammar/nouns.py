@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from .draw import Draw
 from .lexicon import (
-    ADJECTIVES_OF,
     CITIES,
     COUNTRIES,
     NAMES,
@@ -19,10 +18,11 @@ from .lexicon import (
     PRONOUNS,
     Adjective,
     Noun,
+    adjectives_of,
 )
 from .surface import Phrase, Word, phrase
 
-LATE = ("red", "blue", "green", "black", "white", "yellow", "French", "Italian", "English", "round")
+LATE = ("red", "blue", "green", "black", "white", "French", "Italian", "English")
 SINGULAR = ((42, "the"), (24, "a"), (20, "my"), (6, "this"), (4, "that"), (4, "every"))
 PLURAL = (
     (34, "the"),
@@ -89,6 +89,11 @@ def preposition(scene: Scene, english: str, french: str = "") -> Phrase:
     return done
 
 
+def said_in(noun: Noun, said: Phrase) -> bool:
+    """Whether a phrase has this noun."""
+    return any(word.text in (noun.singular, noun.plural) for word in said.english)
+
+
 class NounPhrases:
     """Draws noun phrases."""
 
@@ -102,17 +107,22 @@ class NounPhrases:
         negated: bool = False,
         small: bool = False,
         definite: bool = False,
+        unlike: Phrase | None = None,
     ) -> Phrase:
         """A noun phrase that denotes one of these kinds.
 
         :param negated: whether it is the direct object of a negated verb: a and some become de.
         :param small: whether to leave out owners.
         :param definite: whether it must be someone or something known: the, my.
+        :param unlike: a phrase whose noun is not to come again.
         """
         kind = self._draw.pick(kinds)
         if kind == "person" and self._draw.chance(0.18):
             return self.name(scene)
-        noun = self._draw.pick(NOUNS_OF[kind])
+        known: Sequence[Noun] = NOUNS_OF[kind]
+        if unlike is not None:
+            known = [noun for noun in known if not said_in(noun, unlike)] or known
+        noun = self._draw.pick(known)
         plural = not noun.mass and self._draw.chance(0.26)
         owned = noun.kind in OWNED and not (small or negated or definite)
         if owned and self._draw.chance(0.25 if noun.kind == "kin" else 0.1 * scene.rich):
@@ -168,7 +178,7 @@ class NounPhrases:
         """Two noun phrases joined by `and`; masculine where either is."""
         first = self.about(scene, kinds, small=True)
         both = phrase(scene.key(), "and", "et")
-        second = self.about(scene, kinds, small=True)
+        second = self.about(scene, kinds, small=True, unlike=first)
         done = Phrase(
             first.english + both.english + second.english,
             first.french + both.french + second.french,
@@ -205,8 +215,7 @@ class NounPhrases:
 
     def adjective(self, kinds: tuple[str, ...], before_noun: bool) -> Adjective | None:
         """An adjective of the one place or the other that suits a noun of these kinds."""
-        known = dict.fromkeys(a for kind in kinds for a in ADJECTIVES_OF[kind])
-        found = [a for a in known if a.before_noun == before_noun]
+        found = adjectives_of(kinds, before_noun)
         return self._draw.pick(found) if found else None
 
     def _town(self, scene: Scene, where: str) -> Phrase:

@@ -13,6 +13,7 @@ from .surface import Phrase, Word, phrase
 from .verbs import Verb, verb, verbs_of, verbs_taking
 
 NEEDS = ((20, "none"), (15, "place"), (46, "direct"), (6, "to"), (13, "gift"))
+STUFF = ("meal", "drink")
 DOINGS = ("none", "place", "direct", "to", "gift")
 TENSES = {
     "present": ((58, "present"), (17, "progressive"), (10, "can"), (7, "must"), (8, "want")),
@@ -20,6 +21,8 @@ TENSES = {
     "future": ((1, "future"),),
     "before": ((1, "pluperfect"),),
 }
+MODALS = ("can", "must", "want")
+ACCIDENTS = ("fall", "lose", "forget", "break", "find")  # what nobody wants or must
 SOMEWHERE = ("in", "in", "at", "near", "under", "behind")  # a place for those who do things
 
 
@@ -64,9 +67,12 @@ class Predicates:
     def group(self, scene: Scene, done: Verb, time: str, subject: Phrase) -> Group:
         """The verb in a tense that suits it."""
         tense = self._draw.weighted(TENSES[time])
-        if done.state or (tense.endswith("progressive") and "act" not in done.notes):
+        note = {"progressive": "act", "past progressive": "lasts"}.get(tense)
+        if done.state or (note and note not in done.notes):
             tense = time
-        elif tense in ("can", "must", "want") and subject.kinds[0] not in BEINGS:
+        elif tense in MODALS and done.base in ACCIDENTS:
+            tense = time
+        elif tense in MODALS and subject.kinds[0] not in BEINGS:
             tense = time
         if tense == "past" and done.past == done.base and (subject.plural or subject.person < 3):
             tense = "perfect"  # they read: now or then?
@@ -93,7 +99,8 @@ class Predicates:
         if draw.chance(0.1 * scene.rich):
             return self.nouns.couple(scene, persons or (kinds[0],))
         chosen = persons if persons and draw.chance(0.6) else tuple(kinds)
-        return self._grow(scene, self.nouns.about(scene, chosen), time, 0.16)
+        stuff = any(kind in STUFF for kind in chosen)
+        return self._grow(scene, self.nouns.about(scene, chosen, definite=stuff), time, 0.16)
 
     def describe(self, scene: Scene, time: str) -> Clause:
         """A clause with be, seem or become."""
@@ -129,7 +136,7 @@ class Predicates:
 
     def purpose(self, scene: Scene, subject: Phrase, english: str, french: str) -> Phrase:
         """to buy the bread, before leaving, without seeing him: an infinitive in French."""
-        done = self._draw.pick([v for v in verbs_of("person", "direct") if not v.state])
+        done = self._draw.pick(verbs_of(("person",), "direct", states=False))
         before = preposition(scene, english, french)
         group = Group(done, "present", subject, main=scene.key())
         clause = Clause(group, direct=self._object(scene, group, definite=english == "without"))
@@ -173,14 +180,14 @@ class Predicates:
             return noun
         return self.relative(scene, noun, time)
 
-    def _verbs(self, time: str, needs: str, subject: Phrase | None) -> list[Verb]:
+    def _verbs(self, time: str, needs: str, subject: Phrase | None) -> tuple[Verb, ...]:
         """The verbs that this subject can have, with these needs or else with any."""
         kinds = subject.kinds if subject is not None else ("person",)
         if subject is None and self._draw.chance(0.12):
             kinds = (self._draw.pick(("animal", "train", "bird")),)
-        found = [v for kind in kinds for v in verbs_of(kind, needs)]
-        found = found or [v for kind in kinds for v in verbs_of(kind, *DOINGS)]
-        return [v for v in found if time in ("present", "past") or not v.state]
+        states = time in ("present", "past")
+        found = verbs_of(kinds, needs, states=states)
+        return found or verbs_of(kinds, *DOINGS, states=states)
 
     def _negate(self, scene: Scene, group: Group) -> None:
         """Make some clauses negative, others frequent."""

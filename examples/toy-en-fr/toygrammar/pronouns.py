@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .draw import Draw
 from .groups import Group
-from .lexicon import PERSONS
+from .lexicon import NOUNS_OF, PERSONS
 from .nouns import NounPhrases, Scene
 from .surface import Phrase, Word, phrase
 
@@ -40,7 +40,7 @@ class Pronouns:
             return None
         feminine = meant is not None and meant.feminine
         done = self._nouns.pronoun(scene, "it (f)" if feminine else "it", role)
-        done.kinds = meant.kinds if meant is not None else others[:1]
+        done.kinds = meant.kinds if meant is not None else NOUNS_OF[others[0]][0].kinds
         return done
 
     def they(self, scene: Scene, role: str, kinds: Sequence[str]) -> Phrase | None:

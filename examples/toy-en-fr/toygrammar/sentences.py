@@ -34,7 +34,7 @@ THERE = ("person", "animal", "thing", "text", "clothes", "furniture", "food")
 ORDERS = ("open", "close", "wash", "take", "read", "listen", "look", "prepare", "follow", "help")
 TOLD = ("say", "tell", "know", "ask")
 THOUGHT = ("think", "hope", "believe")
-GIFTS = ("bring", "give", "show", "send", "lend")
+GIFTS = ("bring", "give", "show", "send")
 
 
 class Sentences:
@@ -205,7 +205,7 @@ class Sentences:
         person = group.subject.kinds[0] in PERSONS
         if not person or group.negative or not draw.chance(0.12 * scene.rich):
             return Phrase()
-        if group.verb.base in ("go", "come", "enter", "run", "leave", "hurry"):
+        if group.verb.base in ("go", "come", "enter", "run", "leave"):
             return self._predicates.purpose(scene, group.subject, "to", "pour")
         if group.verb.needs not in ("none", "place") or group.verb.state:
             return Phrase()

@@ -7,8 +7,9 @@ participle), what it needs, subjects, objects, and notes.
 Needs: `none`; `direct` object; `to`, an object with à; `gift`, something to someone; `place`, a
 place to be or go (in the notes: with which prepositions); `that`, a clause.
 A star before the infinitive: passé composé with être. `se`: reflexive.
-Notes: `act` may be in progress (is singing), `state` never is, and has the imparfait for its past;
-`well`, `slow`, `calm`, `care`, `attention` are the manners it takes (see MANNERS); `with` company;
+Notes: `act` may be in progress (is singing), and `lasts` may have been (was singing); `state`
+never is, and has the imparfait for its past; `the`: an object already known (loves the wine);
+`well`, `slow`, `calm`, `care`, `attention`: the manners it takes (see MANNERS); `with` company;
 `for` someone's sake; `where` a place.
 """
 
@@ -18,21 +19,18 @@ from functools import cache
 from .lexicon import french_feminine
 
 VERBS_TABLE = """
-sleep sleeps slept slept sleeping | dormir dors dors dort dormons dorment dormi | none | being | | act where well calm
-sing sings sang sung singing | chanter | none | people bird | | act where with for well slow calm
-dance dances danced danced dancing | danser | none | people | | act where with for well slow
-work works worked worked working | travailler | none | people | | act where with for well slow calm
-play plays played played playing | jouer | none | people | | act where with
-cry cries cried cried crying | pleurer | none | people | | act where calm
-laugh laughs laughed laughed laughing | rire ris ris rit rions rient ri | none | people | | act where
-run runs ran run running | courir cours cours court courons courent couru | none | being | | act where slow
-walk walks walked walked walking | marcher | none | being | | act where with slow calm
-travel travels traveled traveled traveling | voyager | none | people | | act with
+sleep sleeps slept slept sleeping | dormir dors dors dort dormons dorment dormi | none | being | | act lasts where well calm
+sing sings sang sung singing | chanter | none | people bird | | act lasts where with for well slow calm
+dance dances danced danced dancing | danser | none | people | | act lasts where with for well slow
+work works worked worked working | travailler | none | people | | act lasts where with for well slow calm
+play plays played played playing | jouer | none | people | | act lasts where with
+laugh laughs laughed laughed laughing | rire ris ris rit rions rient ri | none | people | | act lasts where
+run runs ran run running | courir cours cours court courons courent couru | none | being | | act lasts where slow
+walk walks walked walked walking | marcher | none | being | | act lasts where with slow calm
 fall falls fell fallen falling | *tomber | none | being light | |
 leave leaves left left leaving | *partir pars pars part partons partent parti | none | being train | | act with
-rest rests rested rested resting | se reposer | none | being | | act where
+rest rests rested rested resting | se reposer | none | being | | act lasts where
 hide hides hid hidden hiding | se cacher | none | being | | where
-hurry hurries hurried hurried hurrying | se dépêcher | none | people | |
 arrive arrives arrived arrived arriving | *arriver | place | being train | | act in at with
 stay stays stayed stayed staying | *rester | place | being | | in at near home with
 go goes went gone going | *aller vais vas va allons vont allé | place | people | | act to with
@@ -43,48 +41,40 @@ see sees saw seen seeing | voir vois vois voit voyons voient vu | direct | being
 look looks looked looked looking at | regarder | direct | people | person animal thing clothes vehicle text place tree | act attention
 hear hears heard heard hearing | entendre entends entends entend entendons entendent entendu | direct | being | person kin animal song vehicle | where
 listen listens listened listened listening to | écouter | direct | people | person kin song text | act attention
-look looks looked looked looking for | chercher | direct | being | person kin animal thing clothes text | act where
+look looks looked looked looking for | chercher | direct | being | person kin animal thing clothes text | act lasts where
 find finds found found finding | trouver | direct | people | thing clothes text food animal idea | where
 lose loses lost lost losing | perdre perds perds perd perdons perdent perdu | direct | people | thing clothes | where
 love loves loved loved loving | aimer | direct | people | person kin animal song text place meal drink | state the
 know knows knew known knowing | connaître connais connais connaît connaissons connaissent connu | direct | people | person place song secret | state well
 want wants wanted wanted wanting | vouloir veux veux veut voulons veulent voulu | direct | people | thing clothes food meal drink text | state
 have has had had having | avoir ai as a avons ont eu | direct | people | thing clothes vehicle animal house | state
-eat eats ate eaten eating | manger | direct | being | food meal | act where with slow calm
+eat eats ate eaten eating | manger | direct | being | food meal | act lasts where with slow calm
 drink drinks drank drunk drinking | boire bois bois boit buvons boivent bu | direct | people | drink | act where with slow calm
 buy buys bought bought buying | acheter achète achètes achète achetons achètent | direct | people | thing clothes food meal drink text vehicle animal furniture | where for
 sell sells sold sold selling | vendre vends vends vend vendons vendent vendu | direct | people | thing clothes food meal text vehicle animal | where
 take takes took taken taking | prendre prends prends prend prenons prennent pris | direct | people | thing clothes food train |
 bring brings brought brought bringing | apporter | gift | people | thing clothes food text drink |
-read reads read read reading | lire lis lis lit lisons lisent lu | direct | people | text | act where slow calm attention
-write writes wrote written writing | écrire écris écris écrit écrivons écrivent écrit | direct | people | text song | act where for slow care
+read reads read read reading | lire lis lis lit lisons lisent lu | direct | people | text | act lasts where slow calm attention
+write writes wrote written writing | écrire écris écris écrit écrivons écrivent écrit | direct | people | writing song | act lasts where for slow care
 open opens opened opened opening | ouvrir ouvre ouvres ouvre ouvrons ouvrent ouvert | direct | people | part box | slow calm
 close closes closed closed closing | fermer | direct | people | part box | slow care
 wash washes washed washed washing | laver | direct | people | clothes cup vehicle animal | act where care
 break breaks broke broken breaking | casser | direct | people | thing part |
-carry carries carried carried carrying | porter | direct | people | thing furniture | act care
 prepare prepares prepared prepared preparing | préparer | direct | people | dish | act where with for care slow
-paint paints painted painted painting | peindre peins peins peint peignons peignent peint | direct | people | part house tree | act care well
 help helps helped helped helping | aider | direct | people | person kin | act
 follow follows followed followed following | suivre suis suis suit suivons suivent suivi | direct | being | person kin animal vehicle | act slow
-admire admires admired admired admiring | admirer | direct | people | person kin song text painting place | act
 meet meets met met meeting | rencontrer | direct | people | person kin | where
-invite invites invited invited inviting | inviter | direct | people | person kin |
-wait waits waited waited waiting for | attendre attends attends attend attendons attendent attendu | direct | people | person kin train | act where
+wait waits waited waited waiting for | attendre attends attends attend attendons attendent attendu | direct | people | person kin train | act lasts where
 call calls called called calling | appeler appelle appelles appelle appelons appellent | direct | people | person kin animal | act
 visit visits visited visited visiting | visiter | direct | people | sight | act with
-cross crosses crossed crossed crossing | traverser | direct | being | forest | act slow
 drive drives drove driven driving | conduire conduis conduis conduit conduisons conduisent conduit | direct | people | car | act slow well
 forget forgets forgot forgotten forgetting | oublier | direct | people | thing clothes idea person |
 understand understands understood understood understanding | comprendre comprends comprends comprend comprenons comprennent compris | direct | people | person idea text | well
 speak speaks spoke spoken speaking to | parler | to | people | person kin animal | act where
 answer answers answered answered answering | répondre réponds réponds répond répondons répondent répondu | to | people | person kin |
-obey obeys obeyed obeyed obeying | obéir obéis obéis obéit obéissons obéissent obéi | to | people | person kin |
 give gives gave given giving | donner | gift | people | thing clothes food text drink animal |
 show shows showed shown showing | montrer | gift | people | thing clothes text vehicle animal place |
-send sends sent sent sending | envoyer envoie envoies envoie envoyons envoient | gift | people | letter gift flower |
-lend lends lent lent lending | prêter | gift | people | thing vehicle text |
-offer offers offered offered offering | offrir offre offres offre offrons offrent offert | gift | people | thing clothes drink |
+send sends sent sent sending | envoyer envoie envoies envoie envoyons envoient | gift | people | letter gift |
 say says said said saying | dire dis dis dit disons disent dit | that | people | |
 think thinks thought thought thinking | penser | that | people | |
 know knows knew known knowing | savoir sais sais sait savons savent su | that | people | | state
@@ -217,9 +207,13 @@ def verb(base: str, needs: str = "") -> Verb:
 
 
 @cache
-def verbs_of(subject: str, *needs: str) -> tuple[Verb, ...]:
-    """The verbs that a subject of this kind can have, of those with these needs."""
-    return tuple(v for v in VERBS if subject in v.subjects and v.needs in needs)
+def verbs_of(subjects: tuple[str, ...], *needs: str, states: bool = True) -> tuple[Verb, ...]:
+    """The verbs that a subject of one of these kinds can have, of those with these needs.
+
+    :param states: whether to count verbs of state among them.
+    """
+    known = [v for v in VERBS if v.needs in needs and (states or not v.state)]
+    return tuple(v for v in known if set(subjects) & set(v.subjects))
 
 
 @cache
