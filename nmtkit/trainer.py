@@ -194,7 +194,8 @@ def _check_vocabularies(data: Path) -> None:
 
 
 def _remove_model_folder(folder: Path) -> None:
-    if any(folder.iterdir()) and not (folder / "config.toml").is_file():
+    empty = folder.is_dir() and not any(folder.iterdir())
+    if not empty and not (folder / "config.toml").is_file():
         raise ModelError(f"{folder}: is no model folder, so --force does not remove it")
     shutil.rmtree(folder)
 
