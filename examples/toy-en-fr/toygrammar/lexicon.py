@@ -128,6 +128,7 @@ NARROW = {  # kinds that are only some nouns of a kind, by their English singula
     "apple": ("apple",),
     "wine": ("wine",),
     "dish": ("soup", "meat", "cake", "coffee", "tea"),
+    "lady": ("woman", "girl", "queen", "princess", "nurse"),
     "own": ("house", "garden", "school", "village", "shop", "kitchen", "bedroom"),
     "inside": ("house", "castle", "kitchen", "church", "shop", "museum", "forest", "bedroom"),
 }
@@ -135,11 +136,11 @@ NARROW = {  # kinds that are only some nouns of a kind, by their English singula
 ADJECTIVES_TABLE = """
 small | petit | before | person animal thing clothes vehicle furniture place part tree text food | smaller
 big | grand | before | animal thing clothes vehicle furniture place part tree | bigger
-tall | grand | before | person kin | taller
+tall | grand | after | person kin | taller
 old | vieux:vieil vieille | before | person kin animal thing clothes vehicle furniture place part tree text song | older
 young | jeune | before | person animal | younger
 beautiful | beau:bel belle beaux | before | person kin animal thing clothes vehicle place tree song text | more
-pretty | joli | before | person thing clothes place song | prettier
+pretty | joli | before | lady thing clothes place song | prettier
 new | nouveau:nouvel nouvelle nouveaux | before | thing clothes vehicle text place furniture song |
 good | bon bonne | before | person food meal drink text idea | very
 bad | mauvais | before | person food meal drink text idea | very
@@ -296,6 +297,15 @@ NOUNS = tuple(_noun(line) for line in NOUNS_TABLE.strip().splitlines())
 ADJECTIVES = tuple(_adjective(line) for line in ADJECTIVES_TABLE.strip().splitlines())
 
 KINDS = tuple(dict.fromkeys(noun.kind for noun in NOUNS))
+UNFIT = (  # adjectives that French would misread beside a noun (beau père) or that are odd
+    *(("beautiful", word) for word in ("mother", "father", "sister", "brother", "son", "daughter")),
+    *(("old", word) for word in ("girl", "boy", "child", "son", "daughter")),
+    *(("good", word) for word in ("woman", "man", "girl")),
+    ("small", "man"),
+    ("bad", "woman"),
+)
+UNOWNED = ("man", "woman")  # her man and his woman say more than they should
+SINGLE = ("mother", "father")
 PERSONS = ("person", "kin")
 BEINGS = ("person", "kin", "animal")
 NOUNS_OF = {kind: tuple(noun for noun in NOUNS if kind in noun.kinds) for kind in (*KINDS, *NARROW)}

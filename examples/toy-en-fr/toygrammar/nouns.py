@@ -16,6 +16,9 @@ from .lexicon import (
     POSSESSIVES,
     PREPOSITIONS,
     PRONOUNS,
+    SINGLE,
+    UNFIT,
+    UNOWNED,
     Adjective,
     Noun,
     adjectives_of,
@@ -50,6 +53,7 @@ class Scene:
     :param nested: whether a relative clause is being made.
     :param positive: whether to make no negative clauses.
     :param timed: whether an expression of time has been put already.
+    :param dated: whether a clause with `when` says when it was.
     """
 
     rich: float
@@ -57,6 +61,7 @@ class Scene:
     nested: bool = False
     positive: bool = False
     timed: bool = False
+    dated: bool = False
     single: list[Phrase] = field(default_factory=list)
     several: list[Phrase] = field(default_factory=list)
 
@@ -94,6 +99,11 @@ def said_in(noun: Noun, said: Phrase) -> bool:
     return any(word.text in (noun.singular, noun.plural) for word in said.english)
 
 
+def ownable(noun: Noun) -> bool:
+    """Whether someone may call it theirs: my garden, but not my river."""
+    return noun.singular not in UNOWNED and (noun.kind != "place" or "own" in noun.kinds)
+
+
 class NounPhrases:
     """Draws noun phrases."""
 
@@ -123,7 +133,7 @@ class NounPhrases:
         if unlike is not None:
             known = [noun for noun in known if not said_in(noun, unlike)] or known
         noun = self._draw.pick(known)
-        plural = not noun.mass and self._draw.chance(0.26)
+        plural = not noun.mass and noun.singular not in SINGLE and self._draw.chance(0.26)
         owned = noun.kind in OWNED and not (small or negated or definite)
         if owned and self._draw.chance(0.25 if noun.kind == "kin" else 0.1 * scene.rich):
             done = self._with_owner(scene, noun, plural)
@@ -163,7 +173,7 @@ class NounPhrases:
         """
         where = self._draw.pick(prepositions)
         if where in ("in", "to", "from") and self._draw.chance(0.3):
-            return self._town(scene, where)
+            return self.town(scene, where)
         if where == "home":
             at, home = scene.key(), scene.key()
             house = [Word("à", at), Word("la", home), Word("maison", home)]
@@ -218,7 +228,7 @@ class NounPhrases:
         found = adjectives_of(kinds, before_noun)
         return self._draw.pick(found) if found else None
 
-    def _town(self, scene: Scene, where: str) -> Phrase:
+    def town(self, scene: Scene, where: str) -> Phrase:
         """in Paris, to France, from Rome."""
         city = self._draw.chance(0.6)
         english, french = self._draw.pick(CITIES if city else COUNTRIES)
@@ -230,13 +240,13 @@ class NounPhrases:
         if noun.kind == "kin":
             return "my"
         if definite:
-            return self._draw.weighted(DEFINITE)
+            return self._draw.weighted(DEFINITE) if ownable(noun) else "the"
         if noun.mass:
             return self._draw.weighted(MASS)
         known: Sequence[tuple[float, str]] = PLURAL if plural else SINGULAR
         if negated:
             known = PLAIN_PLURAL if plural else PLAIN
-        if noun.kind == "place" and "own" not in noun.kinds:
+        if not ownable(noun):
             known = [item for item in known if item[1] != "my"]
         return self._draw.weighted(known)
 
@@ -264,6 +274,8 @@ class NounPhrases:
         """What stands before the noun in French and what after; mostly nothing."""
         chance = 0.32 * scene.rich * (0.4 if noun.kind == "kin" else 1)
         before = self.adjective(noun.kinds, True) if self._draw.chance(chance) else None
+        if before is not None and (before.english, noun.singular) in UNFIT:
+            before = None
         after = self.adjective(noun.kinds, False) if self._draw.chance(chance) else None
         return before, after
 
@@ -347,7 +359,7 @@ class NounPhrases:
         if not plural and self._draw.chance(0.3):
             return self.name(scene)
         noun = self._draw.pick(NOUNS_OF["person"])
-        named = self._draw.weighted(((70, "the"), (30, "my")))
+        named = self._draw.weighted(DEFINITE) if ownable(noun) else "the"
         done = self._plain(scene, noun, plural, named, False)
         return self._named(scene, done, noun, plural)
 

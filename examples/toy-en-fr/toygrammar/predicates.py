@@ -56,7 +56,7 @@ class Predicates:
         self._negate(scene, clause.group)
         if done.needs in ("direct", "gift"):
             clause.direct = self._direct(scene, clause.group)
-            if not clause.direct.clitic and done.base not in ("want", "look"):
+            if done.needs == "direct" and done.base not in ("want", "look"):
                 clause.direct = self._grow(scene, clause.direct, time, 0.12)
         if done.needs in ("to", "gift"):
             self._receive(scene, clause)
@@ -74,6 +74,8 @@ class Predicates:
             tense = time
         elif tense in MODALS and subject.kinds[0] not in BEINGS:
             tense = time
+        if tense == "perfect" and scene.dated:
+            tense = "past"  # when he came, she left: not has left
         if tense == "past" and done.past == done.base and (subject.plural or subject.person < 3):
             tense = "perfect"  # they read: now or then?
         tense = "pluperfect" if tense == "before" else tense
@@ -162,7 +164,7 @@ class Predicates:
 
     def relative(self, scene: Scene, noun: Phrase, time: str) -> Phrase:
         """The noun phrase with a relative clause: who sings, whom she sees, where we live."""
-        if noun.closed or noun.clitic or noun.french[0].text == "de":
+        if noun.closed or noun.clitic or not noun.french or noun.french[0].text == "de":
             return noun
         time = {"future": "present", "before": "past"}.get(time, time)
         if time == "past" and self._draw.chance(0.2):

@@ -30,6 +30,7 @@ JOINTS = (
     (8, "while"),
     (10, "same"),
 )
+OUTSIDE = frozenset(("but", "then", "while", "same"))  # not in what someone says
 THERE = ("person", "animal", "thing", "text", "clothes", "furniture", "food")
 ORDERS = ("open", "close", "wash", "take", "read", "listen", "look", "prepare", "follow", "help")
 TOLD = ("say", "tell", "know", "ask")
@@ -78,7 +79,7 @@ class Sentences:
             opener.french[0].before_vowel = "s'"
         else:
             opener, first = phrase(scene.key(), "when", "quand"), time
-        scene.positive = True
+        scene.positive, scene.dated = True, True
         before = opener + self._simple(scene, first)
         scene.positive = False
         before += phrase(scene.key(), ",", ",")
@@ -89,27 +90,31 @@ class Sentences:
     ) -> Phrase:
         """A statement of so many clauses, each joined to the next.
 
-        :param used: joints that may come no more.
+        :param used: joints that may come no more; `reported` marks what someone says.
         """
         if clauses <= 1:
             return self._simple(scene, time, first)
-        barred = used | {"report"} if time in ("future", "before") else used
+        barred = used | (OUTSIDE if "reported" in used else frozenset())
+        if time in ("future", "before"):
+            barred |= {"report"}
+        if time != "present":
+            barred |= {"while"}
         joint = self._draw.weighted([item for item in JOINTS if item[1] not in barred])
         if joint == "report":
             return self._report(scene, time, clauses, used)
         if joint == "same":
             return self._same(scene, time, clauses, used)
-        if joint == "while" and time in ("future", "before"):
-            joint = "and"
-        said = self._simple(scene, time, first and joint != "while") + self._joint(scene, joint)
+        said = self._simple(scene, time, first and joint != "while")
+        said += self._joint(scene, joint)
+        if joint == "and" and "reported" in used:
+            said += self._that(scene, "that")
         if joint in ("because", "while"):
-            used = used | {joint, "report"}
-        after = time
-        if joint == "because":
-            after = {"present": self._draw.pick(("present", "past")), "future": "present"}.get(
-                time, time
-            )
-        return said + self._chain(scene, after, clauses - 1, used)
+            used = used - {"reported"} | {joint, "report"}
+        elif joint in ("but", "then"):
+            used = used | {joint}
+        if joint == "because" and time in ("present", "future"):
+            time = "present" if time == "future" else self._draw.pick(("present", "past"))
+        return said + self._chain(scene, time, clauses - 1, used)
 
     def _joint(self, scene: Scene, joint: str) -> Phrase:
         """The conjunction, with its comma where it has one."""
@@ -141,8 +146,15 @@ class Sentences:
             said = said + self._joint(scene, "and") + statement(second)
         if clauses <= 2:
             return said
-        joint = self._draw.pick(("but", "then"))
-        return said + self._joint(scene, joint) + self._chain(scene, time, clauses - 2, used)
+        return said + self._turn(scene, time, clauses - 2, used)
+
+    def _turn(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
+        """but or then, or else and, with so many clauses after it."""
+        left = [joint for joint in ("but", "then") if joint not in used] or ["and"]
+        joint = self._draw.pick(left)
+        return self._joint(scene, joint) + self._chain(
+            scene, time, clauses, used | {joint} - {"and"}
+        )
 
     def _report(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
         """Someone says, tells someone, knows, thinks that; someone asks whether."""
@@ -155,28 +167,38 @@ class Sentences:
         if done.needs == "tell":
             clause.recipient = self._predicates.hearer(scene, subject)
             clause.recipient_key = clause.group.main
-        that = phrase(scene.key(), *(("if", "si") if base == "ask" else ("that", "que")))
-        that.french[0].before_vowel = "s'" if base == "ask" else "qu'"
+        that = self._that(scene, "if" if base == "ask" else "that")
         return statement(clause) + that + self._reported(scene, time, clauses, used, base)
+
+    def _that(self, scene: Scene, english: str) -> Phrase:
+        """that, or if, before what someone says or asks."""
+        said = phrase(scene.key(), english, "que" if english == "that" else "si")
+        said.french[0].before_vowel = "qu'" if english == "that" else "s'"
+        return said
 
     def _reported(
         self, scene: Scene, time: str, clauses: int, used: frozenset[str], base: str
     ) -> Phrase:
-        """What someone says; after a past, that something was so or had been done."""
-        draw = self._draw
+        """What someone says or asks; after a past, that something was so or had been done."""
+        draw, about = self._draw, "before"
         if time == "present":
             about = draw.weighted(((50, "present"), (25, "past"), (25, "future")))
             about = "future" if base == "hope" else about
         elif draw.chance(0.4):
-            was = statement(self._predicates.describe(scene, "past"))
-            if clauses <= 2:
-                return was
-            used = used | {"report"}
-            return was + self._joint(scene, "and") + self._chain(scene, "past", clauses - 2, used)
+            about = "was"
+        if base != "ask" and about != "was":
+            used = used | {"reported"} | ({"report"} if draw.chance(0.5) else set())
+            return self._chain(scene, about, clauses - 1, used)
+        if about == "was":
+            said = statement(self._predicates.describe(scene, "past"))
         else:
-            about = "before"
-        return self._chain(
-            scene, about, clauses - 1, used | {"report"} if draw.chance(0.5) else used
+            said = self._simple(scene, about)
+        if clauses <= 2:
+            return said
+        return (
+            said
+            + self._joint(scene, draw.pick(("but", "then")))
+            + self._chain(scene, time, clauses - 2, used - {"reported"} | {"report"})
         )
 
     def _simple(self, scene: Scene, time: str, first: bool = False) -> Phrase:
@@ -220,8 +242,8 @@ class Sentences:
             scene, verb(self._draw.pick(("rain", "snow"))), time, subject
         )
         clause = Clause(group)
-        place = self._predicates.nouns.place(scene, ("in",)) if self._draw.chance(0.4) else Phrase()
-        return statement(clause) + place
+        place = self._draw.chance(0.4)
+        return statement(clause) + (self._predicates.nouns.town(scene, "in") if place else Phrase())
 
     def _there_is(self, scene: Scene, time: str) -> Phrase:
         """There are two birds in the tree: il y a."""
