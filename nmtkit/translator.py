@@ -136,7 +136,12 @@ class Translator:
         return self._in_order(lines, decode, tokenized)
 
     def sample(
-        self, lines: Iterable[str], n: int = 1, seed: int = 1, tokenized: bool = False
+        self,
+        lines: Iterable[str],
+        n: int = 1,
+        seed: int = 1,
+        tokenized: bool = False,
+        alignments: bool = False,
     ) -> Iterator[list[Translation]]:
         """Draw translations of lines from the model's distribution.
 
@@ -146,7 +151,7 @@ class Translator:
         """
         first = 1
         for window in windows(lines, self.window):
-            yield from self.sample_window(window, n, seed, tokenized, first)
+            yield from self.sample_window(window, n, seed, tokenized, alignments, first)
             first += len(window)
 
     def sample_window(
@@ -155,6 +160,7 @@ class Translator:
         n: int = 1,
         seed: int = 1,
         tokenized: bool = False,
+        alignments: bool = False,
         first: int = 1,
     ) -> list[list[Translation]]:
         """Draw translations of some lines together; see `sample`.
@@ -167,7 +173,7 @@ class Translator:
         ) -> list[list[Hypothesis]]:
             seeds = [line_seed(seed, first + number) for number in numbers]
             models = self._ensemble.models
-            return sample_encoded(models, encoded, lengths, self.search, n, seeds)
+            return sample_encoded(models, encoded, lengths, self.search, n, seeds, alignments)
 
         return self._in_order(lines, decode, tokenized, copies=n)
 

@@ -69,7 +69,8 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     "--n-best",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Write the N best translations of each line, in Moses's n-best format.",
+    help="Write the N best translations of each line, in Moses's n-best format; fewer where"
+    " search finds fewer. The beam must hold as many.",
 )
 @click.option(
     "--sample",
@@ -144,8 +145,8 @@ def command(
       echo 'A man is reading.' | nmtkit translate --model model
       nmtkit translate -m model1 -m model2 test.en --beam 5 --output test.fr
     """
-    if sample and (n_best or alignments):
-        raise click.UsageError("--sample excludes --n-best and --alignments.")
+    if sample and n_best:
+        raise click.UsageError("--sample and --n-best exclude each other.")
     listed = n_best is not None or (sample or 1) > 1
     if scores and listed:
         raise click.UsageError("The n-best format has the scores already; leave out --scores.")
@@ -165,11 +166,13 @@ def command(
         translator = Translator.load(*models, device=device, batch_size=batch_size).with_search(
             **{name: value for name, value in search.items() if value is not None}
         )
-        form = _n_best_lines if listed else _scored_line if scores else _line
+        form = n_best_lines if listed else _scored_line if scores else _line
         number, unfinished = 0, 0
         for window in read_windows(source, translator.window):
             found = (
-                translator.sample_window(window, sample, seed, tokenized, first=number + 1)
+                translator.sample_window(
+                    window, sample, seed, tokenized, bool(aligned), first=number + 1
+                )
                 if sample
                 else translator.translate_window(window, n_best or 1, tokenized, bool(aligned))
             )
@@ -201,7 +204,7 @@ def _scored_line(_: int, translations: "list[Translation]") -> list[str]:
     return [f"{best.score:.6f}\t{best.text}{mark}"]
 
 
-def _n_best_lines(number: int, translations: "list[Translation]") -> list[str]:
+def n_best_lines(number: int, translations: "list[Translation]") -> list[str]:
     """Moses's format; the bars that part its fields are escaped in the text, as Moses does."""
     return [
         f"{number} ||| {t.text.replace('|', '&#124;') if '|||' in t.text else t.text}"

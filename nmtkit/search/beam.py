@@ -37,6 +37,7 @@ from torch import Tensor
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.search.alignments import with_alignments
 from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, UNK, Hypothesis
 
@@ -108,12 +109,12 @@ def beam_search(
     :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
     :param src_mask: True at words and `</s>`. Shape: [B, T_x], bool.
     :param n_best: translations wanted of each sentence, at most `settings.beam`.
-    :param alignments: keep the first model's alignments.
+    :param alignments: give the first model's alignments.
     :return: for each sentence at least one and at most n_best translations, best first, no two
         the same; either all finished or, where nothing was finished, none.
     :raises ConfigError: a setting out of range.
     :raises ModelError: a model gives log-probabilities that are not numbers, or it has no
-        alignment to keep.
+        alignment to give.
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
@@ -137,8 +138,9 @@ def search_encoded(
     check_settings(settings, n_best)
     with torch.inference_mode():
         history = History(len(lengths), lengths.device)
-        _search(models, list(encoded), lengths, history, settings, n_best, alignments)
-        return history.n_best(settings.length_penalty, n_best, lengths.tolist())
+        _search(models, list(encoded), lengths, history, settings, n_best)
+        found = history.n_best(settings.length_penalty, n_best)
+        return with_alignments(models[0], encoded[0], lengths, found) if alignments else found
 
 
 def _search(
@@ -148,15 +150,12 @@ def _search(
     history: History,
     settings: SearchConfig,
     n_best: int,
-    alignments: bool,
 ) -> None:
     """Grow the history until every sentence is done."""
     beam = first_beam(lengths, settings, n_best)
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
     for step in itertools.count(1):
-        log_probs, states, alignment = predict(models, beam.words, states, encoded)
-        if alignments:
-            history.align(beam.places, present(alignment))
+        log_probs, states = predict(models, beam.words, states, encoded)
         if step == 1:
             log_probs = without_empty(log_probs, lengths)
         found = extend(beam.scores, log_probs, settings)
@@ -220,19 +219,17 @@ def step_limits(lengths: Tensor, max_length_ratio: float) -> Tensor:
 
 def predict(
     models: Sequence[TranslationModel], words: Tensor, states: list[Any], encoded: list[Any]
-) -> tuple[Tensor, list[Any], Tensor | None]:
+) -> tuple[Tensor, list[Any]]:
     """Ask every model for the next words.
 
     :param words: the words chosen last. Shape: [B, k].
-    :return: log of the mean of the models' probabilities [B, k, K]; the states that follow; the
-        first model's alignment [B, k, T_x] or None.
+    :return: log of the mean of the models' probabilities [B, k, K]; the states that follow.
     """
     steps = [
         model.step(words, state, read)
         for model, state, read in zip(models, states, encoded, strict=True)
     ]
-    log_probs = average([step.log_probs for step in steps])
-    return log_probs, [step.state for step in steps], steps[0].alignment
+    return average([step.log_probs for step in steps]), [step.state for step in steps]
 
 
 def average(log_probs: Sequence[Tensor]) -> Tensor:
@@ -353,10 +350,3 @@ def give_up(beam: Beam, staying: list[int], history: History, step: int) -> None
     leaving = set(range(len(beam.sentences))).difference(staying)
     gone = select_sentences(beam, torch.tensor(sorted(leaving), device=beam.sentences.device))
     history.give_up(gone.sentences, gone.places, gone.scores, step)
-
-
-def present(alignment: Tensor | None) -> Tensor:
-    """:raises ModelError: there is no alignment."""
-    if alignment is None:
-        raise ModelError("this model has no alignment; ask for translations without")
-    return alignment

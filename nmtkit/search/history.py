@@ -59,7 +59,6 @@ class History:
         self._size = sentences
         self._finished: list[tuple[int, Ends]] = []
         self._unfinished: list[tuple[int, Ends]] = []
-        self._alignments: list[tuple[Tensor, Tensor]] = []
 
     def add(self, words: Tensor, parents: Tensor, scores: Tensor) -> Tensor:
         """Add a generation of nodes.
@@ -71,14 +70,6 @@ class History:
         first = self._size
         self._size += words.numel()
         return torch.arange(first, self._size, device=words.device).view(words.shape)
-
-    def align(self, places: Tensor, alignment: Tensor) -> None:
-        """Note the alignments of the words that follow the given nodes.
-
-        :param places: Shape: [B, k].
-        :param alignment: Shape: [B, k, T_x].
-        """
-        self._alignments.append((places.flatten(), alignment.flatten(0, 1)))
 
     def end(self, sentences: Tensor, places: Tensor, scores: Tensor, length: int) -> None:
         """Note hypotheses that ended with `</s>`.
@@ -93,45 +84,33 @@ class History:
         """Note hypotheses that search leaves unfinished; shapes as in `end`."""
         self._unfinished.append((length, _ends(sentences, places, scores)))
 
-    def n_best(
-        self, length_penalty: float, n_best: int, lengths: list[int]
-    ) -> list[list[Hypothesis]]:
+    def n_best(self, length_penalty: float, n_best: int) -> list[list[Hypothesis]]:
         """The n best of each sentence by score / length^penalty; of equals, the shorter first.
 
         Only finished ones, unless a sentence has none.
 
-        :param lengths: T_x of each sentence, to which alignments are cut.
         :raises ModelError: a sentence has none of either kind.
         """
         finished = _entries(self._finished, self._sentences, length_penalty)
         unfinished = _entries(self._unfinished, self._sentences, length_penalty)
         if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
             raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
-        tree = _Tree(self._nodes, self._alignments)
+        tree = _Tree(self._nodes)
         return [
-            [
-                tree.hypothesis(entry, bool(finished[sentence]), length)
-                for entry in sorted(finished[sentence] or unfinished[sentence])[:n_best]
-            ]
-            for sentence, length in enumerate(lengths)
+            [tree.hypothesis(entry, bool(ended)) for entry in sorted(ended or given_up)[:n_best]]
+            for ended, given_up in zip(finished, unfinished, strict=True)
         ]
 
 
 class _Tree:
-    """All nodes as plain lists, and the rows in which their alignments lie."""
+    """All nodes as plain lists."""
 
-    def __init__(self, nodes: list[Nodes], alignments: list[tuple[Tensor, Tensor]]) -> None:
+    def __init__(self, nodes: list[Nodes]) -> None:
         self._words: list[int] = torch.cat([n.words for n in nodes]).tolist()
         self._parents: list[int] = torch.cat([n.parents for n in nodes]).tolist()
         self._scores: list[float] = torch.cat([n.scores for n in nodes]).tolist()
-        self._alignments = [alignment for _, alignment in alignments]
-        self._rows = {
-            place: (step, row)
-            for step, (places, _) in enumerate(alignments)
-            for row, place in enumerate(places.tolist())
-        }
 
-    def hypothesis(self, entry: Entry, finished: bool, source_length: int) -> Hypothesis:
+    def hypothesis(self, entry: Entry, finished: bool) -> Hypothesis:
         """Spell out one hypothesis by walking back to its root."""
         path = self._path(entry.place)
         ids = [self._words[place] for place in path[1:]]
@@ -140,8 +119,7 @@ class _Tree:
             ids.append(EOS)
             sums.append(entry.score)
         word_scores = [after - before for before, after in zip(sums, sums[1:], strict=False)]
-        alignment = self._alignment(path[: len(ids)], source_length) if self._rows else None
-        return Hypothesis(ids, entry.score, word_scores, finished, alignment)
+        return Hypothesis(ids, entry.score, word_scores, finished)
 
     def _path(self, place: int) -> list[int]:
         """The places from the root to `place`, both included."""
@@ -150,10 +128,6 @@ class _Tree:
             path.append(place)
             place = self._parents[place]
         return path[::-1]
-
-    def _alignment(self, places: list[int], source_length: int) -> Tensor:
-        rows = [self._rows[place] for place in places]
-        return torch.stack([self._alignments[step][row, :source_length] for step, row in rows])
 
 
 def _ends(sentences: Tensor, places: Tensor, scores: Tensor) -> Ends:

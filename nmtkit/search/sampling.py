@@ -16,6 +16,7 @@ from torch import Tensor
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.search.alignments import with_alignments
 from nmtkit.search.beam import predict, step_limits, without_empty
 from nmtkit.search.hypothesis import EOS, UNK, Hypothesis
 
@@ -44,6 +45,7 @@ def sample(
     settings: SearchConfig,
     n: int,
     seeds: Sequence[int],
+    alignments: bool = False,
 ) -> list[list[Hypothesis]]:
     """Draw translations of a batch of sentences.
 
@@ -51,13 +53,15 @@ def sample(
     :param settings: `forbid_unk` and `max_length_ratio` count.
     :param n: samples of each sentence; the same translation may come more than once.
     :param seeds: one for each sentence.
+    :param alignments: give the first model's alignments.
     :return: n samples of each sentence in the order drawn, unfinished where the limit was met.
     :raises ConfigError: n is below 1.
-    :raises ModelError: a model gives log-probabilities that are not numbers.
+    :raises ModelError: a model gives log-probabilities that are not numbers, or it has no
+        alignment to give.
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
-        return sample_encoded(models, encoded, src_mask.sum(1), settings, n, seeds)
+        return sample_encoded(models, encoded, src_mask.sum(1), settings, n, seeds, alignments)
 
 
 def sample_encoded(
@@ -67,6 +71,7 @@ def sample_encoded(
     settings: SearchConfig,
     n: int,
     seeds: Sequence[int],
+    alignments: bool = False,
 ) -> list[list[Hypothesis]]:
     """Draw translations of sentences that each model has read already.
 
@@ -88,7 +93,8 @@ def sample_encoded(
             words=torch.full((len(lengths), n), BEGIN, device=lengths.device),
             over=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
-        return _drawn(models, list(encoded), lengths, draws, settings)
+        found = _drawn(models, list(encoded), lengths, draws, settings)
+        return with_alignments(models[0], encoded[0], lengths, found) if alignments else found
 
 
 def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
@@ -127,7 +133,7 @@ def _drawn(
     states = [select_hypotheses(state, first) for state in states]
     generations: list[tuple[Draws, Tensor]] = []
     for step in itertools.count():
-        log_probs, states, _ = predict(models, draws.words, states, encoded)
+        log_probs, states = predict(models, draws.words, states, encoded)
         allowed = without_empty(log_probs, lengths) if step == 0 else log_probs
         if settings.forbid_unk:
             allowed = allowed.clone()

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from nmtkit.cli.translate import n_best_lines
+from nmtkit.translator import Translation
+
 Nmtkit = Callable[..., Result]
 
 LINES = ["one two three", "", "seven", "   ", "nine zero four one two", "hello one"]
@@ -156,8 +159,9 @@ def test_alignments_go_to_their_file(translate, tmp_path):
         assert links.split() == expected
 
 
-def test_n_best_alignments_are_in_the_order_of_the_list(translate, tmp_path):
-    listed = rows(translate(LINES, "--n-best", 3, "--alignments", tmp_path / "a", "--tokenized"))
+@pytest.mark.parametrize("option", ["--n-best", "--sample"])
+def test_alignments_are_in_the_order_of_the_list(translate, tmp_path, option):
+    listed = rows(translate(LINES, option, 3, "--alignments", tmp_path / "a", "--tokenized"))
     links = (tmp_path / "a").read_text().split("\n")[:-1]
     for entry, row in zip(listed, links, strict=True):
         assert len(row.split()) == len(entry.split(" ||| ")[1].split())
@@ -216,7 +220,6 @@ def test_a_folder_that_is_no_model_is_named(nmtkit, tmp_path):
     "options",
     [
         ["--sample", 2, "--n-best", 2],
-        ["--sample", 1, "--alignments", "x"],
         ["--n-best", 2, "--scores"],
         ["--alignments", "-"],
         ["--beam", 0],
@@ -226,6 +229,15 @@ def test_a_folder_that_is_no_model_is_named(nmtkit, tmp_path):
 )
 def test_options_that_make_no_sense_are_wrong_usage(translate, options):
     assert translate(LINES, *options, status=2).stdout == ""
+
+
+def test_bars_in_a_translation_are_escaped_in_the_n_best_format():
+    texts = ["a ||| b", "a | b"]
+    found = [Translation(text, [text], -1.5, -0.75, [-1.0, -0.5], True, []) for text in texts]
+    assert n_best_lines(7, found) == [
+        "7 ||| a &#124;&#124;&#124; b ||| nmtkit0= -1.500000 ||| -0.750000",
+        "7 ||| a | b ||| nmtkit0= -1.500000 ||| -0.750000",
+    ]
 
 
 class Pipe:

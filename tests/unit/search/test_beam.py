@@ -75,7 +75,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("beam", [1, 2, 5])
-@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("penalty", [0.0, 0.8])
 @pytest.mark.parametrize("eos_bias", [-2.0, 2.0])
 def test_equals_a_slow_search_with_lists(prefix_model, sources, rule, beam, penalty, eos_bias):
     config = settings(rule=rule, beam=beam, length_penalty=penalty)

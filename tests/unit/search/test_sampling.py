@@ -59,6 +59,16 @@ def test_scores_are_those_of_teacher_forcing(prefix_model, sources):
             assert h.score == pytest.approx(sum(h.word_scores))
 
 
+def test_alignments_are_those_of_teacher_forcing(prefix_model, sources):
+    model = prefix_model(3, words=7)
+    found = sample([model], *pad(sources), SETTINGS, 3, range(8), alignments=True)
+    for source, samples in zip(sources, found, strict=True):
+        for h in samples:
+            expected = model.score(*pad([source]), *pad([h.ids])).alignment[0]
+            assert h.alignment is not None
+            assert torch.allclose(h.alignment, expected)
+
+
 def test_limits_are_the_sentences_own(prefix_model):
     model = prefix_model(0, words=5, eos_bias=-100.0)
     settings = SearchConfig(max_length_ratio=2.0, forbid_unk=True)
