@@ -256,8 +256,8 @@ def _check_ranges(config: Config, where: str) -> None:
             raise ConfigError(f"{where}: {key} must be {allowed.words}, not {value}")
     if config.training.stop_on == "bleu" and not config.training.dev_bleu:
         raise ConfigError(f"{where}: training.stop_on = 'bleu' needs training.dev_bleu = true")
-    if config.training.cooldown > config.training.max_updates:
-        raise ConfigError(f"{where}: training.cooldown is longer than training.max_updates")
+    if config.training.cooldown and not config.training.max_updates:
+        raise ConfigError(f"{where}: training.cooldown needs training.max_updates, its end")
 
 
 def _flat(config: Config) -> Iterator[tuple[str, Any]]:

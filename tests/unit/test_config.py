@@ -166,7 +166,7 @@ def test_whole_numbers_stand_for_real_ones_and_not_the_other_way():
         ({"text": {"src_language": 3}}, "text.src_language: expected str, not 3"),
         ({"training": {"stop_on": "bleu", "dev_bleu": False}}, "needs training.dev_bleu = true"),
         ({"training": {"label_smoothing": 1.0}}, "label_smoothing must be in [0, 1)"),
-        ({"training": {"max_updates": 5, "cooldown": 6}}, "cooldown is longer than"),
+        ({"training": {"max_epochs": 5, "cooldown": 6}}, "cooldown needs training.max_updates"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(table, message):
