@@ -1,0 +1,219 @@
+"""`nmtkit train`, the real command, on 20 lines of number words."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nmtkit.config import config_from, read_toml, recipe_names
+from nmtkit.trainer import make_config
+
+RECIPES = recipe_names()
+TIMES = {"seconds", "words_per_second"}
+
+
+def metrics(folder: Path):
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
+
+
+def parameter_files(folder: Path):
+    """Every safetensors file, by its place in the folder."""
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*.safetensors")}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_trains_a_model_that_translates(prepared, small, nmtkit, tmp_path, recipe):
+    folder = tmp_path / "model"
+    trained = nmtkit("train", prepared, "--output", folder, "--recipe", recipe, *small)
+    assert trained.stdout == ""
+    assert {path.name for path in folder.iterdir()} == {
+        "config.toml",
+        "vocab.src",
+        "vocab.tgt",
+        "params.best.safetensors",
+        "params.last.safetensors",
+        "metrics.jsonl",
+        "checkpoints",
+    }
+    assert [row["update"] for row in metrics(folder)] == [1, 2]
+    config = config_from(read_toml(folder / "config.toml"), "")
+    assert config.data.pool == make_config(recipe).data.pool and config.model.hidden == 8
+    translated = nmtkit("translate", "--model", folder, input="two four\n\nsix\n")
+    assert len(translated.stdout.splitlines()) == 3
+    pairs = [tmp_path / "two.en", tmp_path / "two.fr"]
+    for path, text in zip(pairs, ("one two\n", "un deux\n"), strict=True):
+        path.write_text(text)
+    assert float(nmtkit("score", "--model", folder, *pairs).stdout) < 0
+
+
+def test_a_model_of_bpe_text_holds_its_codes(corpus, small, nmtkit, tmp_path):
+    data, folder = tmp_path / "prepared", tmp_path / "model"
+    sides = [
+        option
+        for split in ("train", "dev")
+        for option in (f"--{split}", corpus / f"{split}.en", corpus / f"{split}.fr")
+    ]
+    nmtkit("prepare", *sides, "-s", "en", "-t", "fr", "--bpe", 10, "--output", data)
+    nmtkit("shortlist", data, "--size", 40)
+    nmtkit("train", data, "--output", folder, "--recipe", "toy", *small)
+    for name in ("bpe.src", "bpe.tgt", "vocab.src", "vocab.tgt"):
+        assert (folder / name).read_bytes() == (data / name).read_bytes()
+    shutil.rmtree(data)
+    out = nmtkit("translate", "--model", folder, input="one two three\n").stdout
+    assert "@@" not in out and out.endswith("\n")
+
+
+def test_the_ids_lie_beside_the_prepared_text_and_are_used_again(prepared, small, nmtkit, tmp_path):
+    folder = tmp_path / "prepared"
+    shutil.copytree(prepared, folder)
+    for path in folder.glob("*.ids"):
+        path.unlink()
+    nmtkit("train", folder, "--output", tmp_path / "one", "--recipe", "toy", *small)
+    made = {path.name: path.stat().st_mtime_ns for path in folder.glob("*.ids")}
+    assert {name.partition(".")[0] for name in made} == {"train", "dev"}
+    nmtkit("train", folder, "--output", tmp_path / "two", "--recipe", "toy", *small)
+    assert {path.name: path.stat().st_mtime_ns for path in folder.glob("*.ids")} == made
+    assert parameter_files(tmp_path / "one") == parameter_files(tmp_path / "two")
+
+
+def test_recipes_are_listed(nmtkit):
+    assert nmtkit("train", "--list-recipes").stdout.splitlines() == RECIPES
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_shown_settings_read_back(nmtkit, tmp_path, recipe):
+    shown = nmtkit("train", "--show-config", "-r", recipe, "-s", "training.seed=17").stdout
+    path = tmp_path / "my.toml"
+    path.write_text(shown, encoding="utf-8")
+    expected = make_config(recipe, overrides=["training.seed=17"])
+    assert make_config(config_file=path) == expected and expected.training.seed == 17
+    assert nmtkit("train", "--show-config", "-c", path).stdout == shown
+
+
+def test_the_modern_recipe_is_used_where_none_is_named(nmtkit):
+    shown = nmtkit("train", "--show-config").stdout
+    assert shown == nmtkit("train", "--show-config", "--recipe", "rnnsearch-modern").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--recipe", "rnnsearch-51"], "did you mean 'rnnsearch-50'?"),
+        (["--set", "training.max_update=3"], "did you mean 'max_updates'?"),
+        (["--set", "model.hidden=many"], "model.hidden: expected int, not 'many'"),
+        (["--set", "seed=3"], "expected SECTION.KEY=VALUE"),
+        (["--config", "gone.toml"], "gone.toml: cannot be read"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_and_no_folder(prepared, nmtkit, tmp_path, arguments, message):
+    folder = tmp_path / "model"
+    result = nmtkit("train", prepared, "--output", folder, *arguments, status=1)
+    assert result.stdout == "" and not folder.exists()
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("nmtkit: error: ") and message in line
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_folder_and_output_are_needed(prepared, nmtkit, tmp_path, missing):
+    arguments = [prepared] if missing else ["--output", tmp_path / "model"]
+    assert "needs PREPARED and --output" in nmtkit("train", *arguments, status=2).stderr
+
+
+def test_a_folder_without_shortlists_names_the_remedy(prepared, small, nmtkit, tmp_path):
+    folder = tmp_path / "prepared"
+    shutil.copytree(prepared, folder)
+    for name in ("vocab.src", "vocab.tgt"):
+        (folder / name).unlink()
+    result = nmtkit("train", folder, "--output", tmp_path / "model", *small, status=1)
+    (line,) = result.stderr.splitlines()
+    assert "no shortlist vocab.src" in line and f"nmtkit shortlist {folder}" in line
+    nmtkit("shortlist", folder, "--size", 12)
+    nmtkit("train", folder, "--output", tmp_path / "model", *small)
+
+
+def test_a_folder_of_raw_text_names_the_remedy(corpus, nmtkit, tmp_path):
+    result = nmtkit("train", corpus, "--output", tmp_path / "model", status=1)
+    (line,) = result.stderr.splitlines()
+    assert "manifest.json" in line and "nmtkit prepare" in line
+
+
+def test_a_finished_training_says_so(prepared, small, model, nmtkit):
+    before = parameter_files(model)
+    result = nmtkit(
+        "train", prepared, "--output", model, "--recipe", "toy", "--device", "cpu", *small
+    )
+    assert "training is finished after 2 updates" in result.stderr
+    assert parameter_files(model) == before
+
+
+def test_a_changed_setting_needs_force(prepared, small, nmtkit, tmp_path):
+    start = ["train", prepared, "--output", tmp_path / "model", "--recipe", "toy", *small]
+    nmtkit(*start)
+    before = parameter_files(tmp_path / "model")
+    result = nmtkit(*start, "--set", "training.seed=2", status=1)
+    assert "training.seed = 1, now it is 2" in result.stderr
+    assert parameter_files(tmp_path / "model") == before
+    nmtkit(*start, "--set", "training.seed=2", "--force")
+    assert parameter_files(tmp_path / "model") != before
+
+
+def test_quiet_training_is_silent(prepared, small, nmtkit, tmp_path):
+    result = nmtkit(
+        "--quiet", "train", prepared, "--output", tmp_path / "model", "-r", "toy", *small
+    )
+    assert result.stdout == result.stderr == ""
+
+
+# In a process of its own
+
+
+def started(prepared, folder, small, updates):
+    arguments = ["train", prepared, "--output", folder, "--recipe", "toy", *small]
+    more = [f"training.max_updates={updates}", "training.validate_every=4", "model.dropout=0.2"]
+    code = "from nmtkit.cli.main import main; main()"
+    line = [sys.executable, "-c", code, *map(str, arguments), "--threads", "1", "--device", "cpu"]
+    for setting in more:
+        line += ["--set", setting]
+    return subprocess.Popen(
+        line,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def killed(process, folder, checkpoint):
+    """Wait for a checkpoint, let some updates pass, and kill -9."""
+    until = time.monotonic() + 120
+    while not (folder / "checkpoints" / f"{checkpoint:08d}").exists():
+        assert process.poll() is None and time.monotonic() < until, process.communicate()
+        time.sleep(0.005)
+    time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_killed_training_started_again_is_one_never_killed(prepared, small, tmp_path):
+    updates = 40
+    whole = started(prepared, tmp_path / "whole", small, updates)
+    stopped = tmp_path / "stopped"
+    for checkpoint in (4, 16):
+        killed(started(prepared, stopped, small, updates), stopped, checkpoint)
+    last = started(prepared, stopped, small, updates)
+    for process in (whole, last):
+        out, error = process.communicate()
+        assert process.returncode == 0 and out == b"", error
+    assert b"going on from update" in error
+    assert f"finished after {updates} updates".encode() in error
+    files = parameter_files(tmp_path / "whole")
+    assert len(files) >= 4 and parameter_files(stopped) == files
+    assert metrics(stopped) == metrics(tmp_path / "whole")
+    assert not list(stopped.rglob("*.tmp"))
