@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nmtkit.cli.common import configure_threads, device_option, force_option, threads_option
+from nmtkit.cli.common import (
+    batch_size_option,
+    configure_threads,
+    device_option,
+    force_option,
+    threads_option,
+)
 from nmtkit.cli.translate import alignment_line
 
 if TYPE_CHECKING:
@@ -42,13 +48,7 @@ if TYPE_CHECKING:
     " (possible), or NAACL 2003's form. Alignments are then written to --output only.",
 )
 @click.option("--tokenized", is_flag=True, help="Both files are tokenised already.")
-@click.option(
-    "--batch-size",
-    type=click.IntRange(min=1),
-    default=64,
-    metavar="N",
-    help="Sentence pairs aligned together; it changes the speed alone.",
-)
+@batch_size_option
 @device_option
 @threads_option
 @force_option

@@ -36,6 +36,18 @@ def threads_option(function: Function) -> Function:
     )(function)
 
 
+def batch_size_option(function: Function) -> Function:
+    """`--batch-size N`, the parameter `batch_size`."""
+    return click.option(
+        "--batch-size",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=64,
+        show_default=True,
+        help="How many sentences the model works on together; it changes the speed alone.",
+    )(function)
+
+
 def force_option(function: Function) -> Function:
     """`--force`, the parameter `force`."""
     return click.option(

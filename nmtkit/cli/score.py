@@ -4,7 +4,13 @@ import logging
 
 import click
 
-from nmtkit.cli.common import configure_threads, device_option, force_option, threads_option
+from nmtkit.cli.common import (
+    batch_size_option,
+    configure_threads,
+    device_option,
+    force_option,
+    threads_option,
+)
 
 log = logging.getLogger("nmtkit")
 
@@ -33,13 +39,7 @@ log = logging.getLogger("nmtkit")
     help="Divide each score by the number of target tokens, the end of the sentence counted.",
 )
 @click.option("--tokenized", is_flag=True, help="Both files are tokenised already.")
-@click.option(
-    "--batch-size",
-    type=click.IntRange(min=1),
-    default=64,
-    metavar="N",
-    help="Sentence pairs scored together; it changes the speed alone.",
-)
+@batch_size_option
 @device_option
 @threads_option
 @force_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from nmtkit.cli.common import (
+    batch_size_option,
     configure_threads,
     device_option,
     force_option,
@@ -94,13 +95,7 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     help="For --alignments: links 'i-j', or the whole matrix as JSON.",
 )
 @click.option("--tokenized", is_flag=True, help="The input is tokenised, and the output shall be.")
-@click.option(
-    "--batch-size",
-    type=click.IntRange(min=1),
-    default=64,
-    metavar="N",
-    help="Sentences translated together; it changes the speed alone.",
-)
+@batch_size_option
 @device_option
 @threads_option
 @force_option
