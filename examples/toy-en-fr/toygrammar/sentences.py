@@ -136,7 +136,7 @@ class Sentences:
         """Two things that one subject does: she opens the door and sees him."""
         first = self._predicates.clause(scene, time)
         subject, said = first.group.subject, statement(first)
-        if first.closed or time == "before":
+        if first.closed or time == "before" or subject.person < 3:  # je pars et ai faim: no
             said = (
                 said + self._joint(scene, "and") + statement(self._predicates.clause(scene, time))
             )

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# From nothing to a small English-French translator: data, training, translations, alignments.
+# NMTKIT, PYTHON and WORK choose the command, the Python and the folder; SEED the sentences,
+# and RECIPE the settings. Run it again and it does everything anew, in the same folder.
+set -euo pipefail
+
+NMTKIT=${NMTKIT:-nmtkit}
+PYTHON=${PYTHON:-python3}
+WORK=${WORK:-demo-work}
+SEED=${SEED:-1}
+RECIPE=${RECIPE:-toy}
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+RAW=$WORK/raw PREPARED=$WORK/prepared MODEL=$WORK/model PICTURES=$WORK/pictures
+
+say() { printf '\n== %s\n' "$*"; }
+
+mkdir -p "$WORK"
+rm -rf "$MODEL" "$PICTURES" # what an earlier demo left, so that training starts afresh
+
+say "Writing 30,000 sentence pairs with a grammar that knows their alignments"
+"$PYTHON" "$HERE/generate.py" --output "$RAW" --train 30000 --dev 1000 --test 1000 \
+    --seed "$SEED" --force
+paste -d '\n' <(head -3 "$RAW/test.en") <(head -3 "$RAW/test.fr")
+
+say "Preparing: tokenising, cleaning, and choosing the words to know"
+"$NMTKIT" prepare -s en -t fr --train "$RAW/train.en" "$RAW/train.fr" \
+    --dev "$RAW/dev.en" "$RAW/dev.fr" --test test "$RAW/test.en" "$RAW/test.fr" \
+    --output "$PREPARED" --force
+"$NMTKIT" shortlist "$PREPARED" --size 3000 --force
+
+say "Training a small RNNsearch (a few minutes)"
+"$NMTKIT" train "$PREPARED" --output "$MODEL" --recipe "$RECIPE"
+
+say "Translating 1,000 sentences that it has never seen"
+"$NMTKIT" translate -m "$MODEL" < "$RAW/test.en" > "$WORK/test.hyp.fr"
+"$NMTKIT" evaluate "$WORK/test.hyp.fr" "$RAW/test.fr" --tokenize fr
+
+say "Its alignments, against the true ones"
+"$NMTKIT" align -m "$MODEL" "$RAW/test.en" "$RAW/test.fr" --reference "$RAW/test.align"
+
+say "Three sentences: where it looked for each French word"
+# Short enough for the terminal; the same lines are in test.en and in its translation.
+awk 'NF >= 6 && NF <= 10 && !/\?/ {print NR; if (++found == 3) exit}' "$RAW/test.en" \
+    > "$WORK/three.lines"
+for side in "$RAW/test.en:en" "$WORK/test.hyp.fr:fr"; do
+    awk 'NR == FNR {wanted[$1]; next} FNR in wanted' "$WORK/three.lines" "${side%:*}" \
+        > "$WORK/three.${side##*:}"
+done
+"$NMTKIT" align -m "$MODEL" "$WORK/three.en" "$WORK/three.fr" --show --plot "$PICTURES"
+echo "The same as pictures: $PICTURES/*.png"
+
+say "Now try it yourself"
+echo "echo 'The old man sees her.' | $NMTKIT translate -m $MODEL"
