@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -173,47 +172,54 @@ def test_quiet_training_is_silent(prepared, small, nmtkit, tmp_path):
 
 # In a process of its own
 
+DYING = """
+import os, signal
+from pathlib import Path
+from nmtkit.cli.main import main
+from nmtkit.training.loop import Training
 
-def started(prepared, folder, small, updates):
-    arguments = ["train", prepared, "--output", folder, "--recipe", "toy", *small]
-    more = [f"training.max_updates={updates}", "training.validate_every=4", "model.dropout=0.2"]
-    code = "from nmtkit.cli.main import main; main()"
-    line = [sys.executable, "-c", code, *map(str, arguments), "--threads", "1", "--device", "cpu"]
-    for setting in more:
-        line += ["--set", setting]
-    return subprocess.Popen(
-        line,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+update, replace = Training.update, os.replace
+
+def dying_update(self):
+    found = update(self)
+    if {death!r} == f"update {{self.progress.updates + 1}}":
+        die()
+    return found
+
+def dying_replace(source, target):
+    if {death!r} == f"before {{Path(target).name}}":
+        die()
+    replace(source, target)
+    if {death!r} == f"after {{Path(target).name}}":
+        die()
+
+Training.update, os.replace = dying_update, dying_replace
+main()
+"""
 
 
-def killed(process, folder, checkpoint):
-    """Wait for a checkpoint, let some updates pass, and kill -9."""
-    until = time.monotonic() + 120
-    while not (folder / "checkpoints" / f"{checkpoint:08d}").exists():
-        assert process.poll() is None and time.monotonic() < until, process.communicate()
-        time.sleep(0.005)
-    time.sleep(0.05)
-    process.kill()
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-
-
-def test_a_killed_training_started_again_is_one_never_killed(prepared, small, tmp_path):
-    updates = 40
-    whole = started(prepared, tmp_path / "whole", small, updates)
+def test_a_training_killed_and_started_again_is_one_never_killed(prepared, small, nmtkit, tmp_path):
+    settings = ["training.max_updates=18", "training.validate_every=4", "model.dropout=0.2"]
+    options = ["--recipe", "toy", "--threads", 1, "--device", "cpu", *small]
+    options += [option for setting in settings for option in ("--set", setting)]
+    nmtkit("train", prepared, "--output", tmp_path / "whole", *options)
     stopped = tmp_path / "stopped"
-    for checkpoint in (4, 16):
-        killed(started(prepared, stopped, small, updates), stopped, checkpoint)
-    last = started(prepared, stopped, small, updates)
-    for process in (whole, last):
-        out, error = process.communicate()
-        assert process.returncode == 0 and out == b"", error
-    assert b"going on from update" in error
-    assert f"finished after {updates} updates".encode() in error
+    deaths = ["update 3", "before params.last.safetensors", "before 00000008", "after 00000012", ""]
+    for death in deaths:
+        argv = ["train", prepared, "--output", stopped, *options]
+        process = subprocess.run(
+            [sys.executable, "-c", DYING.format(death=death), *map(str, argv)],
+            capture_output=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        assert process.returncode == (-signal.SIGKILL if death else 0), process.stderr
+        assert process.stdout == b""
+    assert b"going on from update 12" in process.stderr
+    assert b"finished after 18 updates" in process.stderr
     files = parameter_files(tmp_path / "whole")
     assert len(files) >= 4 and parameter_files(stopped) == files
     assert metrics(stopped) == metrics(tmp_path / "whole")
-    assert not list(stopped.rglob("*.tmp"))
+    assert not [path.name for path in stopped.rglob("*") if path.name.endswith(".tmp")]
