@@ -32,7 +32,7 @@ from nmtkit.config import (
 )
 from nmtkit.data.batching import Batches, in_order
 from nmtkit.data.corpus import Corpus
-from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError
 from nmtkit.evaluation.bleu import tokenized_bleu
 from nmtkit.model_folder import (
     build_model,
@@ -47,7 +47,7 @@ from nmtkit.text.lines import read_lines
 from nmtkit.text.subword import undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.loop import Training
-from nmtkit.training.monitor import Monitor
+from nmtkit.training.monitor import Monitor, require_tensorboard
 from nmtkit.training.validation import Validation, validate
 
 log = logging.getLogger("nmtkit")
@@ -103,15 +103,25 @@ def train(
     data, folder = Path(prepared), Path(output)
     config = make_config(recipe, config_file, overrides)
     config = dataclasses.replace(config, text=_text_config(data))
-    _check_vocabularies(data)
+    _check_prepared(data)
+    if tensorboard:
+        require_tensorboard()
     if force and folder.exists():
         _remove_model_folder(folder)
+    fresh = False
     if (folder / "config.toml").is_file():
         _check_same(read_config(folder), config, folder)
+        _check_same_words(data, folder)
     else:
         create_model_folder(folder, config, data)
+        fresh = True
     _log_start(config, data, folder)
-    training = _training(data, folder, config, find_device(device), tensorboard)
+    try:
+        training = _training(data, folder, config, find_device(device), tensorboard)
+    except NmtkitError:
+        if fresh:  # nothing was learned: leave nothing
+            shutil.rmtree(folder)
+        raise
     if training.resume():
         log.info("going on from update %d", training.progress.updates)
     if training.finished():
@@ -185,11 +195,25 @@ def _text_config(data: Path) -> TextConfig:
     return settings_from(TextConfig, table, f"{path}: text")
 
 
-def _check_vocabularies(data: Path) -> None:
+def _check_prepared(data: Path) -> None:
+    """Refuse a folder that cannot be trained on, before anything is made of it."""
     for side in ("src", "tgt"):
+        if not (data / f"dev.{side}").is_file():
+            raise DataError(f"{data}: has no dev set to validate on; prepare again with --dev")
         if not (data / f"vocab.{side}").is_file():
             raise DataError(
                 f"{data}: no shortlist vocab.{side}; make it with 'nmtkit shortlist {data}'"
+            )
+
+
+def _check_same_words(data: Path, folder: Path) -> None:
+    """Refuse to go on with other shortlists than a model was begun with."""
+    for side in ("src", "tgt"):
+        name = f"vocab.{side}"
+        if (data / name).read_bytes() != (folder / name).read_bytes():
+            raise DataError(
+                f"{data / name}: not the shortlist that {folder} was begun with; restore it, or "
+                "use --force to start anew"
             )
 
 

@@ -140,10 +140,18 @@ def _update(line: str) -> float:
 
 
 def _summary_writer(folder: Path) -> Any:
+    return require_tensorboard()(str(folder / "tensorboard"))
+
+
+def require_tensorboard() -> Any:
+    """TensorBoard's writer.
+
+    :raises NmtkitError: the package is not installed.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise NmtkitError(
             "--tensorboard needs the tensorboard package; run: pip install 'nmtkit[tensorboard]'"
         ) from error
-    return SummaryWriter(str(folder / "tensorboard"))
+    return SummaryWriter

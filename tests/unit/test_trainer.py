@@ -229,14 +229,14 @@ def test_a_gradient_that_is_not_finite_is_explained(run):
         ("manifest.json", '{"text": {"bpee": 1}}', ConfigError, "'bpee'; did you mean 'bpe'"),
         ("vocab.src", None, DataError, "no shortlist vocab.src; make it with 'nmtkit shortlist "),
         ("vocab.tgt", None, DataError, "no shortlist vocab.tgt; make it with 'nmtkit shortlist "),
-        ("dev.src", None, DataError, "dev.src: no such file"),
+        ("dev.src", None, DataError, "has no dev set to validate on"),
         ("train.tgt", None, DataError, "train.tgt: no such file"),
         ("train.src", "alpha\n", DataError, "1 source and 30 target lines"),
         ("dev.src", "", DataError, "0 source and 5 target lines"),
     ],
 )
 def test_what_is_wrong_with_the_prepared_folder_is_said(
-    run, prepared, name, content, kind, message
+    run, prepared, tmp_path, name, content, kind, message
 ):
     (prepared / name).unlink()
     if content is not None:
@@ -244,6 +244,17 @@ def test_what_is_wrong_with_the_prepared_folder_is_said(
     with pytest.raises(kind, match=message) as error:
         run()
     assert "\n" not in str(error.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_other_shortlists_than_it_was_begun_with_are_refused(run, prepared):
+    folder = run()
+    before = (folder / "params.last.safetensors").read_bytes()
+    with open(prepared / "vocab.tgt", "a", encoding="utf-8") as file:
+        file.write("ZETA\t1\n")
+    with pytest.raises(DataError, match=r"vocab\.tgt: not the shortlist that .* was begun with"):
+        run("model", "training.max_updates=8")
+    assert (folder / "params.last.safetensors").read_bytes() == before
 
 
 def test_an_empty_dev_set_is_refused(run, prepared):
