@@ -18,6 +18,7 @@ from nmtkit.config import FORMAT, Config, config_from, read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
+from nmtkit.text.lines import open_output
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import load_parameters
@@ -117,9 +118,15 @@ def create_model_folder(folder: Path, config: Config, prepared: Path) -> None:
         names += ["bpe.src", "bpe.tgt"] if config.text.bpe != "none" else []
         for name in names:
             shutil.copyfile(prepared / name, aside / name)
-        (aside / "config.toml").write_text(write_toml(config), encoding="utf-8")
+        write_config(aside, config)
         if folder.exists():
             folder.rmdir()
         os.replace(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_config(folder: Path, config: Config) -> None:
+    """Write a model folder's settings, over those that are there; whole or not at all."""
+    with open_output(folder / "config.toml", force=True) as file:
+        file.write(write_toml(config))

@@ -40,6 +40,7 @@ from nmtkit.model_folder import (
     find_device,
     read_config,
     read_vocabularies,
+    write_config,
 )
 from nmtkit.models import Model
 from nmtkit.search.beam import beam_search
@@ -112,6 +113,7 @@ def train(
     if (folder / "config.toml").is_file():
         _check_same(read_config(folder), config, folder)
         _check_same_words(data, folder)
+        write_config(folder, config)  # with the limits and search settings of today
     else:
         create_model_folder(folder, config, data)
         fresh = True

@@ -247,6 +247,13 @@ def test_what_is_wrong_with_the_prepared_folder_is_said(
     assert not (tmp_path / "model").exists()
 
 
+def test_going_on_keeps_what_may_change(run):
+    folder = run()
+    run("model", "training.max_updates=8", "search.beam=3")
+    kept = config_from(read_toml(folder / "config.toml"), "kept")
+    assert (kept.training.max_updates, kept.search.beam) == (8, 3)
+
+
 def test_other_shortlists_than_it_was_begun_with_are_refused(run, prepared):
     folder = run()
     before = (folder / "params.last.safetensors").read_bytes()
