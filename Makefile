@@ -25,7 +25,7 @@ $(READY): setup.py pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	PATH="$$(cd $(BIN) && pwd):$$PATH" examples/toy-en-fr/demo.sh
+	NMTKIT=$(BIN)/nmtkit PYTHON=$(BIN)/python examples/toy-en-fr/demo.sh
 
 test: $(READY)
 	$(BIN)/python -m pytest --cov --cov-report=term --durations=5
