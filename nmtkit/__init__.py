@@ -7,6 +7,7 @@
 What is named here is imported when it is first asked for, so that `import nmtkit` costs nothing.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from nmtkit.translator import Translator as Translator
 
 __version__ = "0.1.0"
+
+# Intel's MKL takes fewer threads when the machine is busy, and sums round otherwise then: the same
+# seed would not give the same model. It reads this when torch first computes, so it is set here.
+os.environ.setdefault("MKL_DYNAMIC", "FALSE")
 
 _PUBLIC = {
     "Aligner": "nmtkit.aligner",
