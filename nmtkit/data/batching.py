@@ -92,7 +92,7 @@ class Batches:
                     if last
                     else Position(here.epoch, here.start, number + 1)
                 )
-                yield self._batch(chosen[number])
+                yield read_batch(self.corpus, chosen[number])
             if not chosen:
                 self.position = self._following(here.epoch, end)
 
@@ -150,11 +150,6 @@ class Batches:
             batches = [batches[i] for i in random.permutation(len(batches))]
         return batches
 
-    def _batch(self, pairs: Ids) -> Batch:
-        src = [self.corpus.src[i].tolist() for i in pairs]
-        tgt = [self.corpus.tgt[i].tolist() for i in pairs]
-        return make_batch(src, tgt, [int(i) + 1 for i in pairs])
-
 
 def _token_cuts(lengths: Ids, budget: int) -> Ids:
     """Where to cut so that sentences times the longest of them stay within `budget`."""
@@ -174,7 +169,11 @@ def in_order(corpus: Corpus, batch_size: int) -> Iterator[Batch]:
         pairs = np.arange(start, min(start + window, len(corpus)))
         pairs = pairs[np.argsort(corpus.tgt.lengths(pairs), kind="stable")]
         for first in range(0, len(pairs), batch_size):
-            part = pairs[first : first + batch_size]
-            src = [corpus.src[i].tolist() for i in part]
-            tgt = [corpus.tgt[i].tolist() for i in part]
-            yield make_batch(src, tgt, [int(i) + 1 for i in part])
+            yield read_batch(corpus, pairs[first : first + batch_size])
+
+
+def read_batch(corpus: Corpus, pairs: Ids) -> Batch:
+    """The pairs of these numbers, counted from 0, side by side."""
+    src = [corpus.src[i].tolist() for i in pairs]
+    tgt = [corpus.tgt[i].tolist() for i in pairs]
+    return make_batch(src, tgt, [int(i) + 1 for i in pairs])

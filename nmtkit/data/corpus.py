@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import read_lines
+from nmtkit.text.lines import file_sha256, read_lines
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1
@@ -115,7 +115,7 @@ def _fresh(stem: Path, text: Path, vocabulary_sum: str) -> bool:
         return False
     stat = text.stat()
     unchanged = [stat.st_size, stat.st_mtime_ns] == [made.get("size"), made.get("mtime_ns")]
-    return unchanged or _sha256(text) == made.get("sha256")
+    return unchanged or file_sha256(text) == made.get("sha256")
 
 
 def _binarise(
@@ -157,7 +157,7 @@ def _write_aside(
         "vocabulary": vocabulary_sum,
         "size": stat.st_size,
         "mtime_ns": stat.st_mtime_ns,
-        "sha256": _sha256(text),
+        "sha256": file_sha256(text),
         "sizes": sizes,
     }
     Path(f"{stem}.json{suffix}").write_text(json.dumps(made, indent=1), encoding="utf-8")
@@ -176,8 +176,3 @@ def _buffers(text: Path, vocabulary: Vocabulary) -> Iterator[tuple[list[int], li
             buffer, ends = [], []
     if ends:
         yield buffer, ends
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

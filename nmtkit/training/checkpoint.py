@@ -36,7 +36,7 @@ class Progress:
     best: the best dev figure, None before the first validation; lower is better (BLEU negated).
     best_cost: the lowest dev cost per token. stale: validations since `best`.
     stale_cost: validations since `best_cost`, or since the last decay.
-    seconds: spent in updates and validations. finished: the rules say that it is over.
+    seconds: spent in updates and validations.
     """
 
     updates: int = 0
