@@ -17,7 +17,7 @@ from nmtkit.data.batch import pad
 from nmtkit.ensemble import Ensemble, SourceTokens
 from nmtkit.errors import ModelError
 from nmtkit.models.base import Scored
-from nmtkit.search.beam import average
+from nmtkit.search.words import average
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import EOS
 

@@ -23,16 +23,27 @@ Tensors = TypeVar("Tensors", bound=tuple[Any, ...])
 """A NamedTuple whose fields are all tensors: a model's own `Encoded` or `State`."""
 
 
+class OutputLayer(NamedTuple):
+    """The layer that every model ends in: p(y_i | y_<i, x) = softmax(W t_i + bias).
+
+    W: Shape: [K, l].
+    bias: Shape: [K].
+    """
+
+    W: Tensor
+    bias: Tensor
+
+
 class Step(NamedTuple):
     """What one target position gives for every hypothesis.
 
-    log_probs: log p(y_i | y_<i, x), natural log. Shape: [B, k, K].
+    hidden: t_i, what the output layer turns into probabilities of words. Shape: [B, k, l].
     state: the state with which the next position is entered; its tensors are [B, k, ...].
     alignment: alpha_i over source positions, rows sum to 1, or None for a model that has no
         alignment. Shape: [B, k, T_x].
     """
 
-    log_probs: Tensor
+    hidden: Tensor
     state: Any
     alignment: Tensor | None
 
@@ -64,8 +75,12 @@ class TranslationModel(Protocol):
         """The state before the first target word, its tensors with leading axes [B, 1]."""
         ...
 
+    def output_layer(self) -> OutputLayer:
+        """The last layer. Search applies it: to the rows and words it needs, a few at a time."""
+        ...
+
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
-        """Predict the next word of every hypothesis.
+        """Go on by one target position, to what predicts the next word of every hypothesis.
 
         :param prev: the word chosen last, `BEGIN` before the first. Shape: [B, k], int64.
         """
@@ -85,6 +100,11 @@ class TranslationModel(Protocol):
     def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
         """Log-probability of each word of given translations, by teacher forcing."""
         ...
+
+
+def log_probs(layer: OutputLayer, hidden: Tensor) -> Tensor:
+    """log softmax(W t + bias), natural log. [..., l] to [..., K]."""
+    return torch.log_softmax(hidden @ layer.W.t() + layer.bias, dim=-1)
 
 
 def map_tensors(values: Tensors, function: Callable[[Tensor], Tensor]) -> Tensors:

@@ -41,7 +41,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmtkit.models.base import BEGIN, Scored, Step
+from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
 from nmtkit.models.layers import (
     dropout,
     masked_softmax,
@@ -126,7 +126,12 @@ class RNNsearch(nn.Module):
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """Draw the parameters anew: appendix B.1, or "scaled" (see the top of this file)."""
+        """Draw the parameters anew: appendix B.1, or "scaled" (see the top of this file).
+
+        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
+        """
+        if self.E_x.is_meta:
+            return
         for name, parameter in self.named_parameters():
             if name in ("U_enc", "U_dec"):
                 parameter.copy_(orthogonal(*parameter.shape))
@@ -170,7 +175,7 @@ class RNNsearch(nn.Module):
         return State(state, state.new_zeros(*state.shape[:2], waiting))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Predict the next word of every hypothesis; see `TranslationModel.step`."""
+        """Go on by one target position; see `TranslationModel.step`."""
         embedded = self._target_embeddings(prev)  # [B, k, m]
         inputs = embedded @ self.W_dec + self.b_dec
         s = state.state
@@ -186,8 +191,11 @@ class RNNsearch(nn.Module):
             following = State(after, state.context)
         seen = after if self.config.reading == "paper-v1" else s
         hidden = self._readout(seen, embedded, alignment, encoded)
-        logits = functional.linear(hidden, self._output_words(), self.b_y)
-        return Step(torch.log_softmax(logits, dim=-1), following, alignment)
+        return Step(hidden, following, alignment)
+
+    def output_layer(self) -> OutputLayer:
+        """W_o, E_y where they are tied, and the bias; see `TranslationModel.output_layer`."""
+        return OutputLayer(self._output_words(), self.b_y)
 
     def align(self, state: Tensor, encoded: Encoded) -> Tensor:
         """Weigh the source positions for the next target word.

@@ -1,10 +1,10 @@
 """Beam search over many sentences at once, with one model or the average of several.
 
-One step predicts the next word of every live hypothesis (`predict`), takes the best
-continuations of each sentence (`extend`), parts them into those that end and those that go on
-(`prune`), and reorders the models' states to match. A sentence whose search is over leaves the
-batch. Sentences never influence each other: a sentence alone and in a batch gives the same
-translations but for float rounding, and all limits are the sentence's own.
+One step goes on by a word in every live hypothesis (`predict`), takes the best continuations of
+each sentence (`NextWords.best`), parts them into those that end and those that go on (`prune`), and
+reorders the models' states to match. A sentence whose search is over leaves the batch. Sentences
+never influence each other: a sentence alone and in a batch gives the same translations but for
+float rounding, and all limits are the sentence's own.
 
 Rules (`SearchConfig.rule`):
 
@@ -27,7 +27,6 @@ say so. Ties are broken by the order of hypotheses in the beam, then of words in
 """
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -39,7 +38,8 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
 from nmtkit.search.alignments import with_alignments
 from nmtkit.search.history import History
-from nmtkit.search.hypothesis import EOS, UNK, Hypothesis
+from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.search.words import Continuations, Forbidden, NextWords
 
 SHORTEST_LIMIT = 10
 """Steps that even the shortest sentence is granted."""
@@ -67,19 +67,6 @@ class Beam(NamedTuple):
     words: Tensor
     places: Tensor
     scores: Tensor
-
-
-class Continuations(NamedTuple):
-    """Hypotheses longer by one word, best first.
-
-    scores: log p, the new word's included; -inf where there are too few. Shape: [B, c].
-    parents: the slot of the hypothesis that is continued. Shape: [B, c].
-    words: the new word. Shape: [B, c].
-    """
-
-    scores: Tensor
-    parents: Tensor
-    words: Tensor
 
 
 class Pruned(NamedTuple):
@@ -154,11 +141,11 @@ def _search(
     """Grow the history until every sentence is done."""
     beam = first_beam(lengths, settings, n_best)
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
+    next_words = NextWords([model.output_layer() for model in models])
     for step in itertools.count(1):
-        log_probs, states = predict(models, beam.words, states, encoded)
-        if step == 1:
-            log_probs = without_empty(log_probs, lengths)
-        found = extend(beam.scores, log_probs, settings)
+        hidden, states = predict(models, beam.words, states, encoded)
+        forbidden = forbidden_words(beam.words, lengths[beam.sentences], settings)
+        found = next_words.best(hidden, beam.scores, continuations(settings), forbidden)
         pruned = prune(found, beam.widths, shrinks(settings))
         beam = finish(beam, found, pruned, history, settings.length_penalty, step)
         staying, width = still_searched(beam, found, pruned, settings.length_penalty, step)
@@ -219,60 +206,35 @@ def step_limits(lengths: Tensor, max_length_ratio: float) -> Tensor:
 
 def predict(
     models: Sequence[TranslationModel], words: Tensor, states: list[Any], encoded: list[Any]
-) -> tuple[Tensor, list[Any]]:
-    """Ask every model for the next words.
+) -> tuple[list[Tensor], list[Any]]:
+    """Let every model go on by a word.
 
     :param words: the words chosen last. Shape: [B, k].
-    :return: log of the mean of the models' probabilities [B, k, K]; the states that follow.
+    :return: the models' readouts [B, k, l], from which the next word follows; their states.
     """
     steps = [
         model.step(words, state, read)
         for model, state, read in zip(models, states, encoded, strict=True)
     ]
-    return average([step.log_probs for step in steps]), [step.state for step in steps]
+    return [step.hidden for step in steps], [step.state for step in steps]
 
 
-def average(log_probs: Sequence[Tensor]) -> Tensor:
-    """The log of the mean of probabilities whose logs are given (Sutskever et al. 2014)."""
-    if len(log_probs) == 1:
-        return log_probs[0]
-    return torch.logsumexp(torch.stack(list(log_probs)), dim=0) - math.log(len(log_probs))
+def forbidden_words(words: Tensor, lengths: Tensor, settings: SearchConfig) -> Forbidden:
+    """What may not come next: `</s>` as the first word, but where the source is empty, too.
 
-
-def without_empty(log_probs: Tensor, lengths: Tensor) -> Tensor:
-    """Forbid `</s>` as the first word, but where the source is empty, too.
-
-    :param log_probs: of the first words. Shape: [B, k, K].
+    :param words: the words chosen last. Shape: [B, k].
     :param lengths: T_x, 1 for an empty source. Shape: [B].
     """
-    allowed = log_probs.clone()
-    allowed[lengths > 1, :, EOS] = -torch.inf
-    return allowed
+    return Forbidden((words == BEGIN) & (lengths > 1).unsqueeze(1), settings.forbid_unk)
 
 
-def extend(scores: Tensor, log_probs: Tensor, settings: SearchConfig) -> Continuations:
-    """Find the best continuations of each sentence's hypotheses.
+def continuations(settings: SearchConfig) -> int:
+    """How many of a sentence's continuations are enough to go on with.
 
-    At most one continuation of a hypothesis ends it; so of each hypothesis one more than the beam
-    holds, and of all together twice that many, are enough for either rule.
-
-    :param scores: log p of the hypotheses. Shape: [B, k].
-    :param log_probs: of their next words. Shape: [B, k, K].
+    At most one continuation of a hypothesis ends it; so where the places of finished ones are
+    filled again, twice as many as the beam holds.
     """
-    bounded = not shrinks(settings)
-    each = min(log_probs.size(-1), settings.beam + bounded + settings.forbid_unk)
-    values, words = log_probs.topk(each, dim=-1)  # [B, k, each]
-    values = values.double()
-    if settings.forbid_unk:
-        values = values.masked_fill(words == UNK, -torch.inf)
-    totals = (scores.unsqueeze(-1) + values).flatten(1)
-    order = totals.sort(dim=1, descending=True, stable=True)
-    best = order.indices[:, : settings.beam * (1 + bounded)]
-    return Continuations(
-        order.values[:, : best.size(1)],
-        best.div(each, rounding_mode="floor"),
-        words.flatten(1).gather(1, best),
-    )
+    return settings.beam if shrinks(settings) else 2 * settings.beam
 
 
 def prune(found: Continuations, widths: Tensor, shrinking: bool) -> Pruned:

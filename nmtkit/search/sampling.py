@@ -17,8 +17,9 @@ from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
 from nmtkit.search.alignments import with_alignments
-from nmtkit.search.beam import predict, step_limits, without_empty
-from nmtkit.search.hypothesis import EOS, UNK, Hypothesis
+from nmtkit.search.beam import forbidden_words, predict, step_limits
+from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.search.words import Forbidden, NextWords
 
 
 class Draws(NamedTuple):
@@ -103,6 +104,26 @@ def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
     return torch.rand(int(limit), n, generator=random, dtype=torch.float64)
 
 
+def draw_words(
+    next_words: NextWords, hidden: list[Tensor], forbidden: Forbidden, uniform: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Draw the next word of every sample.
+
+    :param hidden: readouts of each model. Shape: [B, n, l].
+    :param uniform: a number in [0, 1) for each. Shape: [B, n].
+    :return: the words, and log p of each. Shape: [B, n].
+    """
+    found = []
+    for part in next_words.chunks(uniform.size(1), uniform.size(0)):
+        log_probs = next_words.log_probs([values[part].flatten(0, 1) for values in hidden])
+        forbidden._replace(eos=forbidden.eos[part]).apply(log_probs, slice(None))
+        words = draw(log_probs, uniform[part].flatten())
+        scores = log_probs.gather(1, words.unsqueeze(1)).double()
+        found.append((words.view_as(uniform[part]), scores.view_as(uniform[part])))
+    drawn, log_p = zip(*found, strict=True)
+    return torch.cat(drawn), torch.cat(log_p)
+
+
 def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
     """The words at which the running total of probability passes the given share of all of it.
 
@@ -132,14 +153,11 @@ def _drawn(
     first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence
     states = [select_hypotheses(state, first) for state in states]
     generations: list[tuple[Draws, Tensor]] = []
+    next_words = NextWords([model.output_layer() for model in models])
     for step in itertools.count():
-        log_probs, states = predict(models, draws.words, states, encoded)
-        allowed = without_empty(log_probs, lengths) if step == 0 else log_probs
-        if settings.forbid_unk:
-            allowed = allowed.clone()
-            allowed[..., UNK] = -torch.inf
-        words = draw(allowed, draws.uniform[..., step])
-        scores = log_probs.gather(-1, words.unsqueeze(-1)).squeeze(-1).double()
+        hidden, states = predict(models, draws.words, states, encoded)
+        forbidden = forbidden_words(draws.words, lengths[draws.sentences], settings)
+        words, scores = draw_words(next_words, hidden, forbidden, draws.uniform[..., step])
         generations.append((draws._replace(words=words), scores))
         draws = draws._replace(words=words, over=draws.over | (words == EOS))
         rows = ((draws.limits > step + 1) & ~draws.over.all(1)).nonzero().squeeze(1)

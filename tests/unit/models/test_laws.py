@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS, model_name
-from nmtkit.models.base import BEGIN, map_tensors, select_hypotheses, select_sentences
+from nmtkit.models.base import BEGIN, log_probs, map_tensors, select_hypotheses, select_sentences
 from nmtkit.models.rnnsearch import RNNsearchConfig
 
 SRC_SIZE, TGT_SIZE = 9, 7
@@ -54,16 +54,16 @@ def stepped(model, src, src_mask, tgt):
     state, prev = model.initial_state(encoded), torch.full_like(tgt[:, :1], BEGIN)
     found, alignments = [], []
     for position in range(tgt.size(1)):
-        log_probs, state, alignment = model.step(prev, state, encoded)
-        found.append(log_probs)
+        hidden, state, alignment = model.step(prev, state, encoded)
+        found.append(log_probs(model.output_layer(), hidden))
         alignments.append(alignment)
         prev = tgt[:, position : position + 1]
     rows = None if alignments[0] is None else torch.cat(alignments, 1)
     return torch.cat(found, 1), rows
 
 
-def own_words(log_probs: Tensor, tgt: Tensor) -> Tensor:
-    return log_probs.gather(2, tgt.unsqueeze(2)).squeeze(2)
+def own_words(values: Tensor, tgt: Tensor) -> Tensor:
+    return values.gather(2, tgt.unsqueeze(2)).squeeze(2)
 
 
 def widened(ids, mask, columns, garbage):
@@ -83,25 +83,25 @@ def test_the_default_config_builds_the_model_that_its_name_says():
 
 
 def test_next_words_have_probabilities_that_sum_to_1(model, batch):
-    log_probs, _ = stepped(model, batch[0], batch[1], batch[2])
-    assert log_probs.shape == (4, 5, TGT_SIZE)
-    torch.testing.assert_close(log_probs.exp().sum(2), torch.ones(4, 5).double())
+    found, _ = stepped(model, batch[0], batch[1], batch[2])
+    assert found.shape == (4, 5, TGT_SIZE)
+    torch.testing.assert_close(found.exp().sum(2), torch.ones(4, 5).double())
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 def test_loss_is_repeated_step(model, batch, smoothing):
     src, src_mask, tgt, tgt_mask = batch
-    log_probs, _ = stepped(model, src, src_mask, tgt)
-    target = (1 - smoothing) * own_words(log_probs, tgt) + smoothing * log_probs.mean(2)
+    found, _ = stepped(model, src, src_mask, tgt)
+    target = (1 - smoothing) * own_words(found, tgt) + smoothing * found.mean(2)
     loss = model.loss(*batch, label_smoothing=smoothing)
     torch.testing.assert_close(loss, -target[tgt_mask].sum())
 
 
 def test_score_is_repeated_step(model, batch):
     src, src_mask, tgt, tgt_mask = batch
-    log_probs, alignment = stepped(model, src, src_mask, tgt)
+    found, alignment = stepped(model, src, src_mask, tgt)
     scored = model.score(*batch)
-    torch.testing.assert_close(scored.log_probs[tgt_mask], own_words(log_probs, tgt)[tgt_mask])
+    torch.testing.assert_close(scored.log_probs[tgt_mask], own_words(found, tgt)[tgt_mask])
     assert (scored.log_probs[~tgt_mask] == 0).all()
     assert (scored.alignment is None) == (alignment is None)
     if alignment is not None:
@@ -215,7 +215,7 @@ def test_k_hypotheses_are_k_separate_steps(model, batch, prefixes):
     together = model.step(*grown(model, encoded, prefixes), encoded)
     for k in range(3):
         alone = model.step(*grown(model, encoded, prefixes[:, k : k + 1]), encoded)
-        torch.testing.assert_close(together.log_probs[:, k], alone.log_probs[:, 0])
+        torch.testing.assert_close(together.hidden[:, k], alone.hidden[:, 0])
         for ours, theirs in zip(together.state, alone.state, strict=True):
             torch.testing.assert_close(ours[:, k], theirs[:, 0])
         if together.alignment is not None:
@@ -228,7 +228,7 @@ def test_selected_sentences_go_on_by_themselves(model, batch, prefixes):
     prev, state = grown(model, encoded, prefixes)
     all_of_them = model.step(prev, state, encoded)
     some = model.step(prev[rows], select_sentences(state, rows), select_sentences(encoded, rows))
-    torch.testing.assert_close(some.log_probs, all_of_them.log_probs[rows])
+    torch.testing.assert_close(some.hidden, all_of_them.hidden[rows])
 
 
 def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
@@ -239,8 +239,8 @@ def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
     after = model.step(prev.gather(1, parents), select_hypotheses(state, parents), encoded)
     for sentence in range(4):
         for k in range(4):
-            parent = before.log_probs[sentence, parents[sentence, k]]
-            torch.testing.assert_close(after.log_probs[sentence, k], parent)
+            parent = before.hidden[sentence, parents[sentence, k]]
+            torch.testing.assert_close(after.hidden[sentence, k], parent)
 
 
 def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.models.base import BEGIN
+from nmtkit.models.base import BEGIN, log_probs
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from tests.unit.models import reference_rnnsearch as reference
 
@@ -85,21 +85,22 @@ def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
         for i, position in enumerate(expected[row]):
             if model.config.reading != "groundhog":  # whose state still waits for y_{i-1}
                 close(state.state[0, 0], position.query)
-            log_probs, state, alignment = model.step(prev, state, encoded)
+            hidden, state, alignment = model.step(prev, state, encoded)
             close(alignment[0, 0], position.alignment)
-            close(log_probs[0, 0].exp(), position.probabilities)
+            found = log_probs(model.output_layer(), hidden)
+            close(found[0, 0].exp(), position.probabilities)
             if model.config.reading == "groundhog":
                 close(state.state[0, 0], position.query)
             prev = torch.tensor([[target[i]]])
 
 
 def test_teacher_forcing_gives_the_reference_log_probs_and_alignments(model):
-    log_probs, alignment = model.score(*pad(SOURCES), *pad(TARGETS))
+    scored = model.score(*pad(SOURCES), *pad(TARGETS))
     for row, positions in enumerate(expected_positions(model)):
         for i, position in enumerate(positions):
             word = TARGETS[row][i]
-            close(log_probs[row, i], np.log(position.probabilities[word]))
-            close(alignment[row, i, : len(SOURCES[row])], position.alignment)
+            close(scored.log_probs[row, i], np.log(position.probabilities[word]))
+            close(scored.alignment[row, i, : len(SOURCES[row])], position.alignment)
 
 
 def test_loss_is_the_references(model):

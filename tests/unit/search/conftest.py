@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import BEGIN, Scored, Step
+from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step, log_probs
 
 SIZE = 6
 
@@ -51,19 +51,21 @@ class PrefixModel:
         self.steps += 1
         last = self.tgt_words[prev.where(prev != BEGIN, len(self.tgt_words) - 1)]
         mixed = torch.tanh(state.state @ self.mix + last + encoded.summary.unsqueeze(1))
-        log_probs = (mixed @ self.out + self.bias).log_softmax(-1)
         energies = mixed @ encoded.words.transpose(1, 2)
         energies = energies.masked_fill(~encoded.src_mask.unsqueeze(1), -torch.inf)
-        return Step(log_probs, Prefix(mixed), energies.softmax(-1))
+        return Step(mixed, Prefix(mixed), energies.softmax(-1))
+
+    def output_layer(self) -> OutputLayer:
+        return OutputLayer(self.out.t(), self.bias)
 
     def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
         encoded = self.encode(src, src_mask)
         state, prev = self.initial_state(encoded), torch.full_like(tgt[:, :1], BEGIN)
         columns, rows = [], []
         for position in range(tgt.size(1)):
-            log_probs, state, alignment = self.step(prev, state, encoded)
+            hidden, state, alignment = self.step(prev, state, encoded)
             prev = tgt[:, position : position + 1]
-            columns.append(log_probs[:, 0].gather(1, prev))
+            columns.append(log_probs(self.output_layer(), hidden)[:, 0].gather(1, prev))
             assert alignment is not None
             rows.append(alignment)
         return Scored(torch.cat(columns, 1) * tgt_mask, torch.cat(rows, 1))

@@ -10,10 +10,10 @@ import torch
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.models.base import Step
+from nmtkit.models.base import log_probs
 from nmtkit.search import beam_search
-from nmtkit.search.beam import average
 from nmtkit.search.hypothesis import EOS, UNK
+from nmtkit.search.words import average
 from nmtkit.text import vocabulary
 
 RULES = ["shrinking", "bounded"]
@@ -30,9 +30,9 @@ def next_log_probs(models, src, src_mask, prefix):
         encoded = model.encode(src, src_mask)
         state, prev = model.initial_state(encoded), torch.tensor([[-1]])
         for word in [*prefix, None]:
-            log_probs, state, _ = model.step(prev, state, encoded)
+            hidden, state, _ = model.step(prev, state, encoded)
             prev = torch.tensor([[0 if word is None else word]])
-        found.append(log_probs[0, 0].exp())
+        found.append(log_probs(model.output_layer(), hidden)[0, 0].exp())
     return torch.stack(found).mean(0).log()
 
 
@@ -49,8 +49,8 @@ def slow_beam_search(models, source, config, n_best):
     for step in range(1, limit_of(source, config.max_length_ratio) + 1):
         found = []
         for prefix, score in live:
-            log_probs = next_log_probs(models, src, src_mask, prefix).tolist()
-            for word, value in enumerate(log_probs):
+            values = next_log_probs(models, src, src_mask, prefix).tolist()
+            for word, value in enumerate(values):
                 empty = word == EOS and step == 1 and len(source) > 1
                 if not empty and not (word == UNK and config.forbid_unk):
                     found.append(([*prefix, word], score + value))
@@ -104,10 +104,10 @@ def test_beam_of_one_is_greedy(prefix_model, sources, rule, seed):
     for source, [hypothesis] in zip(sources, found, strict=True):
         prefix: list[int] = []
         while EOS not in prefix and len(prefix) < limit_of(source, 3.0):
-            log_probs = next_log_probs([model], *pad([source]), prefix)
+            values = next_log_probs([model], *pad([source]), prefix)
             if not prefix and len(source) > 1:
-                log_probs[EOS] = -torch.inf
-            prefix.append(int(log_probs.argmax()))
+                values[EOS] = -torch.inf
+            prefix.append(int(values.argmax()))
         assert hypothesis.ids == prefix
         assert hypothesis.finished == (prefix[-1] == EOS)
 
@@ -154,12 +154,12 @@ def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, source
     found = beam_search([model], *pad(sources), settings(beam=beam, rule=rule), beam, True)
     for source, hypotheses in zip(sources, found, strict=True):
         for h in hypotheses:
-            log_probs, alignment = model.score(*pad([source]), *pad([h.ids]))
-            assert h.word_scores == pytest.approx(log_probs[0].tolist())
+            scored = model.score(*pad([source]), *pad([h.ids]))
+            assert h.word_scores == pytest.approx(scored.log_probs[0].tolist())
             assert sum(h.word_scores) == pytest.approx(h.score)
             assert h.alignment is not None
             assert h.alignment.shape == (len(h.ids), len(source))
-            assert torch.allclose(h.alignment, alignment[0])
+            assert torch.allclose(h.alignment, scored.alignment[0])
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -201,7 +201,7 @@ def test_search_ends_when_the_list_cannot_change(prefix_model):
 
 
 class Broken:
-    """A model whose log-probabilities are replaced from some step on."""
+    """A model whose readouts are replaced from some step on."""
 
     def __init__(self, model, value, after):
         self.model, self.value, self.left = model, value, after
@@ -212,12 +212,15 @@ class Broken:
     def initial_state(self, encoded):
         return self.model.initial_state(encoded)
 
+    def output_layer(self):
+        return self.model.output_layer()
+
     def step(self, prev, state, encoded):
-        log_probs, state, alignment = self.model.step(prev, state, encoded)
+        step = self.model.step(prev, state, encoded)
         self.left -= 1
         if self.left < 0:
-            log_probs = torch.full_like(log_probs, self.value)
-        return Step(log_probs, state, alignment)
+            return step._replace(hidden=torch.full_like(step.hidden, self.value))
+        return step
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

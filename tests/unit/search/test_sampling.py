@@ -9,6 +9,7 @@ import torch
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.models.base import log_probs
 from nmtkit.search import sample
 from nmtkit.search.hypothesis import EOS, UNK
 from nmtkit.search.sampling import draw
@@ -21,11 +22,12 @@ def test_frequencies_are_the_models_probabilities(prefix_model):
     model, source, n = prefix_model(2, words=3, eos_bias=1.0, scale=0.7), [5, 8, 0], 20_000
     [samples] = sample([model], *pad([source]), SETTINGS, n, seeds=[1])
     strings = [[*words, EOS] for k in (1, 2) for words in itertools.product([1, 2], repeat=k)]
-    log_probs = model.score(*pad([source] * len(strings)), *pad(strings)).log_probs
+    scored = model.score(*pad([source] * len(strings)), *pad(strings)).log_probs
     encoded = model.encode(*pad([source]))
-    first = model.step(torch.tensor([[-1]]), model.initial_state(encoded), encoded).log_probs
+    step = model.step(torch.tensor([[-1]]), model.initial_state(encoded), encoded)
+    first = log_probs(model.output_layer(), step.hidden)
     not_empty = 1 - float(first[0, 0, EOS].exp())
-    for string, log_prob in zip(strings, log_probs.sum(1).tolist(), strict=True):
+    for string, log_prob in zip(strings, scored.sum(1).tolist(), strict=True):
         p = math.exp(log_prob) / not_empty
         seen = sum(h.ids == string for h in samples) / n
         assert abs(seen - p) < 4 * math.sqrt(p * (1 - p) / n)
@@ -85,9 +87,9 @@ def test_only_an_empty_source_has_an_empty_sample(prefix_model):
 
 
 def test_a_word_without_probability_is_never_drawn():
-    log_probs = torch.tensor([[[0.0, 0.5, 0.0, 0.5]] * 4], dtype=torch.float64).log()
+    shares = torch.tensor([[[0.0, 0.5, 0.0, 0.5]] * 4], dtype=torch.float64)
     uniform = torch.tensor([[0.0, 0.4999999, 0.5, 0.9999999]], dtype=torch.float64)
-    assert draw(log_probs, uniform).tolist() == [[1, 1, 3, 3]]
+    assert draw(shares.log(), uniform).tolist() == [[1, 1, 3, 3]]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

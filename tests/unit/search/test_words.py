@@ -1,0 +1,107 @@
+"""The best next words, against a sort of all of them."""
+
+import pytest
+import torch
+
+from nmtkit.models.base import OutputLayer
+from nmtkit.models.base import log_probs as log_softmax
+from nmtkit.search import words
+from nmtkit.search.hypothesis import EOS, UNK
+from nmtkit.search.words import Forbidden, NextWords, average
+
+HYPOTHESES = 4
+
+
+def random_layers(size, models=1, seed=1):
+    random = torch.Generator().manual_seed(seed)
+
+    def draw(*shape):
+        return torch.randn(*shape, generator=random, dtype=torch.float64)
+
+    return [OutputLayer(draw(size, 3), draw(size)) for _ in range(models)]
+
+
+def random_beam(sentences, models=1, dead=0.3, seed=2):
+    """Readouts of each model, and scores, -inf in some slots but never in the first."""
+    random = torch.Generator().manual_seed(seed)
+    shape = (sentences, HYPOTHESES)
+    hidden = [
+        torch.randn(*shape, 3, generator=random, dtype=torch.float64) * 2 for _ in range(models)
+    ]
+    scores = -torch.rand(shape, generator=random, dtype=torch.float64) * 5
+    gone = torch.rand(shape, generator=random) < dead
+    gone[:, 0] = False
+    return hidden, scores.masked_fill(gone, -torch.inf)
+
+
+def nothing_forbidden(scores):
+    return Forbidden(torch.zeros(scores.shape, dtype=torch.bool), False)
+
+
+def sorted_continuations(layers, hidden, scores, forbidden):
+    """Every continuation of each sentence as (score, parent, word), best first."""
+    pairs = zip(layers, hidden, strict=True)
+    values = average([log_softmax(layer, readout) for layer, readout in pairs])
+    values[..., EOS] = values[..., EOS].masked_fill(forbidden.eos, -torch.inf)
+    if forbidden.unk:
+        values[..., UNK] = -torch.inf
+    totals = (values + scores.unsqueeze(-1)).tolist()
+    return [
+        sorted(
+            ((s, k, w) for k, row in enumerate(of_one) for w, s in enumerate(row)),
+            key=lambda entry: (-entry[0], *entry[1:]),
+        )
+        for of_one in totals
+    ]
+
+
+@pytest.mark.parametrize("size", [3, words.BLOCK, words.BLOCK + 1, 5 * words.BLOCK - 1])
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize("dead", [0.0, 0.5])
+@pytest.mark.parametrize("room", [1, 1000, words.CHUNK])
+def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, dead, room):
+    monkeypatch.setattr(words, "CHUNK", room)
+    layers = random_layers(size, models)
+    hidden, scores = random_beam(9, models, dead)
+    forbidden = Forbidden(torch.rand(scores.shape) < 0.5, unk=dead > 0)
+    expected = sorted_continuations(layers, hidden, scores, forbidden)
+    for count in (1, 4, 8):
+        found = NextWords(layers).best(hidden, scores, count, forbidden)
+        for row, best in enumerate(expected):
+            real = [entry for entry in best[:count] if entry[0] > -torch.inf]
+            assert found.words[row, : len(real)].tolist() == [word for *_, word in real]
+            assert found.parents[row, : len(real)].tolist() == [parent for _, parent, _ in real]
+            assert found.scores[row, : len(real)].tolist() == pytest.approx([s for s, *_ in real])
+            assert (found.scores[row, len(real) :] == -torch.inf).all()
+            assert (found.words[row, len(real) :] < size).all()
+
+
+def test_equals_are_in_the_order_of_hypotheses_and_of_words():
+    layer = OutputLayer(torch.zeros(5, 3), torch.tensor([0.0, 1, 0, 1, 1]))
+    scores = torch.zeros(1, 2, dtype=torch.float64)
+    found = NextWords([layer]).best([torch.ones(1, 2, 3)], scores, 10, nothing_forbidden(scores))
+    assert found.parents.tolist() == [[0, 0, 0, 1, 1, 1, 0, 0, 1, 1]]
+    assert found.words.tolist() == [[1, 3, 4, 1, 3, 4, 0, 2, 0, 2]]
+
+
+def test_the_layer_that_is_handed_in_is_not_changed():
+    layers = random_layers(7)
+    copies = [tensor.clone() for tensor in layers[0]]
+    hidden, scores = random_beam(2)
+    NextWords(layers).best(hidden, scores, 3, Forbidden(scores < 0, unk=True))
+    for tensor, copy in zip(layers[0], copies, strict=True):
+        assert torch.equal(tensor, copy)
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_log_probs_are_the_mean_of_the_models(models):
+    layers = random_layers(words.BLOCK + 5, models)
+    hidden, _ = random_beam(3, models)
+    rows = [values.flatten(0, 1) for values in hidden]
+    found = NextWords(layers).log_probs(rows)
+    probabilities = [
+        log_softmax(layer, values).exp() for layer, values in zip(layers, rows, strict=True)
+    ]
+    size = words.BLOCK + 5
+    torch.testing.assert_close(found[:, :size].exp(), torch.stack(probabilities).mean(0))
+    assert (found[:, size:] == -torch.inf).all()
