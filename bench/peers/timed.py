@@ -1,0 +1,96 @@
+"""Run a training program unchanged, and write down when each update was done.
+
+    python timed.py RECORD UPDATES MODULE:FUNCTION [ARGUMENT ...]
+
+Runs in the environment of the program that is measured and knows nothing but torch: after each
+step of an optimizer it takes the time, and it counts the target words that were handed to the
+cross-entropy, padding left out, `</s>` counted. After UPDATES updates the record is written and
+the process ends, without the validation and saving that would follow. nmtkit, whose loss and
+optimizer steps are its own, is asked for both at the end of `Training.update`.
+
+RECORD gets {"updates": [[seconds, CPU seconds, words so far], ...], "peak": bytes}.
+"""
+
+import importlib
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+class Recorder:
+    """The clock readings of one training."""
+
+    def __init__(self, path: str, updates: int) -> None:
+        self.path = path
+        self.wanted = updates
+        self.words = 0
+        self.readings: list[tuple[float, float, int]] = []
+
+    def updated(self) -> None:
+        """Take the time; after the last update that is wanted, end the process."""
+        self.readings.append((time.perf_counter(), time.process_time(), self.words))
+        if len(self.readings) == self.wanted:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            with open(self.path, "w", encoding="utf-8") as file:
+                json.dump({"updates": self.readings, "peak": peak}, file)
+            sys.stdout.flush()
+            os._exit(0)
+
+    def counting(self, cost: Callable[..., Any]) -> Callable[..., Any]:
+        """A cross-entropy that counts the targets which it does not ignore."""
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            target = args[1] if len(args) > 1 else kwargs["target"]
+            ignored = kwargs.get("ignore_index", -100)
+            self.words += int((target != ignored).sum())
+            return cost(*args, **kwargs)
+
+        return counted
+
+
+def watch_torch(recorder: Recorder) -> None:
+    """Look at every loss and every step of an optimizer."""
+    functional = torch.nn.functional
+    for name in ("cross_entropy", "nll_loss"):
+        setattr(functional, name, recorder.counting(getattr(functional, name)))
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    register_optimizer_step_post_hook(lambda *_: recorder.updated())
+
+
+def watch_nmtkit(recorder: Recorder) -> None:
+    """Look at every update of nmtkit."""
+    training = importlib.import_module("nmtkit.training.loop").Training
+    update = training.update
+
+    def watched(self: Any) -> Any:
+        done = update(self)
+        recorder.words += done.tokens
+        recorder.updated()
+        return done
+
+    training.update = watched
+
+
+def main() -> None:
+    """Watch, then run the program with the arguments that are left."""
+    path, updates, program, *arguments = sys.argv[1:]
+    module, _, function = program.partition(":")
+    sys.argv = [module, *arguments]
+    recorder = Recorder(path, int(updates))
+    if module.startswith("nmtkit."):
+        watch_nmtkit(recorder)
+    else:
+        watch_torch(recorder)
+    getattr(importlib.import_module(module), function)()
+    sys.exit(f"the program ended after {len(recorder.readings)} of {updates} updates")
+
+
+if __name__ == "__main__":
+    main()

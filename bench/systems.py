@@ -1,0 +1,415 @@
+"""The systems that are compared: how each is told to train the same model on the same data, and
+to translate the same lines.
+
+All train one layer of gated units a side, an attention by a small network (Bahdanau et al. 2015),
+10,000 words a side, 80 sentences an update, Adam, no dropout, float32, gradients shortened to norm
+1. They read the same tokenised files. docs/performance.md says where their models differ.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.operations import Sizes
+from bench.timing import ROOT, thread_environment
+
+TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
+BATCH = 80  # sentences an update
+POOL = 20  # batches that are read and sorted by length together, where the system does that
+SPECIAL = ("</s>", "<unk>")
+Command = list[str | Path]
+
+
+@dataclass(frozen=True)
+class Data:
+    """A folder of `nmtkit prepare` with shortlists, and the vocabularies made of them."""
+
+    prepared: Path
+    words: Path
+
+    @classmethod
+    def open(cls, prepared: Path, work: Path) -> "Data":
+        """Write the shortlists' words, special ones left out, a word a line; peers add their own."""
+        words = work / "words"
+        words.mkdir(parents=True, exist_ok=True)
+        for side in ("src", "tgt"):
+            lines = (prepared / f"vocab.{side}").read_text(encoding="utf-8").split("\n")
+            kept = [line.split("\t")[0] for line in lines if line]
+            text = "".join(f"{word}\n" for word in kept if word not in SPECIAL)
+            (words / side).write_text(text, encoding="utf-8")
+        return cls(prepared.resolve(), words.resolve())
+
+    def text(self, split: str, side: str) -> Path:
+        """A tokenised file."""
+        return self.prepared / f"{split}.{side}"
+
+    def mean_lengths(self) -> tuple[float, float]:
+        """Mean T_x and T_y of the training pairs, `</s>` counted."""
+        means = []
+        for side in ("src", "tgt"):
+            lengths = [
+                line.count(" ") + 2 for line in open(self.text("train", side), encoding="utf-8")
+            ]
+            means.append(sum(lengths) / len(lengths))
+        return means[0], means[1]
+
+    def target_words(self) -> int:
+        """K: words of the target vocabulary, the special ones too."""
+        return len((self.prepared / "vocab.tgt").read_text(encoding="utf-8").splitlines())
+
+
+@dataclass(frozen=True)
+class Task:
+    """One training. folder: for whatever the system writes; updates: where it ends."""
+
+    data: Data
+    folder: Path
+    sizes: Sizes
+    updates: int
+    threads: int
+    learning_rate: float = 1e-3
+
+
+class System:
+    """A program that trains and translates, in an environment of its own."""
+
+    name = ""
+    module = ""  # what the launcher runs
+    batches: dict[int, int] = {}  # sentences translated together, by beam: the fastest tried
+
+    def __init__(self, python: Path) -> None:
+        """:param python: the interpreter of its environment."""
+        self.python = python
+
+    def installed(self) -> bool:
+        """Whether there is such an environment."""
+        return self.python.is_file()
+
+    def environment(self, threads: int) -> dict[str, str]:
+        """Variables that its runs need."""
+        return thread_environment(threads)
+
+    def write_training(self, task: Task) -> list[str]:
+        """Write the settings; the arguments that name them."""
+        raise NotImplementedError
+
+    def train(self, task: Task) -> Command:
+        """The command that trains a model and keeps it in the folder."""
+        return [self.python, "-c", _call(self.module), *self.write_training(task)]
+
+    def timed_train(self, task: Task, record: Path) -> Command:
+        """The command that trains `task.updates` updates, writes down their times, and stops."""
+        arguments = self.write_training(task)
+        return [self.python, TIMED, record, str(task.updates), self.module, *arguments]
+
+    def model(self, task: Task) -> Path:
+        """What training leaves that translating needs."""
+        raise NotImplementedError
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
+        """The command that translates a tokenised file; it may also write to stdout or read stdin,
+        see `streams`."""
+        raise NotImplementedError
+
+    def streams(self, source: Path, output: Path) -> dict[str, Path]:
+        """`stdin` and `stdout`, where it uses them."""
+        return {}
+
+    def batch(self, beam: int) -> int:
+        """Sentences to translate together."""
+        return self.batches[beam]
+
+
+def _call(program: str) -> str:
+    module, _, function = program.partition(":")
+    return f"import {module}; {module}.{function}()"
+
+
+def _write(path: Path, settings: dict[str, Any]) -> Path:
+    """JSON, which is YAML too."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+class Nmtkit(System):
+    """This project."""
+
+    name = "nmtkit"
+    module = "nmtkit.cli.main:main"
+    batches = {12: 64, 5: 64, 1: 64}
+
+    def __init__(self, python: Path = Path(sys.executable), extra: Iterable[str] = ()) -> None:
+        """:param extra: more `--set` of training, or more options of translating."""
+        super().__init__(python)
+        self.extra = list(extra)
+
+    def environment(self, threads: int) -> dict[str, str]:
+        """The checkout's package comes before an installed one."""
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        return {**thread_environment(threads), "PYTHONPATH": path}
+
+    def write_training(self, task: Task) -> list[str]:
+        """Settings as a TOML file, `--set` for what the benchmark adds."""
+        sizes, folder = task.sizes, task.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        config = folder / "settings.toml"
+        config.write_text(
+            f"[model]\nembedding = {sizes.embedding}\nhidden = {sizes.hidden}\n"
+            f'align = {sizes.align}\nmaxout = {sizes.maxout}\ninitialisation = "scaled"\n'
+            f'[data]\nbatch_size = {BATCH}\npool = {POOL}\norder = "random"\nmax_length = 100\n'
+            f'[training]\noptimizer = "adam"\nlearning_rate = {task.learning_rate}\n'
+            'epsilon = 1e-8\ncost = "sentence-mean"\nclip_norm = 1.0\ndev_bleu = false\n'
+            f"max_updates = {task.updates}\nvalidate_every = {task.updates}\n",
+            encoding="utf-8",
+        )
+        extra = [word for setting in self.extra for word in ("--set", setting)]
+        fixed = ["train", str(task.data.prepared), "--output", str(folder / "model"), "--force"]
+        return [*fixed, "--config", str(config), "--threads", str(task.threads), *extra]
+
+    def model(self, task: Task) -> Path:
+        """The model folder's parameters."""
+        return task.folder / "model" / "params.best.safetensors"
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
+        """`nmtkit translate`, tokens in and out."""
+        files = ["--model", task.folder / "model", source, "--output", output, "--force"]
+        search = ["--beam", str(beam), "--batch-size", str(self.batch(beam)), "--tokenized"]
+        threads = ["--threads", str(task.threads)]
+        start: Command = [self.python, "-c", _call(self.module), "translate"]
+        return [*start, *files, *search, *threads, *self.extra]
+
+
+class OpenNMT(System):
+    """OpenNMT-py 3.5.1."""
+
+    name = "OpenNMT-py 3.5.1"
+    module = "onmt.bin.train:main"
+    batches = {12: 64, 5: 64, 1: 64}
+
+    def environment(self, threads: int) -> dict[str, str]:
+        """Its checkpoints hold more than tensors, which torch must be told to read."""
+        return {**thread_environment(threads), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
+
+    def write_training(self, task: Task) -> list[str]:
+        """One YAML file. Its `hidden_size` is that of both encoder directions together."""
+        sizes, data = task.sizes, task.data
+        settings = {
+            "data": {
+                "corpus": {
+                    "path_src": str(data.text("train", "src")),
+                    "path_tgt": str(data.text("train", "tgt")),
+                }
+            },
+            **{f"{side}_vocab": str(data.words / side) for side in ("src", "tgt")},
+            **{f"{side}_vocab_size": 1_000_000 for side in ("src", "tgt")},
+            "save_model": str(task.folder / "model"),
+            "encoder_type": "brnn",
+            "decoder_type": "rnn",
+            "rnn_type": "GRU",
+            "global_attention": "mlp",
+            "layers": 1,
+            "word_vec_size": sizes.embedding,
+            "hidden_size": sizes.hidden,
+            "dropout": [0.0],
+            "attention_dropout": [0.0],
+            "optim": "adam",
+            "learning_rate": task.learning_rate,
+            "max_grad_norm": 1,
+            "batch_type": "sents",
+            "normalization": "sents",
+            "batch_size": BATCH,
+            "bucket_size": BATCH * POOL,
+            "num_workers": 0,
+            "train_steps": task.updates,
+            "save_checkpoint_steps": task.updates,
+            "valid_steps": 1_000_000,
+            "report_every": 50,
+            "model_dtype": "fp32",
+        }
+        return ["-config", str(_write(task.folder / "train.yaml", settings))]
+
+    def model(self, task: Task) -> Path:
+        """The checkpoint of the last update."""
+        return task.folder / f"model_step_{task.updates}.pt"
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
+        """onmt_translate."""
+        files = ["-model", self.model(task), "-src", source, "-output", output]
+        search = ["-beam_size", str(beam), "-batch_size", str(self.batch(beam))]
+        start: Command = [self.python, "-c", _call("onmt.bin.translate:main")]
+        return [*start, *files, *search, "-max_length", "100"]
+
+
+class Eole(System):
+    """eole 0.6.4."""
+
+    name = "eole 0.6.4"
+    module = "eole.bin.main:main"
+    batches = {12: 64, 5: 64, 1: 64}
+
+    def write_training(self, task: Task) -> list[str]:
+        """One YAML file, much like its ancestor's, OpenNMT-py's."""
+        sizes, data = task.sizes, task.data
+        unit = {"layers": 1, "hidden_size": sizes.hidden, "rnn_type": "GRU", "bridge": False}
+        settings = {
+            "data": {
+                "corpus": {
+                    "path_src": str(data.text("train", "src")),
+                    "path_tgt": str(data.text("train", "tgt")),
+                }
+            },
+            **{f"{side}_vocab": str(data.words / side) for side in ("src", "tgt")},
+            **{f"{side}_vocab_size": 1_000_000 for side in ("src", "tgt")},
+            "report_every": 50,
+            "model": {
+                "architecture": "custom",
+                "layers": 1,
+                "hidden_size": sizes.hidden,
+                "word_vec_size": sizes.embedding,
+                "embeddings": {"word_vec_size": sizes.embedding, "position_encoding_type": None},
+                "encoder": {"encoder_type": "brnn", **unit},
+                "decoder": {"decoder_type": "rnn", "global_attention": "mlp", **unit},
+            },
+            "training": {
+                "model_path": str(task.folder / "model"),
+                "compute_dtype": "fp32",
+                "dropout": [0.0],
+                "attention_dropout": [0.0],
+                "optim": "adam",
+                "learning_rate": task.learning_rate,
+                "max_grad_norm": 1,
+                "batch_type": "sents",
+                "normalization": "sents",
+                "batch_size": BATCH,
+                "bucket_size": BATCH * POOL,
+                "num_workers": 0,
+                "train_steps": task.updates,
+                "save_checkpoint_steps": task.updates,
+                "valid_steps": 1_000_000,
+            },
+        }
+        return ["train", "--config", str(_write(task.folder / "train.yaml", settings))]
+
+    def model(self, task: Task) -> Path:
+        """A folder, with a copy of the last parameters in it."""
+        return task.folder / "model"
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
+        """eole predict."""
+        files = ["--model_path", self.model(task), "--src", source, "--output", output]
+        search = ["--beam_size", str(beam), "--batch_size", str(self.batch(beam))]
+        start: Command = [self.python, "-c", _call(self.module), "predict"]
+        return [*start, *files, *search, "--max_length", "100"]
+
+
+class JoeyNMT(System):
+    """JoeyNMT 2.3.0."""
+
+    name = "JoeyNMT 2.3.0"
+    module = "joeynmt.__main__:main"
+    batches = {12: 64, 5: 64, 1: 64}
+
+    def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
+        """One YAML file. It wants a schedule for the learning rate: one that keeps it; its own
+        default would pass torch an argument that torch no longer takes."""
+        sizes, data = task.sizes, task.data
+        side = {"level": "word", "lowercase": False, "max_length": 100}
+        embeddings = {"embedding_dim": sizes.embedding, "dropout": 0.0}
+        unit = {"rnn_type": "gru", "hidden_size": sizes.hidden, "num_layers": 1, "dropout": 0.0}
+        settings = {
+            "name": "bench",
+            "model_dir": str(task.folder / "model"),
+            "use_cuda": False,
+            "num_workers": 0,
+            "normalization": "batch",
+            "random_seed": 1,
+            "data": {
+                "train": str(data.prepared / "train"),
+                "dev": str(data.prepared / "dev"),
+                "dataset_type": "plain",
+                "src": {"lang": "src", "voc_file": str(data.words / "src"), **side},
+                "trg": {"lang": "tgt", "voc_file": str(data.words / "tgt"), **side},
+            },
+            "testing": {"max_output_length": 100, **(search or {})},
+            "training": {
+                "overwrite": True,
+                "optimizer": "adam",
+                "learning_rate": task.learning_rate,
+                "scheduling": "exponential",
+                "decrease_factor": 1.0,
+                "clip_grad_norm": 1.0,
+                "batch_size": BATCH,
+                "batch_type": "sentence",
+                "epochs": 1000,
+                "updates": task.updates,
+                "validation_freq": 1_000_000,
+                "logging_freq": 50,
+                "early_stopping_metric": "loss",
+                "loss": "crossentropy",
+            },
+            "model": {
+                "initializer": "xavier_uniform",
+                "tied_embeddings": False,
+                "tied_softmax": False,
+                "encoder": {
+                    "type": "recurrent",
+                    "bidirectional": True,
+                    "embeddings": embeddings,
+                    **unit,
+                },
+                "decoder": {
+                    "type": "recurrent",
+                    "embeddings": embeddings,
+                    "hidden_dropout": 0.0,
+                    "init_hidden": "bridge",
+                    "input_feeding": True,
+                    "attention": "bahdanau",
+                    **unit,
+                },
+            },
+        }
+        name = "train.yaml" if search is None else f"translate-{search['beam_size']}.yaml"
+        mode = ["train"] if search is None else ["translate"]
+        skip = ["--skip-test"] if search is None else []
+        return [*mode, str(_write(task.folder / name, settings)), *skip]
+
+    def model(self, task: Task) -> Path:
+        """The checkpoint of the last update."""
+        return task.folder / "model" / f"{task.updates}.ckpt"
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
+        """It reads lines from stdin and prints translations to stdout."""
+        search = {
+            "beam_size": beam,
+            "beam_alpha": 1.0,
+            "batch_size": self.batch(beam),
+            "batch_type": "sentence",
+            "load_model": str(self.model(task)),
+        }
+        return [self.python, "-c", _call(self.module), *self.write_training(task, search)]
+
+    def streams(self, source: Path, output: Path) -> dict[str, Path]:
+        """Both."""
+        return {"stdin": source, "stdout": output}
+
+
+PEERS = {"opennmt": OpenNMT, "eole": Eole, "joeynmt": JoeyNMT}
+"""Peers by the folder of their environment, as `bench/peers/build.sh` names it."""
+
+
+def peers(folder: Path | None) -> list[System]:
+    """Those that are installed; for each that is not, a line says so."""
+    from bench.timing import tell
+
+    found: list[System] = []
+    for name, cls in PEERS.items():
+        if folder is None or not (folder / name / "bin" / "python").is_file():
+            tell(f"{cls.name} is left out: it is not installed; see bench/peers/build.sh")
+            continue
+        found.append(cls((folder / name / "bin" / "python").absolute()))
+    return found
