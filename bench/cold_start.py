@@ -2,41 +2,51 @@
 
     python bench/cold_start.py MODEL [--rounds 15] [--threads 1]
 
-Every round starts each command once, in turn, in a process of its own; files are in the system's
-cache after the first round, which is not counted. Printed are medians of processor time (user and
-system) and of wall time, their quartiles, and the ratio to the baseline
+MODEL is a model folder. Each command is a process of its own, and they take turns; a first round,
+after which the files are in the system's cache, does not count. Ratios are to the baseline
 
     python -c "import torch; from safetensors.torch import load_file; load_file(PARAMETERS)"
 
-which maps the parameters' file and does not even read it. A second table says where the processor
-time of `nmtkit translate` goes.
+which maps the file of the parameters and does not even read it. A second table says where the
+processor time of `nmtkit translate` goes.
 """
 
 import argparse
-import os
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from timing import (
+    Finished,
+    Spread,
+    in_turns,
+    machine,
+    run_command,
+    table,
+    tell,
+    thread_environment,
+    with_spread,
+    write_report,
+)
 
 LINE, TRANSLATION = "A man is reading.\n", "Un homme lit.\n"
 
 BASELINE = "import torch; from safetensors.torch import load_file; load_file({path!r})"
 
+NMTKIT = [sys.executable, "-c", "from nmtkit.cli.main import main; main()"]
+
 PHASES = """
 import gc, sys, time
 from pathlib import Path
+
 last = 0.0
 
 def phase(name):
     global last
     now = time.process_time()
-    print(f"{1e3 * (now - last):8.1f} ms  {name}")
+    print(f"{1e3 * (now - last):.0f}\\t{name}")
     last = now
 
 phase("the interpreter")
@@ -46,10 +56,10 @@ gc.disable()
 import torch
 phase("torch")
 import nmtkit.translator, nmtkit.streaming
-phase("the rest of the package")
 gc.freeze()
 gc.enable()
-folder = Path(sys.argv[1])
+phase("the rest of the package")
+folder, line = Path(sys.argv[1]), sys.argv[2]
 from nmtkit.model_folder import build_model, read_config, read_vocabularies
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.training.checkpoint import load_parameters
@@ -60,79 +70,72 @@ with torch.device("meta"):
     model = build_model(config, len(words[0]), len(words[1]))
 load_parameters(model, folder / "params.best.safetensors")
 phase("parameters")
-pipeline = TextPipeline.load(folder, "src", config.text)
-pipeline.tokens(sys.argv[2])
+TextPipeline.load(folder, "src", config.text).tokens(line)
 phase("tokenising the line")
-from nmtkit.translator import Translator
-translator = Translator.load(folder)
-last = time.process_time()  # what was loaded twice counts once
-translator.translate_window([sys.argv[2]])
+translator = nmtkit.translator.Translator.load(folder)
+last = time.process_time()  # what is loaded a second time here was counted before
+translator.translate_window([line])
 phase("translating the line")
 """
-
-
-class Run(NamedTuple):
-    """What one process took, in seconds."""
-
-    processor: float
-    wall: float
+"""What `nmtkit translate` does, step by step, each with its processor time in milliseconds."""
 
 
 def commands(model: Path, folder: Path) -> dict[str, list[str]]:
-    """Name -> command line; the baseline first."""
-    (folder / "en").write_text(LINE, encoding="utf-8")
-    (folder / "fr").write_text(TRANSLATION, encoding="utf-8")
-    source, target = str(folder / "en"), str(folder / "fr")
-    parameters = str(model / "params.best.safetensors")
-    nmtkit = [sys.executable, "-c", "from nmtkit.cli.main import main; main()"]
-    if (script := Path(sys.executable).with_name("nmtkit")).is_file():
-        nmtkit = [str(script)]
+    """Name -> command line, the baseline first.
+
+    :param folder: where their files may be written.
+    """
+    source, target = folder / "en", folder / "fr"
+    source.write_text(LINE, encoding="utf-8")
+    target.write_text(TRANSLATION, encoding="utf-8")
+    pair = [str(source), str(target)]
     prepared = ["-s", "en", "-t", "fr", "--output", str(folder / "prepared"), "--force"]
+    baseline = BASELINE.format(path=str(model / "params.best.safetensors"))
     return {
-        "import torch, load": [sys.executable, "-c", BASELINE.format(path=parameters)],
-        "translate": [*nmtkit, "translate", "--model", str(model)],
-        "score": [*nmtkit, "score", "--model", str(model), source, target],
-        "align": [*nmtkit, "align", "--model", str(model), source, target],
-        "prepare": [*nmtkit, "prepare", "--train", source, target, *prepared],
-        "--help": [*nmtkit, "--help"],
+        "import torch, load": [sys.executable, "-c", baseline],
+        "nmtkit translate": [*NMTKIT, "translate", "--model", str(model)],
+        "nmtkit score": [*NMTKIT, "score", "--model", str(model), *pair],
+        "nmtkit align": [*NMTKIT, "align", "--model", str(model), *pair],
+        "nmtkit prepare": [*NMTKIT, "prepare", "--train", *pair, *prepared],
+        "nmtkit --help": [*NMTKIT, "--help"],
     }
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> Run:
-    """Start a command with the line as its input, and wait for its end."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, input=LINE, capture_output=True, text=True, env=environment)
-    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
-    return Run(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, wall)
+def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[str, list[Finished]]:
+    """All commands in turns; the round that fills the system's cache is left out."""
+    environment = thread_environment(threads)
+
+    def runner(name: str, command: Sequence[str]) -> Callable[[], Finished]:
+        log = folder / f"{name.split()[-1]}.log"
+        return lambda: run_command(
+            command, log, environment, stdin=folder / "en", stdout=folder / "output"
+        )
+
+    runs = {name: runner(name, command) for name, command in commands(model, folder).items()}
+    return {name: taken[1:] for name, taken in in_turns(runs, rounds + 1, tell).items()}
 
 
-def measure(
-    table: Mapping[str, Sequence[str]], rounds: int, environment: Mapping[str, str]
-) -> dict[str, list[Run]]:
-    """All commands in turn, `rounds` times after a first round that does not count."""
-    runs: dict[str, list[Run]] = {name: [] for name in table}
-    for number in range(rounds + 1):
-        for name, command in table.items():
-            found = run(command, environment)
-            runs[name] += [found] if number else []
-    return runs
+def row(name: str, taken: Sequence[Finished], baseline: Sequence[Finished]) -> list[str]:
+    """Seconds of the processor and by the clock, each with the median of the rounds' ratios."""
+    pairs = list(zip(taken, baseline, strict=True))
+    return [
+        name,
+        with_spread(Spread.of(run.cpu for run in taken), 2),
+        f"{statistics.median(run.cpu / base.cpu for run, base in pairs):.2f}",
+        with_spread(Spread.of(run.seconds for run in taken), 2),
+        f"{statistics.median(run.seconds / base.seconds for run, base in pairs):.2f}",
+    ]
 
 
-def report(runs: Mapping[str, Sequence[Run]]) -> None:
-    """One line a command; ratios are medians of the ratios within a round."""
-    baseline = next(iter(runs.values()))
-    print(f"{'':20} {'processor time':>24} {'ratio':>6}   {'wall time':>24} {'ratio':>6}")
-    for name, taken in runs.items():
-        columns = [name.ljust(20)]
-        for field in range(2):
-            seconds = [one[field] for one in taken]
-            low, middle, high = statistics.quantiles(seconds, n=4)
-            pairs = zip(taken, baseline, strict=True)
-            ratio = statistics.median(one[field] / base[field] for one, base in pairs)
-            columns.append(f"{middle:8.3f} s ({low:.3f}-{high:.3f}) {ratio:6.2f}  ")
-        print(" ".join(columns).rstrip())
+def phases(model: Path, threads: int) -> list[list[str]]:
+    """Where the processor time of `nmtkit translate` goes: rows of a step and its milliseconds."""
+    command = [sys.executable, "-c", PHASES, str(model), LINE.strip()]
+    environment = thread_environment(threads)
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "phases"
+        run_command(command, Path(folder) / "log", environment, stdout=output)
+        lines = output.read_text(encoding="utf-8").splitlines()
+    return [line.split("\t")[::-1] for line in lines]
 
 
 def main() -> None:
@@ -140,14 +143,21 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="a model folder")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
-    environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
     with tempfile.TemporaryDirectory() as folder:
-        table = commands(options.model, Path(folder))
-        report(measure(table, max(2, options.rounds), environment))
-    print("\nprocessor time of translate:", flush=True)
-    phases = [sys.executable, "-c", PHASES, str(options.model), LINE.strip()]
-    subprocess.run(phases, env=environment, check=True)
+        runs = measure(options.model, Path(folder), options.rounds, options.threads)
+    baseline = next(iter(runs.values()))
+    header = ["command", "processor, s", "ratio", "by the clock, s", "ratio"]
+    times = table(header, [row(name, taken, baseline) for name, taken in runs.items()])
+    steps = phases(options.model, options.threads)
+    spent = table(["step of nmtkit translate", "processor, ms"], steps)
+    told = f"{machine()}; threads: {options.threads}; rounds: {options.rounds}"
+    figures = {
+        "times": {name: [(run.cpu, run.seconds) for run in taken] for name, taken in runs.items()},
+        "steps": steps,
+    }
+    write_report(options.output, f"{told}\n\n{times}\n{spent}", figures)
 
 
 if __name__ == "__main__":

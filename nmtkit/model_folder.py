@@ -88,7 +88,6 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
         raise ModelError(
             f"{path}: no such file; training writes it at its first validation, so let it run on"
         )
-    model.to_empty(device="cpu")
     load_parameters(model, path)
     target = find_device(device)
     model.to(target).eval().requires_grad_(False)

@@ -11,6 +11,7 @@ from nmtkit.cli.common import (
     configure_threads,
     device_option,
     force_option,
+    importing,
     threads_option,
 )
 from nmtkit.cli.translate import alignment_line
@@ -91,7 +92,8 @@ def command(
     with contextlib.ExitStack() as stack:
         wanted = output or (None if reference else "-")
         results = stack.enter_context(open_output(wanted, force)) if wanted else None
-        from nmtkit.aligner import Aligner
+        with importing():
+            from nmtkit.aligner import Aligner
 
         aligner = Aligner.load(model, device=device, batch_size=batch_size)
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))

@@ -9,6 +9,7 @@ from nmtkit.cli.common import (
     configure_threads,
     device_option,
     force_option,
+    importing,
     threads_option,
 )
 
@@ -73,7 +74,8 @@ def command(
     from nmtkit.text.lines import open_output, read_parallel
 
     with open_output(output, force) as results:
-        from nmtkit.scorer import Scorer, Totals
+        with importing():
+            from nmtkit.scorer import Scorer, Totals
 
         scorer = Scorer.load(*models, device=device, batch_size=batch_size)
         totals = Totals()

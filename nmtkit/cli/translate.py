@@ -12,6 +12,7 @@ from nmtkit.cli.common import (
     configure_threads,
     device_option,
     force_option,
+    importing,
     threads_option,
     warn,
 )
@@ -155,8 +156,9 @@ def command(
         results = stack.enter_context(open_output(output, force))
         aligned = stack.enter_context(open_output(alignments, force)) if alignments else None
 
-        from nmtkit.streaming import read_windows
-        from nmtkit.translator import Translator
+        with importing():
+            from nmtkit.streaming import read_windows
+            from nmtkit.translator import Translator
 
         translator = Translator.load(*models, device=device, batch_size=batch_size).with_search(
             **{name: value for name, value in search.items() if value is not None}

@@ -21,8 +21,6 @@ both sides, 0.997, 0.982 and 0.964 come back.
 import re
 from collections.abc import Callable, Sequence
 
-from sacremoses import MosesDetokenizer
-
 _ENTITIES = (
     ("&bar;", "|"),
     ("&#124;", "|"),
@@ -67,7 +65,11 @@ class Detokenizer:
 
     def __init__(self, language: str) -> None:
         self._french = language == "fr"
-        self._moses = None if language in ("en", "fr") else MosesDetokenizer(language)
+        self._moses = None
+        if language not in ("en", "fr"):
+            from sacremoses import MosesDetokenizer  # takes long to import
+
+            self._moses = MosesDetokenizer(language)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         """The line; entities become characters again, and `@-@` a hyphen."""

@@ -1,6 +1,7 @@
 """One side's way from a raw line to tokens and back: tokenizer, BPE, detokenizer."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -20,10 +21,9 @@ class TextPipeline:
     """
 
     def __init__(self, language: str, settings: TextConfig, bpe: BPE | None) -> None:
-        self._tokenized = settings.tokenized
+        self._language = language
+        self._settings = settings
         self._bpe = bpe
-        self._tokenizer = Tokenizer(language, hyphens=settings.hyphens, escape=settings.escape)
-        self._detokenizer = Detokenizer(language)
 
     @classmethod
     def load(cls, folder: str | Path, side: Side, settings: TextConfig) -> "TextPipeline":
@@ -35,12 +35,21 @@ class TextPipeline:
         bpe = None if settings.bpe == "none" else BPE.load(Path(folder) / f"bpe.{side}")
         return cls(language, settings, bpe)
 
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:  # made when it is needed: few commands need both
+        settings = self._settings
+        return Tokenizer(self._language, hyphens=settings.hyphens, escape=settings.escape)
+
+    @cached_property
+    def _detokenizer(self) -> Detokenizer:
+        return Detokenizer(self._language)
+
     def words(self, line: str, tokenized: bool = False) -> list[str]:
         """The words of a line, before BPE.
 
         :param tokenized: the line is tokenised already; its words have whitespace between them.
         """
-        if tokenized or self._tokenized:
+        if tokenized or self._settings.tokenized:
             return line.split()
         return self._tokenizer.tokenize(line)
 
@@ -61,6 +70,6 @@ class TextPipeline:
         :param tokenized: leave it tokenised; only BPE is undone.
         """
         words = tokens if self._bpe is None else undo_bpe(tokens)
-        if tokenized or self._tokenized:
+        if tokenized or self._settings.tokenized:
             return " ".join(words)
         return self._detokenizer.detokenize(words)

@@ -1,7 +1,10 @@
 """Options mean the same in every command; the log goes to stderr and leaves bars whole."""
 
+import gc
 import io
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -97,6 +100,26 @@ def test_a_line_does_not_break_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         bar.update()
     line = next(part for part in screen.getvalue().split("\n") if "between" in part)
     assert line.rpartition("\r")[2] == "nmtkit: warning: between"  # the bar was wiped before
+
+
+def test_what_torch_brings_is_set_apart_from_garbage() -> None:
+    code = (
+        "import gc\n"
+        "from nmtkit.cli.common import importing\n"
+        "with importing():\n"
+        "    assert not gc.isenabled()\n"
+        "    import torch\n"
+        "print(gc.isenabled(), gc.get_freeze_count() > 100_000)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
+def test_garbage_is_looked_for_as_before_where_torch_is_there() -> None:
+    frozen = gc.get_freeze_count()
+    with common.importing():
+        assert gc.isenabled()
+    assert gc.isenabled() and gc.get_freeze_count() == frozen
 
 
 def test_nobody_reading_stderr_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

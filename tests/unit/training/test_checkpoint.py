@@ -175,6 +175,19 @@ def test_parameters_go_through_a_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["p.safetensors"]
 
 
+def test_parameters_go_from_a_file_into_a_model_that_has_none(tmp_path):
+    model, _ = make()
+    path = tmp_path / "params.safetensors"
+    write_parameters(path, parameters_of(model))
+    with torch.device("meta"):
+        empty = nn.Linear(3, 2)
+    load_parameters(empty, path)
+    assert same(empty, model)
+    path.write_bytes(bytes(path.stat().st_size))  # what was read is the model's own
+    assert same(empty, model)
+    assert all(parameter.data_ptr() % 64 == 0 for parameter in empty.parameters())
+
+
 def test_parameters_that_are_views_are_written_as_they_look(tmp_path):
     values = torch.arange(6.0).view(2, 3)
     write_parameters(tmp_path / "p", {"turned": values.t(), "part": values[:, 1]})
