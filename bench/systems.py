@@ -8,14 +8,15 @@ All train one layer of gated units a side, an attention by a small network (Bahd
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.operations import Sizes
-from bench.timing import ROOT, thread_environment
+from operations import Sizes
+from timing import ROOT, BenchError, run_command, tell, thread_environment
 
 TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
 BATCH = 80  # sentences an update
@@ -33,7 +34,7 @@ class Data:
 
     @classmethod
     def open(cls, prepared: Path, work: Path) -> "Data":
-        """Write the shortlists' words, special ones left out, a word a line; peers add their own."""
+        """Write the shortlists' words, a word a line; the special ones are left to the systems."""
         words = work / "words"
         words.mkdir(parents=True, exist_ok=True)
         for side in ("src", "tgt"):
@@ -74,6 +75,16 @@ class Task:
     learning_rate: float = 1e-3
 
 
+@dataclass(frozen=True)
+class Rate:
+    """How fast a training ran, its first updates left out. words: target words, `</s>` counted,
+    padding not, a second; by_cpu: a second of processor time; peak: bytes of memory at most."""
+
+    words: float
+    by_cpu: float
+    peak: int
+
+
 class System:
     """A program that trains and translates, in an environment of its own."""
 
@@ -84,10 +95,6 @@ class System:
     def __init__(self, python: Path) -> None:
         """:param python: the interpreter of its environment."""
         self.python = python
-
-    def installed(self) -> bool:
-        """Whether there is such an environment."""
-        return self.python.is_file()
 
     def environment(self, threads: int) -> dict[str, str]:
         """Variables that its runs need."""
@@ -101,10 +108,14 @@ class System:
         """The command that trains a model and keeps it in the folder."""
         return [self.python, "-c", _call(self.module), *self.write_training(task)]
 
-    def timed_train(self, task: Task, record: Path) -> Command:
-        """The command that trains `task.updates` updates, writes down their times, and stops."""
+    def time_training(self, task: Task, warmup: int) -> Rate:
+        """Train `task.updates` updates; the rate from update `warmup` on."""
+        record = task.folder / "record.json"
         arguments = self.write_training(task)
-        return [self.python, TIMED, record, str(task.updates), self.module, *arguments]
+        command: Command = [self.python, TIMED, record, str(task.updates), self.module, *arguments]
+        run_command(command, task.folder / "log", self.environment(task.threads))
+        found = json.loads(record.read_text(encoding="utf-8"))
+        return rate_of(found["updates"], warmup, found["peak"])
 
     def model(self, task: Task) -> Path:
         """What training leaves that translating needs."""
@@ -122,6 +133,16 @@ class System:
     def batch(self, beam: int) -> int:
         """Sentences to translate together."""
         return self.batches[beam]
+
+
+def rate_of(readings: list[tuple[float, float, int]], warmup: int, peak: int) -> Rate:
+    """What a launcher's record says of the updates after the first `warmup`.
+
+    :param readings: after each update: seconds, CPU seconds, words so far; from any start.
+    """
+    first, last = readings[warmup - 1], readings[-1]
+    words = last[2] - first[2]
+    return Rate(words / (last[0] - first[0]), words / (last[1] - first[1]), peak)
 
 
 def _call(program: str) -> str:
@@ -177,7 +198,7 @@ class Nmtkit(System):
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
         """`nmtkit translate`, tokens in and out."""
-        files = ["--model", task.folder / "model", source, "--output", output, "--force"]
+        files: Command = ["--model", task.folder / "model", source, "--output", output, "--force"]
         search = ["--beam", str(beam), "--batch-size", str(self.batch(beam)), "--tokenized"]
         threads = ["--threads", str(task.threads)]
         start: Command = [self.python, "-c", _call(self.module), "translate"]
@@ -239,7 +260,7 @@ class OpenNMT(System):
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
         """onmt_translate."""
-        files = ["-model", self.model(task), "-src", source, "-output", output]
+        files: Command = ["-model", self.model(task), "-src", source, "-output", output]
         search = ["-beam_size", str(beam), "-batch_size", str(self.batch(beam))]
         start: Command = [self.python, "-c", _call("onmt.bin.translate:main")]
         return [*start, *files, *search, "-max_length", "100"]
@@ -301,7 +322,7 @@ class Eole(System):
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
         """eole predict."""
-        files = ["--model_path", self.model(task), "--src", source, "--output", output]
+        files: Command = ["--model_path", self.model(task), "--src", source, "--output", output]
         search = ["--beam_size", str(beam), "--batch_size", str(self.batch(beam))]
         start: Command = [self.python, "-c", _call(self.module), "predict"]
         return [*start, *files, *search, "--max_length", "100"]
@@ -398,18 +419,132 @@ class JoeyNMT(System):
         return {"stdin": source, "stdout": output}
 
 
-PEERS = {"opennmt": OpenNMT, "eole": Eole, "joeynmt": JoeyNMT}
+REPORT = re.compile(r"Up\. ([\d,]+) .* \* ([\d,]+) .*: Time ([\d.]+)s")
+"""Marian's line about its last updates: updates so far, target words and seconds since the line
+before."""
+
+
+class Marian(System):
+    """Marian, from a binary that the user names or the one inside the package pymarian 1.12.42."""
+
+    name = "Marian"
+    batches = {12: 16, 5: 16, 1: 64}
+
+    def __init__(self, python: Path, binary: Path | None = None) -> None:
+        """:param binary: `marian`; without it, pymarian in the environment of `python`."""
+        super().__init__(python)
+        call = "import _pymarian, sys; sys.exit(_pymarian.main(sys.argv[1:]))"
+        self.start: Command = [python, "-c", call] if binary is None else [binary]
+
+    def environment(self, threads: int) -> dict[str, str]:
+        """Its threads are its own; a product inside one of them takes one core."""
+        return thread_environment(1)
+
+    def write_training(self, task: Task) -> list[str]:
+        """Options alone; vocabularies hold Marian's own special words."""
+        data, sizes = task.data, task.sizes
+        task.folder.mkdir(parents=True, exist_ok=True)
+        for side in ("src", "tgt"):
+            words = (data.words / side).read_text(encoding="utf-8")
+            (task.folder / f"{side}.txt").write_text("</s>\n<unk>\n" + words, encoding="utf-8")
+        options = {
+            "type": "s2s",
+            "dim-emb": sizes.embedding,
+            "dim-rnn": sizes.hidden,
+            "train-sets": [data.text("train", "src"), data.text("train", "tgt")],
+            "vocabs": self._vocabularies(task),
+            "model": self.model(task),
+            "mini-batch": BATCH,
+            "maxi-batch": POOL,
+            "max-length": 100,
+            "cpu-threads": task.threads,
+            "optimizer": "adam",
+            "learn-rate": task.learning_rate,
+            "clip-norm": 1,
+            "cost-type": "ce-mean-words",
+            "after": f"{task.updates}u",
+            "save-freq": f"{task.updates}u",
+            "disp-freq": "5u",
+        }
+        return ["train", "--sync-sgd", "--overwrite", *_options(options)]
+
+    def _vocabularies(self, task: Task) -> list[Path]:
+        return [task.folder / "src.txt", task.folder / "tgt.txt"]
+
+    def train(self, task: Task) -> Command:
+        """`marian train`."""
+        return [*self.start, *self.write_training(task)]
+
+    def time_training(self, task: Task, warmup: int) -> Rate:
+        """By Marian's own clock, which it tells with the words every fifth update; the processor's
+        time is that of the whole run, which is told as if it had all been training."""
+        for old in task.folder.glob("model.npz*"):
+            old.unlink()  # or it would go on where that one ended
+        log = task.folder / "log"
+        used = run_command(self.train(task), log, self.environment(task.threads))
+        found = marian_reports(log.read_text(encoding="utf-8"))
+        steady = [(words, seconds) for update, words, seconds in found if update > warmup]
+        if not steady:
+            raise BenchError(f"{log}: tells nothing of the updates after {warmup}")
+        words, seconds = sum(item[0] for item in steady), sum(item[1] for item in steady)
+        return Rate(words / seconds, sum(item[1] for item in found) / used.cpu, used.peak)
+
+    def model(self, task: Task) -> Path:
+        """One file."""
+        return task.folder / "model.npz"
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
+        """`marian decode`."""
+        options = {
+            "models": self.model(task),
+            "vocabs": self._vocabularies(task),
+            "input": source,
+            "output": output,
+            "beam-size": beam,
+            "normalize": 1,
+            "mini-batch": self.batch(beam),
+            "maxi-batch": 1000,
+            "maxi-batch-sort": "src",
+            "max-length": 100,
+            "cpu-threads": task.threads,
+        }
+        return [*self.start, "decode", *_options(options)]
+
+
+def _options(options: dict[str, Any]) -> list[str]:
+    """`--name value value`."""
+    words: list[str] = []
+    for name, value in options.items():
+        values = value if isinstance(value, list) else [value]
+        words += [f"--{name}", *map(str, values)]
+    return words
+
+
+def marian_reports(log: str) -> list[tuple[int, int, float]]:
+    """Updates so far, and the target words and seconds since the line before, of each line."""
+    return [
+        (int(found[1].replace(",", "")), int(found[2].replace(",", "")), float(found[3]))
+        for found in REPORT.finditer(log)
+    ]
+
+
+PEERS = {"opennmt": OpenNMT, "eole": Eole, "joeynmt": JoeyNMT, "marian": Marian}
 """Peers by the folder of their environment, as `bench/peers/build.sh` names it."""
 
 
-def peers(folder: Path | None) -> list[System]:
-    """Those that are installed; for each that is not, a line says so."""
-    from bench.timing import tell
+def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
+    """Those that are installed; for each that is not, a line says so.
 
+    :param folder: where `bench/peers/build.sh` put their environments.
+    :param marian: a binary of Marian, which then counts instead of the package's.
+    """
     found: list[System] = []
     for name, cls in PEERS.items():
-        if folder is None or not (folder / name / "bin" / "python").is_file():
+        python = (folder or Path("nowhere")).absolute() / name / "bin" / "python"
+        if cls is Marian and marian is not None:
+            found.append(Marian(python, marian.absolute()))
+        elif python.is_file():
+            found.append(cls(python))
+        else:
             tell(f"{cls.name} is left out: it is not installed; see bench/peers/build.sh")
-            continue
-        found.append(cls((folder / name / "bin" / "python").absolute()))
     return found

@@ -1,0 +1,44 @@
+"""The text on which the benchmarks run: Multi30k, tokenised, 10,000 words a side."""
+
+import sys
+from pathlib import Path
+
+from timing import ROOT, BenchError, run_command, tell
+
+WORDS = 10_000
+SPLITS = ("train", "val", "test2016")
+
+
+def prepared_folder(data: Path | None, work: Path) -> Path:
+    """Tokenise the raw text and cut the vocabularies, unless that was done before.
+
+    :param data: a folder with train, val and test2016, `.en` and `.fr`.
+    :raises BenchError: no folder is given, or a file is missing in it.
+    """
+    folder = work / "prepared"
+    if (folder / "vocab.tgt").is_file():
+        return folder
+    if data is None:
+        raise BenchError("there is no text yet: name the folder of raw Multi30k with --data")
+    files = {split: [data / f"{split}.{side}" for side in ("en", "fr")] for split in SPLITS}
+    for path in (path for pair in files.values() for path in pair):
+        if not path.is_file():
+            raise BenchError(f"{path}: no such file; examples/multi30k-en-fr/fetch.py gets it")
+    tell(f"tokenising {data} into {folder}")
+    nmtkit: list[str | Path] = [sys.executable, ROOT / "bin" / "nmtkit"]
+    texts: list[str | Path] = ["--train", *files["train"], "--dev", *files["val"]]
+    test: list[str | Path] = ["--test", "test2016", *files["test2016"]]
+    sides: list[str | Path] = [
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--max-length",
+        "100",
+        "--force",
+        "--output",
+        folder,
+    ]
+    run_command([*nmtkit, "prepare", *texts, *test, *sides], work / "prepare.log")
+    run_command([*nmtkit, "shortlist", folder, "--size", str(WORDS)], work / "shortlist.log")
+    return folder

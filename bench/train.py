@@ -1,0 +1,172 @@
+"""How fast nmtkit trains RNNsearch, beside its peers and the machine's ceiling, in one run.
+
+    python bench/train.py --data MULTI30K [--peers FOLDER] [--threads 2] [--rounds 3]
+
+Every system trains the same sizes on the same tokenised pairs and words, one after another, round
+by round; the rate is that of the updates after the first few, so that neither starting, nor
+validating, nor saving counts. Prints a Markdown table for each size; --output keeps it, and all
+readings as JSON beside it.
+"""
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from corpus import prepared_folder
+from operations import SIZES, Sizes, training_operations
+from systems import Data, Nmtkit, Rate, System, Task, peers
+from timing import (
+    BenchError,
+    Spread,
+    in_turns,
+    machine,
+    run_command,
+    table,
+    tell,
+    thread_environment,
+    with_spread,
+    write_report,
+)
+
+UPDATES = {"small": 100, "paper": 40}
+"""Updates that are timed; whole pools of 20, so that all lengths come as often as they do."""
+WARMUP = 10
+CEILING = "ceiling"
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The command line's options."""
+    parser = argparse.ArgumentParser(prog="bench/train.py", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder of raw Multi30k, to be prepared")
+    parser.add_argument("--prepared", type=Path, help="instead: a prepared folder with shortlists")
+    parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
+    parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
+    parser.add_argument("--marian", type=Path, help="a binary of Marian")
+    parser.add_argument("--only", nargs="+", help="systems whose name begins so")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--updates", type=int, help="how many are timed; default 100 and 40")
+    parser.add_argument(
+        "--precision",
+        nargs="+",
+        choices=["float32", "bfloat16"],
+        default=["float32"],
+        help="nmtkit's; each has a row",
+    )
+    parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
+    return parser.parse_args(arguments)
+
+
+def own(precisions: list[str]) -> dict[str, System]:
+    """nmtkit, once for each precision."""
+    rows: dict[str, System] = {}
+    for precision in precisions:
+        plain = precision == "float32"
+        extra = [] if plain else [f'training.precision="{precision}"']
+        rows["nmtkit" if plain else f"nmtkit, {precision}"] = Nmtkit(extra=extra)
+    return rows
+
+
+def measure_ceiling(threads: int, dtype: str, folder: Path) -> float:
+    """GFLOP/s of this moment, in a process of its own."""
+    script = Path(__file__).with_name("ceiling.py")
+    command: list[str | Path] = [
+        sys.executable,
+        script,
+        "--threads",
+        str(threads),
+        "--dtype",
+        dtype,
+    ]
+    output = folder / "ceiling.txt"
+    environment = thread_environment(threads)
+    run_command(command, folder / "ceiling.log", environment, stdout=output)
+    return float(output.read_text(encoding="utf-8"))
+
+
+def measure(
+    name: str, data: Data, systems: dict[str, System], options: argparse.Namespace
+) -> dict[str, Any]:
+    """All rounds of one size: {"ceiling": {dtype: [GFLOP/s]}, "rates": {system: [Rate]}}."""
+    updates = WARMUP + (options.updates or UPDATES[name])
+
+    def training(row: str, system: System) -> Callable[[], Rate]:
+        folder = (options.work / "train" / f"{name}-{row.split()[0].strip(',')}").absolute()
+        task = Task(data, folder, SIZES[name], updates, options.threads)
+        return lambda: system.time_training(task, WARMUP)
+
+    def ceiling(dtype: str) -> Callable[[], float]:
+        return lambda: measure_ceiling(options.threads, dtype, options.work)
+
+    runs: dict[str, Callable[[], Any]] = {
+        f"{CEILING} {dtype}": ceiling(dtype) for dtype in options.precision
+    }
+    runs |= {row: training(row, system) for row, system in systems.items()}
+    found = in_turns(runs, options.rounds, lambda line: tell(f"{name}: {line}"))
+    ceilings = {dtype: found.pop(f"{CEILING} {dtype}", []) for dtype in options.precision}
+    return {"ceiling": ceilings, "rates": found}
+
+
+def report(name: str, sizes: Sizes, data: Data, found: dict[str, Any]) -> str:
+    """The Markdown of one size."""
+    src_len, tgt_len = data.mean_lengths()
+    needed = training_operations(sizes, src_len, tgt_len, data.target_words())
+    ceilings = {dtype: Spread.of(values) for dtype, values in found["ceiling"].items() if values}
+    rates: dict[str, list[Rate]] = found["rates"]
+    lines = [f"### {name.upper()}: m = {sizes.embedding}, n = {sizes.hidden}, ", ""]
+    lines[0] += f"n' = {sizes.align}, l = {sizes.maxout}"
+    lines += [f"The model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward.", ""]
+    for dtype, ceiling in ceilings.items():
+        lines[-1] += f"The machine's ceiling in {dtype} is {with_spread(ceiling)} GFLOP/s, "
+        lines[-1] += f"which caps training at {ceiling.median * 1e9 / needed:,.0f} words/s. "
+    cap = ceilings["float32"].median * 1e9 / needed if "float32" in ceilings else None
+    header = ["system", "target words/s", "of the float32 cap", "nmtkit is faster", "words/CPU s"]
+    rows = []
+    base = Spread.of([rate.words for rate in rates["nmtkit"]]) if "nmtkit" in rates else None
+    for row, values in rates.items():
+        speed = Spread.of([rate.words for rate in values])
+        share = f"{100 * speed.median / cap:.0f} %" if cap else ""
+        ratio = f"{base.median / speed.median:.2f} ×" if base else ""
+        by_cpu = Spread.of([rate.by_cpu for rate in values])
+        rows.append([row, with_spread(speed), share, ratio, f"{by_cpu.median:,.0f}"])
+    return "\n".join([*lines, "", table(header, rows)])
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and report; 1 where it cannot be done."""
+    options = options_of(arguments)
+    try:
+        prepared = options.prepared or prepared_folder(options.data, options.work)
+        data = Data.open(prepared, options.work)
+        systems = own(options.precision)
+        systems |= {system.name: system for system in peers(options.peers, options.marian)}
+        if options.only:
+            begins = tuple(options.only)
+            systems = {name: s for name, s in systems.items() if name.startswith(begins)}
+        heading = (
+            f"{machine()}, {options.threads} threads; batches of 80 sentences; median of "
+            f"{options.rounds} rounds taken in turns (lowest–highest)."
+        )
+        parts = [heading, ""]
+        figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
+        for name in options.sizes:
+            found = measure(name, data, systems, options)
+            parts.append(report(name, SIZES[name], data, found))
+            rates = {
+                row: [dataclasses.asdict(rate) for rate in values]
+                for row, values in found["rates"].items()
+            }
+            figures[name] = {"ceiling": found["ceiling"], "rates": rates}
+        write_report(options.output, "\n".join(parts), figures)
+    except BenchError as error:
+        tell(str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
