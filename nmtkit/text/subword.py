@@ -1,27 +1,22 @@
 """Byte pair encoding: rare words cut into pieces that are frequent.
 
-Sennrich, Haddow & Birch 2016, by the library and in the file format of subword-nmt: one merge a
-line, most important first, under `#version: 0.2`. A piece that is not the end of its word carries
-`@@`: `ad@@ vance`. The library is handed words, never files or lines, so that no line can be
-lost or cut at a character that some program takes for a line end.
+Sennrich, Haddow & Birch 2016, with the merges, the pieces and the file format of subword-nmt: one
+merge a line, most important first, under `#version: 0.2`. A piece that is not the end of its word
+carries `@@`: `ad@@ vance`.
 """
 
-import contextlib
-import io
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-
-from subword_nmt import apply_bpe
-from subword_nmt.learn_bpe import learn_bpe
 
 from nmtkit.errors import DataError
 from nmtkit.text.lines import open_output, read_lines
+from nmtkit.text.memory import Memory
+from nmtkit.text.merges import END, Pair, learn_merges
 
 SEPARATOR = "@@"
 
 _VERSIONS = {"#version: 0.1": (0, 1), "#version: 0.2": (0, 2)}
-_CACHE_SIZE = 200_000
-"""Words whose pieces are remembered; then the memory is emptied, so that it stays bounded."""
 
 
 class BPE:
@@ -31,16 +26,11 @@ class BPE:
     :param version: of the file format; in 0.1 `</w>` is a symbol of its own.
     """
 
-    def __init__(
-        self, merges: Iterable[tuple[str, str]], version: tuple[int, int] = (0, 2)
-    ) -> None:
+    def __init__(self, merges: Iterable[Pair], version: tuple[int, int] = (0, 2)) -> None:
         self.merges = tuple(merges)
         self._version = version
-        # The library's reader ends the process on a file without merges, so it gets its one.
-        self._codes = apply_bpe.BPE(io.StringIO("a b\n"), separator=SEPARATOR)
-        self._codes.bpe_codes = _ranks(self.merges)
-        self._codes.version = version
-        self._known: dict[str, list[str]] = {}
+        self._ranks = _ranks(self.merges)
+        self._known = Memory(self._cut)
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], merges: int) -> "BPE":
@@ -57,14 +47,7 @@ class BPE:
         for word in counts:
             if word.split() != [word]:
                 raise DataError(f"BPE is learned from words, and {word!r} is none; split it first")
-        if not any(len(word) > 1 for word in counts):
-            return cls([])
-        # One order whatever the order of counting; the library writes a bar to stderr always.
-        entries = (f"{word} {count}" for word, count in sorted(counts.items()))
-        learned = io.StringIO(newline="\n")
-        with contextlib.redirect_stderr(io.StringIO()):
-            learn_bpe(entries, learned, merges, is_dict=True)
-        return cls(_parse(learned.getvalue().split("\n"), "BPE")[0])
+        return cls(learn_merges(counts, merges))
 
     @classmethod
     def load(cls, path: str | Path) -> "BPE":
@@ -85,24 +68,42 @@ class BPE:
 
     def apply(self, words: Iterable[str]) -> list[str]:
         """The pieces of all words of a sentence, in order; `undo_bpe` gives the words back."""
-        pieces: list[str] = []
-        known = self._known
-        for word in words:
-            found = known.get(word)
-            pieces += found if found is not None else self._pieces(word)
-        return pieces
+        line = self.line(words)
+        return line.split(" ") if line else []
 
-    def _pieces(self, word: str) -> list[str]:
-        pieces: list[str] = self._codes.segment_tokens([word])
+    def line(self, words: Iterable[str]) -> str:
+        """The pieces of all words of a sentence with blanks between them."""
+        return " ".join(map(self._known.__getitem__, words))
+
+    def _cut(self, word: str) -> str:
+        """The pieces of a word with blanks between them."""
+        if len(word) == 1:
+            return word
+        symbols = [*word, END] if self._version == (0, 1) else [*word[:-1], word[-1] + END]
+        self._merge(symbols)
+        last = symbols.pop().removesuffix(END)
+        pieces = [*symbols, last] if last else symbols
         if pieces[-1].endswith(SEPARATOR):
             # The text itself has a word ending in @@. Its last letter becomes a piece of its own,
             # so that the word does not seem to go on.
-            pieces[-1:] = [pieces[-1][:-1] + SEPARATOR, pieces[-1][-1]]
-        if len(self._known) >= _CACHE_SIZE:
-            self._known.clear()
-            self._codes.cache.clear()
-        self._known[word] = pieces
-        return pieces
+            pieces[-1:] = [pieces[-1][:-1], pieces[-1][-1]]
+        return f"{SEPARATOR} ".join(pieces)
+
+    def _merge(self, symbols: list[str]) -> None:
+        """Merge pairs of a word's symbols, in place: the earliest learned first."""
+        none = len(self.merges)
+        ranks = [self._ranks.get(pair, none) for pair in pairwise(symbols)]
+        while (rank := min(ranks, default=none)) < none:
+            both = "".join(self.merges[rank])
+            place = -1
+            while rank in ranks[place + 1 :]:  # wherever it stands, from left to right
+                place = ranks.index(rank, place + 1)
+                symbols[place : place + 2] = [both]
+                del ranks[place]
+                if place < len(ranks):
+                    ranks[place] = self._ranks.get((both, symbols[place + 1]), none)
+                if place:
+                    ranks[place - 1] = self._ranks.get((symbols[place - 1], both), none)
 
     def _text(self) -> str:
         header = next(text for text, version in _VERSIONS.items() if version == self._version)
@@ -125,12 +126,12 @@ def undo_bpe(pieces: Iterable[str]) -> list[str]:
     return [*words, begun] if begun else words
 
 
-def _parse(lines: Sequence[str], where: str) -> tuple[list[tuple[str, str]], tuple[int, int]]:
+def _parse(lines: Sequence[str], where: str) -> tuple[list[Pair], tuple[int, int]]:
     """The merges and the version of a file; blank lines at its end do not count."""
     if not any(lines):
         raise DataError(f"{where}: empty; a file of BPE merges begins with '#version: 0.2'")
     version = (0, 1)
-    merges: list[tuple[str, str]] = []
+    merges: list[Pair] = []
     end = max(number for number, line in enumerate(lines, start=1) if line.strip("\r "))
     for number, line in enumerate(lines[:end], start=1):
         symbols = line.strip("\r ").split(" ")
@@ -152,6 +153,6 @@ def _version(line: str, where: str) -> tuple[int, int]:
     return _VERSIONS[line]
 
 
-def _ranks(merges: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def _ranks(merges: Sequence[Pair]) -> dict[Pair, int]:
     """The place of each pair; of a pair that is there twice the first counts."""
     return {pair: place for place, pair in reversed(list(enumerate(merges)))}

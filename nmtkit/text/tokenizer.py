@@ -21,10 +21,13 @@ the same places by every program, and a line stays one line.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
 
 from sacremoses import MosesTokenizer
 
 from nmtkit.text.detokenizer import Detokenizer
+from nmtkit.text.memory import Memory
 
 __all__ = ["Detokenizer", "Tokenizer"]
 
@@ -32,11 +35,6 @@ _CONTROL = re.compile(r"[\x00-\x1f]+")
 _DOTS = re.compile(r"\.{2,}")
 _HELD_DOT = "\x01"
 """Stands for a period of `...` while the rules run; no text holds it once `_CONTROL` is gone."""
-
-_CACHE_SIZE = 200_000
-_CACHED_LENGTH = 50
-"""At most so many words of so many characters are remembered; then the memory is emptied. So it
-stays small on corpora of any size."""
 
 _ESCAPES = (
     ("&", "&amp;"),
@@ -72,9 +70,9 @@ class Tokenizer:
         self._lower = frozenset(moses.IsLower)
         self._numeric_prefixes = frozenset(moses.NUMERIC_ONLY_PREFIXES)
         self._prefixes = frozenset(moses.NONBREAKING_PREFIXES) - self._numeric_prefixes
-        self._inner: dict[str, list[str]] = {}
-        self._first: dict[str, list[str]] = {}
-        self._last: dict[str, list[str]] = {}
+        self._first = Memory(partial(self._alone, "", " "))
+        self._inner = Memory(partial(self._alone, " ", " "))
+        self._last = Memory(partial(self._alone, " ", ""))
 
     def tokenize(self, line: str) -> list[str]:
         """The tokens of a line; none is empty or holds whitespace, and a blank line has none."""
@@ -93,43 +91,20 @@ class Tokenizer:
         """Tokens before periods are split off, or None where words may touch each other."""
         if len(words) == 1:
             return None
-        tokens = self._known(words[0], self._first, "", " ")
-        if not tokens:
-            return None
-        tokens = tokens.copy()
-        inner = self._inner
-        for word in words[1:-1]:
-            known = inner.get(word)
-            if known is None:
-                known = self._known(word, inner, " ", " ")
-            if not known:
-                return None
-            tokens += known
-        last = self._known(words[-1], self._last, " ", "")
-        if not last:
-            return None
-        tokens += last
-        return tokens
+        first, *inner, last = words
+        known = [self._first[first], *map(self._inner.__getitem__, inner), self._last[last]]
+        return list(chain.from_iterable(known)) if all(known) else None
 
-    def _known(self, word: str, cache: dict[str, list[str]], before: str, after: str) -> list[str]:
-        """The tokens of one word, from memory if it was met there before.
+    def _alone(self, before: str, after: str, word: str) -> tuple[str, ...]:
+        """The tokens of one word; none where it cannot be treated alone.
 
         :param before, after: a blank where another word stands, "" at the end of the line.
-        :return: never to be changed; empty where the word cannot be treated alone.
         """
-        tokens = cache.get(word)
-        if tokens is None:
-            if self._plain.issuperset(word) and ".." not in word:
-                tokens = [word]
-            elif (before and word[0] == "'") or _CONTROL.search(word):
-                tokens = []
-            else:
-                tokens = self._apply_rules(f"{before}{word}{after}")
-            if len(cache) >= _CACHE_SIZE:
-                cache.clear()
-            if len(word) <= _CACHED_LENGTH:
-                cache[word] = tokens
-        return tokens
+        if self._plain.issuperset(word) and ".." not in word:
+            return (word,)
+        if (before and word[0] == "'") or _CONTROL.search(word):
+            return ()
+        return tuple(self._apply_rules(f"{before}{word}{after}"))
 
     def _apply_rules(self, text: str) -> list[str]:
         for trigger, pattern, replacement in self._rules:
@@ -143,13 +118,13 @@ class Tokenizer:
         Left on: that of a word with a period and a letter inside, of a non-breaking prefix, and
         of a word before a lower-case one; of some prefixes (`No.`) only before digits.
         """
+        if ". " in " ".join(tokens):  # rare, and found faster than by looking at every token
+            for place in range(len(tokens) - 2, -1, -1):
+                token, following = tokens[place], tokens[place + 1]
+                if token[-1] == "." and token.strip("."):
+                    if not self._keeps_period(token[:-1], following):
+                        tokens[place : place + 1] = [token[:-1], "."]
         last = tokens.pop()
-        for place in range(len(tokens) - 1, -1, -1):
-            token = tokens[place]
-            if token[-1] == "." and len(token) > 1:
-                following = tokens[place + 1] if place + 1 < len(tokens) else last
-                if token.strip(".") and not self._keeps_period(token[:-1], following):
-                    tokens[place : place + 1] = [token[:-1], "."]
         if last[-1] == "." and last.strip("."):
             tokens += [last[:-1], "."]
         elif last.endswith(".'"):

@@ -8,7 +8,7 @@ import pytest
 from subword_nmt import apply_bpe, learn_bpe
 
 from nmtkit.errors import DataError, OutputError
-from nmtkit.text import subword
+from nmtkit.text import memory
 from nmtkit.text.subword import BPE, undo_bpe
 
 COUNTS = {
@@ -44,9 +44,23 @@ def test_pieces_are_those_of_the_library(bpe: BPE, tmp_path: Path) -> None:
             assert bpe.apply([word]) == library.segment_tokens([word])
 
 
-def test_learning_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    BPE.learn(COUNTS, 5)
-    assert capfd.readouterr() == ("", "")
+@pytest.mark.parametrize("version", [(0, 1), (0, 2)])
+def test_pieces_are_those_of_the_library_for_any_merges(version: tuple[int, int]) -> None:
+    """Also such as nothing would learn, and where a pair stands in a word several times."""
+    draw = random.Random(version[1])
+    for _ in range(300):
+        symbols = list("abc") + ["a</w>", "b</w>", "</w>"]
+        merges = []
+        for _ in range(draw.randint(1, 12)):
+            merges.append((draw.choice(symbols), draw.choice(symbols)))
+            symbols.append("".join(merges[-1]))
+        draw.shuffle(merges)
+        text = "".join(f"{first} {second}\n" for first, second in merges)
+        library = apply_bpe.BPE(io.StringIO(f"#version: {version[0]}.{version[1]}\n{text}"))
+        ours = BPE(merges, version)
+        for _ in range(20):
+            word = "".join(draw.choices("aabc", k=draw.randint(1, 9)))
+            assert ours.apply([word]) == library.segment_tokens([word]), (merges, word)
 
 
 def test_the_order_of_counting_does_not_matter(bpe: BPE) -> None:
@@ -150,9 +164,8 @@ def test_bad_files_name_the_line(tmp_path: Path, text: str, message: str) -> Non
 
 
 def test_memory_of_words_is_bounded(bpe: BPE, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subword, "_CACHE_SIZE", 10)
+    monkeypatch.setattr(memory, "SIZE", 10)
     small = BPE(bpe.merges)
     for word in words(200):
         assert small.apply([word]) == bpe.apply([word])
         assert len(small._known) <= 10
-        assert len(small._codes.cache) <= 10

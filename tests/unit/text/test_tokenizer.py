@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from sacremoses import MosesTokenizer
 
-from nmtkit.text import tokenizer as module
+from nmtkit.text import memory
 from nmtkit.text.lines import read_lines
 from nmtkit.text.tokenizer import Tokenizer
 
 CASES = Path(__file__).parent / "cases"
 ROOT = Path(__file__).parents[3]
-LETTERS = "ab AE e'.,-5\"'’ .,' \u00a0\u2028&|;()[]é\x01\x1c...`«»"
+LETTERS = "ab AE e'.,-5\"'’ .,' \u00a0\u2028&|;()[]é\x01\x1c...`«»²½ß€…я字"
 
 
 def moses_data() -> tuple[Path, Path]:
@@ -110,7 +110,7 @@ def test_what_is_returned_can_be_changed() -> None:
 
 
 def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CACHE_SIZE", 10)
+    monkeypatch.setattr(memory, "SIZE", 10)
     small, large = Tokenizer("fr"), Tokenizer("fr")
     for number in range(200):
         line = f"l'a{number} b{number}, c{number}. " + "d" * 100
