@@ -113,15 +113,14 @@ def draw_words(
     :param uniform: a number in [0, 1) for each. Shape: [B, n].
     :return: the words, and log p of each. Shape: [B, n].
     """
-    found = []
-    for part in next_words.chunks(uniform.size(1), uniform.size(0)):
-        log_probs = next_words.log_probs([values[part].flatten(0, 1) for values in hidden])
-        forbidden._replace(eos=forbidden.eos[part]).apply(log_probs, slice(None))
-        words = draw(log_probs, uniform[part].flatten())
-        scores = log_probs.gather(1, words.unsqueeze(1)).double()
-        found.append((words.view_as(uniform[part]), scores.view_as(uniform[part])))
-    drawn, log_p = zip(*found, strict=True)
-    return torch.cat(drawn), torch.cat(log_p)
+    hidden, found = [values.flatten(0, 1) for values in hidden], []
+    for part in next_words.parts(uniform.numel()):
+        log_probs = next_words.log_probs([values[part] for values in hidden])
+        forbidden.of(part).apply(log_probs)
+        words = draw(log_probs, uniform.flatten()[part])
+        found.append((words, log_probs.gather(1, words.unsqueeze(1)).squeeze(1).double()))
+    words, scores = (torch.cat(column).view_as(uniform) for column in zip(*found, strict=True))
+    return words, scores
 
 
 def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:

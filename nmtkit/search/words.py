@@ -1,11 +1,11 @@
 """The next words: the softmax that every model ends in, or the mean of several, and its best.
 
 The logits of a step are the largest tensors of search by far, and the product that makes them is
-most of its work. So they exist for a few hypotheses at a time, in buffers that stay in a
-processor's cache; only hypotheses that live have any; and they are never sorted. Of each row the
-largest of every `BLOCK` words is taken, which is one quick pass. Whatever is among the best c
-continuations of a sentence lies in one of its c best blocks: each better block holds a better
-word. So only those c blocks are looked at closely.
+most of its work. So they are made for some words at a time, a tile that stays in a processor's
+cache, and only for hypotheses that live. Of a tile remain its share of the normaliser and the
+largest of every `BLOCK` words. Whatever is among the best c continuations of a sentence lies in
+one of its c best blocks: each better block holds a better word. So of those blocks alone the words
+are looked at, and nothing is ever sorted.
 """
 
 import math
@@ -19,13 +19,17 @@ from torch.nn import functional
 from nmtkit.models.base import OutputLayer
 from nmtkit.search.hypothesis import EOS, UNK
 
-BLOCK = 32
-"""Words of which the largest log-probability is taken first."""
+BLOCK = 16
+"""Words of which the largest log-probability is kept."""
 
-CHUNK = 1 << 20
+GROUP = 1024
+"""Words, and so GROUP / BLOCK blocks, that lie together: block j of a group has its words j,
+j + 64, j + 128, ... which makes the maxima element-wise over long rows. Tiles are whole groups."""
+
+ROOM = 1 << 20
 """Logits held at a time on a processor: 4 MB in float32."""
 
-DEVICE_CHUNK = 1 << 28
+DEVICE_ROOM = 1 << 28
 """The same on other devices, which have memory but no such cache."""
 
 
@@ -52,15 +56,19 @@ class Forbidden(NamedTuple):
     eos: Tensor
     unk: bool
 
-    def apply(self, log_probs: Tensor, rows: Tensor | slice) -> None:
+    def of(self, rows: Tensor | slice) -> "Forbidden":
+        """The same for some of the B * k hypotheses. Shape of `eos`: [number of rows]."""
+        return Forbidden(self.eos.flatten()[rows], self.unk)
+
+    def apply(self, log_probs: Tensor) -> Tensor:
         """Give the forbidden words -inf, in place.
 
-        :param log_probs: Shape: [r, K].
-        :param rows: the hypotheses, of B * k, that these are.
+        :param log_probs: of the first words of the vocabulary, at least. Shape: [r, K].
         """
-        log_probs[:, EOS].masked_fill_(self.eos.flatten()[rows], -torch.inf)
+        log_probs[:, EOS].masked_fill_(self.eos, -torch.inf)
         if self.unk:
             log_probs[:, UNK] = -torch.inf
+        return log_probs
 
 
 class NextWords:
@@ -70,36 +78,10 @@ class NextWords:
     """
 
     def __init__(self, layers: Sequence[OutputLayer]) -> None:
-        self.size = len(layers[0].bias)
         self._layers = [_padded(layer) for layer in layers]
-        device = layers[0].bias.device
-        self._room = CHUNK if device.type == "cpu" else DEVICE_CHUNK
-        self._buffers: list[Tensor] = []
-
-    def chunks(self, hypotheses: int, sentences: int) -> Iterator[slice]:
-        """The sentences in parts of which all logits fit in a buffer.
-
-        :param hypotheses: of each sentence.
-        """
-        step = max(1, self._room // (hypotheses * len(self._layers[0].bias)))
-        for start in range(0, sentences, step):
-            yield slice(start, min(start + step, sentences))
-
-    def log_probs(self, hidden: Sequence[Tensor]) -> Tensor:
-        """The log of the mean of the models' probabilities, -inf beyond the last word.
-
-        It is overwritten by the next call.
-
-        :param hidden: readouts of each model. Shape: [r, l].
-        :return: Shape: [r, K rounded up to whole blocks].
-        """
-        found = []
-        for number, (layer, values) in enumerate(zip(self._layers, hidden, strict=True)):
-            logits = self._buffer(0, len(values), values)
-            torch.addmm(layer.bias, values, layer.W.t(), out=logits)
-            log_probs = self._buffer(1 + number, len(values), values)
-            found.append(torch.log_softmax(logits, dim=-1, out=log_probs))
-        return average(found)
+        self._size = len(self._layers[0].bias)
+        self._room = ROOM if layers[0].bias.device.type == "cpu" else DEVICE_ROOM
+        self._buffers = [layer.bias.new_empty(0) for layer in layers]
 
     def best(
         self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: Forbidden
@@ -112,50 +94,99 @@ class NextWords:
         :param scores: log p of the hypotheses, -inf in slots that hold none. Shape: [B, k].
         :param count: c; fewer come back only where there are fewer words altogether.
         """
-        parts = [
-            self._best(
-                [values[part] for values in hidden],
-                scores[part],
-                count,
-                forbidden._replace(eos=forbidden.eos[part]),
-            )
-            for part in self.chunks(scores.size(1), scores.size(0))
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        return Continuations(*(torch.cat(field) for field in zip(*parts, strict=True)))
+        rows = _live_rows(scores)
+        live = [values.flatten(0, 1).index_select(0, rows) for values in hidden]
+        allowed = forbidden.of(rows)
+        maxima, totals = self._maxima(live, allowed)
+        blocks = scores.new_full((scores.numel(), maxima.size(1)), -torch.inf)
+        blocks[rows] = maxima.to(scores.dtype) + scores.flatten()[rows].unsqueeze(1)
+        blocks = blocks.view(len(scores), -1)
+        chosen = blocks.topk(min(count, blocks.size(1)), dim=1, sorted=False).indices
+        parents = chosen.div(maxima.size(1), rounding_mode="floor")  # [B, c]
+        words = _words_of(chosen % maxima.size(1))  # [B, c, BLOCK]
+        places = _places(rows, scores).gather(1, parents).flatten()  # among the live
+        log_probs = self._log_probs_of(words.flatten(0, 1), live, totals, places)
+        _forbid(log_probs, words.flatten(0, 1), allowed.of(places))
+        values = log_probs.view_as(words).to(scores.dtype)
+        values = values + scores.gather(1, parents).unsqueeze(2)
+        return _best_of(values, parents.unsqueeze(2).expand_as(words), words, count)
 
-    def _best(
-        self, hidden: list[Tensor], scores: Tensor, count: int, forbidden: Forbidden
-    ) -> Continuations:
-        live = (scores > -torch.inf).flatten()
-        rows: Tensor | slice = slice(None)
-        places = torch.arange(live.numel(), device=live.device)
-        if live.device.type == "cpu" and not bool(live.all()):
-            rows, places = live.nonzero().squeeze(1), live.cumsum(0) - 1
-        log_probs = self.log_probs([values.flatten(0, 1)[rows] for values in hidden])
-        forbidden.apply(log_probs, rows)
-        blocks = log_probs.view(len(log_probs), BLOCK, -1)  # word i is in block i mod blocks
-        largest = scores.new_full((scores.numel(), blocks.size(2)), -torch.inf)
-        largest[rows] = blocks.amax(1).to(scores.dtype)
-        largest = (largest.view(*scores.shape, -1) + scores.unsqueeze(-1)).flatten(1)
-        chosen = largest.topk(min(count, largest.size(1)), dim=1, sorted=False).indices
-        parents = chosen.div(blocks.size(2), rounding_mode="floor")  # [B, c]
-        numbers = chosen - parents * blocks.size(2)
-        first = torch.arange(len(scores), device=live.device).unsqueeze(1) * scores.size(1)
-        values = blocks[places[first + parents].clamp(min=0), :, numbers]  # [B, c, BLOCK]
-        totals = values.to(scores.dtype) + scores.gather(1, parents).unsqueeze(-1)
-        inside = torch.arange(BLOCK, device=live.device) * blocks.size(2)
-        words = numbers.unsqueeze(-1) + inside
-        parents = parents.unsqueeze(-1).expand_as(words)
-        return _largest(Continuations(totals, parents, words), count)
+    def parts(self, rows: int) -> Iterator[slice]:
+        """So many rows in parts whose log-probabilities fit in a buffer."""
+        step = max(1, self._room // self._size)
+        for start in range(0, rows, step):
+            yield slice(start, min(start + step, rows))
 
-    def _buffer(self, number: int, rows: int, like: Tensor) -> Tensor:
-        while len(self._buffers) <= number:
-            self._buffers.append(like.new_empty(0, len(self._layers[0].bias)))
-        if len(self._buffers[number]) < rows:
-            self._buffers[number] = like.new_empty(rows, len(self._layers[0].bias))
-        return self._buffers[number][:rows]
+    def log_probs(self, hidden: Sequence[Tensor]) -> Tensor:
+        """The log of the mean of the models' probabilities, -inf beyond the last word.
+
+        It is overwritten by the next call.
+
+        :param hidden: readouts of each model. Shape: [r, l], rows not more than one of `parts`.
+        :return: Shape: [r, K rounded up].
+        """
+        words = slice(0, self._size)
+        return average([self._softmax(n, values, words)[0] for n, values in enumerate(hidden)])
+
+    def _maxima(self, hidden: list[Tensor], forbidden: Forbidden) -> tuple[Tensor, list[Tensor]]:
+        """The largest log p of each block [r, K / BLOCK]; each model's log normalisers [r]."""
+        if len(hidden) == 1:
+            return self._maxima_by_tiles(hidden[0], forbidden)
+        parts = []
+        for part in self.parts(len(hidden[0])):
+            words = slice(0, self._size)
+            found = [self._softmax(n, values[part], words) for n, values in enumerate(hidden)]
+            log_probs = forbidden.of(part).apply(average([values for values, _ in found]))
+            parts.append((_largest_of_blocks(log_probs), *(total for _, total in found)))
+        maxima, *totals = (torch.cat(column) for column in zip(*parts, strict=True))
+        return maxima, totals
+
+    def _maxima_by_tiles(self, hidden: Tensor, forbidden: Forbidden) -> tuple[Tensor, list[Tensor]]:
+        """`_maxima` of one model, whose normaliser may be known last."""
+        step = max(1, self._room // (len(hidden) * GROUP)) * GROUP
+        maxima, totals = [], []
+        for start in range(0, self._size, step):
+            words = slice(start, min(start + step, self._size))
+            log_probs, total = self._softmax(0, hidden, words)
+            if start == 0:
+                forbidden.apply(log_probs)
+            maxima.append(_largest_of_blocks(log_probs).add_(total.unsqueeze(1)))
+            totals.append(total)
+        whole = torch.stack(totals).logsumexp(0)
+        return torch.cat(maxima, dim=1).sub_(whole.unsqueeze(1)), [whole]
+
+    def _softmax(self, number: int, hidden: Tensor, words: slice) -> tuple[Tensor, Tensor]:
+        """One model's log softmax over some words, and its log normalisers [r].
+
+        The log-probabilities, [r, words], are overwritten by the next call.
+        """
+        W, bias = (tensor[words] for tensor in self._layers[number])
+        needed = len(hidden) * len(bias)
+        if len(self._buffers[number]) < needed:
+            self._buffers[number] = hidden.new_empty(needed)
+        logits = self._buffers[number][:needed].view(len(hidden), len(bias))
+        torch.addmm(bias, hidden, W.t(), out=logits)
+        first = logits[:, 0].clone()
+        log_probs = torch.log_softmax(logits, dim=1, out=logits)
+        return log_probs, first - log_probs[:, 0]
+
+    def _log_probs_of(
+        self, words: Tensor, hidden: list[Tensor], totals: list[Tensor], places: Tensor
+    ) -> Tensor:
+        """Log p of single words.
+
+        :param words: Shape: [n, w].
+        :param hidden: readouts of each model. Shape: [r, l].
+        :param totals: log normalisers of each model. Shape: [r].
+        :param places: whose next words these may be, of r. Shape: [n].
+        :return: Shape: [n, w].
+        """
+        found = []
+        for layer, values, total in zip(self._layers, hidden, totals, strict=True):
+            W = layer.W.index_select(0, words.flatten()).view(*words.shape, -1)
+            logits = torch.bmm(values[places].unsqueeze(1), W.transpose(1, 2)).squeeze(1)
+            found.append(logits + layer.bias[words] - total[places].unsqueeze(1))
+        return average(found)
 
 
 def average(log_probs: Sequence[Tensor]) -> Tensor:
@@ -165,24 +196,57 @@ def average(log_probs: Sequence[Tensor]) -> Tensor:
     return torch.logsumexp(torch.stack(list(log_probs)), dim=0) - math.log(len(log_probs))
 
 
-def _largest(found: Continuations, count: int) -> Continuations:
-    """The `count` best, in order. Shape of the fields: [B, c, BLOCK]."""
-    scores, parents, words = (field.flatten(1) for field in found)
-    best = scores.topk(min(count, scores.size(1)), dim=1)
+def _live_rows(scores: Tensor) -> Tensor:
+    """Which of the B * k slots hold a hypothesis; on other devices all, as asking would wait."""
+    live = (scores > -torch.inf).flatten()
+    if live.device.type != "cpu" or bool(live.all()):
+        return torch.arange(live.numel(), device=live.device)
+    return live.nonzero().squeeze(1)
+
+
+def _places(rows: Tensor, scores: Tensor) -> Tensor:
+    """For each slot the number among `rows` that it has, 0 where it has none. Shape: [B, k]."""
+    places = rows.new_zeros(scores.numel())
+    places[rows] = torch.arange(len(rows), device=rows.device)
+    return places.view_as(scores)
+
+
+def _largest_of_blocks(values: Tensor) -> Tensor:
+    """The maximum of each block of words. [r, words] to [r, words / BLOCK]."""
+    return values.view(len(values), -1, BLOCK, GROUP // BLOCK).amax(2).flatten(1)
+
+
+def _words_of(blocks: Tensor) -> Tensor:
+    """The words of blocks. [...] to [..., BLOCK]."""
+    apart = GROUP // BLOCK
+    group = blocks.div(apart, rounding_mode="floor")
+    inside = torch.arange(0, GROUP, apart, device=blocks.device)
+    return (blocks + group * (GROUP - apart)).unsqueeze(-1) + inside
+
+
+def _forbid(log_probs: Tensor, words: Tensor, forbidden: Forbidden) -> None:
+    """Give forbidden words -inf, in place. Shape of words and values: [n, w]; of `eos`: [n]."""
+    log_probs.masked_fill_((words == EOS) & forbidden.eos.unsqueeze(1), -torch.inf)
+    if forbidden.unk:
+        log_probs.masked_fill_(words == UNK, -torch.inf)
+
+
+def _best_of(scores: Tensor, parents: Tensor, words: Tensor, count: int) -> Continuations:
+    """The `count` best, in order. Shapes: [B, c, BLOCK]."""
+    best = scores.flatten(1).topk(min(count, words.size(1) * BLOCK), dim=1)
     scores, chosen = best.values, best.indices
-    parents, words = parents.gather(1, chosen), words.gather(1, chosen)
+    parents, words = parents.flatten(1).gather(1, chosen), words.flatten(1).gather(1, chosen)
     if scores.size(1) > 1:  # equals into their order
         order = (parents * (1 << 32) + words).argsort(dim=1)
-        order = order.gather(
-            1, scores.gather(1, order).argsort(dim=1, descending=True, stable=True)
-        )
+        ranks = scores.gather(1, order).argsort(dim=1, descending=True, stable=True)
+        order = order.gather(1, ranks)
         scores, parents, words = (field.gather(1, order) for field in (scores, parents, words))
     return Continuations(scores, parents, words.masked_fill(scores == -torch.inf, EOS))
 
 
 def _padded(layer: OutputLayer) -> OutputLayer:
-    """The layer with words of probability 0 up to a whole number of blocks."""
-    more = -len(layer.bias) % BLOCK
+    """The layer with words of probability 0 up to a whole number of groups."""
+    more = -len(layer.bias) % GROUP
     if not more:
         return layer
     bias = functional.pad(layer.bias, (0, more), value=-torch.inf)

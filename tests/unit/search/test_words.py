@@ -55,12 +55,12 @@ def sorted_continuations(layers, hidden, scores, forbidden):
     ]
 
 
-@pytest.mark.parametrize("size", [3, words.BLOCK, words.BLOCK + 1, 5 * words.BLOCK - 1])
+@pytest.mark.parametrize("size", [3, words.GROUP, words.GROUP + 1, 3 * words.GROUP - 1])
 @pytest.mark.parametrize("models", [1, 3])
 @pytest.mark.parametrize("dead", [0.0, 0.5])
-@pytest.mark.parametrize("room", [1, 1000, words.CHUNK])
+@pytest.mark.parametrize("room", [1, 50 * words.GROUP, words.ROOM])
 def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, dead, room):
-    monkeypatch.setattr(words, "CHUNK", room)
+    monkeypatch.setattr(words, "ROOM", room)
     layers = random_layers(size, models)
     hidden, scores = random_beam(9, models, dead)
     forbidden = Forbidden(torch.rand(scores.shape) < 0.5, unk=dead > 0)
@@ -95,13 +95,13 @@ def test_the_layer_that_is_handed_in_is_not_changed():
 
 @pytest.mark.parametrize("models", [1, 2])
 def test_log_probs_are_the_mean_of_the_models(models):
-    layers = random_layers(words.BLOCK + 5, models)
+    layers = random_layers(words.GROUP + 5, models)
     hidden, _ = random_beam(3, models)
     rows = [values.flatten(0, 1) for values in hidden]
     found = NextWords(layers).log_probs(rows)
     probabilities = [
         log_softmax(layer, values).exp() for layer, values in zip(layers, rows, strict=True)
     ]
-    size = words.BLOCK + 5
+    size = words.GROUP + 5
     torch.testing.assert_close(found[:, :size].exp(), torch.stack(probabilities).mean(0))
     assert (found[:, size:] == -torch.inf).all()
