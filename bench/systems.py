@@ -419,9 +419,9 @@ class JoeyNMT(System):
         return {"stdin": source, "stdout": output}
 
 
-REPORT = re.compile(r"Up\. ([\d,]+) .* \* ([\d,]+) .*: Time ([\d.]+)s")
-"""Marian's line about its last updates: updates so far, target words and seconds since the line
-before."""
+REPORT = re.compile(r"Up\. ([\d,]+) .*: Time ([\d.]+)s : ([\d.,]+) words/s")
+"""Marian's line about its last updates: updates so far, seconds since the line before, and target
+words a second, `</s>` counted."""
 
 
 class Marian(System):
@@ -461,7 +461,7 @@ class Marian(System):
             "optimizer": "adam",
             "learn-rate": task.learning_rate,
             "clip-norm": 1,
-            "cost-type": "ce-mean-words",
+            "cost-type": "ce-mean",
             "after": f"{task.updates}u",
             "save-freq": f"{task.updates}u",
             "disp-freq": "5u",
@@ -483,11 +483,13 @@ class Marian(System):
         log = task.folder / "log"
         used = run_command(self.train(task), log, self.environment(task.threads))
         found = marian_reports(log.read_text(encoding="utf-8"))
-        steady = [(words, seconds) for update, words, seconds in found if update > warmup]
+        steady = [(seconds, words) for update, seconds, words in found if update > warmup]
         if not steady:
             raise BenchError(f"{log}: tells nothing of the updates after {warmup}")
-        words, seconds = sum(item[0] for item in steady), sum(item[1] for item in steady)
-        return Rate(words / seconds, sum(item[1] for item in found) / used.cpu, used.peak)
+        seconds = sum(item[0] for item in steady)
+        words = sum(item[1] for item in steady)
+        by_cpu = sum(item[2] for item in found) / used.cpu
+        return Rate(words / seconds, by_cpu, used.peak)
 
     def model(self, task: Task) -> Path:
         """One file."""
@@ -520,12 +522,14 @@ def _options(options: dict[str, Any]) -> list[str]:
     return words
 
 
-def marian_reports(log: str) -> list[tuple[int, int, float]]:
-    """Updates so far, and the target words and seconds since the line before, of each line."""
-    return [
-        (int(found[1].replace(",", "")), int(found[2].replace(",", "")), float(found[3]))
-        for found in REPORT.finditer(log)
-    ]
+def marian_reports(log: str) -> list[tuple[int, float, float]]:
+    """Of each line about updates: updates so far, the seconds since the line before, and the target
+    words in them, as nearly as the rate tells."""
+    found = []
+    for line in REPORT.finditer(log):
+        updates, seconds, rate = (float(group.replace(",", "")) for group in line.groups())
+        found.append((int(updates), seconds, seconds * rate))
+    return found
 
 
 PEERS = {"opennmt": OpenNMT, "eole": Eole, "joeynmt": JoeyNMT, "marian": Marian}

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 ROOT = Path(__file__).resolve().parent.parent
+CLOCKS = {"wall": "second", "cpu": "second of processor time"}
+"""What a second may be; with other work on the machine, and one thread, the latter is steadier."""
 
 
 class BenchError(Exception):
@@ -32,6 +34,10 @@ class Finished:
     seconds: float
     cpu: float
     peak: int
+
+    def by(self, clock: str) -> float:
+        """Seconds of one of `CLOCKS`."""
+        return self.seconds if clock == "wall" else self.cpu
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@
 Every system trains the same sizes on the same tokenised pairs and words, one after another, round
 by round; the rate is that of the updates after the first few, so that neither starting, nor
 validating, nor saving counts. Prints a Markdown table for each size; --output keeps it, and all
-readings as JSON beside it.
+readings as JSON beside it. Where other work runs on the machine, --clock cpu with one thread
+compares what does not depend on it.
 """
 
 import argparse
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from corpus import prepared_folder
-from operations import SIZES, Sizes, training_operations
+from operations import SIZES, training_operations
 from systems import Data, Nmtkit, Rate, System, Task, peers
 from timing import (
+    CLOCKS,
     BenchError,
     Spread,
     in_turns,
@@ -57,6 +59,12 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         default=["float32"],
         help="nmtkit's; each has a row",
     )
+    parser.add_argument(
+        "--clock",
+        choices=list(CLOCKS),
+        default="wall",
+        help="a second is one of the clock, or one of processor time",
+    )
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
 
@@ -71,8 +79,8 @@ def own(precisions: list[str]) -> dict[str, System]:
     return rows
 
 
-def measure_ceiling(threads: int, dtype: str, folder: Path) -> float:
-    """GFLOP/s of this moment, in a process of its own."""
+def measure_ceiling(threads: int, dtype: str, folder: Path) -> dict[str, float]:
+    """GFLOP/s of this moment, in a process of its own, by each of `CLOCKS`."""
     script = Path(__file__).with_name("ceiling.py")
     command: list[str | Path] = [
         sys.executable,
@@ -85,13 +93,13 @@ def measure_ceiling(threads: int, dtype: str, folder: Path) -> float:
     output = folder / "ceiling.txt"
     environment = thread_environment(threads)
     run_command(command, folder / "ceiling.log", environment, stdout=output)
-    return float(output.read_text(encoding="utf-8"))
+    return dict(zip(CLOCKS, map(float, output.read_text().split()), strict=True))
 
 
 def measure(
     name: str, data: Data, systems: dict[str, System], options: argparse.Namespace
 ) -> dict[str, Any]:
-    """All rounds of one size: {"ceiling": {dtype: [GFLOP/s]}, "rates": {system: [Rate]}}."""
+    """All rounds of one size: {"ceiling": {dtype: [by clock]}, "rates": {system: [Rate]}}."""
     updates = WARMUP + (options.updates or UPDATES[name])
 
     def training(row: str, system: System) -> Callable[[], Rate]:
@@ -99,7 +107,7 @@ def measure(
         task = Task(data, folder, SIZES[name], updates, options.threads)
         return lambda: system.time_training(task, WARMUP)
 
-    def ceiling(dtype: str) -> Callable[[], float]:
+    def ceiling(dtype: str) -> Callable[[], dict[str, float]]:
         return lambda: measure_ceiling(options.threads, dtype, options.work)
 
     runs: dict[str, Callable[[], Any]] = {
@@ -111,29 +119,41 @@ def measure(
     return {"ceiling": ceilings, "rates": found}
 
 
-def report(name: str, sizes: Sizes, data: Data, found: dict[str, Any]) -> str:
+def speeds(found: dict[str, list[Rate]], clock: str) -> dict[str, Spread]:
+    """Target words a second, by system."""
+    return {
+        row: Spread.of([rate.words if clock == "wall" else rate.by_cpu for rate in rates])
+        for row, rates in found.items()
+    }
+
+
+def report(name: str, data: Data, found: dict[str, Any], clock: str) -> str:
     """The Markdown of one size."""
+    sizes = SIZES[name]
     src_len, tgt_len = data.mean_lengths()
     needed = training_operations(sizes, src_len, tgt_len, data.target_words())
-    ceilings = {dtype: Spread.of(values) for dtype, values in found["ceiling"].items() if values}
-    rates: dict[str, list[Rate]] = found["rates"]
-    lines = [f"### {name.upper()}: m = {sizes.embedding}, n = {sizes.hidden}, ", ""]
-    lines[0] += f"n' = {sizes.align}, l = {sizes.maxout}"
-    lines += [f"The model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward.", ""]
-    for dtype, ceiling in ceilings.items():
-        lines[-1] += f"The machine's ceiling in {dtype} is {with_spread(ceiling)} GFLOP/s, "
-        lines[-1] += f"which caps training at {ceiling.median * 1e9 / needed:,.0f} words/s. "
-    cap = ceilings["float32"].median * 1e9 / needed if "float32" in ceilings else None
-    header = ["system", "target words/s", "of the float32 cap", "nmtkit is faster", "words/CPU s"]
+    caps = {}
+    text = (
+        f"### {name.upper()}: m = {sizes.embedding}, n = {sizes.hidden}, n' = {sizes.align}, "
+        f"l = {sizes.maxout}\n\n"
+        f"The model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward."
+    )
+    for dtype, readings in found["ceiling"].items():
+        ceiling = Spread.of([reading[clock] for reading in readings])
+        caps[dtype] = ceiling.median * 1e9 / needed
+        text += (
+            f" The machine's ceiling in {dtype} is {with_spread(ceiling)} GFLOP a {CLOCKS[clock]}:"
+            f" at most {caps[dtype]:,.0f} words."
+        )
+    header = ["system", f"target words a {CLOCKS[clock]}", "of the cap", "nmtkit's speed to it"]
+    measured = speeds(found["rates"], clock)
     rows = []
-    base = Spread.of([rate.words for rate in rates["nmtkit"]]) if "nmtkit" in rates else None
-    for row, values in rates.items():
-        speed = Spread.of([rate.words for rate in values])
-        share = f"{100 * speed.median / cap:.0f} %" if cap else ""
-        ratio = f"{base.median / speed.median:.2f} ×" if base else ""
-        by_cpu = Spread.of([rate.by_cpu for rate in values])
-        rows.append([row, with_spread(speed), share, ratio, f"{by_cpu.median:,.0f}"])
-    return "\n".join([*lines, "", table(header, rows)])
+    for row, speed in measured.items():
+        share = f"{100 * speed.median / caps['float32']:.0f} %" if "float32" in caps else ""
+        own = measured.get("nmtkit")
+        ratio = f"{own.median / speed.median:.2f}" if own else ""
+        rows.append([row, with_spread(speed), share, ratio])
+    return f"{text}\n\n{table(header, rows)}"
 
 
 def main(arguments: list[str]) -> int:
@@ -155,7 +175,7 @@ def main(arguments: list[str]) -> int:
         figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
         for name in options.sizes:
             found = measure(name, data, systems, options)
-            parts.append(report(name, SIZES[name], data, found))
+            parts.append(report(name, data, found, options.clock))
             rates = {
                 row: [dataclasses.asdict(rate) for rate in values]
                 for row, values in found["rates"].items()

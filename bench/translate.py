@@ -1,0 +1,226 @@
+"""How fast nmtkit translates, beside its peers, in one run.
+
+    python bench/translate.py --data MULTI30K [--peers FOLDER] [--threads 2] [--rounds 3]
+
+Every system first trains a small model, which is kept under --work, so that a second run only
+measures. Then all translate the 1,000 tokenised sentences of test2016, one system after another,
+round by round. The time is that of the whole command less that of the same command on one short
+line: starting and loading do not count. BLEU stands beside it, so that nobody is fast by being
+broken. Prints a Markdown table for each beam; --output keeps it, and all readings as JSON.
+"""
+
+import argparse
+import dataclasses
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus import prepared_folder
+from operations import SMALL
+from systems import Data, Nmtkit, System, Task, peers
+from timing import (
+    CLOCKS,
+    BenchError,
+    Finished,
+    Spread,
+    in_turns,
+    machine,
+    run_command,
+    table,
+    tell,
+    with_spread,
+    write_report,
+)
+
+UPDATES = 800
+LEARNING_RATE = 2e-3
+TEST = "test2016"
+LINE = "A man is reading ."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One round of one system. whole: the command on all lines, line: on one; words: in the
+    translations, `</s>` not counted; bleu: of tokens, in percent."""
+
+    whole: Finished
+    line: Finished
+    words: int
+    bleu: float
+
+    def speed(self, clock: str) -> float:
+        """Output words a second, start-up left out."""
+        return self.words / max(self.whole.by(clock) - self.line.by(clock), 1e-9)
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The command line's options."""
+    parser = argparse.ArgumentParser(prog="bench/translate.py", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder of raw Multi30k, to be prepared")
+    parser.add_argument("--prepared", type=Path, help="instead: a prepared folder with shortlists")
+    parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
+    parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
+    parser.add_argument("--marian", type=Path, help="a binary of Marian")
+    parser.add_argument("--only", nargs="+", help="systems whose name begins so")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--beams", type=int, nargs="+", default=[12, 5, 1])
+    parser.add_argument("--updates", type=int, default=UPDATES, help="how long models are trained")
+    parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
+    parser.add_argument(
+        "--batch-size", type=int, help="sentences together, for all; default: each one's best"
+    )
+    parser.add_argument("--quantize", action="store_true", help="nmtkit --quantize has rows too")
+    parser.add_argument("--candidates", type=Path, help="so has nmtkit --candidates FILE")
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
+    parser.add_argument("--train-only", action="store_true", help="train what is not yet there")
+    parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
+    return parser.parse_args(arguments)
+
+
+def rows_of(options: argparse.Namespace) -> dict[str, System]:
+    """All that are to be measured, by the name in the table."""
+    faster: dict[str, list[str]] = {}
+    if options.quantize:
+        faster["--quantize"] = ["--quantize"]
+    if options.candidates:
+        faster["--candidates"] = ["--candidates", str(options.candidates.absolute())]
+    if len(faster) == 2:
+        faster["--quantize --candidates"] = [word for words in faster.values() for word in words]
+    rows: dict[str, System] = {"nmtkit": Nmtkit()}
+    rows |= {f"nmtkit {name}": Nmtkit(extra=words) for name, words in faster.items()}
+    rows |= {system.name: system for system in peers(options.peers, options.marian)}
+    if options.only:
+        rows = {n: system for n, system in rows.items() if n.startswith(tuple(options.only))}
+    if options.batch_size:
+        for system in rows.values():
+            system.batches = dict.fromkeys(options.beams, options.batch_size)
+    return rows
+
+
+def task_of(system: System, data: Data, options: argparse.Namespace) -> Task:
+    """The training of the model that a system translates with."""
+    folder = options.work / "translate" / f"{system.name.split()[0].lower()}-{options.updates}"
+    rate = options.learning_rate
+    return Task(data, folder.absolute(), SMALL, options.updates, options.threads, rate)
+
+
+def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespace) -> list[str]:
+    """Train the models that are not there yet; the names of those that have one then."""
+    ready = []
+    for name, system in rows.items():
+        task = task_of(system, data, options)
+        if not system.model(task).exists():
+            tell(f"training a model for {name}, {task.updates} updates")
+            trainer = Nmtkit() if isinstance(system, Nmtkit) else system
+            try:
+                environment = system.environment(task.threads)
+                run_command(trainer.train(task), task.folder / "train.log", environment)
+            except BenchError as error:
+                tell(f"{name} is left out: {error}")
+                shutil.rmtree(task.folder)
+                continue
+        ready.append(name)
+    return ready
+
+
+def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Finished, list[str]]:
+    """Run the command on a file; what it took, and its lines.
+
+    :raises BenchError: it failed, or left lines out.
+    """
+    output = task.folder / f"{source.name}.{beam}.out"
+    output.unlink(missing_ok=True)
+    command = system.translate(task, source, output, beam)
+    streams = system.streams(source, output)
+    log = task.folder / "translate.log"
+    used = run_command(command, log, system.environment(task.threads), **streams)
+    lines = output.read_text(encoding="utf-8").splitlines()
+    wanted = len(source.read_text(encoding="utf-8").splitlines())
+    if len(lines) != wanted:
+        raise BenchError(f"{output}: {len(lines)} lines, not {wanted}")
+    return used, lines
+
+
+def read(system: System, task: Task, line: Path, beam: int) -> Reading:
+    """One round of one system."""
+    from nmtkit.evaluation.bleu import tokenized_bleu
+
+    alone, _ = translate(system, task, line, beam)
+    whole, found = translate(system, task, task.data.text(TEST, "src"), beam)
+    references = task.data.text(TEST, "tgt").read_text(encoding="utf-8").splitlines()
+    words = sum(len(translation.split()) for translation in found)
+    return Reading(whole, alone, words, tokenized_bleu(found, references).value)
+
+
+def measure(
+    beam: int, rows: dict[str, System], data: Data, options: argparse.Namespace
+) -> dict[str, list[Reading]]:
+    """All rounds of one beam."""
+    line = options.work.absolute() / "line.txt"
+    line.write_text(LINE + "\n", encoding="utf-8")
+
+    def reading(system: System) -> Callable[[], Reading]:
+        return lambda: read(system, task_of(system, data, options), line, beam)
+
+    runs = {name: reading(system) for name, system in rows.items()}
+    return in_turns(runs, options.rounds, lambda line: tell(f"beam {beam}: {line}"))
+
+
+def report(beam: int, found: dict[str, list[Reading]], rows: dict[str, System], clock: str) -> str:
+    """The Markdown of one beam."""
+    speeds = {
+        name: Spread.of([reading.speed(clock) for reading in readings])
+        for name, readings in found.items()
+    }
+    others = [speed.median for name, speed in speeds.items() if not name.startswith("nmtkit")]
+    second = CLOCKS[clock]
+    header = ["system", "batch", f"output words a {second}", "to the fastest peer"]
+    header += [f"all lines, {second}s", f"one line, {second}s", "BLEU"]
+    cells = []
+    for name, readings in found.items():
+        whole = Spread.of([reading.whole.by(clock) for reading in readings])
+        line = Spread.of([reading.line.by(clock) for reading in readings])
+        ratio = f"{speeds[name].median / max(others):.2f}" if others else ""
+        row = [name, str(rows[name].batch(beam)), with_spread(speeds[name]), ratio]
+        cells.append([*row, f"{whole.median:.2f}", f"{line.median:.2f}", f"{readings[0].bleu:.2f}"])
+    return f"### Beam {beam}\n\n{table(header, cells)}"
+
+
+def main(arguments: list[str]) -> int:
+    """Train what is missing, measure and report; 1 where it cannot be done."""
+    options = options_of(arguments)
+    try:
+        data = Data.open(
+            options.prepared or prepared_folder(options.data, options.work), options.work
+        )
+        rows = rows_of(options)
+        ready = train_missing(rows, data, options)
+        if options.train_only:
+            return 0
+        rows = {name: rows[name] for name in ready}
+        parts = [
+            f"{machine()}, {options.threads} threads; {TEST}, models of {options.updates} updates; "
+            f"median of {options.rounds} rounds taken in turns (lowest–highest).",
+            "",
+        ]
+        figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
+        for beam in options.beams:
+            found = measure(beam, rows, data, options)
+            parts.append(report(beam, found, rows, options.clock))
+            figures[f"beam {beam}"] = {
+                name: [dataclasses.asdict(reading) for reading in readings]
+                for name, readings in found.items()
+            }
+        write_report(options.output, "\n".join(parts), figures)
+    except BenchError as error:
+        tell(str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
