@@ -1,10 +1,11 @@
 """Moses tokenizing of one line: words, punctuation and clitics apart.
 
 The rules, their character classes and the lists of non-breaking prefixes are sacremoses's (its
-port of `tokenizer.perl`). This module runs them word by word instead of line by line, so that a
-word seen before costs one look-up. That is exact: with a blank on either side, what a rule makes
-of a word does not depend on the words around it, except in three cases, which are treated apart:
-apostrophes that meet across a blank, control characters, and periods (below).
+port of `tokenizer.perl`), which is imported when a text needs what `characters.py` has not: other
+letters than western ones, or the prefixes. This module runs the rules word by word instead of line
+by line, so that a word seen before costs one look-up. That is exact: with a blank on either side,
+what a rule makes of a word does not depend on the words around it, except in three cases, which
+are treated apart: apostrophes that meet across a blank, control characters, and periods (below).
 
 Differences from sacremoses 0.2.0, all of them towards `tokenizer.perl`:
 - a period at the end of the line is always split off, also after a non-breaking prefix (`St.`,
@@ -21,11 +22,16 @@ the same places by every program, and a line stays one line.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 
-from sacremoses import MosesTokenizer
-
+from nmtkit.text.characters import (
+    WESTERN,
+    WESTERN_CODES,
+    Characters,
+    moses_characters,
+    moses_prefixes,
+)
 from nmtkit.text.detokenizer import Detokenizer
 from nmtkit.text.memory import Memory
 
@@ -35,6 +41,11 @@ _CONTROL = re.compile(r"[\x00-\x1f]+")
 _DOTS = re.compile(r"\.{2,}")
 _HELD_DOT = "\x01"
 """Stands for a period of `...` while the rules run; no text holds it once `_CONTROL` is gone."""
+
+_WESTERN = frozenset(map(chr, WESTERN_CODES))
+
+_OTHER_LETTERS = {"zh", "ja", "ko", "cjk"}
+"""Languages to which sacremoses gives letters of their own."""
 
 _ESCAPES = (
     ("&", "&amp;"),
@@ -62,17 +73,31 @@ class Tokenizer:
     """
 
     def __init__(self, language: str, hyphens: bool = False, escape: bool = False) -> None:
-        moses = MosesTokenizer(language)
+        self._language = language
+        self._hyphens = hyphens
         self._escape = escape
-        self._rules = _rules(moses, language, hyphens)
-        self._plain = frozenset(moses.IsAlnum) | {"."}
-        self._alphabet = frozenset(moses.IsAlpha)
-        self._lower = frozenset(moses.IsLower)
-        self._numeric_prefixes = frozenset(moses.NUMERIC_ONLY_PREFIXES)
-        self._prefixes = frozenset(moses.NONBREAKING_PREFIXES) - self._numeric_prefixes
+        self._is_western = True
+        self._go_by(WESTERN)
+        if language in _OTHER_LETTERS:
+            self._complete()
         self._first = Memory(partial(self._alone, "", " "))
         self._inner = Memory(partial(self._alone, " ", " "))
         self._last = Memory(partial(self._alone, " ", ""))
+
+    def _go_by(self, characters: Characters) -> None:
+        self._rules = _rules(characters, self._language, self._hyphens)
+        self._plain = frozenset(characters.alnum) | {"."}
+        self._alphabet = frozenset(characters.alpha)
+        self._lower = frozenset(characters.lower)
+
+    def _complete(self) -> None:
+        """Go by the whole rules from here on: a character has come up that is no western one."""
+        self._go_by(moses_characters(self._language))
+        self._is_western = False
+
+    @cached_property
+    def _prefixes(self) -> tuple[frozenset[str], frozenset[str]]:
+        return moses_prefixes(self._language)
 
     def tokenize(self, line: str) -> list[str]:
         """The tokens of a line; none is empty or holds whitespace, and a blank line has none."""
@@ -82,6 +107,8 @@ class Tokenizer:
         tokens = self._by_words(words)
         if tokens is None:
             text = _CONTROL.sub("", " ".join(words)).strip()
+            if self._is_western and not _WESTERN.issuperset(text):
+                self._complete()
             tokens = self._apply_rules(text)
         if tokens:
             self._split_periods(tokens)
@@ -100,6 +127,8 @@ class Tokenizer:
 
         :param before, after: a blank where another word stands, "" at the end of the line.
         """
+        if self._is_western and not _WESTERN.issuperset(word):
+            self._complete()
         if self._plain.issuperset(word) and ".." not in word:
             return (word,)
         if (before and word[0] == "'") or _CONTROL.search(word):
@@ -133,30 +162,52 @@ class Tokenizer:
             tokens.append(last)
 
     def _keeps_period(self, prefix: str, following: str) -> bool:
-        return (
-            prefix in self._prefixes
-            or following[0] in self._lower
-            or ("." in prefix and not self._alphabet.isdisjoint(prefix))
-            or (prefix in self._numeric_prefixes and following[0] in "0123456789")
-        )
+        if following[0] in self._lower:
+            return True
+        if "." in prefix and not self._alphabet.isdisjoint(prefix):
+            return True
+        always, before_digits = self._prefixes
+        return prefix in always or (prefix in before_digits and following[0] in "0123456789")
 
 
-def _rules(moses: MosesTokenizer, language: str, hyphens: bool) -> list[Rule]:
-    """The substitutions in Moses's order."""
-    commas = (moses.COMMA_SEPARATE_1, moses.COMMA_SEPARATE_2, moses.COMMA_SEPARATE_3)
-    if language == "en":
-        apostrophes = moses.ENGLISH_SPECIFIC_APOSTROPHE
-    elif language in ("fr", "it"):
-        apostrophes = moses.FR_IT_SPECIFIC_APOSTROPHE
-    else:
-        apostrophes = [moses.NON_SPECIFIC_APOSTROPHE]
+def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
+    """The substitutions in Moses's order, for texts of these characters."""
+    alnum, number = characters.alnum, characters.number
+    rules = [_rule("", rf"([^{alnum}\s.'`,-])", r" \1 ")]
+    if hyphens:
+        rules.append(_rule("-", f"([{alnum}])-(?=[{alnum}])", r"\1 @-@ "))
     return [
-        ("", *moses.PAD_NOT_ISALNUM),
-        *([("-", *moses.AGGRESSIVE_HYPHEN_SPLIT)] if hyphens else []),
+        *rules,
         ("..", _DOTS, lambda dots: f" {_HELD_DOT * len(dots[0])} "),
-        *((",", *rule) for rule in commas),
-        *(("'", *rule) for rule in apostrophes),
+        _rule(",", f"([^{number}]),", r"\1 , "),
+        _rule(",", f",([^{number}])", r" , \1"),
+        _rule(",", f"([{number}]),$", r"\1 , "),
+        *_apostrophes(language, characters.alpha, number),
     ]
+
+
+def _apostrophes(language: str, alpha: str, number: str) -> list[Rule]:
+    """English splits before an apostrophe, French and Italian after it, the others around it."""
+    if language == "en":
+        return [
+            _rule("'", f"([^{alpha}])'([^{alpha}])", r"\1 ' \2"),
+            _rule("'", f"([^{alpha}{number}])'([{alpha}])", r"\1 ' \2"),
+            _rule("'", f"([{alpha}])'([^{alpha}])", r"\1 ' \2"),
+            _rule("'", f"([{alpha}])'([{alpha}])", r"\1 '\2"),
+            _rule("'", f"([{number}])'(s)", r"\1 '\2"),
+        ]
+    if language in ("fr", "it"):
+        return [
+            _rule("'", f"([^{alpha}])'([^{alpha}])", r"\1 ' \2"),
+            _rule("'", f"([^{alpha}])'([{alpha}])", r"\1 ' \2"),
+            _rule("'", f"([{alpha}])'([^{alpha}])", r"\1 ' \2"),
+            _rule("'", f"([{alpha}])'([{alpha}])", r"\1' \2"),
+        ]
+    return [_rule("'", "'", " ' ")]
+
+
+def _rule(trigger: str, pattern: str, wanted: str) -> Rule:
+    return trigger, re.compile(pattern), wanted
 
 
 def _escaped(tokens: Iterable[str]) -> list[str]:

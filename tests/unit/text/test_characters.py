@@ -1,0 +1,45 @@
+"""The western characters are those of Moses's classes, no more and no fewer."""
+
+import subprocess
+import sys
+
+import pytest
+from sacremoses import MosesTokenizer
+
+from nmtkit.text.characters import WESTERN, WESTERN_CODES, moses_characters, moses_prefixes
+
+
+@pytest.mark.parametrize("name", WESTERN._fields)
+def test_western_classes_are_the_whole_ones_cut(name: str) -> None:
+    whole = set(getattr(moses_characters("en"), name)) - {"\n"}  # no line holds one
+    ours = getattr(WESTERN, name)
+    assert set(ours) == whole & set(map(chr, WESTERN_CODES))
+    assert len(set(ours)) == len(ours) > 200 * (name != "number")
+
+
+def test_prefixes_before_digits_are_no_others() -> None:
+    always, before_digits = moses_prefixes("en")
+    assert {"Mr", "Dr"} <= always and {"No", "pp"} <= before_digits
+    assert not always & before_digits
+    assert moses_prefixes("xx") == (always, before_digits)
+    assert "M" in moses_prefixes("fr")[0] and set(
+        MosesTokenizer("fr").NUMERIC_ONLY_PREFIXES
+    ) == set(moses_prefixes("fr")[1])
+
+
+@pytest.mark.parametrize(
+    ("line", "needed"),
+    [
+        ("L’été – à 10 € – n'est pas fini, dit-elle… (1,5 ½).", False),
+        ("He met Mr. Smith.", True),  # a prefix, perhaps
+        ("Он читает.", True),
+    ],
+)
+def test_western_lines_do_without_sacremoses(line: str, needed: bool) -> None:
+    code = (
+        "import sys; from nmtkit.text.tokenizer import Tokenizer\n"
+        f"Tokenizer('fr').tokenize({line!r})\n"
+        "print('sacremoses' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{needed}\n"
