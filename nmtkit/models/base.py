@@ -52,7 +52,7 @@ class Scored(NamedTuple):
     """What teacher forcing gives for given translations.
 
     log_probs: log p of each reference word, 0 at padding. Shape: [B, T_y].
-    alignment: alpha_ij or None. Shape: [B, T_y, T_x].
+    alignment: alpha_ij, rows of padding 0, or None. Shape: [B, T_y, T_x].
     """
 
     log_probs: Tensor

@@ -8,8 +8,40 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-CHUNK = 1_000_000
-"""Logits held at a time: 4 MB in float32, so that they stay in a processor's cache."""
+CHUNK = 2_000_000
+"""Logits held at a time: 8 MB in float32. The gradient of W is read and written once for each
+chunk, which few rows would not pay; more would leave the processor's cache."""
+
+LEAST_ROWS = 64
+"""Rows in a chunk, however many words there are."""
+
+
+def product_type(values: Tensor) -> torch.dtype:
+    """In which type to compute a product with `values`: under `torch.autocast` in its type."""
+    device = values.device.type
+    if values.dtype == torch.float32 and torch.is_autocast_enabled(device):
+        return torch.get_autocast_dtype(device)
+    return values.dtype
+
+
+def affine(addend: Tensor, a: Tensor, B: Tensor) -> Tensor:
+    """addend + a B; a is brought to the type of B, the sum has that of `addend`.
+
+    Shapes: [..., N, w] or [w]; [..., N, n]; [..., n, w].
+    """
+    if addend.dtype != B.dtype:
+        return addend + a.to(B.dtype) @ B
+    return torch.baddbmm(addend, a, B) if a.dim() == 3 else torch.addmm(addend, a, B)
+
+
+def add_product(total: Tensor, a: Tensor, B: Tensor) -> None:
+    """total += a B; a is brought to the type of B. Shapes as in `affine`."""
+    if total.dtype != B.dtype:
+        total += a.to(B.dtype) @ B
+    elif a.dim() == 3:
+        total.baddbmm_(a, B)
+    else:
+        total.addmm_(a, B)
 
 
 def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
@@ -68,7 +100,7 @@ def softmax_cost(
 def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
     """log softmax(W h + b) of each row's own target word, without gradients. Shape: [N]."""
     chunks = []
-    rows = max(1, CHUNK // W.size(0))
+    rows = max(LEAST_ROWS, CHUNK // W.size(0))
     with torch.no_grad():
         for start in range(0, hidden.size(0), rows):
             part, words = hidden[start : start + rows], targets[start : start + rows]
@@ -81,9 +113,8 @@ def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -
 class _SoftmaxCost(Function):
     """Cost and gradients in one pass over chunks of rows.
 
-    With p the unnormalised probabilities of a row and s their sum, the gradient of its logits is
-    p / s - (1 - e) [word = target] - e / K. Dividing by s is put off to the narrow factors of the
-    products, and the last term is a product of sums: neither costs a pass over the logits.
+    With p the probabilities of a row, the gradient of its logits is p - (1 - e) [word = target]
+    - e / K. The last term is a product of sums: it costs no pass over the logits.
     """
 
     @staticmethod
@@ -91,29 +122,33 @@ class _SoftmaxCost(Function):
         ctx: Any, hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor, smoothing: float
     ) -> Tensor:
         wants = any(ctx.needs_input_grad[:3])
-        share = smoothing / W.size(0)
-        W_sum, bias_sum = W.sum(0), bias.sum()
-        grad_hidden = torch.empty_like(hidden)
-        grad_W, grad_bias = torch.zeros_like(W), torch.zeros_like(bias)
-        cost = hidden.new_zeros(())
-        rows = max(1, CHUNK // W.size(0))
-        for start in range(0, hidden.size(0), rows):
-            part, words = hidden[start : start + rows], targets[start : start + rows]
-            logits = torch.addmm(bias, part, W.t())  # [rows, K]
-            largest = logits.amax(1, keepdim=True)
-            picked = logits.gather(1, words.unsqueeze(1))
-            p = logits.sub_(largest).exp_()
-            s = p.sum(1, keepdim=True)
-            cost += (largest + s.log() - (1 - smoothing) * picked).sum()
-            if smoothing:
-                cost -= share * ((part @ W_sum).sum() + part.size(0) * bias_sum)
-            if wants:
-                p.scatter_add_(1, words.unsqueeze(1), (smoothing - 1) * s)
-                torch.div(p @ W, s, out=grad_hidden[start : start + rows])
-                grad_W.addmm_(p.t(), part / s)
-                grad_bias.addmv_(p.t(), (1 / s).squeeze(1))
+        kind = product_type(W)
+        low_hidden, low_W = hidden.to(kind), W.to(kind)
+        grad_hidden, grad_W = torch.zeros_like(hidden), torch.zeros_like(W)
+        grad_bias = torch.zeros_like(bias)
+        cost = W.new_zeros(())
+        rows = max(LEAST_ROWS, CHUNK // W.size(0))
+        scratch = W.new_empty(min(rows, hidden.size(0)), W.size(0))
+        with torch.autocast(W.device.type, enabled=False):
+            for start in range(0, hidden.size(0), rows):
+                part, words = low_hidden[start : start + rows], targets[start : start + rows]
+                logits = affine(bias, part, low_W.t())  # [rows, K]
+                picked = logits.gather(1, words.unsqueeze(1))
+                p = torch.softmax(logits, dim=1, out=scratch[: part.size(0)])
+                # The largest p is at least 1 / K: unlike that of the target it is never 0.
+                log_sum = logits.amax(1) - p.amax(1).log()
+                cost += (log_sum - (1 - smoothing) * picked.squeeze(1)).sum()
+                if smoothing:
+                    cost -= smoothing * logits.mean(1).sum()
+                if wants:
+                    less = p.new_full((1, 1), smoothing - 1).expand(words.size(0), 1)
+                    low_p = p.scatter_add_(1, words.unsqueeze(1), less).to(kind)
+                    grad_hidden[start : start + rows] = low_p @ low_W
+                    add_product(grad_W, low_p.t(), part)
+                    grad_bias += p.sum(0)
         if wants and smoothing:
-            grad_hidden -= share * W_sum
+            share = smoothing / W.size(0)
+            grad_hidden -= share * W.sum(0)
             grad_W -= share * hidden.sum(0)
             grad_bias -= share * hidden.size(0)
         ctx.save_for_backward(grad_hidden, grad_W, grad_bias)

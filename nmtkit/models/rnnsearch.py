@@ -50,7 +50,8 @@ from nmtkit.models.layers import (
     softmax_cost,
     target_log_probs,
 )
-from nmtkit.models.scan import attention_scan, close_at_padding, gated_scan, gated_step
+from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.scan import attention_scan, gated_scan, gated_step
 
 
 @dataclass(frozen=True)
@@ -149,24 +150,30 @@ class RNNsearch(nn.Module):
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Annotate the source words; see `TranslationModel.encode`."""
-        n = self.config.hidden
-        embedded = self._dropped(functional.embedding(src, self.E_x)).transpose(0, 1)
-        x = embedded @ self.W_enc + self.b_enc  # [T_x, B, 6n]
-        time_mask = src_mask.t()
-        forward = close_at_padding(x[..., : 3 * n], time_mask)
-        backward = close_at_padding(x[..., 3 * n :], time_mask).flip(0)
-        start = x.new_zeros(2, x.size(1), n)
-        inputs = torch.stack([forward, backward], dim=1)
-        states = gated_scan(inputs, start, self.U_zr_enc, self.U_enc)  # [T_x, 2, B, n]
-        towards_start = states[:, 1].flip(0)
-        annotations = self._dropped(torch.cat([states[:, 0], towards_start], -1)).transpose(0, 1)
-        sizes = [self.config.align, 3 * n, 2 * self.config.maxout]
-        projected = annotations @ torch.cat([self.U_a, self.C, self.C_o], dim=1)
-        keys, values, readout_values = torch.split(projected, sizes, dim=-1)
-        initial = torch.tanh(towards_start[0] @ self.W_s + self.b_s)
+        packing = Packing.of(src_mask, src.device)
+        annotations = self._annotations(src, packing)
+        towards_start = annotations[: src.size(0), self.config.hidden :]  # <-h_1, in packed order
+        initial = torch.tanh(torch.addmm(self.b_s, towards_start, self.W_s))
+        sizes = [self.config.align, 3 * self.config.hidden, 2 * self.config.maxout]
+        projected = self._dropped(annotations) @ torch.cat([self.U_a, self.C, self.C_o], dim=1)
+        keys, values, readout_values = torch.split(projected, sizes, dim=1)
         return Encoded(
-            keys + self.b_a, values.contiguous(), readout_values.contiguous(), initial, src_mask
+            packing.pad(keys + self.b_a),
+            packing.pad(values),
+            packing.pad(readout_values),
+            initial.index_select(0, packing.ranks),
+            src_mask.to(src.device),
         )
+
+    def _annotations(self, src: Tensor, packing: Packing) -> Tensor:
+        """h_j of the real source positions. Shape: [N, 2n]."""
+        embedded = self._dropped(functional.embedding(packing.pack(src), self.E_x))
+        both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
+        weights = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
+        x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, weights)
+        start = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
+        forward, backward = gated_scan(x, start, self.U_zr_enc, self.U_enc, packing).unbind(0)
+        return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
 
     def initial_state(self, encoded: Encoded) -> State:
         """s_0; see `TranslationModel.initial_state`."""
@@ -190,7 +197,7 @@ class RNNsearch(nn.Module):
             after = gated_step(inputs + context, s @ self.U_zr_dec, s, self.U_dec)
             following = State(after, state.context)
         seen = after if self.config.reading == "paper-v1" else s
-        hidden = self._readout(seen, embedded, alignment, encoded)
+        hidden = self._readout(seen, embedded, torch.bmm(alignment, encoded.readout_values))
         return Step(hidden, following, alignment)
 
     def output_layer(self) -> OutputLayer:
@@ -221,43 +228,55 @@ class RNNsearch(nn.Module):
         label_smoothing: float = 0.0,
     ) -> Tensor:
         """Sum of -log p over the target words; see `TranslationModel.loss`."""
-        hidden, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        words = self._output_words()
-        return softmax_cost(hidden, words, self.b_y, tgt[tgt_mask], label_smoothing)
+        hidden, _, words, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        return softmax_cost(hidden, self._output_words(), self.b_y, words, label_smoothing)
 
     def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
         """Log-probability of each target word; see `TranslationModel.score`."""
-        hidden, alignment = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        found = target_log_probs(hidden, self._output_words(), self.b_y, tgt[tgt_mask])
-        log_probs = hidden.new_zeros(tgt.shape)
-        log_probs[tgt_mask] = found
-        return Scored(log_probs, alignment)
+        hidden, alignment, words, packing = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        log_probs = target_log_probs(hidden, self._output_words(), self.b_y, words)
+        back = longest_first(tgt_mask).argsort().to(tgt.device)
+        return Scored(packing.pad(log_probs.unsqueeze(1)).squeeze(2)[back], alignment[back])
 
     def _teacher_forced(
         self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """The readout of every real target position [N, l], and the alignments [B, T_y, T_x]."""
+    ) -> tuple[Tensor, Tensor, Tensor, Packing]:
+        """Let the decoder read the target, the sentences put in order, longest target first.
+
+        :return: the readout of each real target position [N, l], the alignments [B, T_y, T_x], the
+            target words [N], and where these positions are.
+        """
+        order = longest_first(tgt_mask)
+        tgt_mask, src_mask = tgt_mask[order], src_mask[order.to(src_mask.device)]
+        order = order.to(src.device, non_blocking=True)
+        src, tgt = src[order], tgt[order]
         encoded = self.encode(src, src_mask)
-        previous = functional.pad(tgt[:, :-1], (1, 0), value=BEGIN)
-        embedded = self._target_embeddings(previous)  # [B, T_y, m]
-        read = self._target_embeddings(tgt) if self.config.reading == "groundhog" else embedded
-        inputs = read.transpose(0, 1) @ self.W_dec + self.b_dec
+        packing = Packing.of(tgt_mask, tgt.device)
+        words = packing.pack(tgt)
+        previous = packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BEGIN))
+        if self.config.reading == "groundhog":  # two uses, one gradient of E_y
+            embedded, read = self._target_embeddings(torch.cat([previous, words])).chunk(2)
+        else:
+            embedded = read = self._target_embeddings(previous)
+        inputs = torch.addmm(self.b_dec, read, self.W_dec)
         memory = (encoded.keys, encoded.values, encoded.src_mask)
-        weights = (torch.cat([self.U_zr_dec, self.W_a], dim=1), self.U_dec, self.v_a)
-        states, alignment = attention_scan(inputs, encoded.initial, memory, weights)
-        seen = states[1:] if self.config.reading == "paper-v1" else states[:-1]
-        alignment = alignment.transpose(0, 1)
-        hidden = self._readout(seen.transpose(0, 1), embedded, alignment, encoded)
-        return hidden[tgt_mask], alignment
+        weights = (torch.cat([self.W_a, self.U_zr_dec], dim=1), self.U_dec, self.v_a)
+        before, after, packed = attention_scan(inputs, encoded.initial, memory, weights, packing)
+        seen = after if self.config.reading == "paper-v1" else before
+        alignment = packing.pad(packed)
+        context = packing.pack(torch.bmm(alignment, encoded.readout_values))
+        return self._readout(seen, embedded, context), alignment, words, packing
 
     def _target_embeddings(self, words: Tensor) -> Tensor:
         """E_y y, zero for `BEGIN`. Shape: [..., m]."""
         embedded = functional.embedding(words.clamp(min=0), self.E_y)
         return self._dropped(embedded * (words != BEGIN).unsqueeze(-1))
 
-    def _readout(self, s: Tensor, embedded: Tensor, alignment: Tensor, encoded: Encoded) -> Tensor:
-        """t_i, brought to the embedding's size where the softmax is tied to it."""
-        context = torch.bmm(alignment, encoded.readout_values)
+    def _readout(self, s: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
+        """t_i, brought to the embedding's size where the softmax is tied to it.
+
+        :param context: C_o c_i. Shape: [..., 2l].
+        """
         hidden = self._dropped(maxout(s @ self.U_o + embedded @ self.V_o + context + self.b_o))
         return hidden @ self.P if self.config.tied else hidden
 

@@ -172,15 +172,17 @@ def test_the_loss_depends_on_every_parameter(model, batch):
 
 
 def test_alignment_rows_sum_to_1_and_are_0_at_padding(model, batch):
-    src, src_mask, tgt, _ = batch
+    src, src_mask, tgt, tgt_mask = batch
     for alignment in (model.score(*batch).alignment, stepped(model, src, src_mask, tgt)[1]):
         if alignment is None:
             continue
         assert alignment.shape == (4, tgt.size(1), src.size(1))
-        torch.testing.assert_close(alignment.sum(2), torch.ones(4, tgt.size(1)).double())
+        torch.testing.assert_close(
+            alignment.sum(2)[tgt_mask], torch.ones(int(tgt_mask.sum())).double()
+        )
         at_padding = alignment.masked_select(~src_mask.unsqueeze(1))
         assert len(at_padding) and (at_padding == 0).all()
-        assert (alignment.masked_select(src_mask.unsqueeze(1)) > 0).all()
+        assert (alignment.masked_select(src_mask.unsqueeze(1) & tgt_mask.unsqueeze(2)) > 0).all()
 
 
 def grown(model, encoded, prefixes):
