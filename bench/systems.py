@@ -52,9 +52,8 @@ class Data:
         """Mean T_x and T_y of the training pairs, `</s>` counted."""
         means = []
         for side in ("src", "tgt"):
-            lengths = [
-                line.count(" ") + 2 for line in open(self.text("train", side), encoding="utf-8")
-            ]
+            lines = self.text("train", side).read_text(encoding="utf-8").splitlines()
+            lengths = [len(line.split()) + 1 for line in lines]
             means.append(sum(lengths) / len(lengths))
         return means[0], means[1]
 

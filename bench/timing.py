@@ -29,7 +29,8 @@ class BenchError(Exception):
 @dataclass(frozen=True)
 class Finished:
     """What a command took. seconds: by the clock; cpu: seconds of all its threads and children;
-    peak: bytes of memory that its largest process held at once."""
+    peak: bytes of memory that its largest process held at once, or this process when it started
+    it, if that was more."""
 
     seconds: float
     cpu: float

@@ -139,6 +139,8 @@ def report(name: str, data: Data, found: dict[str, Any], clock: str) -> str:
         f"The model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward."
     )
     for dtype, readings in found["ceiling"].items():
+        if not readings:
+            continue  # it failed, and was told
         ceiling = Spread.of([reading[clock] for reading in readings])
         caps[dtype] = ceiling.median * 1e9 / needed
         text += (

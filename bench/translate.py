@@ -177,9 +177,8 @@ def report(beam: int, found: dict[str, list[Reading]], rows: dict[str, System], 
         for name, readings in found.items()
     }
     others = [speed.median for name, speed in speeds.items() if not name.startswith("nmtkit")]
-    second = CLOCKS[clock]
-    header = ["system", "batch", f"output words a {second}", "to the fastest peer"]
-    header += [f"all lines, {second}s", f"one line, {second}s", "BLEU"]
+    header = ["system", "batch", f"output words a {CLOCKS[clock]}", "to the fastest peer"]
+    header += ["all lines, s", "one line, s", "BLEU"]
     cells = []
     for name, readings in found.items():
         whole = Spread.of([reading.whole.by(clock) for reading in readings])

@@ -1,0 +1,95 @@
+"""Running commands in turns, and telling what they took."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from timing import (
+    BenchError,
+    Spread,
+    in_turns,
+    run_command,
+    table,
+    with_spread,
+    write_report,
+)
+
+
+def test_the_median_counts() -> None:
+    assert Spread.of([5.0, 1.0, 3.0]) == Spread(3.0, 1.0, 5.0, 3)
+    with pytest.raises(ValueError):
+        Spread.of([])
+
+
+def test_a_spread_in_words() -> None:
+    assert with_spread(Spread.of([4050.4])) == "4,050"
+    assert with_spread(Spread.of([1.0, 2.0, 4.0]), 1) == "2.0 (1.0–4.0)"
+
+
+def test_every_round_begins_one_further_on() -> None:
+    order: list[str] = []
+    runs = {name: lambda name=name: order.append(name) for name in "abc"}
+    in_turns(runs, 3, lambda _: None)
+    assert order == ["a", "b", "c", "b", "c", "a", "c", "a", "b"]
+
+
+def test_what_fails_is_left_out_and_the_rest_goes_on() -> None:
+    tries = []
+
+    def fails() -> int:
+        tries.append(1)
+        raise BenchError("it broke")
+
+    said: list[str] = []
+    found = in_turns({"good": lambda: 1, "bad": fails}, 3, said.append)
+    assert found == {"good": [1, 1, 1]}
+    assert len(tries) == 1
+    assert "bad is left out: it broke" in said
+
+
+def test_a_command_is_measured(tmp_path: Path) -> None:
+    source, output = tmp_path / "in", tmp_path / "out"
+    source.write_text("words")
+    code = "import sys; print(sys.stdin.read(), end=''); print('log', file=sys.stderr)"
+    log = tmp_path / "new" / "log"
+    used = run_command([sys.executable, "-c", code], log, stdin=source, stdout=output)
+    assert output.read_text() == "words"
+    assert log.read_text() == "log\n"
+    assert 0 < used.cpu < 60 and 0 < used.seconds < 60
+    assert 1e6 < used.peak < 1e9  # bytes of a Python that does nothing
+
+
+def test_memory_and_time_of_a_command(tmp_path: Path) -> None:
+    code = "x = b'x' * 700_000_000"  # more than these tests hold themselves
+    used = run_command([sys.executable, "-c", code], tmp_path / "log")
+    assert used.peak == pytest.approx(710e6, rel=0.05)
+    assert (used.by("wall"), used.by("cpu")) == (used.seconds, used.cpu)
+
+
+def test_the_environment_is_added_to(tmp_path: Path) -> None:
+    code = "import os; print(os.environ['BENCH_X'], 'PATH' in os.environ)"
+    command = [sys.executable, "-c", code]
+    run_command(command, tmp_path / "log", {"BENCH_X": "7"})
+    assert (tmp_path / "log").read_text() == "7 True\n"
+
+
+def test_a_command_that_fails_tells_its_last_line(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with pytest.raises(BenchError, match=r"exit status 3: the end \(all of it: .*log\)"):
+        code = "import sys; print('begin\\nthe end'); sys.exit(3)"
+        run_command([sys.executable, "-c", code], log)
+    with pytest.raises(BenchError, match="no-such-program: cannot be run"):
+        run_command([tmp_path / "no-such-program"], log)
+
+
+def test_a_table() -> None:
+    assert table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |\n"
+
+
+def test_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "new" / "train.md"
+    write_report(output, "text", {"é": [1]})
+    assert capsys.readouterr().out == "text\n"
+    assert output.read_text() == "text\n"
+    assert json.loads(output.with_suffix(".json").read_text(encoding="utf-8")) == {"é": [1]}

@@ -1,0 +1,66 @@
+"""The report on training speed."""
+
+from pathlib import Path
+
+import train
+from operations import SMALL, training_operations
+from systems import Data, Rate
+
+
+class Lengths(Data):
+    """Data of which only lengths are known."""
+
+    def mean_lengths(self) -> tuple[float, float]:
+        return 10.0, 10.0
+
+    def target_words(self) -> int:
+        return 10_000
+
+
+FOUND = {
+    "ceiling": {"float32": [{"wall": 200.0, "cpu": 100.0}, {"wall": 100.0, "cpu": 80.0}]},
+    "rates": {
+        "nmtkit": [Rate(5000, 2500, 0), Rate(7000, 2600, 0), Rate(6000, 2700, 0)],
+        "other": [Rate(3000, 1300, 0)],
+    },
+}
+
+
+def rows(report: str) -> dict[str, list[str]]:
+    """Cells of the table by system."""
+    cells = [line.strip("| ").split(" | ") for line in report.splitlines() if line.startswith("|")]
+    return {first: rest for first, *rest in cells[2:]}
+
+
+def test_a_report_by_the_clock() -> None:
+    report = train.report("small", Lengths(Path(), Path()), FOUND, "wall")
+    needed = training_operations(SMALL, 10.0, 10.0, 10_000)
+    share = f"{100 * 6000 / (150e9 / needed):.0f} %"
+    assert rows(report)["nmtkit"] == ["6,000 (5,000–7,000)", share, "1.00"]
+    assert rows(report)["other"][::2] == ["3,000", "2.00"]
+    assert f"{needed / 1e6:.1f} MFLOP" in report
+    assert f"150 (100–200) GFLOP a second: at most {150e9 / needed:,.0f} words" in report
+
+
+def test_a_report_by_processor_time() -> None:
+    report = train.report("small", Lengths(Path(), Path()), FOUND, "cpu")
+    assert rows(report)["nmtkit"][0] == "2,600 (2,500–2,700)"
+    assert rows(report)["other"][::2] == ["1,300", "2.00"]
+
+
+def test_a_report_without_nmtkit_or_ceiling() -> None:
+    found = {"ceiling": {"float32": []}, "rates": {"other": [Rate(3000, 1300, 0)]}}
+    report = train.report("paper", Lengths(Path(), Path()), found, "wall")
+    assert rows(report) == {"other": ["3,000", "", ""]}
+
+
+def test_precisions_are_rows_of_their_own() -> None:
+    rows = train.own(["float32", "bfloat16"])
+    assert list(rows) == ["nmtkit", "nmtkit, bfloat16"]
+
+
+def test_without_text_there_is_one_sentence(tmp_path: Path, capfd) -> None:
+    assert train.main(["--work", str(tmp_path)]) == 1
+    assert capfd.readouterr().err.strip().endswith("name the folder of raw Multi30k with --data")
+    assert train.main(["--work", str(tmp_path), "--data", str(tmp_path)]) == 1
+    assert "train.en: no such file" in capfd.readouterr().err

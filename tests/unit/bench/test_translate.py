@@ -1,0 +1,77 @@
+"""The report on translating speed."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import translate
+from operations import SMALL
+from systems import Data, Nmtkit, System, Task
+from timing import BenchError, Finished
+
+
+def reading(whole: float, line: float, words: int = 1000) -> translate.Reading:
+    """A round that took so many seconds, twice as many of processor time."""
+    return translate.Reading(
+        Finished(whole, 2 * whole, 0), Finished(line, 2 * line, 0), words, bleu=30.0
+    )
+
+
+def test_starting_does_not_count() -> None:
+    assert reading(5.0, 3.0).speed("wall") == 500
+    assert reading(5.0, 3.0).speed("cpu") == 250
+
+
+def test_ratios_are_to_the_fastest_peer() -> None:
+    found = {
+        "nmtkit": [reading(3.0, 1.0), reading(2.0, 1.0), reading(3.0, 1.0)],
+        "nmtkit --quantize": [reading(1.5, 1.0)],
+        "slow": [reading(11.0, 1.0)],
+        "fast": [reading(5.0, 1.0)],
+    }
+    report = translate.report(5, found, {name: Nmtkit() for name in found}, "wall")
+    rows = [line.strip("| ").split(" | ") for line in report.splitlines() if "|" in line][2:]
+    ratios = {name: ratio for name, _, _, ratio, *_ in rows}
+    assert ratios == {"nmtkit": "2.00", "nmtkit --quantize": "8.00", "slow": "0.40", "fast": "1.00"}
+    assert rows[0] == ["nmtkit", "64", "500 (500–1,000)", "2.00", "3.00", "1.00", "30.00"]
+
+
+def test_options_have_rows_of_their_own() -> None:
+    both = translate.options_of(["--quantize", "--candidates", "lex.gz"])
+    assert list(translate.rows_of(both)) == [
+        "nmtkit",
+        "nmtkit --quantize",
+        "nmtkit --candidates",
+        "nmtkit --quantize --candidates",
+    ]
+    neither = translate.options_of(["--batch-size", "7"])
+    rows = translate.rows_of(neither)
+    assert list(rows) == ["nmtkit"]
+    assert rows["nmtkit"].batch(12) == 7
+
+
+class Shell(System):
+    """A program that translates by a shell command."""
+
+    def __init__(self, shell: str) -> None:
+        super().__init__(Path(sys.executable))
+        self.shell = shell
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> list[str | Path]:
+        files = f"{shlex.quote(str(source))} > {shlex.quote(str(output))}"
+        return ["sh", "-c", f"{self.shell} {files}"]
+
+
+def test_lines_left_out_are_an_error(tmp_path: Path) -> None:
+    for name, text in {"test2016.src": "a b c d e\nf\n", "test2016.tgt": "a b c d e\ng\n"}.items():
+        (tmp_path / name).write_text(text)
+    task = Task(Data(tmp_path, tmp_path), tmp_path / "task", SMALL, 1, 1)
+    task.folder.mkdir()
+    line = tmp_path / "line.txt"
+    line.write_text("a\n")
+    found = translate.read(Shell("cat"), task, line, 5)
+    assert found.words == 6
+    assert 0 < found.bleu < 100
+    with pytest.raises(BenchError, match="1 lines, not 2"):
+        translate.read(Shell("head -n 1"), task, line, 5)
