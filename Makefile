@@ -4,15 +4,16 @@ VENV ?= .venv
 
 READY = $(VENV)/.ready
 BIN = $(VENV)/bin
-SOURCES = nmtkit tests examples setup.py
+SOURCES = nmtkit bench tests examples setup.py
 
-.PHONY: help demo test check slow clean
+.PHONY: help demo test check slow bench bench-peers clean
 
 help:
 	@echo 'make demo    train a small English-French translator and watch it translate'
 	@echo 'make test    run the tests and measure what they cover'
 	@echo 'make check   look at format, style and types'
 	@echo 'make slow    run the tests that take many minutes'
+	@echo 'make bench   measure speed and memory, beside what make bench-peers installs'
 	@echo 'make clean   remove the environment and all that was built'
 	@echo 'PYTHON=python3.12 chooses another Python, VENV=folder another environment.'
 
@@ -37,6 +38,25 @@ check: $(READY)
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# DATA=folder with the raw text of Multi30k; THREADS and ROUNDS may be set, MARIAN=binary, and
+# CANDIDATES=file, a table of word translations. Tables, and all readings as JSON, are in build/bench.
+DATA    ?= examples/multi30k-en-fr/data
+PEERS   ?= build/bench/peers
+THREADS ?= 2
+ROUNDS  ?= 3
+MADE    := build/bench
+RUN      = --data $(DATA) --work $(MADE)/work --peers $(PEERS) $(MARIAN:%=--marian %) \
+    --threads $(THREADS) --rounds $(ROUNDS)
+
+bench: $(READY)
+	@[ -f "$(DATA)/train.en" ] || { echo "make bench needs DATA=folder, one with the raw text of" \
+	    "Multi30k; examples/multi30k-en-fr/fetch.py gets it" >&2; exit 2; }
+	$(BIN)/python bench/train.py $(RUN) --output $(MADE)/train.md
+	$(BIN)/python bench/translate.py $(RUN) $(CANDIDATES:%=--candidates %) --output $(MADE)/translate.md
+
+bench-peers:
+	bench/peers/build.sh $(PEERS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache

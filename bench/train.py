@@ -56,8 +56,8 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         "--precision",
         nargs="+",
         choices=["float32", "bfloat16"],
-        default=["float32"],
-        help="nmtkit's; each has a row",
+        default=["float32", *(["bfloat16"] if multiplies_bfloat16() else [])],
+        help="nmtkit's; each has a row; default: bfloat16 where the processor multiplies it",
     )
     parser.add_argument(
         "--clock",
@@ -67,6 +67,15 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether this processor has instructions for it."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
 def own(precisions: list[str]) -> dict[str, System]:

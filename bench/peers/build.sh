@@ -1,15 +1,17 @@
 #!/bin/sh
 # Builds an environment for each peer: bench/peers/build.sh FOLDER [PEER ...]
 #
-# PEERs are opennmt, eole, joeynmt; without any, all three. Versions are pinned in
+# PEERs are opennmt, eole, joeynmt, which are installed when none is named, and marian: the package
+# pymarian, 600 MB, which holds Marian for CPU and GPU. Versions are pinned in
 # requirements-PEER.txt. torch comes first and is the same in all: PIP_TORCH may name where to take
 # it from, such as PIP_TORCH='--index-url https://download.pytorch.org/whl/cpu'. The rest is
 # installed without looking at dependencies, as the peers ask for other versions of torch.
+# What they need beyond that is in bench/systems.py.
 # PYTHON names the interpreter, 3.11 (the only one that all three have been tried with).
 set -eu
 
 if [ $# -lt 1 ]; then
-    echo "usage: $0 FOLDER [opennmt] [eole] [joeynmt]" >&2
+    echo "usage: $0 FOLDER [opennmt] [eole] [joeynmt] [marian]" >&2
     exit 2
 fi
 folder=$1
@@ -20,12 +22,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 for peer in "$@"; do
     pins=$here/requirements-$peer.txt
     if [ ! -f "$pins" ]; then
-        echo "$0: there is no peer '$peer'; known are opennmt, eole, joeynmt" >&2
+        echo "$0: there is no peer '$peer'; known are opennmt, eole, joeynmt, marian" >&2
         exit 2
     fi
     "${PYTHON:-python3.11}" -m venv "$folder/$peer"
-    # shellcheck disable=SC2086  # several words
-    "$folder/$peer/bin/python" -m pip install --quiet ${PIP_TORCH:-} torch==2.13.0
+    if [ "$peer" != marian ]; then
+        # shellcheck disable=SC2086  # several words
+        "$folder/$peer/bin/python" -m pip install --quiet ${PIP_TORCH:-} torch==2.13.0
+    fi
     "$folder/$peer/bin/python" -m pip install --quiet --no-deps --requirement "$pins"
-    echo "$folder/$peer: $(grep -iE '^(opennmt-py|eole|joeynmt)==' "$pins")" >&2
+    echo "$folder/$peer: $(grep -iE '^(opennmt-py|eole|joeynmt|pymarian)==' "$pins")" >&2
 done

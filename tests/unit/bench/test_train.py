@@ -28,7 +28,7 @@ FOUND = {
 
 def rows(report: str) -> dict[str, list[str]]:
     """Cells of the table by system."""
-    cells = [line.strip("| ").split(" | ") for line in report.splitlines() if line.startswith("|")]
+    cells = [line[2:-2].split(" | ") for line in report.splitlines() if line[:1] == "|"]
     return {first: rest for first, *rest in cells[2:]}
 
 
