@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.scorer import Scorer
+from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword import SEPARATOR
 from nmtkit.text.vocabulary import EOS_WORD
 
@@ -52,9 +53,7 @@ class Alignment:
 
         :return: pairs (source, target) of places counted from 0, in the order of the target.
         """
-        if not self.src_words:
-            return []
-        best: list[int] = self.matrix[: len(self.tgt_words), :-1].argmax(1).tolist()
+        best = _best_sources(self.matrix, len(self.tgt_words))
         return [(source, target) for target, source in enumerate(best)]
 
     def moses(self) -> str:
@@ -83,19 +82,39 @@ class Aligner:
         return cls(Scorer.load(folder, device=device, batch_size=batch_size, params=params))
 
     def align(
-        self, pairs: Iterable[tuple[str, str]], tokenized: bool = False
+        self,
+        pairs: Iterable[tuple[str, str]],
+        tokenized: bool = False,
+        counts: LinkCounts | None = None,
     ) -> Iterator[Alignment]:
         """Align sentence pairs, in the order given.
 
         :param pairs: source line and target line; either may be empty.
         :param tokenized: the lines are tokenised already.
+        :param counts: gets the hard alignment of each pair, that between the tokens which the
+            model reads: with BPE, between pieces of words.
         :raises ModelError: the model has no alignment.
         """
         for score in self._scorer.score(pairs, tokenized=tokenized, alignments=True):
             assert score.alignment is not None
+            if counts is not None and score.src_tokens:
+                places = _best_sources(score.alignment, len(score.tgt_tokens))
+                counts.add(score.src_tokens, score.tgt_tokens, places)
             yield word_alignment(
                 score.src_tokens, score.tgt_tokens, score.alignment, self._scorer.has_subwords
             )
+
+
+def _best_sources(matrix: Tensor, target: int) -> list[int]:
+    """For each of so many target words the place of the source word that it owes most to.
+
+    :param matrix: as `Alignment` has it; where the source has no word but `</s>`, no target word
+        has a place.
+    """
+    if matrix.size(1) == 1:
+        return []
+    best: list[int] = matrix[:target, :-1].argmax(1).tolist()
+    return best
 
 
 def word_alignment(

@@ -1,6 +1,7 @@
 """`nmtkit align`: sentence pairs in, the alignments of their words out."""
 
 import contextlib
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ from nmtkit.cli.translate import alignment_line
 
 if TYPE_CHECKING:
     from nmtkit.aligner import Alignment
+
+
+log = logging.getLogger("nmtkit")
 
 
 @click.command()
@@ -48,6 +52,18 @@ if TYPE_CHECKING:
     help="Print the alignment error rate against these links: lines of 'i-j' (sure) and 'i?j'"
     " (possible), or NAACL 2003's form. Alignments are then written to --output only.",
 )
+@click.option(
+    "--lexicon",
+    metavar="FILE",
+    help="Write a table of word translations, for 'nmtkit translate --candidates'. Alignments are"
+    " then written to --output only.",
+)
+@click.option(
+    "--min-count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="For --lexicon: leave out pairs of words that were linked less often.  [default: 1]",
+)
 @click.option("--tokenized", is_flag=True, help="Both files are tokenised already.")
 @batch_size_option
 @device_option
@@ -63,6 +79,8 @@ def command(
     plot: Path | None,
     kind: str,
     reference: str | None,
+    lexicon: str | None,
+    min_count: int | None,
     tokenized: bool,
     batch_size: int,
     device: str,
@@ -77,34 +95,49 @@ def command(
     soft form is a JSON object with the words, and for each target word the weights of the source
     words; both sides end with </s>.
 
+    A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
+    by source word, the most probable first. Words are those that the model reads, with BPE pieces
+    of words; p is the share of the links of the source word that go to the target word. Made of
+    the model's own training corpus it makes translating faster; see docs/performance.md.
+
     \b
     Examples:
       nmtkit align --model model test.en test.fr > test.links
       head -3 test.en | nmtkit align --model model - first3.fr --plot pictures
       nmtkit align --model model test.en test.fr --reference test.gold
+      nmtkit align --model model train.en train.fr --lexicon model/lexicon.gz
     """
     if soft and show:
         raise click.UsageError("--soft and --show exclude each other.")
+    if min_count and not lexicon:
+        raise click.UsageError("--min-count belongs to --lexicon.")
+    if lexicon and lexicon == output:
+        raise click.UsageError("--output and --lexicon need different files.")
     configure_threads(threads)
     from nmtkit.text.lines import open_output, read_lines, read_parallel
 
     gold = list(read_lines(reference)) if reference else []
     with contextlib.ExitStack() as stack:
-        wanted = output or (None if reference else "-")
+        wanted = output or (None if reference or lexicon else "-")
         results = stack.enter_context(open_output(wanted, force)) if wanted else None
+        table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
             from nmtkit.aligner import Aligner
+            from nmtkit.text.lexicon import LinkCounts
 
         aligner = Aligner.load(model, device=device, batch_size=batch_size)
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         found: list[set[tuple[int, int]]] = []
-        for number, alignment in enumerate(aligner.align(pairs, tokenized), start=1):
+        counts = LinkCounts() if table else None
+        for number, alignment in enumerate(aligner.align(pairs, tokenized, counts), start=1):
             if results:
                 results.write(_text(alignment, soft, show) + "\n")
             if plot:
                 _draw(plot / f"{number:06d}.{kind}", alignment, force)
             if reference:
                 found.append(set(alignment.links()))
+        if table and counts:
+            log.info("%s: %d pairs of words", lexicon, counts.write(table, min_count or 1))
     if reference:
         click.echo(_error_rate(found, gold, reference))
 

@@ -30,7 +30,7 @@ from nmtkit.text.vocabulary import SPECIAL, Vocabulary
 FREQUENT = 100
 """Most frequent target words, which are candidates of every sentence."""
 
-EACH = 20
+EACH = 50
 """Translations of each source word."""
 
 CHUNK = 100_000  # lines read together

@@ -2,11 +2,16 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+
+from nmtkit.text.lexicon import Lexicon
+from nmtkit.text.lines import read_lines
+from nmtkit.text.vocabulary import Vocabulary
 
 Nmtkit = Callable[..., Result]
 
@@ -98,3 +103,50 @@ def test_files_of_different_length_are_an_error(nmtkit, model, align, tmp_path):
 
 def test_the_soft_form_and_the_drawing_exclude_each_other(align):
     align("--soft", "--show", status=2)
+
+
+def table_of(path):
+    """The lines of a lexical table: target word, source word, p."""
+    rows = [line.split(" ") for line in read_lines(path)]
+    return [(target, source, float(share)) for target, source, share in rows]
+
+
+def test_a_table_of_word_translations(align, tmp_path):
+    path = tmp_path / "lexicon"
+    result = align("--lexicon", path)
+    assert result.stdout == "" and f"{path}: {len(table_of(path))} pairs of words" in result.stderr
+    counts: Counter[tuple[str, str]] = Counter()
+    for (source, target), row in zip(PAIRS, align().stdout.splitlines(), strict=True):
+        for link in row.split():
+            i, j = map(int, link.split("-"))
+            counts[target.split()[j], source.split()[i]] += 1
+    totals: Counter[str] = Counter()
+    for (_, source), number in counts.items():
+        totals[source] += number
+    expected = {pair: number / totals[pair[1]] for pair, number in counts.items()}
+    assert {row[:2]: row[2] for row in table_of(path)} == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_table_covers_the_corpus_that_it_was_made_of(nmtkit, model, corpus, tmp_path):
+    files = [corpus / "train.en", corpus / "train.fr"]
+    nmtkit("align", "-m", model, *files, "--lexicon", tmp_path / "lexicon.gz", "--device", "cpu")
+    words = Vocabulary.load(model / "vocab.tgt")
+    lexicon = Lexicon.load(tmp_path / "lexicon.gz", words, frequent=0)
+    for source, target in zip(*map(read_lines, files), strict=True):
+        candidates = lexicon.candidates(source.split()).tolist()
+        assert set(words.ids(target.split())) <= set(candidates)
+    nmtkit("align", "-m", model, *files, "--lexicon", tmp_path / "few", "--min-count", 4)
+    every, few = table_of(tmp_path / "lexicon.gz"), table_of(tmp_path / "few")
+    assert set(few) < set(every) and few == sorted(few, key=lambda row: (row[1], -row[2], row[0]))
+
+
+def test_a_table_goes_with_alignments(align, tmp_path):
+    links, table = tmp_path / "links", tmp_path / "lexicon"
+    assert align("--lexicon", table, "-o", links).stdout == ""
+    assert links.read_text() == align().stdout and len(table_of(table)) > 1
+    assert "--force" in align("--lexicon", table, status=1).stderr
+
+
+@pytest.mark.parametrize("options", [["--min-count", 2], ["--lexicon", "same", "--output", "same"]])
+def test_wrong_usage_of_the_table(align, options):
+    assert align(*options, status=2).stdout == ""

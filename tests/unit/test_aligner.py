@@ -1,11 +1,15 @@
 """Alignments of words from those of pieces, and their hard form."""
 
+import io
+from collections import Counter
+
 import pytest
 import torch
 
 from nmtkit.aligner import Aligner, Alignment, word_alignment
 from nmtkit.ensemble import Ensemble
 from nmtkit.scorer import Scorer
+from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword import BPE
 
 
@@ -72,3 +76,24 @@ def test_rows_of_real_alignments_add_up(make_model, bpe):
         assert torch.allclose(alignment.matrix.sum(1), torch.ones(rows))
         expected = range(rows - 1) if source.split() else []
         assert [j for _, j in alignment.links()] == list(expected)
+
+
+@pytest.mark.parametrize("bpe", [None, BPE([("a", "b</w>")])])
+def test_links_are_counted_between_what_the_model_reads(make_model, bpe):
+    model = make_model(1, src="ab a b a@@ b@@ c", tgt="x y x@@ y@@", bpe=bpe)
+    scorer = Scorer(Ensemble((model,)))
+    pairs = [("ab cab a", "xy y"), ("", "x"), ("abc", ""), ("ab b", "x x")]
+    expected: Counter[tuple[str, str]] = Counter()
+    for score in scorer.score(pairs, alignments=True):
+        if score.src_tokens and score.alignment is not None:
+            for token, row in zip(score.tgt_tokens, score.alignment, strict=False):
+                expected[score.src_tokens[int(row[:-1].argmax())], token] += 1
+    counts, output = LinkCounts(), io.StringIO()
+    assert len(list(Aligner(scorer).align(pairs, counts=counts))) == len(pairs)
+    assert counts.write(output) == len(expected) > 1
+    totals: Counter[str] = Counter()
+    for (source, _), number in expected.items():
+        totals[source] += number
+    for line in output.getvalue().splitlines():
+        target, source, share = line.split(" ")
+        assert float(share) == pytest.approx(expected[source, target] / totals[source], abs=1e-6)
