@@ -19,7 +19,7 @@ import re
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,12 +37,12 @@ from nmtkit.text.lines import (
     STANDARD,
     file_sha256,
     open_output,
-    read_raw_parallel,
+    read_raw_blocks,
 )
 from nmtkit.text.parallel import Workers
 from nmtkit.text.pipeline import Side
 from nmtkit.text.subword import BPE
-from nmtkit.text.vocabulary import Shortlist, shortlist_of
+from nmtkit.text.vocabulary import Shortlist, count_block, shortlist_of
 
 FORMAT = 1
 """Version of the folder's layout; raised when older versions could not read it."""
@@ -199,13 +199,9 @@ class _Preparation:
         if not self.settings.merges:
             report = self._convert("train", files, clean=True)
         else:
-            joint = self.settings.text.bpe == "joint"
-            counts: list[Counter[str]] = [Counter()] if joint else [Counter(), Counter()]
-            report = self._convert("words", files, clean=True, counts=counts)
-            logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
-            learn = partial(BPE.learn, merges=self.settings.merges)
-            self._save_bpe(list(self.workers.in_order(learn, counts)))
+            report = self._convert("words", files, clean=True)
             words = (self.folder / "words.src", self.folder / "words.tgt")
+            self._learn(words)
             report.tokens = self._convert("train", words, tokenized=True).tokens
             for path in words:
                 path.unlink()
@@ -215,6 +211,23 @@ class _Preparation:
                 " files, and at --max-length and --max-ratio"
             )
         return report
+
+    def _learn(self, words: Bitext) -> None:
+        """Learn BPE from files of words: one for both together, or one for each."""
+        counts = [self._count(path) for path in words]
+        if self.settings.text.bpe == "joint":
+            counts = [counts[0] + counts[1]]
+        logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
+        learn = partial(BPE.learn, merges=self.settings.merges)
+        self._save_bpe(list(self.workers.in_order(learn, counts)))
+
+    def _count(self, path: str | Path) -> Counter[str]:
+        """How often each word occurs."""
+        counts: Counter[str] = Counter()
+        blocks = (b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK, path))
+        for counted in self.workers.in_order(count_block, blocks):
+            counts.update(counted)
+        return counts
 
     def _save_bpe(self, learned: list[BPE]) -> None:
         learned[0].save(self.folder / "bpe.src")
@@ -227,13 +240,11 @@ class _Preparation:
         files: Bitext,
         clean: bool = False,
         tokenized: bool = False,
-        counts: list[Counter[str]] | None = None,
     ) -> _Report:
         """Write one bitext in prepared form, as `name.src` and `name.tgt`.
 
         :param clean: it is training data, from which pairs go.
         :param tokenized: it is tokenised already; only BPE is applied.
-        :param counts: to which the tokens of each side are added; one counter counts both.
         """
         report = _Report()
         seen: set[bytes] = set()
@@ -247,10 +258,7 @@ class _Preparation:
                 if clean and self.settings.dedup:
                     block.drop_seen(seen)
                 for number, lines in enumerate((block.src, block.tgt)):
-                    tokens = _write(lines, outputs[number])
-                    report.tokens[SIDES[number]] += len(tokens)
-                    if counts:
-                        counts[number % len(counts)].update(tokens)
+                    report.tokens[SIDES[number]] += _write(lines, outputs[number])
                 report.read += block.read
                 report.pairs += len(block.src)
                 report.gone += block.gone
@@ -261,10 +269,10 @@ class _Preparation:
     def _tasks(self, files: Bitext, clean: bool, tokenized: bool) -> Iterator[Task]:
         names = (str(files[0]), str(files[1]))
         first = 1
-        for pairs in _blocks(read_raw_parallel(*files)):
-            src, tgt = (b"\n".join(pair[side] for pair in pairs) for side in (0, 1))
+        for lines in read_raw_blocks(_BLOCK, *files):
+            src, tgt = map(b"\n".join, lines)
             yield Task(self.settings, names, first, src, tgt, clean, tokenized, self.bpe)
-            first += len(pairs)
+            first += len(lines[0])
 
 
 def _no_bar() -> bool | None:
@@ -272,24 +280,13 @@ def _no_bar() -> bool | None:
     return None if logger.isEnabledFor(logging.INFO) else True
 
 
-def _blocks(pairs: Iterable[tuple[bytes, ...]]) -> Iterator[list[tuple[bytes, ...]]]:
-    block = []
-    for pair in pairs:
-        block.append(pair)
-        if len(block) == _BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _write(lines: list[str], output: BinaryIO) -> list[str]:
-    """Write the lines; return their tokens."""
+def _write(lines: list[str], output: BinaryIO) -> int:
+    """Write the lines of tokens; return the number of tokens."""
     if not lines:
-        return []
-    text = "\n".join(lines) + "\n"
-    output.write(text.encode("utf-8"))
-    return text.split()
+        return 0
+    text = "\n".join(lines)
+    output.write(f"{text}\n".encode())
+    return text.count(" ") + len(lines) - lines.count("")
 
 
 def _manifest(
@@ -301,7 +298,6 @@ def _manifest(
     options = dataclasses.asdict(settings)
     text = options.pop("text")
     inputs = [path for files in splits.values() for path in files] + list(settings.codes)
-    tools = ("sacremoses", "subword-nmt")
     return {
         "format": FORMAT,
         "text": text,
@@ -310,7 +306,7 @@ def _manifest(
         "versions": {
             "nmtkit": nmtkit.__version__,
             "python": platform.python_version(),
-            **{tool: metadata.version(tool) for tool in tools},
+            "sacremoses": metadata.version("sacremoses"),
         },
         "inputs": {
             str(path): None if str(path) == STANDARD else file_sha256(path) for path in inputs

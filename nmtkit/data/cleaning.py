@@ -125,24 +125,24 @@ def process(task: Task) -> Block:
     """Tokenise, clean and cut the pairs of a task; runs in a worker."""
     settings = task.settings
     src_pipeline, tgt_pipeline = _pipelines(settings.text, task.bpe)
-    raw = list(zip(task.src.split(b"\n"), task.tgt.split(b"\n"), strict=True))
-    block = Block(read=len(raw))
     src_lines, src_bad = _decoded(task, 0)
     tgt_lines, tgt_bad = _decoded(task, 1)
+    raw = list(zip(task.src.split(b"\n"), task.tgt.split(b"\n"), strict=True))
+    block = Block(read=len(raw))
     for place, (src_line, tgt_line) in enumerate(zip(src_lines, tgt_lines, strict=True)):
         src = src_pipeline.words(src_line, task.tokenized)
         tgt = tgt_pipeline.words(tgt_line, task.tokenized)
         invalid = place in src_bad or place in tgt_bad
         if task.clean:
-            rule = "invalid" if invalid else _rule(len(src), len(tgt), settings)
+            rule = "invalid" if invalid else _rule(_length(src), _length(tgt), settings)
             if rule:
                 block.gone[rule] += 1
                 continue
             if settings.dedup:
                 pair = b"\n".join(raw[place])
                 block.digests.append(hashlib.blake2b(pair, digest_size=16).digest())
-        block.src.append(" ".join(src_pipeline.pieces(src)))
-        block.tgt.append(" ".join(tgt_pipeline.pieces(tgt)))
+        block.src.append(src_pipeline.pieces(src))
+        block.tgt.append(tgt_pipeline.pieces(tgt))
     block.replaced = 0 if task.clean else len(src_bad) + len(tgt_bad)
     return block
 
@@ -169,9 +169,14 @@ def _decoded(task: Task, side: int) -> tuple[list[str], set[int]]:
     return lines, bad
 
 
+def _length(words: str) -> int:
+    """How many words there are, given with one blank between them."""
+    return words.count(" ") + 1 if words else 0
+
+
 def _rule(src_words: int, tgt_words: int, settings: PrepareSettings) -> str | None:
     """The rule by which a pair of such lengths goes, or None."""
-    short, long = sorted((src_words, tgt_words))
+    short, long = (src_words, tgt_words) if src_words < tgt_words else (tgt_words, src_words)
     if short == 0:
         return "empty"
     if long > settings.max_length:

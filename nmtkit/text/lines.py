@@ -15,6 +15,7 @@ import secrets
 import sys
 import zlib
 from collections.abc import Generator, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
@@ -87,29 +88,37 @@ def read_raw_parallel(*paths: str | Path) -> Iterator[tuple[bytes, ...]]:
 
     :raises DataError: a file cannot be read, or the files differ in length.
     """
+    for blocks in read_raw_blocks(1, *paths):
+        yield from zip(*blocks, strict=True)
+
+
+def read_raw_blocks(size: int, *paths: str | Path) -> Iterator[tuple[list[bytes], ...]]:
+    """The next `size` lines of every file, then the next, until the last, which may be fewer.
+
+    :raises DataError: a file cannot be read, or the files differ in length.
+    """
     if sum(str(path) == STANDARD for path in paths) > 1:
         raise DataError("stdin ('-') can be only one of the files read together; name the others")
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(contextlib.closing(read_raw_lines(path))) for path in paths]
         number = 0
         while True:
-            lines = [next(file, None) for file in files]
-            if any(line is None for line in lines):
+            blocks = tuple(list(islice(file, size)) for file in files)
+            if len({len(block) for block in blocks}) > 1:
                 break
-            number += 1
-            yield tuple(line for line in lines if line is not None)
-        if any(line is not None for line in lines):
-            counts = [
-                number + (line is not None) + sum(1 for _ in file)
-                for line, file in zip(lines, files, strict=True)
-            ]
-            told = ", ".join(
-                f"{path} has {count}" for path, count in zip(paths, counts, strict=True)
-            )
-            raise DataError(
-                f"the files differ in their number of lines: {told}; line n of each must belong"
-                " together"
-            )
+            if not blocks[0]:
+                return
+            number += len(blocks[0])
+            yield blocks
+        counts = [
+            number + len(block) + sum(1 for _ in file)
+            for block, file in zip(blocks, files, strict=True)
+        ]
+        told = ", ".join(f"{path} has {count}" for path, count in zip(paths, counts, strict=True))
+        raise DataError(
+            f"the files differ in their number of lines: {told}; line n of each must belong"
+            " together"
+        )
 
 
 def file_sha256(path: str | Path) -> str:

@@ -44,25 +44,26 @@ class TextPipeline:
     def _detokenizer(self) -> Detokenizer:
         return Detokenizer(self._language)
 
-    def words(self, line: str, tokenized: bool = False) -> list[str]:
-        """The words of a line, before BPE.
+    def words(self, line: str, tokenized: bool = False) -> str:
+        """The words of a line, before BPE, with blanks between them.
 
         :param tokenized: the line is tokenised already; its words have whitespace between them.
         """
         if tokenized or self._settings.tokenized:
-            return line.split()
-        return self._tokenizer.tokenize(line)
+            return " ".join(line.split())
+        return self._tokenizer.text(line)
+
+    def pieces(self, words: str) -> str:
+        """The tokens of these words, with blanks between: their BPE pieces, or they themselves."""
+        return words if self._bpe is None or not words else self._bpe.line(words.split(" "))
 
     def tokens(self, line: str, tokenized: bool = False) -> list[str]:
         """The tokens of a line, as the model's vocabulary has them.
 
         :param tokenized: the line is tokenised already; only BPE is applied.
         """
-        return self.pieces(self.words(line, tokenized))
-
-    def pieces(self, words: list[str]) -> list[str]:
-        """The tokens of these words: their BPE pieces, or the words themselves without BPE."""
-        return words if self._bpe is None else self._bpe.apply(words)
+        text = self.pieces(self.words(line, tokenized))
+        return text.split(" ") if text else []
 
     def line(self, tokens: Sequence[str], tokenized: bool = False) -> str:
         """The line that the tokens make.

@@ -21,9 +21,8 @@ the same places by every program, and a line stays one line.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import chain
 
 from nmtkit.text.characters import (
     WESTERN,
@@ -101,65 +100,69 @@ class Tokenizer:
 
     def tokenize(self, line: str) -> list[str]:
         """The tokens of a line; none is empty or holds whitespace, and a blank line has none."""
+        text = self.text(line)
+        return text.split(" ") if text else []
+
+    def text(self, line: str) -> str:
+        """The tokens of a line with blanks between them."""
         words = line.split()
         if not words:
-            return []
-        tokens = self._by_words(words)
-        if tokens is None:
-            text = _CONTROL.sub("", " ".join(words)).strip()
-            if self._is_western and not _WESTERN.issuperset(text):
+            return ""
+        text = self._by_words(words)
+        if text is None:
+            whole = _CONTROL.sub("", " ".join(words)).strip()
+            if self._is_western and not _WESTERN.issuperset(whole):
                 self._complete()
-            tokens = self._apply_rules(text)
-        if tokens:
-            self._split_periods(tokens)
-        return _escaped(tokens) if self._escape else tokens
+            text = self._apply_rules(whole)
+        text = self._split_periods(text)
+        return _escaped(text) if self._escape else text
 
-    def _by_words(self, words: Sequence[str]) -> list[str] | None:
+    def _by_words(self, words: Sequence[str]) -> str | None:
         """Tokens before periods are split off, or None where words may touch each other."""
         if len(words) == 1:
             return None
         first, *inner, last = words
         known = [self._first[first], *map(self._inner.__getitem__, inner), self._last[last]]
-        return list(chain.from_iterable(known)) if all(known) else None
+        return " ".join(known) if all(known) else None
 
-    def _alone(self, before: str, after: str, word: str) -> tuple[str, ...]:
-        """The tokens of one word; none where it cannot be treated alone.
+    def _alone(self, before: str, after: str, word: str) -> str:
+        """The tokens of one word, with blanks between; "" where it cannot be treated alone.
 
         :param before, after: a blank where another word stands, "" at the end of the line.
         """
         if self._is_western and not _WESTERN.issuperset(word):
             self._complete()
         if self._plain.issuperset(word) and ".." not in word:
-            return (word,)
+            return word
         if (before and word[0] == "'") or _CONTROL.search(word):
-            return ()
-        return tuple(self._apply_rules(f"{before}{word}{after}"))
+            return ""
+        return self._apply_rules(f"{before}{word}{after}")
 
-    def _apply_rules(self, text: str) -> list[str]:
+    def _apply_rules(self, text: str) -> str:
         for trigger, pattern, replacement in self._rules:
             if trigger in text:
                 text = pattern.sub(replacement, text)
-        return text.replace(_HELD_DOT, ".").split()
+        return " ".join(text.replace(_HELD_DOT, ".").split())
 
-    def _split_periods(self, tokens: list[str]) -> None:
-        """Split off the periods that end a sentence, in place.
+    def _split_periods(self, text: str) -> str:
+        """Split off the periods that end a sentence.
 
         Left on: that of a word with a period and a letter inside, of a non-breaking prefix, and
-        of a word before a lower-case one; of some prefixes (`No.`) only before digits.
+        of a word before a lower-case one; of some prefixes (`No.`) only before digits. That of
+        the last word is split off always.
         """
-        if ". " in " ".join(tokens):  # rare, and found faster than by looking at every token
+        if ". " in text:
+            tokens = text.split(" ")
             for place in range(len(tokens) - 2, -1, -1):
                 token, following = tokens[place], tokens[place + 1]
                 if token[-1] == "." and token.strip("."):
                     if not self._keeps_period(token[:-1], following):
-                        tokens[place : place + 1] = [token[:-1], "."]
-        last = tokens.pop()
-        if last[-1] == "." and last.strip("."):
-            tokens += [last[:-1], "."]
-        elif last.endswith(".'"):
-            tokens += [*([last[:-2]] if last[:-2] else []), ".", "'"]
-        else:
-            tokens.append(last)
+                        tokens[place] = f"{token[:-1]} ."
+            text = " ".join(tokens)
+        if text.endswith("."):
+            last = text[text.rfind(" ") + 1 :]
+            return f"{text[:-1]} ." if last.strip(".") else text
+        return f"{text[:-2].rstrip(' ')} . '".lstrip(" ") if text.endswith(".'") else text
 
     def _keeps_period(self, prefix: str, following: str) -> bool:
         if following[0] in self._lower:
@@ -210,9 +213,8 @@ def _rule(trigger: str, pattern: str, wanted: str) -> Rule:
     return trigger, re.compile(pattern), wanted
 
 
-def _escaped(tokens: Iterable[str]) -> list[str]:
-    text = " ".join(tokens)
+def _escaped(text: str) -> str:
     for character, entity in _ESCAPES:
         if character in text:
             text = text.replace(character, entity)
-    return text.split(" ") if text else []
+    return text

@@ -187,6 +187,11 @@ def count_words(lines: Iterable[str]) -> tuple[Counter[str], int]:
     return counts, sentences
 
 
+def count_block(lines: bytes) -> Counter[str]:
+    """Count the words of some lines of a tokenised corpus; runs in a worker."""
+    return Counter(lines.decode("utf-8").split())
+
+
 def shortlist_of(corpus: str | Path, size: int) -> Shortlist:
     """The shortlist of a tokenised corpus.
 

@@ -16,6 +16,7 @@ from nmtkit.text.lines import (
     open_output,
     read_lines,
     read_parallel,
+    read_raw_blocks,
     read_raw_parallel,
 )
 
@@ -125,6 +126,20 @@ def test_pairs_before_the_difference_are_given(tmp_path: Path) -> None:
     assert next(pairs) == ("1", "1")
     with pytest.raises(DataError, match="differ"):
         next(pairs)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 5, 9])
+def test_blocks_hold_every_line_in_its_place(tmp_path: Path, size: int) -> None:
+    (tmp_path / "a").write_bytes(b"1\n\n3\n4\xff")
+    (tmp_path / "b").write_bytes(b"\nzwei\r\n\nvier\n")
+    blocks = list(read_raw_blocks(size, tmp_path / "a", tmp_path / "b"))
+    assert [len(a) for a, b in blocks] == [len(b) for a, b in blocks]
+    assert all(len(a) == size for a, _ in blocks[:-1])
+    assert [line for a, _ in blocks for line in a] == [b"1", b"", b"3", b"4\xff"]
+    assert [line for _, b in blocks for line in b] == [b"", b"zwei\r", b"", b"vier"]
+    (tmp_path / "c").write_bytes(b"\n\n\n")
+    with pytest.raises(DataError, match="b has 4, .*c has 3;"):
+        list(read_raw_blocks(size, tmp_path / "b", tmp_path / "c"))
 
 
 def test_stdin_stands_for_one_file_only() -> None:

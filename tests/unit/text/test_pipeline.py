@@ -19,7 +19,7 @@ def test_raw_lines_come_back() -> None:
             settings = TextConfig(hyphens=hyphens, bpe="joint" if bpe else "none")
             pipeline = TextPipeline("fr", settings, bpe)
             tokens = pipeline.tokens(LINE)
-            assert tokens == pipeline.pieces(pipeline.words(LINE))
+            assert " ".join(tokens) == pipeline.pieces(pipeline.words(LINE))
             assert pipeline.line(tokens) == LINE
             assert any(token.endswith("@@") for token in tokens) == (bpe is not None)
 
@@ -30,7 +30,7 @@ def test_tokenised_lines_are_left_alone() -> None:
         (TextPipeline("fr", TextConfig(tokenized=True), CODES), False),
         (TextPipeline("fr", TextConfig(), CODES), True),
     ):
-        assert pipeline.words(line, told) == line.split(" ")
+        assert pipeline.words(f" {line}\t", told) == line
         assert pipeline.line(pipeline.tokens(line, told), told) == line
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmtkit.errors import DataError, OutputError
-from nmtkit.text.vocabulary import EOS, UNK, Vocabulary, count_words, shortlist
+from nmtkit.text.vocabulary import EOS, UNK, Vocabulary, count_block, count_words, shortlist
 
 
 def load(tmp_path: Path, text: str) -> Vocabulary:
@@ -143,5 +143,6 @@ def test_shortlist_needs_room(size: int) -> None:
 def test_counting() -> None:
     counts, sentences = count_words(["a b a", "", "  b  "])
     assert (dict(counts), sentences) == ({"a": 2, "b": 2}, 3)
+    assert count_block("a b a\n\nb é\n".encode()) == {"a": 2, "b": 2, "é": 1}
     many, sentences = count_words(["a b"] * 100_001)
     assert (dict(many), sentences) == ({"a": 100_001, "b": 100_001}, 100_001)
