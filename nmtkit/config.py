@@ -68,6 +68,9 @@ class TrainingConfig:
         by the sentences of the batch, or by its target tokens.
     clip_norm: the gradient is rescaled to this L2 norm when longer; 0: never.
     accumulate: batches whose gradients are joined in one update.
+    precision: in which products of matrices are computed; parameters, states, softmax and the
+        optimizer are float32 either way. bfloat16 pays on a GPU and on processors that multiply
+        it (avx512_bf16, amx_bf16), and is slower on others.
     validate_every: updates between two validations.
     patience: validations without a new best after which training stops; 0: never.
     stop_on: the dev figure that counts: cost per token, or BLEU.
@@ -89,6 +92,7 @@ class TrainingConfig:
     clip_norm: float = 1.0
     label_smoothing: float = 0.0
     accumulate: int = 1
+    precision: Literal["float32", "bfloat16"] = "float32"
     max_updates: int = 0
     max_epochs: int = 0
     validate_every: int = 1000

@@ -24,12 +24,14 @@ class Batch(NamedTuple):
     lines: list[int]
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on another device."""
+        """The same batch with its words on another device.
+
+        The masks stay in the host's memory: models ask them for lengths, which decide how often a
+        loop runs, and would have to wait for the device to tell.
+        """
         return self._replace(
             src=self.src.to(device, non_blocking=True),
-            src_mask=self.src_mask.to(device, non_blocking=True),
             tgt=self.tgt.to(device, non_blocking=True),
-            tgt_mask=self.tgt_mask.to(device, non_blocking=True),
         )
 
 

@@ -52,7 +52,7 @@ def gated_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing
     :param U: the candidate's matrix of each unit. Shape: [D, n, n].
     :return: the state after each position. Shape: [D, N, n].
     """
-    return _GatedScan.apply(x.to(h_0.dtype), h_0, U_zr, U, packing)  # type: ignore[no-any-return,no-untyped-call]
+    return _GatedScan.apply(x.to(U.dtype), h_0.to(U.dtype), U_zr, U, packing)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def attention_scan(
@@ -76,7 +76,8 @@ def attention_scan(
     :param weights: [W_a | U_z | U_r] [n, n' + 2n], U [n, n], v_a [n'].
     :return: s_{i-1} and s_i of each position [N, n], its alignment [N, T_x].
     """
-    return _AttentionScan.apply(x.to(s_0.dtype), s_0, *memory, *weights, packing)  # type: ignore[no-any-return,no-untyped-call]
+    carried = (values.to(weights[0].dtype) for values in (x, s_0, *memory[:2]))
+    return _AttentionScan.apply(*carried, memory[2], *weights, packing)  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _GatedScan(Function):

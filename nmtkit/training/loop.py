@@ -101,14 +101,14 @@ class Training:
         """Change the parameters once, by the gradient of `accumulate` batches."""
         self.optimizer.zero_grad(set_to_none=True)
         batches = [next(self.stream) for _ in range(self.config.accumulate)]
+        tokens = sum(int(batch.tgt_mask.sum()) for batch in batches)
+        share = torch.tensor(1 / _divisor(self.config.cost, batches, tokens), device=self.device)
         cost = torch.zeros((), device=self.device)
         for batch in batches:
-            src, src_mask, tgt, tgt_mask, _ = batch.to(self.device)
-            loss = self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss = self._loss(batch)
+            loss.backward(share)  # type: ignore[no-untyped-call]
             cost += loss.detach()
-        tokens = sum(int(batch.tgt_mask.sum()) for batch in batches)
-        norm = self._scale_gradient(_divisor(self.config.cost, batches, tokens))
+        norm = self._clip_gradient()
         if not norm < float("inf"):
             lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
             raise ModelError(
@@ -121,15 +121,20 @@ class Training:
         self.optimizer.step()
         return Update(float(cost), tokens, norm)
 
-    def _scale_gradient(self, divisor: float) -> float:
-        """Divide the gradient as `cost` says, shorten it to `clip_norm`; its norm in between."""
+    def _loss(self, batch: Batch) -> torch.Tensor:
+        """Sum of -log p over a batch, products in the type that `precision` says."""
+        src, src_mask, tgt, tgt_mask, _ = batch.to(self.device)
+        lowered = self.config.precision == "bfloat16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=lowered):
+            return self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)
+
+    def _clip_gradient(self) -> float:
+        """Shorten the gradient to `clip_norm` where it is longer; its norm before."""
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = (
-            float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))) / divisor
-        )
+        norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
         clip = self.config.clip_norm
-        factor = clip / norm if clip and norm > clip else 1.0
-        torch._foreach_mul_(gradients, factor / divisor)
+        if clip and norm > clip:
+            torch._foreach_mul_(gradients, clip / norm)
         return norm
 
     def checkpoint(self) -> None:

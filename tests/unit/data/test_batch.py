@@ -34,7 +34,8 @@ def test_a_batch_has_both_sides_and_its_line_numbers():
     assert batch.lines == [17, 3]
 
 
-def test_a_batch_moves_whole():
+def test_the_words_of_a_batch_move_and_its_masks_stay_with_the_host():
     batch = make_batch([[4, 0]], [[5, 0]], [1]).to(torch.device("meta"))
-    assert {value.device.type for value in batch[:4]} == {"meta"}
+    assert batch.src.device.type == batch.tgt.device.type == "meta"
+    assert batch.src_mask.device.type == batch.tgt_mask.device.type == "cpu"
     assert batch.lines == [1]

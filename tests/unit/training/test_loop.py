@@ -66,6 +66,16 @@ def test_the_cost_reductions_are_multiples_of_each_other(begin):
     close(by_sum, {name: update.tokens * value for name, value in by_token.items()})
 
 
+def test_bfloat16_products_give_nearly_the_same_gradient_in_float32(begin):
+    exact, update = gradient_of(begin, "token-mean")
+    lowered, again = gradient_of(begin, "token-mean", precision="bfloat16")
+    assert {value.dtype for value in lowered.values()} == {torch.float32}
+    assert again.cost == pytest.approx(update.cost, rel=0.01)
+    assert not equal(exact, lowered)
+    difference = {name: value - lowered[name] for name, value in exact.items()}
+    assert length(difference) < 0.05 * length(exact)
+
+
 @pytest.mark.parametrize("cost", ["batch-sum", "sentence-mean", "token-mean"])
 def test_the_gradient_is_that_of_the_models_loss(begin, cost):
     found, update = gradient_of(begin, cost, label_smoothing=0.1)
