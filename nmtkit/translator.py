@@ -10,6 +10,7 @@ always one result for each line, and it is the same whatever else is in the stre
 
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,14 @@ from torch import Tensor
 from nmtkit.aligner import Alignment, word_alignment
 from nmtkit.config import SearchConfig
 from nmtkit.ensemble import Ensemble, SourceTokens
-from nmtkit.search import Hypothesis, sample_encoded, search_encoded
+from nmtkit.search import Hypothesis, Reading, sample_encoded, search_batches, with_alignments
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 
-Decode = Callable[[list[Any], Tensor, Sequence[int]], list[list[Hypothesis]]]
-"""What the models read of a batch, T_x, and the numbers of its lines in; translations out."""
+Batches = list[list[int]]
+"""Lines of a window, by number, in batches of like length."""
+
+Decode = Callable[[list[SourceTokens], Batches], Iterable[list[Hypothesis]]]
+"""The lines of a window and their batches in; the translations of each line in them out."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +133,10 @@ class Translator:
     ) -> list[list[Translation]]:
         """Translate some lines together; see `translate`."""
 
-        def decode(encoded: list[Any], lengths: Tensor, _: Sequence[int]) -> list[list[Hypothesis]]:
-            models = self._ensemble.models
-            return search_encoded(models, encoded, lengths, self.search, n_best, alignments)
+        def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
+            readings = (self._read(sources, batch) for batch in batches)
+            found = search_batches(self._ensemble.models, readings, self.search, n_best)
+            return self._aligned(sources, batches, found) if alignments else found
 
         return self._in_order(lines, decode, tokenized)
 
@@ -168,12 +173,17 @@ class Translator:
         :param first: number of the first line in its stream, from 1.
         """
 
-        def decode(
-            encoded: list[Any], lengths: Tensor, numbers: Sequence[int]
-        ) -> list[list[Hypothesis]]:
-            seeds = [line_seed(seed, first + number) for number in numbers]
-            models = self._ensemble.models
-            return sample_encoded(models, encoded, lengths, self.search, n, seeds, alignments)
+        def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
+            for batch in batches:
+                seeds = [line_seed(seed, first + number) for number in batch]
+                yield from sample_encoded(
+                    self._ensemble.models,
+                    *self._read(sources, batch),
+                    self.search,
+                    n,
+                    seeds,
+                    alignments,
+                )
 
         return self._in_order(lines, decode, tokenized, copies=n)
 
@@ -184,17 +194,33 @@ class Translator:
 
         :param copies: how often the empty translation of an empty line is given.
         """
+        sources: list[SourceTokens]
         sources = [self._ensemble.source_tokens(line, tokenized) for line in lines]
         found = {number: [empty_translation()] * copies for number in range(len(lines))}
         full = [number for number, tokens in enumerate(sources) if tokens[0]]
         lengths = [len(sources[number][0]) + 1 for number in full]
-        for batch in length_batches(lengths, self._batch_size):
-            numbers = [full[place] for place in batch]
-            encoded, read = self._ensemble.encode([sources[number] for number in numbers])
-            hypotheses = decode(encoded, read, numbers)
-            for number, of_line in zip(numbers, hypotheses, strict=True):
-                found[number] = [self._told(sources[number], h, tokenized) for h in of_line]
+        batches = length_batches(lengths, self._batch_size)
+        batches = [[full[place] for place in batch] for batch in batches]
+        numbers = itertools.chain.from_iterable(batches)
+        for number, hypotheses in zip(numbers, decode(sources, batches), strict=True):
+            found[number] = [self._told(sources[number], h, tokenized) for h in hypotheses]
         return [found[number] for number in range(len(lines))]
+
+    def _read(self, sources: list[SourceTokens], batch: list[int]) -> Reading:
+        """Let every model read a batch."""
+        return Reading(*self._ensemble.encode([sources[number] for number in batch]))
+
+    def _aligned(
+        self, sources: list[SourceTokens], batches: Batches, found: list[list[Hypothesis]]
+    ) -> Iterator[list[Hypothesis]]:
+        """The same hypotheses with the first model's alignments."""
+        place = 0
+        for batch in batches:
+            encoded, lengths = self._read(sources, batch)
+            of_batch = found[place : place + len(batch)]
+            place += len(batch)
+            with torch.inference_mode():
+                yield from with_alignments(self._ensemble.models[0], encoded[0], lengths, of_batch)
 
     def _told(self, source: SourceTokens, hypothesis: Hypothesis, tokenized: bool) -> Translation:
         """A hypothesis in words."""

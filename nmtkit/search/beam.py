@@ -2,9 +2,10 @@
 
 One step goes on by a word in every live hypothesis (`predict`), takes the best continuations of
 each sentence (`NextWords.best`), parts them into those that end and those that go on (`prune`), and
-reorders the models' states to match. A sentence whose search is over leaves the batch. Sentences
-never influence each other: a sentence alone and in a batch gives the same translations but for
-float rounding, and all limits are the sentence's own.
+reorders the models' states to match. A sentence whose search is over gives its place to one that
+waits, so that the products stay large; once none waits, the others close up. Sentences never
+influence each other: a sentence alone and in a batch gives the same translations but for float
+rounding, and all limits are the sentence's own.
 
 Rules (`SearchConfig.rule`):
 
@@ -26,17 +27,24 @@ doubles the beam when nothing is finished by then, here the best unfinished ones
 say so. Ties are broken by the order of hypotheses in the beam, then of words in the vocabulary.
 """
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.models.base import (
+    BEGIN,
+    TranslationModel,
+    map_tensors,
+    select_hypotheses,
+    select_sentences,
+)
 from nmtkit.search.alignments import with_alignments
+from nmtkit.search.arrivals import Arrivals, Reading, place_sentences
 from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, Hypothesis
 from nmtkit.search.words import Continuations, Forbidden, NextWords
@@ -47,11 +55,16 @@ SHORTEST_LIMIT = 10
 TOLERANCE = 1e-3
 """How far above 0 rounding may lift a log-probability."""
 
+CHANGE = 8
+"""Places are given away once one in so many is free: each time costs some copying."""
+
 
 class Beam(NamedTuple):
-    """The live hypotheses of the sentences that are still searched.
+    """The live hypotheses of the sentences that are searched.
 
-    sentences: row of each in the batch that was handed in. Shape: [B].
+    sentences: number of each among all that were handed in. Shape: [B].
+    lengths: T_x. Shape: [B].
+    steps: words that its hypotheses have. Shape: [B].
     limits: words that a translation may have, `</s>` counted. Shape: [B].
     widths: hypotheses that may live. Shape: [B].
     best: ranking scores of the n best finished ones, -inf where there are fewer. Shape: [B, n].
@@ -61,6 +74,8 @@ class Beam(NamedTuple):
     """
 
     sentences: Tensor
+    lengths: Tensor
+    steps: Tensor
     limits: Tensor
     widths: Tensor
     best: Tensor
@@ -105,60 +120,119 @@ def beam_search(
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
-        return search_encoded(models, encoded, src_mask.sum(1), settings, n_best, alignments)
-
-
-def search_encoded(
-    models: Sequence[TranslationModel],
-    encoded: Sequence[Any],
-    lengths: Tensor,
-    settings: SearchConfig,
-    n_best: int = 1,
-    alignments: bool = False,
-) -> list[list[Hypothesis]]:
-    """Translate sentences that each model has read already, each split into words in its own way.
-
-    :param encoded: what each model's `encode` gave, of the same sentences.
-    :param lengths: T_x of each sentence for the first model, `</s>` counted. Shape: [B].
-    :return: and other parameters and errors: see `beam_search`.
-    """
-    check_settings(settings, n_best)
-    with torch.inference_mode():
-        history = History(len(lengths), lengths.device)
-        _search(models, list(encoded), lengths, history, settings, n_best)
-        found = history.n_best(settings.length_penalty, n_best)
+        lengths = src_mask.sum(1)
+        found = search_batches(models, [Reading(encoded, lengths)], settings, n_best)
         return with_alignments(models[0], encoded[0], lengths, found) if alignments else found
 
 
-def _search(
+def search_batches(
     models: Sequence[TranslationModel],
-    encoded: list[Any],
-    lengths: Tensor,
-    history: History,
+    batches: Iterable[Reading],
     settings: SearchConfig,
-    n_best: int,
-) -> None:
-    """Grow the history until every sentence is done."""
-    beam = first_beam(lengths, settings, n_best)
-    states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
-    next_words = NextWords([model.output_layer() for model in models])
-    for step in itertools.count(1):
-        hidden, states = predict(models, beam.words, states, encoded)
-        forbidden = forbidden_words(beam.words, lengths[beam.sentences], settings)
-        found = next_words.best(hidden, beam.scores, continuations(settings), forbidden)
+    n_best: int = 1,
+) -> list[list[Hypothesis]]:
+    """Translate the sentences of many batches, as many together as the batches have.
+
+    :param batches: each is asked for when it is due; best longest sentences first.
+    :return: for each sentence its translations, in the order of the batches; other parameters
+        and errors: see `beam_search`.
+    """
+    check_settings(settings, n_best)
+    with torch.inference_mode():
+        search = _Search(models, batches, settings, n_best)
+        while search.is_under_way():
+            search.step()
+        return search.history.n_best(settings.length_penalty, n_best)
+
+
+class _Search:
+    """Beams of the sentences that are searched, and the sentences that wait for their places."""
+
+    def __init__(
+        self,
+        models: Sequence[TranslationModel],
+        batches: Iterable[Reading],
+        settings: SearchConfig,
+        n_best: int,
+    ) -> None:
+        self.history = History()
+        self._models, self._settings, self._n_best = models, settings, n_best
+        self._next_words = NextWords([model.output_layer() for model in models])
+        self._arrivals = Arrivals(batches)
+        self._encoded: list[Any] = []
+        self._states: list[Any] = []
+        self._beam: Beam
+        self._places, self._width = 0, 0  # sentences searched together; their longest T_x
+        self._free: set[int] = set()  # places whose sentence is done
+
+    def is_under_way(self) -> bool:
+        """Whether there is another step to take; sees to it that all who can take part do."""
+        if len(self._free) == self._places:
+            return self._start()
+        if len(self._free) * CHANGE >= self._places:
+            while self._free and self._arrivals.suit(self._width, self._places):
+                self._fill_places()
+            self._close_up()
+        return True
+
+    def step(self) -> None:
+        """Go on by a word in every sentence."""
+        beam, settings = self._beam, self._settings
+        hidden, self._states = predict(self._models, beam.words, self._states, self._encoded)
+        forbidden = forbidden_words(beam.words, beam.lengths, settings)
+        found = self._next_words.best(hidden, beam.scores, continuations(settings), forbidden)
         pruned = prune(found, beam.widths, shrinks(settings))
-        beam = finish(beam, found, pruned, history, settings.length_penalty, step)
-        staying, width = still_searched(beam, found, pruned, settings.length_penalty, step)
-        beam, parents = go_on(beam, found, pruned.living, history, width)
-        if len(staying) < len(beam.sentences):
-            give_up(beam, staying, history, step)
-            if not staying:
-                return
-            rows = torch.tensor(staying, device=lengths.device)
-            beam, parents = select_sentences(beam, rows), parents[rows]
-            encoded = [select_sentences(read, rows) for read in encoded]
-            states = [select_sentences(state, rows) for state in states]
-        states = [select_hypotheses(state, parents) for state in states]
+        beam = finish(beam, found, pruned, self.history, settings.length_penalty)
+        over, slots = finished_sentences(beam, found, pruned, settings.length_penalty)
+        self._beam, parents = go_on(beam, found, pruned.living, self.history, slots)
+        self._states = [select_hypotheses(state, parents) for state in self._states]
+        leaving = sorted(set(over) - self._free)
+        if leaving:
+            rows = torch.tensor(leaving, device=parents.device)
+            self._beam = leave(self._beam, rows, self.history)
+            self._free.update(leaving)
+
+    def _start(self) -> bool:
+        """Begin with the sentences of a new batch, if there is one."""
+        if not self._arrivals.size:
+            return False
+        self._free.clear()
+        taken = self._arrivals.take(self._arrivals.size)
+        self._places, self._width = len(taken.lengths), int(taken.lengths.max())
+        self._encoded, self._states, self._beam = self._beginning(taken)
+        return True
+
+    def _fill_places(self) -> None:
+        """Give free places to sentences that wait."""
+        taken = self._arrivals.take(len(self._free))
+        slots = [self._free.pop() for _ in range(len(taken.lengths))]
+        rows = torch.tensor(slots, device=taken.lengths.device)
+        encoded, states, beam = self._beginning(taken)
+        pairs = zip([*self._encoded, *self._states], [*encoded, *states], strict=True)
+        joined = [place_sentences(values, rows, new) for values, new in pairs]
+        self._encoded, self._states = joined[: len(encoded)], joined[len(encoded) :]
+        beam = with_slots(beam, self._beam.scores.size(1))
+        searched = map_tensors(self._beam, torch.clone)  # the history refers to the tensors
+        self._beam = place_sentences(searched, rows, beam)
+
+    def _close_up(self) -> None:
+        """Leave out the free places."""
+        if not self._free:
+            return
+        kept = [row for row in range(self._places) if row not in self._free]
+        rows = torch.tensor(kept, device=self._beam.sentences.device)
+        self._free.clear()
+        self._places = len(kept)
+        self._beam = select_sentences(self._beam, rows)
+        self._encoded = [select_sentences(read, rows) for read in self._encoded]
+        self._states = [select_sentences(state, rows) for state in self._states]
+
+    def _beginning(self, reading: Reading) -> tuple[list[Any], list[Any], Beam]:
+        """What was read of sentences, the models' first states, and a beam of each."""
+        pairs = zip(self._models, reading.encoded, strict=True)
+        states = [model.initial_state(read) for model, read in pairs]
+        beam = first_beam(reading.lengths, self.history, self._settings, self._n_best)
+        return list(reading.encoded), states, beam
 
 
 def check_settings(settings: SearchConfig, n_best: int) -> None:
@@ -181,21 +255,33 @@ def shrinks(settings: SearchConfig) -> bool:
     return settings.rule == "shrinking" or settings.beam == 1
 
 
-def first_beam(lengths: Tensor, settings: SearchConfig, n_best: int) -> Beam:
-    """One hypothesis a sentence, of no words, at the places 0 to B - 1 of the history.
+def first_beam(lengths: Tensor, history: History, settings: SearchConfig, n_best: int) -> Beam:
+    """One hypothesis a sentence, of no words, which the history is told of.
 
     :param lengths: T_x. Shape: [B].
     """
-    places = torch.arange(len(lengths), device=lengths.device).unsqueeze(1)
+    sentences, places = history.begin(len(lengths), lengths.device)
     scores = torch.zeros(places.shape, dtype=torch.float64, device=lengths.device)
     return Beam(
-        sentences=places.squeeze(1),
+        sentences=sentences,
+        lengths=lengths.clone(),
+        steps=torch.zeros_like(lengths),
         limits=step_limits(lengths, settings.max_length_ratio),
         widths=torch.full_like(lengths, settings.beam),
         best=scores.new_full((len(lengths), n_best), -torch.inf),
         words=torch.full_like(places, BEGIN),
         places=places,
         scores=scores,
+    )
+
+
+def with_slots(beam: Beam, slots: int) -> Beam:
+    """The same hypotheses, and slots that hold none up to so many of each sentence."""
+    edge = [0, slots - beam.scores.size(1)]
+    return beam._replace(
+        words=functional.pad(beam.words, edge),
+        places=functional.pad(beam.places, edge),
+        scores=functional.pad(beam.scores, edge, value=-torch.inf),
     )
 
 
@@ -253,25 +339,21 @@ def prune(found: Continuations, widths: Tensor, shrinking: bool) -> Pruned:
 
 
 def finish(
-    beam: Beam,
-    found: Continuations,
-    pruned: Pruned,
-    history: History,
-    length_penalty: float,
-    step: int,
+    beam: Beam, found: Continuations, pruned: Pruned, history: History, length_penalty: float
 ) -> Beam:
     """Note the hypotheses that end, and keep the ranking scores of the n best so far."""
+    beam = beam._replace(steps=beam.steps + 1, widths=pruned.widths)
     scores = found.scores.masked_fill(~pruned.ending, -torch.inf)
-    history.end(beam.sentences, beam.places.gather(1, found.parents), scores, step)
-    together = torch.cat([beam.best, scores / step**length_penalty], dim=1)
-    best = together.topk(beam.best.size(1), dim=1).values
-    return beam._replace(best=best, widths=pruned.widths)
+    history.end(beam.sentences, beam.places.gather(1, found.parents), scores, beam.steps)
+    ranking = scores / (beam.steps.double() ** length_penalty).unsqueeze(1)
+    best = torch.cat([beam.best, ranking], dim=1).topk(beam.best.size(1), dim=1).values
+    return beam._replace(best=best)
 
 
-def still_searched(
-    beam: Beam, found: Continuations, pruned: Pruned, length_penalty: float, step: int
+def finished_sentences(
+    beam: Beam, found: Continuations, pruned: Pruned, length_penalty: float
 ) -> tuple[list[int], int]:
-    """Find the sentences whose n best translations may still change.
+    """Find the sentences whose n best translations cannot change any more.
 
     This is where the host waits for the device, once a step.
 
@@ -279,9 +361,9 @@ def still_searched(
     :raises ModelError: a log-probability is not a number or above 0.
     """
     reachable = found.scores.masked_fill(~pruned.living, -torch.inf).amax(1)
-    reachable = reachable / beam.limits**length_penalty
+    reachable = reachable / beam.limits.double() ** length_penalty
     counts = pruned.living.sum(1)
-    done = (counts == 0) | (beam.limits <= step) | (beam.best[:, -1] >= reachable)
+    done = (counts == 0) | (beam.limits <= beam.steps) | (beam.best[:, -1] >= reachable)
     broken = ~(found.scores[:, 0] <= TOLERANCE)
     facts: list[list[int]] = torch.stack([done.long(), counts, broken.long()]).tolist()
     if any(facts[2]):
@@ -289,7 +371,7 @@ def still_searched(
             "the model gives log-probabilities that are not numbers: its parameters are damaged,"
             " or its training diverged; use another checkpoint"
         )
-    return [row for row, over in enumerate(facts[0]) if not over], max(1, *facts[1])
+    return [row for row, over in enumerate(facts[0]) if over], max(1, *facts[1])
 
 
 def go_on(
@@ -307,8 +389,8 @@ def go_on(
     return beam._replace(words=words, places=places, scores=scores), parents
 
 
-def give_up(beam: Beam, staying: list[int], history: History, step: int) -> None:
-    """Note the hypotheses that leave unfinished, for sentences that have no finished one."""
-    leaving = set(range(len(beam.sentences))).difference(staying)
-    gone = select_sentences(beam, torch.tensor(sorted(leaving), device=beam.sentences.device))
-    history.give_up(gone.sentences, gone.places, gone.scores, step)
+def leave(beam: Beam, rows: Tensor, history: History) -> Beam:
+    """End the search for some sentences; what is unfinished is noted for those without an end."""
+    gone = select_sentences(beam, rows)
+    history.give_up(gone.sentences, gone.places, gone.scores, gone.steps)
+    return beam._replace(scores=beam.scores.index_fill(0, rows, -torch.inf))

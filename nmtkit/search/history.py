@@ -27,15 +27,19 @@ class Nodes(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Hypotheses that went no further; score -inf where there is none.
+    """Hypotheses that went no further at one step.
 
-    sentences: row of the batch that was handed in. places: of the last word but `</s>`.
-    scores: log p, with that of `</s>` where it was chosen. Shape of each: [number of ends].
+    sentences: number of each among all. Shape: [B].
+    places: of the last word but `</s>`. Shape: [B, k].
+    scores: log p, with that of `</s>` where it was chosen, -inf where there is none.
+        Shape: [B, k].
+    lengths: words, `</s>` counted. Shape: [B].
     """
 
     sentences: Tensor
     places: Tensor
     scores: Tensor
+    lengths: Tensor
 
 
 class Entry(NamedTuple):
@@ -51,14 +55,24 @@ class Entry(NamedTuple):
 class History:
     """Grows by one generation of nodes a step; `n_best` reads the translations from it."""
 
-    def __init__(self, sentences: int, device: torch.device) -> None:
-        roots = torch.full((sentences,), -1, device=device)
-        scores = torch.zeros(sentences, dtype=torch.float64, device=device)
-        self._sentences = sentences
-        self._nodes = [Nodes(torch.full_like(roots, BEGIN), roots, scores)]
-        self._size = sentences
-        self._finished: list[tuple[int, Ends]] = []
-        self._unfinished: list[tuple[int, Ends]] = []
+    def __init__(self) -> None:
+        self.sentences = 0
+        self._nodes: list[Nodes] = []
+        self._size = 0
+        self._finished: list[Ends] = []
+        self._unfinished: list[Ends] = []
+
+    def begin(self, count: int, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Add the roots of more sentences.
+
+        :return: their numbers [B], and the places of the roots [B, 1].
+        """
+        roots = torch.full((count, 1), -1, device=device)
+        scores = torch.zeros(count, 1, dtype=torch.float64, device=device)
+        places = self.add(torch.full_like(roots, BEGIN), roots, scores)
+        first = self.sentences
+        self.sentences += count
+        return torch.arange(first, self.sentences, device=device), places
 
     def add(self, words: Tensor, parents: Tensor, scores: Tensor) -> Tensor:
         """Add a generation of nodes.
@@ -71,18 +85,13 @@ class History:
         self._size += words.numel()
         return torch.arange(first, self._size, device=words.device).view(words.shape)
 
-    def end(self, sentences: Tensor, places: Tensor, scores: Tensor, length: int) -> None:
-        """Note hypotheses that ended with `</s>`.
+    def end(self, sentences: Tensor, places: Tensor, scores: Tensor, lengths: Tensor) -> None:
+        """Note hypotheses that ended with `</s>`; see `Ends`."""
+        self._finished.append(Ends(sentences, places, scores, lengths))
 
-        :param sentences: Shape: [B].
-        :param places, scores: see `Ends`. Shape: [B, k].
-        :param length: their words, `</s>` counted.
-        """
-        self._finished.append((length, _ends(sentences, places, scores)))
-
-    def give_up(self, sentences: Tensor, places: Tensor, scores: Tensor, length: int) -> None:
-        """Note hypotheses that search leaves unfinished; shapes as in `end`."""
-        self._unfinished.append((length, _ends(sentences, places, scores)))
+    def give_up(self, sentences: Tensor, places: Tensor, scores: Tensor, lengths: Tensor) -> None:
+        """Note hypotheses that search leaves unfinished; see `Ends`."""
+        self._unfinished.append(Ends(sentences, places, scores, lengths))
 
     def n_best(self, length_penalty: float, n_best: int) -> list[list[Hypothesis]]:
         """The n best of each sentence by score / length^penalty; of equals, the shorter first.
@@ -91,8 +100,10 @@ class History:
 
         :raises ModelError: a sentence has none of either kind.
         """
-        finished = _entries(self._finished, self._sentences, length_penalty)
-        unfinished = _entries(self._unfinished, self._sentences, length_penalty)
+        if not self.sentences:
+            return []
+        finished = _entries(self._finished, self.sentences, length_penalty)
+        unfinished = _entries(self._unfinished, self.sentences, length_penalty)
         if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
             raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
         tree = _Tree(self._nodes)
@@ -130,23 +141,24 @@ class _Tree:
         return path[::-1]
 
 
-def _ends(sentences: Tensor, places: Tensor, scores: Tensor) -> Ends:
-    repeated = sentences.unsqueeze(1).expand_as(places)
-    return Ends(repeated.flatten(), places.flatten(), scores.flatten())
-
-
-def _entries(
-    ends: list[tuple[int, Ends]], sentences: int, length_penalty: float
-) -> list[list[Entry]]:
+def _entries(ends: list[Ends], sentences: int, length_penalty: float) -> list[list[Entry]]:
     """The ends of each sentence."""
     entries: list[list[Entry]] = [[] for _ in range(sentences)]
     if not ends:
         return entries
-    joined = Ends(*(torch.cat(parts) for parts in zip(*(e for _, e in ends), strict=True)))
-    lengths = torch.cat([torch.full((len(e.scores),), length) for length, e in ends])
+    wide = [Ends(*_of_one_shape(*generation)) for generation in ends]
+    joined = Ends(*(torch.cat(parts) for parts in zip(*wide, strict=True)))
     real = joined.scores > -torch.inf
-    columns = [*(column[real].tolist() for column in joined), lengths[real.cpu()].tolist()]
+    columns = [column[real].tolist() for column in joined]
     for number, (sentence, place, score, length) in enumerate(zip(*columns, strict=True)):
         rank = -score / length**length_penalty
         entries[sentence].append(Entry(rank, length, number, place, score))
     return entries
+
+
+def _of_one_shape(
+    sentences: Tensor, places: Tensor, scores: Tensor, lengths: Tensor
+) -> list[Tensor]:
+    """What is said of a sentence, said of each of its hypotheses. Shape of each: [B * k]."""
+    columns = (sentences.unsqueeze(1), places, scores, lengths.unsqueeze(1))
+    return [column.expand_as(places).flatten() for column in columns]

@@ -11,7 +11,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
-from nmtkit.search import beam_search
+from nmtkit.search import Reading, beam_search, search_batches
 from nmtkit.search.hypothesis import EOS, UNK
 from nmtkit.search.words import average
 from nmtkit.text import vocabulary
@@ -145,6 +145,64 @@ def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, sour
                 assert one.score == pytest.approx(other.score)
                 assert one.alignment is not None and other.alignment is not None
                 assert torch.allclose(one.alignment, other.alignment)
+
+
+def readings(models, sentences, size):
+    """Batches of so many sentences, read by each model."""
+    for start in range(0, len(sentences), size):
+        src, src_mask = pad(sentences[start : start + size])
+        yield Reading([model.encode(src, src_mask) for model in models], src_mask.sum(1))
+
+
+def many_sentences(count):
+    random = torch.Generator().manual_seed(count)
+    lengths = torch.randint(0, 12, (count,), generator=random).tolist()
+    return [[*torch.randint(1, 50, (n,), generator=random).tolist(), 0] for n in lengths]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("size", [1, 3, 8])
+@pytest.mark.parametrize("order", ["longest first", "as they come"])
+def test_sentences_that_take_the_places_of_others_are_translated_as_alone(
+    prefix_model, rule, beam, size, order
+):
+    models = [prefix_model(seed, words=9, eos_bias=1.0) for seed in (3, 4)]
+    sentences = many_sentences(30)
+    if order == "longest first":
+        sentences.sort(key=len, reverse=True)
+    config, n_best = settings(beam=beam, rule=rule), min(beam, 2)
+    found = search_batches(models, readings(models, sentences, size), config, n_best)
+    for source, hypotheses in zip(sentences, found, strict=True):
+        [alone] = beam_search(models, *pad([source]), config, n_best)
+        assert [h.ids for h in hypotheses] == [h.ids for h in alone]
+        assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone])
+
+
+def test_places_are_given_away(prefix_model):
+    """30 sentences of like length take fewer steps than 6 batches one after the other."""
+    model = prefix_model(3, words=9, eos_bias=-2.0)
+    sentences = [source for source in many_sentences(60) if len(source) > 5][:30]
+    batches = list(readings([model], sentences, 5))
+    search_batches([model], batches, settings())
+    together, model.steps = model.steps, 0
+    for batch in batches:
+        search_batches([model], [batch], settings())
+    assert together < 0.9 * model.steps
+
+
+def test_search_does_not_change_what_was_read(prefix_model):
+    model = prefix_model(3, words=9, eos_bias=1.0)
+    batches = list(readings([model], many_sentences(20), 5))
+    copies = [[t.clone() for t in (*batch.encoded[0], batch.lengths)] for batch in batches]
+    search_batches([model], batches, settings())
+    for batch, copied in zip(batches, copies, strict=True):
+        for tensor, copy in zip((*batch.encoded[0], batch.lengths), copied, strict=True):
+            assert torch.equal(tensor, copy)
+
+
+def test_no_sentences_have_no_translations(prefix_model):
+    assert search_batches([prefix_model(3, words=9)], [], settings()) == []
 
 
 @pytest.mark.parametrize("rule", RULES)
