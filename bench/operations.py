@@ -1,11 +1,12 @@
-"""The multiplications and additions that RNNsearch needs, by its equations (Bahdanau et al. 2015).
+"""The multiplications and additions that each system's model needs, whoever computes them.
 
-Counted are the matrix products of section A.2 over real positions, a multiplication and an
-addition each: no padding, no element-wise functions (thousandths of the products), no optimizer.
-What the forward pass multiplies once, the backward pass multiplies twice: for the gradient of
-either factor.
+Counted are the matrix products over real positions, a multiplication and an addition each: no
+padding, no element-wise functions (thousandths of the products), no optimizer. What the forward
+pass multiplies once, the backward pass multiplies twice: for the gradient of either factor.
+RNNsearch is counted by the equations of Bahdanau et al. 2015, section A.2, in their order.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -25,27 +26,88 @@ SIZES = {"small": SMALL, "paper": PAPER}
 PASSES = 3  # forward once, backward twice
 
 
-def forward_multiplications(sizes: Sizes, src_len: float, tgt_len: float, words: int) -> float:
+@dataclass(frozen=True)
+class Products:
+    """How many numbers a model multiplies in one forward pass: for each sentence, for each source
+    and each target position, and for each pair of a source and a target position."""
+
+    sentence: int
+    source: int
+    target: int
+    pair: int
+
+
+Count = Callable[[Sizes, int], Products]
+"""Sizes and K, the words of the target vocabulary, in; the products of a model out."""
+
+
+def gated_unit(inputs: int, hidden: int) -> int:
+    """Two gates and a candidate, each of the inputs and of the state."""
+    return 3 * hidden * (inputs + hidden)
+
+
+def rnnsearch(sizes: Sizes, words: int) -> Products:
+    """Our model: the paper's."""
+    m, n, align, pool = sizes.embedding, sizes.hidden, sizes.align, sizes.maxout
+    return Products(
+        sentence=n * n,  # W_s
+        source=2 * gated_unit(m, n) + 2 * n * align,  # both directions; U_a h_j
+        target=n * align  # W_a s_{i-1}
+        + gated_unit(m + 2 * n, n)  # of E_y y_{i-1} and c_i
+        + (n + m + 2 * n) * 2 * pool  # U_o, V_o, C_o
+        + pool * words,  # W_o
+        pair=align + 2 * n,  # v_a . tanh(...); the sum of alpha_ij h_j
+    )
+
+
+def opennmt(sizes: Sizes, words: int) -> Products:
+    """OpenNMT-py and eole: n/2 units a direction; what attention gave is fed back to the decoder;
+    words are chosen from n units."""
+    m, n = sizes.embedding, sizes.hidden
+    return Products(
+        sentence=0,
+        source=2 * gated_unit(m, n // 2) + n * n,
+        target=gated_unit(m + n, n) + n * n + 2 * n * n + n * words,
+        pair=2 * n,
+    )
+
+
+def joeynmt(sizes: Sizes, words: int) -> Products:
+    """JoeyNMT: n units a direction; fed back as in OpenNMT-py; words are chosen from n units."""
+    m, n = sizes.embedding, sizes.hidden
+    return Products(
+        sentence=2 * n * n,
+        source=2 * gated_unit(m, n) + 2 * n * n,
+        target=gated_unit(m + n, n) + n * n + 3 * n * n + n * words,
+        pair=3 * n,
+    )
+
+
+def marian(sizes: Sizes, words: int) -> Products:
+    """Marian's s2s: two gated units around the attention; words are chosen from m units."""
+    m, n = sizes.embedding, sizes.hidden
+    return Products(
+        sentence=2 * n * n,
+        source=2 * gated_unit(m, n) + 2 * n * n,
+        target=gated_unit(m, n) + n * n + gated_unit(2 * n, n) + (n + m + 2 * n) * m + m * words,
+        pair=3 * n,
+    )
+
+
+def forward_multiplications(products: Products, src_len: float, tgt_len: float) -> float:
     """Multiplications to score one pair of sentences.
 
-    :param src_len, tgt_len: T_x and T_y, `</s>` counted; may be means over a corpus, as every
-        term is linear in either, but for the alignment: there their product is taken.
-    :param words: K, the target vocabulary's size.
+    :param src_len, tgt_len: T_x and T_y, `</s>` counted. They may be means over a corpus: long
+        sentences go together, so that the pairs of positions are a little more than T_x T_y, but
+        those are hundredths of the whole.
     """
-    m, n, align, pool = sizes.embedding, sizes.hidden, sizes.align, sizes.maxout
-    unit = m * 3 * n + n * 3 * n  # W, W_z, W_r of the word; U, U_z, U_r of the state
-    annotate = 2 * unit + 2 * n * align  # both directions, and U_a h_j
-    start = n * n  # W_s
-    query = n * align  # W_a s_{i-1}
-    read = 2 * n * 3 * n  # C, C_z, C_r of c_i
-    readout = (n + m + 2 * n) * 2 * pool + pool * words  # U_o, V_o, C_o; W_o
-    attend = src_len * (align + 2 * n)  # v_a . tanh(...), and the sum of alpha_ij h_j
-    return src_len * annotate + start + tgt_len * (unit + query + read + readout + attend)
+    source, target = src_len * products.source, tgt_len * products.target
+    return products.sentence + source + target + src_len * tgt_len * products.pair
 
 
-def training_operations(sizes: Sizes, src_len: float, tgt_len: float, words: int) -> float:
+def training_operations(products: Products, src_len: float, tgt_len: float) -> float:
     """Multiplications and additions of forward and backward pass, for each target word.
 
     Parameters as in `forward_multiplications`.
     """
-    return 2 * PASSES * forward_multiplications(sizes, src_len, tgt_len, words) / tgt_len
+    return 2 * PASSES * forward_multiplications(products, src_len, tgt_len) / tgt_len

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from operations import Sizes
+from operations import Count, Sizes, joeynmt, marian, opennmt, rnnsearch
 from timing import ROOT, BenchError, run_command, tell, thread_environment
 
 TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
@@ -89,6 +89,7 @@ class System:
 
     name = ""
     module = ""  # what the launcher runs
+    products: Count  # what its model multiplies
     batches: dict[int, int] = {}  # sentences translated together, by beam: the fastest tried
 
     def __init__(self, python: Path) -> None:
@@ -161,6 +162,7 @@ class Nmtkit(System):
 
     name = "nmtkit"
     module = "nmtkit.cli.main:main"
+    products = staticmethod(rnnsearch)
     batches = {12: 64, 5: 64, 1: 64}
 
     def __init__(self, python: Path = Path(sys.executable), extra: Iterable[str] = ()) -> None:
@@ -209,6 +211,7 @@ class OpenNMT(System):
 
     name = "OpenNMT-py 3.5.1"
     module = "onmt.bin.train:main"
+    products = staticmethod(opennmt)
     batches = {12: 64, 5: 64, 1: 64}
 
     def environment(self, threads: int) -> dict[str, str]:
@@ -270,6 +273,7 @@ class Eole(System):
 
     name = "eole 0.6.4"
     module = "eole.bin.main:main"
+    products = staticmethod(opennmt)
     batches = {12: 64, 5: 64, 1: 64}
 
     def write_training(self, task: Task) -> list[str]:
@@ -332,6 +336,7 @@ class JoeyNMT(System):
 
     name = "JoeyNMT 2.3.0"
     module = "joeynmt.__main__:main"
+    products = staticmethod(joeynmt)
     batches = {12: 64, 5: 64, 1: 64}
 
     def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
@@ -427,6 +432,7 @@ class Marian(System):
     """Marian, from a binary that the user names or the one inside the package pymarian 1.12.42."""
 
     name = "Marian"
+    products = staticmethod(marian)
     batches = {12: 16, 5: 16, 1: 64}
 
     def __init__(self, python: Path, binary: Path | None = None) -> None:

@@ -136,16 +136,22 @@ def speeds(found: dict[str, list[Rate]], clock: str) -> dict[str, Spread]:
     }
 
 
-def report(name: str, data: Data, found: dict[str, Any], clock: str) -> str:
+def needs(name: str, data: Data, system: System) -> float:
+    """Operations that a system's model needs for a target word of this data, without padding."""
+    products = system.products(SIZES[name], data.target_words())
+    return training_operations(products, *data.mean_lengths())
+
+
+def report(
+    name: str, data: Data, systems: dict[str, System], found: dict[str, Any], clock: str
+) -> str:
     """The Markdown of one size."""
-    sizes = SIZES[name]
-    src_len, tgt_len = data.mean_lengths()
-    needed = training_operations(sizes, src_len, tgt_len, data.target_words())
+    sizes, needed = SIZES[name], needs(name, data, Nmtkit())
     caps = {}
     text = (
         f"### {name.upper()}: m = {sizes.embedding}, n = {sizes.hidden}, n' = {sizes.align}, "
         f"l = {sizes.maxout}\n\n"
-        f"The model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward."
+        f"Our model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward."
     )
     for dtype, readings in found["ceiling"].items():
         if not readings:
@@ -156,14 +162,17 @@ def report(name: str, data: Data, found: dict[str, Any], clock: str) -> str:
             f" The machine's ceiling in {dtype} is {with_spread(ceiling)} GFLOP a {CLOCKS[clock]}:"
             f" at most {caps[dtype]:,.0f} words."
         )
-    header = ["system", f"target words a {CLOCKS[clock]}", "of the cap", "nmtkit's speed to it"]
+    header = ["system", f"target words a {CLOCKS[clock]}", "nmtkit's speed to it"]
+    header += ["its model's MFLOP a word", "of the ceiling"]
     measured = speeds(found["rates"], clock)
     rows = []
     for row, speed in measured.items():
-        share = f"{100 * speed.median / caps['float32']:.0f} %" if "float32" in caps else ""
         own = measured.get("nmtkit")
         ratio = f"{own.median / speed.median:.2f}" if own else ""
-        rows.append([row, with_spread(speed), share, ratio])
+        wanted = needs(name, data, systems[row])
+        cap = caps.get("float32")
+        share = f"{100 * speed.median * wanted / (cap * needed):.0f} %" if cap else ""
+        rows.append([row, with_spread(speed), ratio, f"{wanted / 1e6:.1f}", share])
     return f"{text}\n\n{table(header, rows)}"
 
 
@@ -186,7 +195,7 @@ def main(arguments: list[str]) -> int:
         figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
         for name in options.sizes:
             found = measure(name, data, systems, options)
-            parts.append(report(name, data, found, options.clock))
+            parts.append(report(name, data, systems, found, options.clock))
             rates = {
                 row: [dataclasses.asdict(rate) for rate in values]
                 for row, values in found["rates"].items()
