@@ -1,0 +1,100 @@
+"""What one gradient costs, counted and not timed: products, kernel calls, bytes.
+
+Speed that was won stays won: a loop that computes on padding, a gradient made step by step, a
+matrix of all logits would each break one of these, on any machine.
+"""
+
+import weakref
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+
+M, N, ALIGN, POOL, K = 24, 32, 20, 12, 500
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv")
+
+
+class Work(TorchDispatchMode):
+    """Counts multiplications of products, calls of kernels, and the most bytes alive at a time."""
+
+    def __init__(self):
+        super().__init__()
+        self.products = self.calls = self.bytes = self.peak = 0
+        self.known = weakref.WeakValueDictionary()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        found = function(*args, **(kwargs or {}))
+        self.calls += 1
+        name = function.__name__.split(".")[0].rstrip("_")
+        if name in PRODUCTS:
+            a, b = args[-2:]
+            self.products += a.numel() * (b.size(-1) if b.dim() > 1 else 1)
+        for value in found if isinstance(found, (tuple, list)) else [found]:
+            if isinstance(value, torch.Tensor):
+                self._hold(value.untyped_storage())
+        return found
+
+    def _hold(self, storage):
+        if storage._cdata in self.known:
+            return
+        self.known[storage._cdata] = storage
+        self.bytes += storage.nbytes()
+        self.peak = max(self.peak, self.bytes)
+        weakref.finalize(storage, self._release, storage.nbytes())
+
+    def _release(self, size):
+        self.bytes -= size
+
+
+def work(src_lengths, tgt_lengths, words=K):
+    """Count what the gradient of one batch takes."""
+    torch.manual_seed(1)
+    model = RNNsearch(RNNsearchConfig(M, N, ALIGN, POOL), words, words)
+    batch = []
+    for lengths in (src_lengths, tgt_lengths):
+        mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+        batch += [torch.randint(2, words, mask.shape) * mask, mask]
+    with Work() as counted:
+        model.loss(*batch).backward()
+    return counted
+
+
+def needed(src_lengths, tgt_lengths):
+    """Multiplications of the equations: forward once, backward twice. The sums over the source
+    are those of batches that are as wide as their longest sentence."""
+    source = 2 * 3 * N * (M + N) + 2 * N * (ALIGN + 3 * N + 2 * POOL)
+    target = N * (ALIGN + 2 * N) + N * N + M * 3 * N + (N + M) * 2 * POOL + POOL * K
+    pair = ALIGN + 3 * N + 2 * POOL
+    pairs = sum(tgt_lengths) * max(src_lengths)
+    sentences = len(src_lengths) * N * N
+    return 3 * (sum(src_lengths) * source + sum(tgt_lengths) * target + pairs * pair + sentences)
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt"),
+    [([6] * 8, [6] * 8), ([20, 3, 3, 3, 2], [4, 3, 20, 2, 2]), ([9, 8, 2, 1], [12, 1, 1, 1])],
+    ids=["equally long", "much padding", "more padding"],
+)
+def test_no_product_is_computed_that_the_equations_do_not_ask_for(src, tgt):
+    # Sums over the source for C_o are made of padded rows, and two terms of v_a are extra.
+    assert needed(src, tgt) * 0.9 < work(src, tgt).products < needed(src, tgt) * 1.1
+
+
+def test_kernel_calls_grow_by_the_step_and_not_by_the_sentence():
+    calls = work([5] * 4, [5] * 4).calls
+    assert work([5] * 64, [5] * 64).calls == calls
+    target_step = work([5] * 4, [6] * 4).calls - calls
+    source_step = work([6] * 4, [5] * 4).calls - calls
+    assert target_step <= 95, "a step of the decoder, forward and backward"
+    assert source_step <= 45, "a step of the encoder, forward and backward"
+    assert calls - 5 * (target_step + source_step) <= 380, "all else"
+
+
+def test_memory_does_not_grow_with_source_times_target():
+    short, long = work([10] * 4, [10] * 4), work([40] * 4, [40] * 4)
+    assert long.peak - short.peak < 4.5 * short.peak
+    wide = work([10] * 4, [10] * 4, words=5000), work([10] * 64, [10] * 64, words=5000)
+    logits = 640 * 5000 * 4
+    assert wide[1].peak - wide[0].peak < 2 * logits, "all logits are never there"
