@@ -18,6 +18,13 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 ROOT = Path(__file__).resolve().parent.parent
+
+NMTKIT = [
+    sys.executable,
+    "-c",
+    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from nmtkit.cli.main import main; main()",
+]
+"""How to start the nmtkit of this checkout; its options follow."""
 CLOCKS = {"wall": "second", "cpu": "second of processor time"}
 """What a second may be; with other work on the machine, and one thread, the latter is steadier."""
 

@@ -1,0 +1,236 @@
+"""How fast `nmtkit prepare` is, beside sacremoses and subword-nmt piped over the same files.
+
+    python bench/prepare.py --corpus multi30k train.en train.fr [--corpus laws a.en.gz a.fr.gz]
+        [--lines 100000] [--merges 10000] [--threads 2] [--rounds 3]
+
+Two jobs: tokenise both sides and cut them by merges that are given, and the same with the merges
+learned from them first. The other way is, for each side, `sacremoses -j THREADS tokenize` and
+`subword-nmt apply-bpe`, between them `subword-nmt learn-joint-bpe-and-vocab`. Both ways take turns
+on the same lines, and what they wrote is compared line by line; sacremoses leaves the last period
+on some lines where Moses, and nmtkit, split it off.
+"""
+
+import argparse
+import gzip
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from timing import (
+    CLOCKS,
+    NMTKIT,
+    BenchError,
+    Finished,
+    Spread,
+    in_turns,
+    machine,
+    run_command,
+    table,
+    tell,
+    with_spread,
+    write_report,
+)
+
+SIDES = ("src", "tgt")
+OWN, OTHERS = "nmtkit prepare", "sacremoses, subword-nmt"
+JOBS = {"merges given": "given", "merges learned": "learned"}
+
+GIVEN = """
+set -e -o pipefail
+{sacremoses} -q -l {src_language} -j {threads} tokenize < {source}.src \
+    | {subword} apply-bpe -c {codes} > {output}.src
+{sacremoses} -q -l {tgt_language} -j {threads} tokenize < {source}.tgt \
+    | {subword} apply-bpe -c {codes} > {output}.tgt
+"""
+
+LEARNED = """
+set -e -o pipefail
+{sacremoses} -q -l {src_language} -j {threads} tokenize < {source}.src > {output}.tok.src
+{sacremoses} -q -l {tgt_language} -j {threads} tokenize < {source}.tgt > {output}.tok.tgt
+{subword} learn-joint-bpe-and-vocab --num-workers {threads} --symbols {merges} \
+    --input {output}.tok.src {output}.tok.tgt --output {output}.codes \
+    --write-vocabulary {output}.words.src {output}.words.tgt
+{subword} apply-bpe --num-workers {threads} -c {output}.codes \
+    --input {output}.tok.src --output {output}.src
+{subword} apply-bpe --num-workers {threads} -c {output}.codes \
+    --input {output}.tok.tgt --output {output}.tgt
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Lines to be prepared, `NAME.src` and `NAME.tgt` in `folder`, and how."""
+
+    name: str
+    folder: Path
+    options: argparse.Namespace
+
+    @property
+    def codes(self) -> Path:
+        """The merges that both are given: those that the other way learned in its first round."""
+        return self.folder / f"{self.name}.given.codes"
+
+    def own(self, job: str) -> Callable[[], Finished]:
+        """Run nmtkit; every pair is kept."""
+        options = self.options
+        bpe = ["--bpe-codes", self.codes] if job == "given" else ["--bpe", str(options.merges)]
+        files = [self.folder / f"{self.name}.{side}" for side in SIDES]
+        languages = ["-s", options.languages[0], "-t", options.languages[1]]
+        escape = ["--escape"]  # as the command sacremoses does always
+        keep = ["--max-length", "1000000", "--max-ratio", "1000000"]
+        workers = ["--workers", str(options.threads), "--force"]
+        output = ["--output", self.folder / f"{self.name}.{job}"]
+        train = ["--quiet", "prepare", "--train", *files]
+        command = [*NMTKIT, *train, *languages, *escape, *keep, *bpe, *workers, *output]
+        return lambda: run_command(command, self.folder / "nmtkit.log")
+
+    def others(self, job: str) -> Callable[[], Finished]:
+        """Run sacremoses and subword-nmt."""
+        options = self.options
+        script = (GIVEN if job == "given" else LEARNED).format(
+            sacremoses=shlex.quote(str(options.tools / "sacremoses")),
+            subword=shlex.quote(str(options.tools / "subword-nmt")),
+            src_language=options.languages[0],
+            tgt_language=options.languages[1],
+            threads=options.threads,
+            merges=options.merges,
+            codes=shlex.quote(str(self.codes)),
+            source=shlex.quote(str(self.folder / self.name)),
+            output=shlex.quote(str(self.folder / f"{self.name}.{job}.others")),
+        )
+        return lambda: run_command(["bash", "-c", script], self.folder / "others.log")
+
+    def differing(self, job: str) -> int:
+        """How many lines the two ways made differently.
+
+        :raises BenchError: they made different numbers of lines.
+        """
+        found = 0
+        for side in SIDES:
+            ours = self.folder / f"{self.name}.{job}" / f"train.{side}"
+            theirs = self.folder / f"{self.name}.{job}.others.{side}"
+            lines = [path.read_bytes().split(b"\n") for path in (ours, theirs)]
+            if len(lines[0]) != len(lines[1]):
+                raise BenchError(f"{theirs}: {len(lines[1]) - 1} lines, not {len(lines[0]) - 1}")
+            found += sum(one != other for one, other in zip(*lines, strict=True))
+        return found
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The command line's options."""
+    parser = argparse.ArgumentParser(prog="bench/prepare.py", description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--corpus",
+        nargs=3,
+        action="append",
+        required=True,
+        metavar=("NAME", "SRC", "TGT"),
+        help="raw text, plain or .gz, by the name that the table has; may be given repeatedly",
+    )
+    parser.add_argument("--lines", type=int, help="only so many pairs of each; default: all")
+    parser.add_argument("--languages", nargs=2, default=["en", "fr"], metavar=("SRC", "TGT"))
+    parser.add_argument("--merges", type=int, default=10_000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))
+    parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
+    parser.add_argument(
+        "--tools",
+        type=Path,
+        default=Path(sys.executable).parent,
+        help="folder of sacremoses and subword-nmt; default: that of this Python",
+    )
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
+    parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
+    return parser.parse_args(arguments)
+
+
+def copy_pairs(sources: list[str], targets: list[Path], lines: int | None) -> int:
+    """Copy the first pairs that have words on both sides; how many there are."""
+    opened: list[Any] = []
+    for source in sources:
+        path = Path(source)
+        if not path.is_file():
+            raise BenchError(f"{path}: no such file")
+        opened.append(gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb"))
+    texts = zip(*(text.split(b"\n") for text in (file.read() for file in opened)), strict=True)
+    pairs = list(islice((pair for pair in texts if all(map(bytes.strip, pair))), lines))
+    for file in opened:
+        file.close()
+    for target, side in zip(targets, zip(*pairs, strict=True), strict=True):
+        target.write_bytes(b"\n".join(side) + b"\n")
+    return len(pairs)
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """All rounds of one corpus: {job: {"seconds": {way: [Finished]}, "differing": lines}}."""
+    if not job.codes.is_file():
+        tell(f"{job.name}: learning the merges that both are given")
+        job.others("learned")()
+        (job.folder / f"{job.name}.learned.others.codes").rename(job.codes)
+    found = {}
+    for name in job.options.jobs:
+        key = JOBS[name]
+        runs = {OWN: job.own(key), OTHERS: job.others(key)}
+        taken = in_turns(runs, job.options.rounds, lambda line: tell(f"{job.name}: {line}"))
+        if len(taken) < len(runs):
+            raise BenchError(f"{job.name}, {name}: there is nothing to compare")
+        found[name] = {"taken": taken, "differing": job.differing(key)}
+    return found
+
+
+def rows(name: str, pairs: int, found: dict[str, Any], clock: str) -> list[list[str]]:
+    """The table's rows of one corpus."""
+    cells = []
+    for job, measured in found.items():
+        speeds = {
+            way: Spread.of(pairs / run.by(clock) for run in runs)
+            for way, runs in measured["taken"].items()
+        }
+        for way, speed in speeds.items():
+            ratio = f"{speed.median / speeds[OTHERS].median:.2f}"
+            peak = max(run.peak for run in measured["taken"][way]) / 2**20
+            differing = f"{measured['differing']:,}" if way == OWN else ""
+            row = [f"{name}, {pairs:,} pairs, {job}", way, with_spread(speed)]
+            cells.append([*row, ratio, f"{peak:,.0f}", differing])
+    return cells
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and report; 1 where it cannot be done."""
+    options = options_of(arguments)
+    header = ["corpus", "way", f"pairs a {CLOCKS[options.clock]}", "ratio"]
+    header += ["largest process, MiB", "lines that differ"]
+    cells: list[list[str]] = []
+    figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
+    folder = (options.work / "prepare").absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for name, *sources in options.corpus:
+            pairs = copy_pairs(
+                sources, [folder / f"{name}.{side}" for side in SIDES], options.lines
+            )
+            found = measure(Job(name, folder, options))
+            cells += rows(name, pairs, found, options.clock)
+            figures[name] = {
+                job: {way: [vars(run) for run in runs] for way, runs in measured["taken"].items()}
+                | {"differing": measured["differing"]}
+                for job, measured in found.items()
+            }
+    except BenchError as error:
+        tell(str(error))
+        return 1
+    told = (
+        f"{machine()}, {options.threads} processes; {options.merges:,} merges; median of "
+        f"{options.rounds} rounds taken in turns (lowest–highest)."
+    )
+    write_report(options.output, f"{told}\n\n{table(header, cells)}", figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
