@@ -87,17 +87,19 @@ class _GatedScan(Function):
     ) -> Tensor:
         kind = product_type(x)
         U_zr, U = U_zr.to(kind), U.to(kind)
-        size = h_0.size(-1)
-        states, gates = x.new_empty(*x.shape[:2], size), torch.empty_like(x)
+        n, sizes = h_0.size(-1), packing.sizes
+        states, gates = x.new_empty(*x.shape[:2], n), torch.empty_like(x)
+        x_zr, x_c = _by_step(x, sizes, 2 * n, n)
+        zr, c = _by_step(gates, sizes, 2 * n, n)
+        z, r, _ = _by_step(gates, sizes, n, n, n)
+        after = torch.split(states, sizes, dim=1)
         h = h_0
         with torch.autocast(x.device.type, enabled=False):
-            for start, end in packing.steps():
-                h, gate = h[:, : end - start], gates[:, start:end]
-                now, zr, candidate = x[:, start:end], gate[..., : 2 * size], gate[..., 2 * size :]
-                torch.sigmoid(affine(now[..., : 2 * size], h, U_zr), out=zr)
-                reset = zr[..., size:] * h
-                torch.tanh(affine(now[..., 2 * size :], reset, U), out=candidate)
-                h = torch.lerp(h, candidate, zr[..., :size], out=states[:, start:end])
+            for t, size in enumerate(sizes):
+                h = h[:, :size]
+                torch.sigmoid(affine(x_zr[t], h, U_zr), out=zr[t])
+                torch.tanh(affine(x_c[t], r[t] * h, U), out=c[t])
+                h = torch.lerp(h, c[t], z[t], out=after[t])
         ctx.packing = packing
         ctx.save_for_backward(states, gates, h_0, U_zr, U)
         return states
@@ -106,23 +108,25 @@ class _GatedScan(Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         states, gates, h_0, U_zr, U = ctx.saved_tensors
-        kind, size = U.dtype, h_0.size(-1)
+        kind, n, sizes = U.dtype, h_0.size(-1), ctx.packing.sizes
         h = ctx.packing.before(h_0, states)
-        factors = _gate_factors(h, gates)
+        factors = [torch.split(factor, sizes, dim=1) for factor in _gate_factors(h, gates)]
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
+        by_gate, (zr, _) = _by_step(grads, sizes, n, n, n), _by_step(grads, sizes, 2 * n, n)
+        r, arriving = _by_step(gates, sizes, n, n, n)[1], torch.split(grad, sizes, dim=1)
         carried = torch.zeros_like(h_0)
         U_zr_t, U_t = U_zr.transpose(1, 2), U.transpose(1, 2)
-        for start, end in reversed(list(ctx.packing.steps())):
-            here, step_grads = carried[:, : end - start], grads[:, start:end]
-            here += grad[:, start:end]
-            reset_grad = _gate_grads(here, factors[:, start:end], step_grads, U_t)
-            here *= factors[:, start:end, 3 * size :]
-            here.addcmul_(reset_grad, gates[:, start:end, size : 2 * size])
-            add_product(here, step_grads[..., : 2 * size], U_zr_t)
-        reset = gates[..., size : 2 * size] * h
+        for t in reversed(range(len(sizes))):
+            here = carried[:, : sizes[t]]
+            here += arriving[t]
+            reset_grad = _gate_grads(here, factors, by_gate, U_t, t)
+            here *= factors[3][t]
+            here.addcmul_(reset_grad, r[t])
+            add_product(here, zr[t], U_zr_t)
+        reset = gates[..., n : 2 * n] * h
         low = grads.to(kind)
-        grad_U_zr = h.to(kind).transpose(1, 2) @ low[..., : 2 * size]
-        grad_U = reset.to(kind).transpose(1, 2) @ low[..., 2 * size :]
+        grad_U_zr = h.to(kind).transpose(1, 2) @ low[..., : 2 * n]
+        grad_U = reset.to(kind).transpose(1, 2) @ low[..., 2 * n :]
         return grads, carried, grad_U_zr.to(h.dtype), grad_U.to(h.dtype), None
 
 
@@ -149,29 +153,30 @@ class _AttentionScan(Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         kind = product_type(x)
         W_query, U = W_query.to(kind), U.to(kind)
-        size, align = s_0.size(-1), v_a.size(0)
-        after, gates = x.new_empty(x.size(0), size), torch.empty_like(x)
+        n, align, sizes = s_0.size(-1), v_a.size(0), packing.sizes
+        after, gates = x.new_empty(x.size(0), n), torch.empty_like(x)
         queries = x.new_empty(x.size(0), align)
         alignment = x.new_empty(x.size(0), keys.size(1))
         keys, padding, weights = 2 * keys, ~src_mask, 2 * v_a
         scratch = torch.empty_like(keys)
+        (zr, c), (z, r, _) = _by_step(gates, sizes, 2 * n, n), _by_step(gates, sizes, n, n, n)
+        inputs, query, alpha, following = (
+            torch.split(tensor, sizes) for tensor in (x.unsqueeze(1), queries, alignment, after)
+        )
         s = s_0
         with torch.autocast(x.device.type, enabled=False):
-            for start, end in packing.steps():
-                live = end - start
-                s, gate = s[:live], gates[start:end]
-                zr, candidate = gate[:, : 2 * size], gate[:, 2 * size :]
-                projected = s.to(kind) @ W_query  # [live, n' + 2n]
-                query = queries[start:end].copy_(projected[:, :align])
-                bent = torch.add(keys[:live], query.unsqueeze(1), alpha=2, out=scratch[:live])
-                energies = bent.sigmoid_() @ weights  # [live, T_x]
-                energies.masked_fill_(padding[:live], -torch.inf)
-                alpha = torch.softmax(energies, dim=1, out=alignment[start:end]).unsqueeze(1)
-                g = torch.baddbmm(x[start:end].unsqueeze(1), alpha, values[:live]).squeeze(1)
-                torch.sigmoid(g[:, : 2 * size] + projected[:, align:], out=zr)
-                reset = zr[:, size:] * s
-                torch.tanh(affine(g[:, 2 * size :], reset, U), out=candidate)
-                s = torch.lerp(s, candidate, zr[:, :size], out=after[start:end])
+            for t, size in enumerate(sizes):
+                s = s[:size]
+                asked, asked_zr = torch.split(s.to(kind) @ W_query, [align, 2 * n], dim=1)
+                query[t].copy_(asked)
+                bent = _bent(keys, query[t], scratch)
+                energies = (bent @ weights).masked_fill_(padding[:size], -torch.inf)
+                torch.softmax(energies, dim=1, out=alpha[t])  # [size, T_x]
+                g = torch.baddbmm(inputs[t], alpha[t].unsqueeze(1), values[:size]).squeeze(1)
+                g_zr, g_c = torch.split(g, [2 * n, n], dim=1)
+                torch.sigmoid(g_zr + asked_zr, out=zr[t])
+                torch.tanh(affine(g_c, r[t] * s, U), out=c[t])
+                s = torch.lerp(s, c[t], z[t], out=following[t])
         before = packing.before(s_0, after)
         ctx.packing = packing
         ctx.save_for_backward(before, gates, queries, alignment, keys, values, W_query, U, v_a)
@@ -187,80 +192,99 @@ class _AttentionScan(Function):
         grad_alignment: Tensor | None,
     ) -> tuple[Tensor | None, ...]:
         s, gates, queries, alignment, keys, values, W_query, U, v_a = ctx.saved_tensors
-        packing, kind = ctx.packing, U.dtype
-        size, align = s.size(-1), v_a.size(0)
-        factors = _gate_factors(s, gates)
+        kind, n, align, sizes = U.dtype, s.size(-1), v_a.size(0), ctx.packing.sizes
+        factors = [torch.split(factor, sizes) for factor in _gate_factors(s, gates)]
         # Gradients of the query s W_a and of [z | r | c]. [N, n' + 3n]
-        grads = s.new_empty(s.size(0), align + 3 * size)
-        grad_energies = torch.empty_like(alignment)
+        grads = s.new_empty(s.size(0), align + 3 * n)
+        d_query, *by_gate = _by_step(grads, sizes, align, n, n, n)
+        (d_asked, _), (_, d_x) = (
+            _by_step(grads, sizes, align + 2 * n, n),
+            _by_step(grads, sizes, align, 3 * n),
+        )
+        r, query, alpha = (
+            torch.split(tensor, sizes) for tensor in (gates[:, n : 2 * n], queries, alignment)
+        )
+        d_before, d_after, d_alignment = (
+            None if given is None else torch.split(given, sizes)
+            for given in (grad_before, grad_after, grad_alignment)
+        )
         grad_keys = torch.zeros_like(keys)  # still to be multiplied by 4 v_a
         grad_v = torch.zeros_like(keys[:, 0])
-        carried = s.new_zeros(keys.size(0), size)
+        carried = s.new_zeros(keys.size(0), n)
         scratch, slopes = torch.empty_like(keys), torch.empty_like(keys)
-        W_query_t, U_t, values_t = W_query.t(), U.t(), values.transpose(1, 2)
-        for start, end in reversed(list(packing.steps())):
-            live = end - start
-            here, step_grads = carried[:live], grads[start:end]
-            if grad_after is not None:
-                here += grad_after[start:end]
-            reset_grad = _gate_grads(here, factors[start:end], step_grads[:, align:], U_t)
-            d_alpha = torch.bmm(step_grads[:, align:].unsqueeze(1), values_t[:live]).squeeze(1)
-            if grad_alignment is not None:
-                d_alpha += grad_alignment[start:end]
-            alpha, energy = alignment[start:end], grad_energies[start:end]
-            mean = (alpha * d_alpha).sum(1, keepdim=True)
-            torch.mul(alpha, d_alpha - mean, out=energy)
-            query = queries[start:end].unsqueeze(1)
-            bent = torch.add(keys[:live], query, alpha=2, out=scratch[:live]).sigmoid_()
-            grad_v[:live] += torch.bmm(energy.unsqueeze(1), bent).squeeze(1)
+        W_query_t, U_t, values_t, scale = W_query.t(), U.t(), values.transpose(1, 2), 4 * v_a
+        for t in reversed(range(len(sizes))):
+            live = slice(sizes[t])
+            here = carried[live]
+            if d_after is not None:
+                here += d_after[t]
+            reset_grad = _gate_grads(here, factors, by_gate, U_t, t)
+            d_alpha = torch.bmm(d_x[t].unsqueeze(1), values_t[live]).squeeze(1)
+            if d_alignment is not None:
+                d_alpha += d_alignment[t]
+            mean = (alpha[t] * d_alpha).sum(1, keepdim=True)
+            d_energies = d_alpha.sub_(mean).mul_(alpha[t])
+            bent = _bent(keys, query[t], scratch)
+            grad_v[live] += torch.bmm(d_energies.unsqueeze(1), bent).squeeze(1)
             slope = torch.ops.aten.sigmoid_backward.grad_input(
-                energy.unsqueeze(2), bent, grad_input=slopes[:live]
+                d_energies.unsqueeze(2), bent, grad_input=slopes[live]
             )
-            grad_keys[:live] += slope
-            torch.mul(slope.sum(1), 4 * v_a, out=step_grads[:, :align])
-            here *= factors[start:end, 3 * size :]
-            here.addcmul_(reset_grad, gates[start:end, size : 2 * size])
-            add_product(here, step_grads[:, : align + 2 * size], W_query_t)
-            if grad_before is not None:
-                here += grad_before[start:end]
-        grad_x = grads[:, align:]
-        reset = gates[:, size : 2 * size] * s
-        low = grads.to(kind)
-        grad_W = s.to(kind).t() @ low[:, : align + 2 * size]
-        grad_U = reset.to(kind).t() @ low[:, align + 2 * size :]
-        by_source = packing.pad(alignment).transpose(1, 2)  # [B, T_x, T_y]
+            grad_keys[live] += slope
+            torch.mul(slope.sum(1), scale, out=d_query[t])
+            here *= factors[3][t]
+            here.addcmul_(reset_grad, r[t])
+            add_product(here, d_asked[t], W_query_t)
+            if d_before is not None:
+                here += d_before[t]
+        grad_x, reset, low = grads[:, align:], gates[:, n : 2 * n] * s, grads.to(kind)
+        by_source = ctx.packing.pad(alignment).transpose(1, 2)  # [B, T_x, T_y]
         return (
             grad_x,
             carried,
-            grad_keys.mul_(4 * v_a),
-            by_source @ packing.pad(grad_x),
+            grad_keys.mul_(scale),
+            by_source @ ctx.packing.pad(grad_x),
             None,
-            grad_W.to(s.dtype),
-            grad_U.to(s.dtype),
+            (s.to(kind).t() @ low[:, : align + 2 * n]).to(s.dtype),
+            (reset.to(kind).t() @ low[:, align + 2 * n :]).to(s.dtype),
             2 * grad_v.sum(0),
             None,
         )
 
 
-def _gate_factors(h: Tensor, gates: Tensor) -> Tensor:
+def _by_step(values: Tensor, sizes: list[int], *widths: int) -> list[tuple[Tensor, ...]]:
+    """The parts that lie side by side in [..., N, w], each as its steps' views."""
+    return [torch.split(part, sizes, dim=-2) for part in torch.split(values, list(widths), dim=-1)]
+
+
+def _bent(keys: Tensor, query: Tensor, scratch: Tensor) -> Tensor:
+    """sigmoid(keys + 2 query) of as many sentences as have a query, in `scratch`. [., T_x, n']"""
+    live = slice(query.size(0))
+    return torch.add(keys[live], query.unsqueeze(1), alpha=2, out=scratch[live]).sigmoid_()
+
+
+def _gate_factors(h: Tensor, gates: Tensor) -> list[Tensor]:
     """Factors of the gates' gradients that need no recurrence, for all positions at once.
 
     With z, r, c the gates: dz = dh * (c - h) z (1 - z), dr = d(rh) * h r (1 - r),
     dc = dh * z (1 - c^2); the fourth is 1 - z, with which dh passes by the unit.
 
-    :return: [z factor | r factor | c factor | 1 - z]. Shape: [..., 4n].
+    :return: of z, r and c, and 1 - z. Shape of each: [..., n].
     """
     z, r, c = gates.chunk(3, dim=-1)
     keep = 1 - z
-    return torch.cat([(c - h) * z * keep, h * r * (1 - r), z * (1 - c * c), keep], dim=-1)
+    return [(c - h) * z * keep, h * r * (1 - r), z * (1 - c * c), keep]
 
 
-def _gate_grads(d_h: Tensor, factors: Tensor, into: Tensor, U_t: Tensor) -> Tensor:
-    """Gradients of the three gates' inputs, written into `into` [z | r | c]; returns d(r * h)."""
-    f_z, f_r, f_c, _ = factors.chunk(4, dim=-1)
-    z, r, c = into.chunk(3, dim=-1)
-    torch.mul(d_h, f_z, out=z)
-    torch.mul(d_h, f_c, out=c)
-    d_reset = c.to(U_t.dtype) @ U_t
-    torch.mul(d_reset, f_r, out=r)
+def _gate_grads(
+    d_h: Tensor,
+    factors: list[tuple[Tensor, ...]],
+    into: list[tuple[Tensor, ...]],
+    U_t: Tensor,
+    t: int,
+) -> Tensor:
+    """Gradients of the gates' inputs at step t, written into `into` (z, r, c); returns d(r * h)."""
+    torch.mul(d_h, factors[0][t], out=into[0][t])
+    torch.mul(d_h, factors[2][t], out=into[2][t])
+    d_reset = into[2][t].to(U_t.dtype) @ U_t
+    torch.mul(d_reset, factors[1][t], out=into[1][t])
     return d_reset
