@@ -515,7 +515,7 @@ class Marian(System):
             "max-length": 100,
             "cpu-threads": task.threads,
         }
-        return [*self.start, "decode", *_options(options)]
+        return [*self.start, "decode", "--quiet-translation", *_options(options)]
 
 
 def _options(options: dict[str, Any]) -> list[str]:
