@@ -39,21 +39,31 @@ check: $(READY)
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# DATA=folder with the raw text of Multi30k; THREADS and ROUNDS may be set, MARIAN=binary, and
-# CANDIDATES=file, a table of word translations. Tables, and all readings as JSON, are in build/bench.
+# DATA=folder with the raw text of Multi30k; THREADS and ROUNDS may be set, and MARIAN=binary.
+# Tables, and all readings as JSON, are in build/bench.
 DATA    ?= examples/multi30k-en-fr/data
 PEERS   ?= build/bench/peers
 THREADS ?= 2
 ROUNDS  ?= 3
 MADE    := build/bench
-RUN      = --data $(DATA) --work $(MADE)/work --peers $(PEERS) $(MARIAN:%=--marian %) \
-    --threads $(THREADS) --rounds $(ROUNDS)
+RAW      = $(DATA)/train.en $(DATA)/train.fr
+LOADED   = --work $(MADE)/work --threads $(THREADS)
+PEERED   = --data $(DATA) --peers $(PEERS) $(LOADED)
 
 bench: $(READY)
 	@[ -f "$(DATA)/train.en" ] || { echo "make bench needs DATA=folder, one with the raw text of" \
 	    "Multi30k; examples/multi30k-en-fr/fetch.py gets it" >&2; exit 2; }
-	$(BIN)/python bench/train.py $(RUN) --output $(MADE)/train.md
-	$(BIN)/python bench/translate.py $(RUN) $(CANDIDATES:%=--candidates %) --output $(MADE)/translate.md
+	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
+	    --output $(MADE)/train.md
+	$(BIN)/python bench/translate.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
+	    --quantize --candidates --output $(MADE)/translate.md
+	$(BIN)/python bench/cold_start.py $(MADE)/work/translate/nmtkit-800/model --threads $(THREADS) \
+	    --output $(MADE)/cold_start.md
+	$(BIN)/python bench/prepare.py --corpus multi30k $(RAW) $(LOADED) --rounds $(ROUNDS) \
+	    --output $(MADE)/prepare.md
+	$(BIN)/python bench/memory.py $(PEERED) --output $(MADE)/memory.md
+	$(BIN)/python bench/scale.py --corpus $(RAW) $(LOADED) --output $(MADE)/scale.md \
+	    --plot $(MADE)/scale.svg
 
 bench-peers:
 	bench/peers/build.sh $(PEERS)

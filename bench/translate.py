@@ -23,6 +23,7 @@ from operations import SMALL
 from systems import Data, Nmtkit, System, Task, peers
 from timing import (
     CLOCKS,
+    NMTKIT,
     BenchError,
     Finished,
     Spread,
@@ -74,11 +75,25 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         "--batch-size", type=int, help="sentences together, for all; default: each one's best"
     )
     parser.add_argument("--quantize", action="store_true", help="nmtkit --quantize has rows too")
-    parser.add_argument("--candidates", type=Path, help="so has nmtkit --candidates FILE")
+    parser.add_argument(
+        "--candidates",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE",
+        help="so has nmtkit --candidates; without FILE, of the model's own alignments",
+    )
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
     parser.add_argument("--train-only", action="store_true", help="train what is not yet there")
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
+
+
+def lexicon_of(options: argparse.Namespace) -> Path:
+    """The table of word translations: the one named, or the one beside nmtkit's model."""
+    given: Path = options.candidates
+    made: Path = options.work / "translate" / f"nmtkit-{options.updates}" / "lexicon"
+    return (made if given == Path() else given).absolute()
 
 
 def rows_of(options: argparse.Namespace) -> dict[str, System]:
@@ -87,7 +102,7 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
     if options.quantize:
         faster["--quantize"] = ["--quantize"]
     if options.candidates:
-        faster["--candidates"] = ["--candidates", str(options.candidates.absolute())]
+        faster["--candidates"] = ["--candidates", str(lexicon_of(options))]
     if len(faster) == 2:
         faster["--quantize --candidates"] = [word for words in faster.values() for word in words]
     rows: dict[str, System] = {"nmtkit": Nmtkit()}
@@ -125,6 +140,21 @@ def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespa
                 continue
         ready.append(name)
     return ready
+
+
+def make_lexicon(lexicon: Path, data: Data, task: Task) -> None:
+    """Let nmtkit's model align the training pairs, and write down which words it linked."""
+    tell(f"aligning the training pairs for {lexicon}")
+    texts: list[str | Path] = [data.text("train", side) for side in ("src", "tgt")]
+    options: list[str | Path] = [
+        "--model",
+        task.folder / "model",
+        "--lexicon",
+        lexicon,
+        "--tokenized",
+    ]
+    threads = ["--threads", str(task.threads)]
+    run_command([*NMTKIT, "align", *texts, *options, *threads], task.folder / "align.log")
 
 
 def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Finished, list[str]]:
@@ -198,6 +228,9 @@ def main(arguments: list[str]) -> int:
         )
         rows = rows_of(options)
         ready = train_missing(rows, data, options)
+        own = task_of(Nmtkit(), data, options)
+        if options.candidates and Nmtkit().model(own).exists() and not lexicon_of(options).exists():
+            make_lexicon(lexicon_of(options), data, own)
         if options.train_only:
             return 0
         rows = {name: rows[name] for name in ready}

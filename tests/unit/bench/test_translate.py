@@ -75,3 +75,10 @@ def test_lines_left_out_are_an_error(tmp_path: Path) -> None:
     assert 0 < found.bleu < 100
     with pytest.raises(BenchError, match="1 lines, not 2"):
         translate.read(Shell("head -n 1"), task, line, 5)
+
+
+def test_without_a_file_candidates_are_the_models_own() -> None:
+    named = translate.options_of(["--candidates", "lex.gz"])
+    own = translate.options_of(["--candidates", "--updates", "7", "--work", "there"])
+    assert translate.lexicon_of(named) == Path("lex.gz").absolute()
+    assert translate.lexicon_of(own) == Path("there/translate/nmtkit-7/lexicon").absolute()
