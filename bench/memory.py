@@ -1,0 +1,266 @@
+"""How much memory nmtkit takes at most, on a corpus and on the same corpus many times over.
+
+    python bench/memory.py --data MULTI30K [--times 50] [--peers FOLDER] [--threads 2]
+
+prepare, shortlist and train (a few updates of the small size) run on the raw text once and on the
+text repeated; translate on the lines of test2016 once and repeated. Of each command, whole, with
+its worker processes, the table has
+
+- the largest process: the most that one of its processes held in memory, as the system counts it
+  (ru_maxrss), pages of files that are mapped into memory with it;
+- together, not of files: the most that all its processes held at one time of memory that is no
+  file's (Pss_Anon), looked at every 50 ms. Pages of a mapped file can be dropped at any time, so
+  this is what the command cannot do without.
+
+Peers, where they are installed, train and translate the corpus as it is.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from operations import SMALL
+from systems import Data, Nmtkit, System, Task, peers
+from timing import NMTKIT, BenchError, Finished, machine, run_command, table, tell, write_report
+
+INTERVAL = 0.05  # seconds between looks
+SIDES = ("en", "fr")
+TEST = "test2016"
+MIB = 2**20
+STEPS = ("prepare", "prepare, BPE", "shortlist", "train, first", "train, again", "translate")
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a command took; anonymous: bytes of all its processes together that are no file's."""
+
+    run: Finished
+    anonymous: int
+
+
+class Watch:
+    """Looks, from a thread, at the memory of all processes that this one has started."""
+
+    def __init__(self) -> None:
+        self.anonymous = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look_again_and_again, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _look_again_and_again(self) -> None:
+        while not self._end.wait(INTERVAL):
+            found = sum(anonymous_bytes(process) for process in descendants(os.getpid()))
+            self.anonymous = max(self.anonymous, found)
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that it has started, those that these have started, and so on."""
+    found = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(child) for child in path.read_text().split()]
+    return found + [later for child in found for later in descendants(child)]
+
+
+def anonymous_bytes(process: int) -> int:
+    """Its memory that is no file's, its share of what it has in common with others; 0 if over."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss_Anon:"))
+
+
+def peak_memory(
+    command: Sequence[str | Path],
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: Path | None = None,
+    stdout: Path | None = None,
+) -> Used:
+    """Run a command to its end, as `run_command` does, and watch its memory.
+
+    :raises BenchError: it failed.
+    """
+    with Watch() as watch:
+        finished = run_command(command, log, environment, stdin, stdout)
+    return Used(finished, watch.anonymous)
+
+
+def repeated(source: Path, target: Path, times: int) -> Path:
+    """The text so many times over, in a file of its own."""
+    text = source.read_bytes()
+    with open(target, "wb") as output:
+        for _ in range(times):
+            output.write(text)
+    return target
+
+
+class Measurement:
+    """All commands on the text `times` times over, in a folder of their own."""
+
+    def __init__(self, options: argparse.Namespace, times: int) -> None:
+        self.options = options
+        self.folder = (options.work / "memory" / f"{times}").absolute()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        data = options.data
+        self.train = [
+            repeated(data / f"train.{side}", self.folder / f"raw.{side}", times) for side in SIDES
+        ]
+        self.dev = [data / f"val.{side}" for side in SIDES]
+        self.test = [data / f"{TEST}.{side}" for side in SIDES]
+        self.times = times
+
+    def nmtkit(self, *words: str | Path) -> Used:
+        """Run a command of nmtkit."""
+        threads = Nmtkit().environment(self.options.threads)
+        return peak_memory([*NMTKIT, "--quiet", *words], self.folder / "nmtkit.log", threads)
+
+    def prepare(self, folder: Path, *bpe: str) -> Used:
+        """Prepare the text into a folder."""
+        files = ["--train", *self.train, "--dev", *self.dev, "--test", TEST, *self.test]
+        workers = ["--workers", str(self.options.threads)]
+        return self.nmtkit("prepare", *files, *bpe, *workers, "--force", "--output", folder)
+
+    def run(self) -> dict[str, Used]:
+        """Memory by step of `STEPS`."""
+        prepared = self.folder / "prepared"
+        found = {}
+        for step in STEPS:
+            tell(f"{self.times} times the corpus: {step}")
+            if step == "prepare":
+                found[step] = self.prepare(prepared)
+            elif step == "prepare, BPE":
+                found[step] = self.prepare(self.folder / "pieces", "--bpe", "10000")
+            elif step == "shortlist":
+                found[step] = self.nmtkit("shortlist", prepared, "--size", "10000", "--force")
+            elif step == "translate":
+                found[step] = translate(
+                    Nmtkit(), self.task("nmtkit"), self.times, self.options.beam
+                )
+            else:  # the first training makes files of ids
+                task = self.task("nmtkit")
+                found[step] = train(Nmtkit(), task)
+        return found
+
+    def task(self, name: str) -> Task:
+        """A training of a few updates."""
+        data = Data.open(self.folder / "prepared", self.folder)
+        updates, threads = self.options.updates, self.options.threads
+        return Task(data, self.folder / name, SMALL, updates, threads)
+
+
+def train(system: System, task: Task) -> Used:
+    """Train a few updates."""
+    environment = system.environment(task.threads)
+    return peak_memory(system.train(task), task.folder / "train.log", environment)
+
+
+def translate(system: System, task: Task, times: int, beam: int) -> Used:
+    """Translate the tokenised test set, so many times over."""
+    source = repeated(task.data.text(TEST, "src"), task.folder / "source.txt", times)
+    output = task.folder / "output.txt"
+    command = system.translate(task, source, output, beam)
+    environment = system.environment(task.threads)
+    streams = system.streams(source, output)
+    return peak_memory(command, task.folder / "translate.log", environment, **streams)
+
+
+def measure_peers(measurement: Measurement) -> dict[str, dict[str, Used]]:
+    """Training and translating of the peers that are there and do not fail."""
+    found: dict[str, dict[str, Used]] = {}
+    beam = measurement.options.beam
+    for system in peers(measurement.options.peers):
+        task = measurement.task(system.name.split()[0].lower())
+        tell(f"{system.name}: train, translate")
+        try:
+            trained = train(system, task)
+            found[system.name] = {"train": trained, "translate": translate(system, task, 1, beam)}
+        except BenchError as error:
+            tell(f"{system.name} is left out: {error}")
+    return found
+
+
+def in_mib(used: Used) -> list[str]:
+    """Cells: the largest process, all together."""
+    return [f"{used.run.peak / MIB:,.0f}", f"{used.anonymous / MIB:,.0f}"]
+
+
+def report(found: dict[int, dict[str, Used]], others: dict[str, dict[str, Used]]) -> str:
+    """The Markdown: a row for each command, then one for each peer's."""
+    header = ["command"]
+    for times in found:
+        header += [f"{times} ×: s", "largest process, MiB", "together, not of files, MiB"]
+    rows = []
+    for step in STEPS:
+        cells = [[f"{run[step].run.seconds:,.1f}", *in_mib(run[step])] for run in found.values()]
+        rows.append([f"nmtkit {step}", *(cell for group in cells for cell in group)])
+    for name, steps in others.items():
+        for step, used in steps.items():
+            empty = [""] * 3 * (len(found) - 1)
+            rows.append([f"{name}: {step}", f"{used.run.seconds:,.1f}", *in_mib(used), *empty])
+    return table(header, rows)
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The command line's options."""
+    parser = argparse.ArgumentParser(prog="bench/memory.py", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of raw Multi30k")
+    parser.add_argument("--times", type=int, nargs="+", default=[1, 50], help="sizes of corpus")
+    parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--updates", type=int, default=20)
+    parser.add_argument("--beam", type=int, choices=[1, 5, 12], default=1)
+    parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
+    parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and report; 1 where it cannot be done."""
+    options = options_of(arguments)
+    found: dict[int, dict[str, Used]] = {}
+    others: dict[str, dict[str, Used]] = {}
+    try:
+        for times in options.times:
+            measurement = Measurement(options, times)
+            found[times] = measurement.run()
+            if times == min(options.times):
+                others = measure_peers(measurement)
+    except BenchError as error:
+        tell(str(error))
+        return 1
+    told = f"{machine()}, {options.threads} threads; training: {options.updates} updates, size "
+    told += f"SMALL; translating: beam {options.beam}, {TEST}; the corpus once and repeated."
+    figures: dict[str, Any] = {
+        str(times): {step: figures_of(used) for step, used in steps.items()}
+        for times, steps in found.items()
+    }
+    figures["peers"] = {
+        name: {step: figures_of(used) for step, used in steps.items()}
+        for name, steps in others.items()
+    }
+    write_report(options.output, f"{told}\n\n{report(found, others)}", figures)
+    return 0
+
+
+def figures_of(used: Used) -> dict[str, float]:
+    """For the JSON: seconds and bytes."""
+    return {**vars(used.run), "anonymous": used.anonymous}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,68 @@
+"""Pictures of measurements: panels side by side, one line for each thing that was measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from timing import Spread, tell
+
+COLOURS = ("#1b6ca8", "#d1495b", "#3c8d5a", "#8f5fa8")
+PANEL = (4.6, 3.6)  # inches
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. lines: name -> each x and what was measured there; expected: name -> each x
+    and y, drawn dotted in the line's colour: where it would be if the law that is due held."""
+
+    title: str
+    across: str
+    up: str
+    lines: Mapping[str, Sequence[tuple[float, Spread]]]
+    expected: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    logarithmic: bool = False
+
+
+def draw(path: Path, panels: Sequence[Panel]) -> None:
+    """Write the panels as an SVG; without matplotlib, say so and write nothing."""
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError:
+        tell(f"{path} is left out: matplotlib is not installed")
+        return
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "nmtkit", "font.size": 9}
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(PANEL[0] * len(panels), PANEL[1]), layout="constrained")
+        FigureCanvasSVG(figure)
+        for number, panel in enumerate(panels, start=1):
+            _fill(figure.add_subplot(1, len(panels), number), panel)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def _fill(axes: Any, panel: Panel) -> None:
+    for colour, (name, points) in zip(COLOURS, panel.lines.items(), strict=False):
+        across = [x for x, _ in points]
+        found = [spread for _, spread in points]
+        axes.plot(across, [spread.median for spread in found], "o-", color=colour, label=name)
+        ends = [spread.low for spread in found], [spread.high for spread in found]
+        axes.fill_between(across, *ends, color=colour, alpha=0.15, linewidth=0)
+        dotted = panel.expected.get(name, ())
+        axes.plot([x for x, _ in dotted], [y for _, y in dotted], ":", color=colour)
+    if panel.logarithmic:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+    axes.set_title(panel.title, fontsize=10)
+    axes.set_xlabel(panel.across)
+    axes.set_ylabel(panel.up)
+    axes.grid(alpha=0.3)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if len(panel.lines) > 1:
+        axes.legend(frameon=False)
