@@ -1,7 +1,7 @@
 """Model folders used together: one model, or several that translate into the same words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,15 @@ class Ensemble:
     def models(self) -> list[TranslationModel]:
         """The models alone."""
         return [part.model for part in self.parts]
+
+    def for_search(self, quantize: bool = False) -> "Ensemble":
+        """The same models, ready for many steps of search in one thread.
+
+        :param quantize: multiply with matrices of 8 bits.
+        """
+        return Ensemble(
+            tuple(replace(part, model=part.model.for_search(quantize)) for part in self.parts)
+        )
 
     @property
     def has_subwords(self) -> bool:

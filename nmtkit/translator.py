@@ -8,6 +8,7 @@ Lines are taken in windows, sorted by length, searched in batches and put back i
 always one result for each line, and it is the same whatever else is in the stream.
 """
 
+import copy
 import dataclasses
 import hashlib
 import itertools
@@ -70,7 +71,7 @@ class Translator:
     def __init__(
         self, ensemble: Ensemble, search: SearchConfig | None = None, batch_size: int = 64
     ) -> None:
-        self._ensemble = ensemble
+        self._ensemble = ensemble.for_search()
         self.search = ensemble.first.config.search if search is None else search
         self._batch_size = batch_size
 
@@ -96,8 +97,9 @@ class Translator:
 
         :param changes: fields of `SearchConfig`, such as beam=5.
         """
-        search = dataclasses.replace(self.search, **changes)
-        return Translator(self._ensemble, search, self._batch_size)
+        translator = copy.copy(self)
+        translator.search = dataclasses.replace(self.search, **changes)
+        return translator
 
     @property
     def window(self) -> int:

@@ -62,6 +62,14 @@ class Scored(NamedTuple):
 class TranslationModel(Protocol):
     """A model of p(y | x)."""
 
+    def for_search(self, quantize: bool = False) -> "TranslationModel":
+        """The same model, ready for many steps of search in one thread: what can be computed once
+        is kept; the parameters are shared.
+
+        :param quantize: multiply with matrices of 8 bits.
+        """
+        ...
+
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:
         """Read the source sentences.
 

@@ -34,6 +34,8 @@ Departures and readings:
   the uniform distribution of Glorot and Bengio 2010, and starts Adam off faster.
 """
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -50,8 +52,12 @@ from nmtkit.models.layers import (
     softmax_cost,
     target_log_probs,
 )
+from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.scan import attention_scan, gated_scan, gated_step
+
+CLOSED = -1e4
+"""An update gate's input for which sigmoid is exactly 0."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,27 @@ class Encoded(NamedTuple):
 
 
 class State(NamedTuple):
-    """state: s_{i-1} [B, k, n]. context: C c_{i-1} [B, k, 3n] where the reading is "groundhog",
-    whose step to s_{i-1} still waits for y_{i-1}; else [B, k, 0]."""
+    """state: s_{i-1} [B, k, n]. context: where the reading is "groundhog", whose step to s_{i-1}
+    still waits for y_{i-1}, all else that its gates get, C c_{i-1} + U_z,r s [B, k, 3n]; in the
+    other readings [B, k, 0]."""
 
     state: Tensor
     context: Tensor
+
+
+class StepWeights(NamedTuple):
+    """The decoder's parameters as `step` takes them.
+
+    words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
+    W_a_U_zr: [W_a | U_z | U_r] side by side. Shape: [n, n' + 2n].
+    U, U_o, P: the matrices of these names; P is None unless the softmax is tied.
+    """
+
+    words: Callable[[Tensor], Tensor]
+    W_a_U_zr: Matrix
+    U: Matrix
+    U_o: Matrix
+    P: Matrix | None
 
 
 class RNNsearch(nn.Module):
@@ -95,6 +117,7 @@ class RNNsearch(nn.Module):
     def __init__(self, config: RNNsearchConfig, src_size: int, tgt_size: int) -> None:
         """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
         super().__init__()
+        self._prepared: StepWeights | None = None
         self.config = config
         m, n, align, pool = config.embedding, config.hidden, config.align, config.maxout
         self.E_x = _matrix(src_size, m)
@@ -183,22 +206,60 @@ class RNNsearch(nn.Module):
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
         """Go on by one target position; see `TranslationModel.step`."""
-        embedded = self._target_embeddings(prev)  # [B, k, m]
-        inputs = embedded @ self.W_dec + self.b_dec
+        n, weights = self.config.hidden, self._step_weights()
+        word, readout = torch.split(weights.words(prev), [3 * n, 2 * self.config.maxout], dim=-1)
         s = state.state
         if self.config.reading == "groundhog":
-            after = gated_step(inputs + state.context, s @ self.U_zr_dec, s, self.U_dec)
-            s = torch.where((prev == BEGIN).unsqueeze(-1), s, after)
-        alignment = self.align(s, encoded)
-        context = torch.bmm(alignment, encoded.values)
+            s = gated_step(word + state.context, s, weights.U)
+        projected = product(s, weights.W_a_U_zr)
+        query, gates = torch.split(projected, [self.config.align, 2 * n], dim=-1)
+        alignment = self._align(query, encoded)
+        context = torch.bmm(alignment, encoded.values)  # [B, k, 3n]
+        context[..., : 2 * n] += gates
         if self.config.reading == "groundhog":
-            following = State(s, context)
+            following = seen = s
         else:
-            after = gated_step(inputs + context, s @ self.U_zr_dec, s, self.U_dec)
-            following = State(after, state.context)
-        seen = after if self.config.reading == "paper-v1" else s
-        hidden = self._readout(seen, embedded, torch.bmm(alignment, encoded.readout_values))
-        return Step(hidden, following, alignment)
+            following = gated_step(word + context, s, weights.U)
+            seen = following if self.config.reading == "paper-v1" else s
+            context = state.context
+        readout = product(seen, weights.U_o, readout)
+        hidden = maxout(readout + torch.bmm(alignment, encoded.readout_values))
+        if weights.P is not None:
+            hidden = product(hidden, weights.P)
+        return Step(hidden, State(following, context), alignment)
+
+    def for_search(self, quantize: bool = False) -> "RNNsearch":
+        """The same model, ready for many steps; see `TranslationModel.for_search`."""
+        model = copy.copy(self)
+        weights = self._step_weights()
+        if quantize:
+            weights = StepWeights(
+                weights.words,
+                quantized(weights.W_a_U_zr),
+                quantized(weights.U),
+                quantized(weights.U_o),
+                None if weights.P is None else quantized(weights.P),
+            )
+        if self.E_y.device.type == "cpu":
+            weights = weights._replace(words=WordRows(weights.words, len(self.E_y)))
+        model._prepared = weights
+        return model
+
+    def _step_weights(self) -> StepWeights:
+        if self._prepared is not None:
+            return self._prepared
+        side_by_side = torch.cat([self.W_a, self.U_zr_dec], dim=1)
+        P = self.P if self.config.tied else None
+        return StepWeights(self._word_terms, side_by_side, self.U_dec, self.U_o, P)
+
+    def _word_terms(self, words: Tensor) -> Tensor:
+        """What y_{i-1} gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
+        embedded = self._target_embeddings(words)
+        terms = torch.cat([embedded @ self.W_dec + self.b_dec, embedded @ self.V_o + self.b_o], -1)
+        if self.config.reading == "groundhog":  # no word, no step: the update gate is closed
+            gate = terms[..., : self.config.hidden]
+            gate.masked_fill_((words == BEGIN).unsqueeze(-1), CLOSED)
+        return terms
 
     def output_layer(self) -> OutputLayer:
         """W_o, E_y where they are tied, and the bias; see `TranslationModel.output_layer`."""
@@ -212,9 +273,13 @@ class RNNsearch(nn.Module):
         :param state: s_{i-1}. Shape: [B, k, n].
         :return: alpha_i; rows sum to 1, exactly 0 at padding. Shape: [B, k, T_x].
         """
-        queries = (2 * (state @ self.W_a)).unsqueeze(2)  # [B, k, 1, n']
+        return self._align(state @ self.W_a, encoded)
+
+    def _align(self, query: Tensor, encoded: Encoded) -> Tensor:
+        """`align`, the query s_{i-1} W_a given. Shape: [B, k, n']."""
         # tanh(x) = 2 sigmoid(2x) - 1, and torch's sigmoid takes a fifth of the time of its tanh;
         # the -1 adds the same to all energies of a row, which the softmax does not see.
+        queries = (2 * query).unsqueeze(2)
         summed = torch.add(queries, encoded.keys.unsqueeze(1), alpha=2)  # [B, k, T_x, n']
         energies = torch.sigmoid_(summed) @ (2 * self.v_a)
         return masked_softmax(energies, encoded.src_mask.unsqueeze(1))

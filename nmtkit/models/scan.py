@@ -26,21 +26,21 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from nmtkit.models.layers import add_product, affine, product_type
+from nmtkit.models.matrices import Matrix, product
 from nmtkit.models.packing import Packing
 
 
-def gated_step(x: Tensor, x_zr: Tensor, h: Tensor, U: Tensor) -> Tensor:
+def gated_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
     """One step of the unit, differentiated by autograd; used in search.
 
-    :param x: inputs [z | r | c]. Shape: [..., 3n].
-    :param x_zr: h [U_z | U_r], to be added to the first two thirds. Shape: [..., 2n].
+    :param x: inputs [z | r | c], h [U_z | U_r] already added to the first two. Shape: [..., 3n].
     :param h: the state. Shape: [..., n].
     :param U: the candidate's recurrent matrix. Shape: [n, n].
     """
     size = h.size(-1)
-    z, r = torch.sigmoid(x[..., : 2 * size] + x_zr).chunk(2, dim=-1)
-    candidate = torch.tanh(x[..., 2 * size :] + (r * h) @ U)
-    return torch.lerp(h, candidate, z)
+    z, r = torch.sigmoid(x[..., : 2 * size]).chunk(2, dim=-1)
+    candidate = product(r * h, U, x[..., 2 * size :])
+    return torch.lerp(h, 2 * torch.sigmoid(2 * candidate) - 1, z)  # tanh takes longer
 
 
 def gated_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing) -> Tensor:

@@ -255,6 +255,40 @@ def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes
         assert torch.equal(value, copy)
 
 
+def test_a_model_ready_for_search_takes_the_same_steps(model, batch):
+    src, src_mask, tgt, _ = batch
+    expected = stepped(model, src, src_mask, tgt)
+    ready = model.for_search()
+    for _ in range(2):  # the second time from what was kept
+        for found, other in zip(stepped(ready, src, src_mask, tgt), expected, strict=True):
+            torch.testing.assert_close(found, other)
+    again = ready.for_search()
+    torch.testing.assert_close(stepped(again, src, src_mask, tgt)[0], expected[0])
+
+
+def test_in_8_bits_steps_are_nearly_the_same(model, batch):
+    src, src_mask, tgt, tgt_mask = batch
+    expected, _ = stepped(model, src, src_mask, tgt)
+    found, alignment = stepped(model.for_search(quantize=True), src, src_mask, tgt)
+    error = (found - expected).abs()[tgt_mask]
+    assert 0 < error.mean() < 0.1
+    torch.testing.assert_close(found.exp().sum(2), torch.ones(4, 5).double())
+    if alignment is not None:
+        torch.testing.assert_close(alignment.sum(2), torch.ones(4, tgt.size(1)).double())
+
+
+def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, batch, prefixes):
+    model = model.for_search(quantize=True)
+    encoded = model.encode(*batch[:2])
+    prev, state = grown(model, encoded, prefixes)
+    together = model.step(prev, state, encoded)
+    for row in range(4):
+        rows = torch.tensor([row])
+        second = map_tensors(select_sentences(state, rows), lambda value: value[:, 1:2])
+        alone = model.step(prev[rows][:, 1:2], second, select_sentences(encoded, rows))
+        torch.testing.assert_close(alone.hidden[0, 0], together.hidden[row, 1])
+
+
 def with_dropout(config):
     if "dropout" not in {field.name for field in dataclasses.fields(config)}:
         pytest.skip("this model has no dropout")

@@ -35,6 +35,10 @@ def scan(arguments, packing):
     return gated_scan(x, h_0, U_zr, U, packing)
 
 
+def with_gates(x, gates):
+    return torch.cat([x[..., : 2 * N] + gates, x[..., 2 * N :]], -1)
+
+
 def plain_gated_scan(arguments, packing):
     x, h_0, U_zr, U = arguments
     found = {}
@@ -42,7 +46,7 @@ def plain_gated_scan(arguments, packing):
         for sentence, rows in enumerate(by_sentence(packing, h_0.size(1))):
             h = h_0[unit, sentence]
             for row in rows:
-                h = gated_step(x[unit, row], h @ U_zr[unit], h, U[unit])
+                h = gated_step(with_gates(x[unit, row], h @ U_zr[unit]), h, U[unit])
                 found[unit, row] = h
     return torch.stack(
         [torch.stack([found[unit, row] for row in range(x.size(1))]) for unit in range(len(U))]
@@ -59,7 +63,7 @@ def plain_attention_scan(x, s_0, memory, weights, packing):
             energies = torch.tanh(s @ W_query[:, :ALIGN] + keys[sentence]) @ v_a
             alpha = masked_softmax(energies, mask[sentence])
             inputs = x[row] + alpha @ values[sentence]
-            after = gated_step(inputs, s @ W_query[:, ALIGN:], s, U)
+            after = gated_step(with_gates(inputs, s @ W_query[:, ALIGN:]), s, U)
             found[row] = (s, after, alpha)
             s = after
     return tuple(torch.stack([found[row][i] for row in range(len(x))]) for i in range(3))
@@ -95,7 +99,7 @@ def test_gated_step_is_the_units_equations():
     z = torch.sigmoid(x[:, :N] + h @ U_z)
     r = torch.sigmoid(x[:, N : 2 * N] + h @ U_r)
     candidate = torch.tanh(x[:, 2 * N :] + (r * h) @ U)
-    found = gated_step(x, h @ torch.cat([U_z, U_r], 1), h, U)
+    found = gated_step(with_gates(x, h @ torch.cat([U_z, U_r], 1)), h, U)
     torch.testing.assert_close(found, (1 - z) * h + z * candidate)
 
 

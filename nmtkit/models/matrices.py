@@ -1,0 +1,88 @@
+"""Matrices as translating multiplies with them: as they are, or in 8 bits; and rows kept.
+
+In 8 bits, column j of a matrix is a scale s_j times whole numbers from -127 to 127; so is each row
+of what it is multiplied with, by a scale of its own, found anew each time. The product is then one
+of whole numbers, exact in 32 bits, times both scales. As no scale is shared between rows, a
+sentence's translation does not depend on its neighbours.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+LARGEST = 127
+"""The largest whole number used, of the 8 bits: -128 is left out so that signs are alike."""
+
+
+class Int8Matrix:
+    """A matrix in 8 bits, to be multiplied with from the left.
+
+    :param matrix: Shape: [n, w].
+    """
+
+    def __init__(self, matrix: Tensor) -> None:
+        self._scales = _scales(matrix, dim=0)  # [1, w]
+        self._whole = _whole(matrix, self._scales)
+
+    def product(self, a: Tensor, addend: Tensor | None = None) -> Tensor:
+        """a M + addend. Shapes: [N, n]; [N, w] or [w]."""
+        scales = _scales(a, dim=1)
+        found = torch._int_mm(_whole(a, scales), self._whole) * self._scales
+        return found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales)
+
+
+Matrix: TypeAlias = Tensor | Int8Matrix
+
+
+def product(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
+    """a M + addend. Shapes: [..., n]; [n, w]; [..., w] or [w]."""
+    rows = a.reshape(-1, a.size(-1))
+    if addend is not None and addend.dim() > 1:
+        addend = addend.reshape(len(rows), -1)
+    if isinstance(matrix, Int8Matrix):
+        found = matrix.product(rows, addend)
+    else:
+        found = rows @ matrix if addend is None else torch.addmm(addend, rows, matrix)
+    return found.view(*a.shape[:-1], -1)
+
+
+def quantized(matrix: Matrix) -> Matrix:
+    """The matrix in 8 bits."""
+    return Int8Matrix(matrix) if isinstance(matrix, Tensor) else matrix
+
+
+class WordRows:
+    """What follows from a word alone: a row for each, computed when it is first needed.
+
+    :param compute: the rows of some words; -1 stands for the word before the first.
+        Shapes: [n], int64, to [n, w].
+    :param words: size of the vocabulary.
+    """
+
+    def __init__(self, compute: Callable[[Tensor], Tensor], words: int) -> None:
+        self._compute = compute
+        first = compute(torch.full((1,), -1))
+        self._known = torch.zeros(words + 1, dtype=torch.bool)
+        # Memory that is not written to is not taken, so that rare words cost none.
+        self._rows = first.new_empty(words + 1, first.size(1))
+
+    def __call__(self, words: Tensor) -> Tensor:
+        """Shapes: [...] to [..., w]."""
+        places = words.flatten() + 1
+        known = self._known[places]
+        if not bool(known.all()):
+            missing = torch.unique(places[~known])
+            self._rows[missing] = self._compute(missing - 1)
+            self._known[missing] = True
+        return self._rows.index_select(0, places).view(*words.shape, -1)
+
+
+def _scales(values: Tensor, dim: int) -> Tensor:
+    tiny = torch.finfo(values.dtype).tiny
+    return values.abs().amax(dim, keepdim=True).clamp_(min=LARGEST * tiny).div_(LARGEST)
+
+
+def _whole(values: Tensor, scales: Tensor) -> Tensor:
+    return (values / scales).round_().to(torch.int8)

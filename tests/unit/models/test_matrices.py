@@ -1,0 +1,63 @@
+"""Products in 8 bits against exact ones, and rows that are computed once."""
+
+import pytest
+import torch
+
+from nmtkit.models.matrices import Int8Matrix, WordRows, product
+
+
+def draw(*shape, seed=1):
+    random = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=random)
+
+
+@pytest.mark.parametrize("kind", [lambda matrix: matrix, Int8Matrix])
+def test_products_of_whole_numbers_are_exact(kind):
+    """Every row and column has a 127, so that each scale is 1."""
+    a, matrix = draw(5, 4).mul(9).round(), draw(4, 6).mul(9).round()
+    a[:, 0], matrix[1] = 127, -127
+    addend = draw(5, 6)
+    assert torch.equal(product(a, kind(matrix)), a @ matrix)
+    torch.testing.assert_close(product(a, kind(matrix), addend), a @ matrix + addend)
+    torch.testing.assert_close(product(a, kind(matrix), addend[0]), a @ matrix + addend[0])
+    cube = a.view(5, 1, 4)
+    torch.testing.assert_close(
+        product(cube, kind(matrix), addend.view(5, 1, 6)), (a @ matrix + addend).view(5, 1, 6)
+    )
+
+
+def test_errors_of_8_bits_are_those_of_rounding():
+    """Each factor is off by at most half a step: 1/254 of the largest of its row or column."""
+    a, matrix = draw(50, 64), draw(64, 32, seed=2) * torch.logspace(-3, 3, 32)
+    error = (product(a, Int8Matrix(matrix)) - a @ matrix).abs()
+    off_a = a.abs().amax(1, keepdim=True) / 254
+    off_matrix = matrix.abs().amax(0) / 254
+    most = off_a * matrix.abs().sum(0) + (a.abs() + off_a).sum(1, keepdim=True) * off_matrix
+    assert (error <= most * 1.001).all() and error.max() > 0
+
+
+def test_rows_of_8_bits_do_not_influence_each_other():
+    a, matrix = draw(7, 64), Int8Matrix(draw(64, 32, seed=2))
+    a[3] *= 1000
+    alone = torch.cat([product(a[row : row + 1], matrix) for row in range(7)])
+    assert torch.equal(product(a, matrix), alone)
+
+
+def test_zeros_are_multiplied():
+    assert torch.equal(product(torch.zeros(2, 3), Int8Matrix(draw(3, 4))), torch.zeros(2, 4))
+    assert torch.equal(product(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
+
+
+def test_rows_are_computed_once_and_only_for_words_that_come():
+    asked = []
+
+    def compute(words):
+        asked.extend(words.tolist())
+        return torch.stack([words, words * words], 1).double()
+
+    rows = WordRows(compute, 10)
+    for words in ([[3, -1], [3, 9]], [[9, 0], [0, 3]]):
+        found = rows(torch.tensor(words))
+        expected = [[[word, word * word] for word in line] for line in words]
+        assert found.tolist() == expected
+    assert sorted(asked[1:]) == [-1, 0, 3, 9]  # the first is asked for the width
