@@ -163,7 +163,7 @@ def report(
             f" at most {caps[dtype]:,.0f} words."
         )
     header = ["system", f"target words a {CLOCKS[clock]}", "nmtkit's speed to it"]
-    header += ["its model's MFLOP a word", "of the ceiling"]
+    header += ["its model's MFLOP a word", "of the float32 ceiling"]
     measured = speeds(found["rates"], clock)
     rows = []
     for row, speed in measured.items():
