@@ -1,4 +1,4 @@
-"""Pictures of measurements: panels side by side, one line for each thing that was measured."""
+"""Pictures of measurements: panels, with a line for each thing that was measured."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,8 @@ from typing import Any
 from timing import Spread, tell
 
 COLOURS = ("#1b6ca8", "#d1495b", "#3c8d5a", "#8f5fa8")
-PANEL = (4.6, 3.6)  # inches
+PANEL = (4.2, 3.4)  # inches
+COLUMNS = 3
 
 
 @dataclass(frozen=True)
@@ -21,26 +22,29 @@ class Panel:
     up: str
     lines: Mapping[str, Sequence[tuple[float, Spread]]]
     expected: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    logarithmic: bool = False
+    logarithmic: str = ""  # axes: "x", "xy" or none
 
 
 def draw(path: Path, panels: Sequence[Panel]) -> None:
-    """Write the panels as an SVG; without matplotlib, say so and write nothing."""
+    """Write the panels, `COLUMNS` in a row, in the format that the path's ending names.
+
+    Without matplotlib, say so and write nothing.
+    """
     try:
         import matplotlib
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
     except ImportError:
         tell(f"{path} is left out: matplotlib is not installed")
         return
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "nmtkit", "font.size": 9}
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(PANEL[0] * len(panels), PANEL[1]), layout="constrained")
-        FigureCanvasSVG(figure)
+        columns = min(COLUMNS, len(panels))
+        rows = -(-len(panels) // columns)
+        figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
         for number, panel in enumerate(panels, start=1):
-            _fill(figure.add_subplot(1, len(panels), number), panel)
+            _fill(figure.add_subplot(rows, columns, number), panel)
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, format="svg", metadata={"Date": None})
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _fill(axes: Any, panel: Panel) -> None:
@@ -52,12 +56,15 @@ def _fill(axes: Any, panel: Panel) -> None:
         axes.fill_between(across, *ends, color=colour, alpha=0.15, linewidth=0)
         dotted = panel.expected.get(name, ())
         axes.plot([x for x, _ in dotted], [y for _, y in dotted], ":", color=colour)
-    if panel.logarithmic:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-        axes.set_xlim(left=0)
+    for axis, scale, limit in (
+        ("x", axes.set_xscale, axes.set_xlim),
+        ("y", axes.set_yscale, axes.set_ylim),
+    ):
+        if axis in panel.logarithmic:
+            scale("log")
+        else:
+            limit(0)
+            axes.locator_params(axis=axis, nbins=6)
     axes.set_title(panel.title, fontsize=10)
     axes.set_xlabel(panel.across)
     axes.set_ylabel(panel.up)

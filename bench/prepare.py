@@ -11,7 +11,6 @@ on some lines where Moses, and nmtkit, split it off.
 """
 
 import argparse
-import gzip
 import shlex
 import sys
 from collections.abc import Callable
@@ -34,6 +33,9 @@ from timing import (
     with_spread,
     write_report,
 )
+
+from nmtkit.errors import DataError
+from nmtkit.text.lines import read_parallel
 
 SIDES = ("src", "tgt")
 OWN, OTHERS = "nmtkit prepare", "sacremoses, subword-nmt"
@@ -150,20 +152,21 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def copy_pairs(sources: list[str], targets: list[Path], lines: int | None) -> int:
-    """Copy the first pairs that have words on both sides; how many there are."""
-    opened: list[Any] = []
-    for source in sources:
-        path = Path(source)
-        if not path.is_file():
-            raise BenchError(f"{path}: no such file")
-        opened.append(gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb"))
-    texts = zip(*(text.split(b"\n") for text in (file.read() for file in opened)), strict=True)
-    pairs = list(islice((pair for pair in texts if all(map(bytes.strip, pair))), lines))
-    for file in opened:
-        file.close()
-    for target, side in zip(targets, zip(*pairs, strict=True), strict=True):
-        target.write_bytes(b"\n".join(side) + b"\n")
-    return len(pairs)
+    """Copy the first pairs that have words on both sides; how many there are.
+
+    :raises BenchError: a file cannot be read, or they differ in length.
+    """
+    count = 0
+    try:
+        with open(targets[0], "wb") as src, open(targets[1], "wb") as tgt:
+            pairs = (pair for pair in read_parallel(*sources) if all(map(str.split, pair)))
+            for pair in islice(pairs, lines):
+                count += 1
+                for line, output in zip(pair, (src, tgt), strict=True):
+                    output.write(f"{line}\n".encode())
+    except DataError as error:
+        raise BenchError(str(error)) from error
+    return count
 
 
 def measure(job: Job) -> dict[str, Any]:

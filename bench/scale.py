@@ -33,6 +33,9 @@ from timing import (
     write_report,
 )
 
+from nmtkit.errors import DataError
+from nmtkit.text.lines import read_raw_lines
+
 SIDES = ("src", "tgt")
 COMMANDS = ("prepare --tokenized", "prepare", "shortlist")
 BLOCK = 100_000  # lines written together
@@ -41,7 +44,10 @@ Found = dict[str, dict[int, list[Finished]]]
 
 def repeated(source: Path, target: Path, lines: int) -> None:
     """Write the lines of a file, over and over, until there are so many."""
-    text = source.read_bytes().splitlines(keepends=True)
+    try:
+        text = [line + b"\n" for line in read_raw_lines(source)]
+    except DataError as error:
+        raise BenchError(str(error)) from error
     if not text:
         raise BenchError(f"{source}: there is no line to repeat")
     endless = cycle(text)
@@ -131,12 +137,12 @@ def panels(found: Found, clock: str) -> list[Panel]:
     """Time, and memory, against size."""
     spreads = {command: times(taken, clock) for command, taken in found.items()}
     time = Panel(
-        "Time; dotted: the same per pair as at the largest size",
+        "Time; dotted: as the largest, per pair",
         "pairs",
         f"seconds ({clock})",
         {name: list(points.items()) for name, points in spreads.items()},
         {name: proportional(points) for name, points in spreads.items()},
-        logarithmic=True,
+        logarithmic="xy",
     )
     peaks = {
         command: [
@@ -144,7 +150,7 @@ def panels(found: Found, clock: str) -> list[Panel]:
         ]
         for command, taken in found.items()
     }
-    memory = Panel("Memory", "pairs", "MiB, largest process", peaks, logarithmic=True)
+    memory = Panel("Memory", "pairs", "MiB, largest process", peaks, logarithmic="x")
     return [time, memory]
 
 

@@ -1,0 +1,215 @@
+"""What training and translating cost against the sizes of the model and the length of sentences.
+
+    python bench/scale_model.py [--threads 2] [--rounds 3] --output model.md --plot model.svg
+
+Training: seconds a target word of one update (80 sentences of random words, all of one length)
+against n, against K and against the length. Translating: seconds an output word of a search
+(64 sentences that go on until their limit, as a model that knows nothing makes them) against the
+beam and against the length. Sizes are those of SMALL, K = 10,000 and 14 words, but for the one that
+changes. Dotted is what is due. Against n and K training grows as the operations do that
+`operations.py` counts, by a square and a straight line, at the speed of the last point. All else
+is straight, through the first point and the last: every word looks at every source position, so a
+word costs a little more in a longer sentence, though the products hardly count that.
+"""
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+from operations import SMALL, Sizes, rnnsearch, training_operations
+from plotting import Panel, draw
+from timing import CLOCKS, Spread, in_turns, machine, table, tell, with_spread, write_report
+
+from nmtkit.config import DataConfig, SearchConfig, TrainingConfig
+from nmtkit.data.batch import Batch, make_batch
+from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.search.beam import beam_search
+from nmtkit.training.optimizers import make_optimizer
+
+WORDS, LENGTH, BEAM = 10_000, 14, 5
+TOGETHER = 64  # sentences that are translated together
+POINTS: dict[str, tuple[int, ...]] = {
+    "training, n": (64, 128, 256, 512, 1024),
+    "training, K": (1_000, 5_000, 10_000, 20_000, 40_000, 80_000),
+    "training, length": (5, 10, 20, 40, 60, 80, 100),
+    "translating, beam": (1, 2, 4, 8, 12, 16, 24),
+    "translating, length": (10, 20, 40, 60, 80, 100),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A model and the sentences it reads and writes; `words`: K, of either side."""
+
+    sizes: Sizes = SMALL
+    words: int = WORDS
+    length: int = LENGTH
+    beam: int = BEAM
+
+
+def setting_of(name: str, value: int) -> Setting:
+    """One point of a curve of `POINTS`."""
+    across = name.split(", ")[1]
+    if across == "n":
+        return Setting(sizes=dataclasses.replace(SMALL, hidden=value))
+    if across == "K":
+        return Setting(words=value)
+    return Setting(beam=value) if across == "beam" else Setting(length=value)
+
+
+def model_of(setting: Setting) -> RNNsearch:
+    """A model as it is before training; the same for the same setting."""
+    torch.manual_seed(1)
+    sizes = dataclasses.asdict(setting.sizes)
+    return RNNsearch(RNNsearchConfig(**sizes), setting.words, setting.words)
+
+
+def batch_of(setting: Setting, sentences: int) -> Batch:
+    """Random words, `</s>` at the end of each sentence, which its length counts."""
+    ids = torch.randint(2, setting.words, (2, sentences, setting.length)).tolist()
+    src, tgt = ([[*line[:-1], 0] for line in side] for side in ids)
+    return make_batch(src, tgt, list(range(1, sentences + 1)))
+
+
+def seconds_of(function: Callable[[], int], clock: str) -> float:
+    """Seconds for each word of a call, after one that is not counted."""
+    read = time.perf_counter if clock == "wall" else time.process_time
+    function()
+    started = read()
+    words = function()
+    return (read() - started) / words
+
+
+def train(setting: Setting, clock: str) -> float:
+    """Seconds a target word of an update."""
+    model = model_of(setting)
+    optimizer = make_optimizer(model, TrainingConfig(optimizer="adam"))
+    src, src_mask, tgt, tgt_mask, _ = batch_of(setting, DataConfig().batch_size)
+    words = int(tgt_mask.sum())
+
+    def update() -> int:
+        optimizer.zero_grad(set_to_none=True)
+        (model.loss(src, src_mask, tgt, tgt_mask) / words).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        return words
+
+    return seconds_of(update, clock)
+
+
+def translate(setting: Setting, clock: str) -> float:
+    """Seconds an output word of a search that never ends before its limit."""
+    model = model_of(setting).eval()
+    src, src_mask, *_ = batch_of(setting, TOGETHER)
+    search = SearchConfig(beam=setting.beam, max_length_ratio=1.0)
+
+    def search_all() -> int:
+        beam_search([model], src, src_mask, search)
+        return TOGETHER * max(10, setting.length)
+
+    return seconds_of(search_all, clock)
+
+
+def measure(options: argparse.Namespace) -> dict[str, dict[int, Spread]]:
+    """Curve -> value -> seconds a word; in every round every point has its turn."""
+    settings = {
+        (name, value): setting_of(name, value)
+        for name in options.curves
+        for value in POINTS[name]
+        if value <= options.largest
+    }
+
+    def runner(name: str, setting: Setting) -> Callable[[], float]:
+        run = train if name.startswith("training") else translate
+        return lambda: run(setting, options.clock)
+
+    runs = {f"{name} {key}": runner(name, at) for (name, key), at in settings.items()}
+    taken = in_turns(runs, options.rounds, tell)
+    found: dict[str, dict[int, Spread]] = {name: {} for name in options.curves}
+    for name, value in settings:
+        found[name][value] = Spread.of(taken[f"{name} {value}"])
+    return found
+
+
+def operations(name: str, value: int) -> float:
+    """What training needs a target word at that point."""
+    at = setting_of(name, value)
+    return training_operations(rnnsearch(at.sizes, at.words), at.length, at.length)
+
+
+def expected(name: str, points: Mapping[int, Spread]) -> list[tuple[float, float]]:
+    """Where the curve would be by the law that is due."""
+    first, last = min(points), max(points)
+    if name in ("training, n", "training, K"):
+        rate = points[last].median / operations(name, last)
+        return [(value, rate * operations(name, value) * 1e6) for value in points]
+    low, high = points[first].median, points[last].median
+    slope = (high - low) / max(last - first, 1)
+    return [(value, (low + slope * (value - first)) * 1e6) for value in points]
+
+
+def in_microseconds(spread: Spread) -> Spread:
+    """Of seconds."""
+    return Spread(1e6 * spread.median, 1e6 * spread.low, 1e6 * spread.high, spread.count)
+
+
+def rows(found: Mapping[str, Mapping[int, Spread]]) -> list[list[str]]:
+    """The table's rows."""
+    cells = []
+    for name, points in found.items():
+        for value, spread in points.items():
+            row = [name, f"{value:,}", with_spread(in_microseconds(spread), 1)]
+            if name.startswith("training"):
+                needed = operations(name, value)
+                row += [f"{needed / 1e6:.1f}", f"{needed / spread.median / 1e9:.1f}"]
+            cells.append(row + [""] * (5 - len(row)))
+    return cells
+
+
+def panels(found: Mapping[str, Mapping[int, Spread]]) -> list[Panel]:
+    """One for each curve."""
+    drawn = []
+    for name, points in found.items():
+        job, across = name.split(", ")
+        lines = {name: [(value, in_microseconds(spread)) for value, spread in points.items()]}
+        up = "µs a target word" if job == "training" else "µs an output word"
+        drawn.append(Panel(job, across, up, lines, {name: expected(name, points)}))
+    return drawn
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The command line's options."""
+    parser = argparse.ArgumentParser(prog="bench/scale_model.py", description="Cost against size.")
+    parser.add_argument("--curves", nargs="+", choices=list(POINTS), default=list(POINTS))
+    parser.add_argument("--largest", type=int, default=80_000, help="leave larger points out")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
+    parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
+    parser.add_argument("--plot", type=Path, help="SVG file")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and report."""
+    options = options_of(arguments)
+    torch.set_num_threads(options.threads)
+    found = measure(options)
+    header = ["curve", "value", f"µs a word ({options.clock})", "MFLOP a word", "GFLOP/s"]
+    told = f"{machine()}, {options.threads} threads; median of {options.rounds} rounds taken in"
+    told += f" turns (lowest–highest). Else SMALL, K = {WORDS:,}, {LENGTH} words, beam {BEAM}."
+    figures = {
+        name: {str(value): dataclasses.asdict(spread) for value, spread in points.items()}
+        for name, points in found.items()
+    }
+    write_report(options.output, f"{told}\n\n{table(header, rows(found))}", figures)
+    if options.plot:
+        draw(options.plot, panels(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""Memory is that of all processes at their fullest moment."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import memory
+import pytest
+from timing import BenchError, Finished
+
+HOLD = "import time; held = bytearray(b'x') * {size}; time.sleep({seconds})"
+CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}], check=True)"
+
+
+def test_memory_of_a_process_and_of_its_child_counts(tmp_path: Path) -> None:
+    alone = HOLD.format(size=60 << 20, seconds=0.4)
+    for code in (alone, CHILD.format(code=alone)):
+        used = memory.peak_memory([sys.executable, "-c", code], tmp_path / "log")
+        assert 60 << 20 < used.anonymous < 120 << 20
+        assert used.run.peak > 60 << 20
+
+
+def test_mapped_files_are_in_the_largest_process_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * (60 << 20))
+    code = (
+        f"import mmap, time; file = open({str(tmp_path / 'file')!r}, 'rb')\n"
+        "held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
+        "sum(held[::4096]); time.sleep(0.4)"
+    )
+    used = memory.peak_memory([sys.executable, "-c", code], tmp_path / "log")
+    assert used.run.peak > 60 << 20 > used.anonymous > 1 << 20
+
+
+def test_a_process_that_is_over_has_none(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    assert memory.anonymous_bytes(process.pid) == 0
+    assert memory.descendants(process.pid) == []
+    with pytest.raises(BenchError, match="exit status 3"):
+        memory.peak_memory([sys.executable, "-c", "raise SystemExit(3)"], tmp_path / "log")
+
+
+def test_the_report_has_a_row_for_each_command() -> None:
+    def used(mib: int) -> memory.Used:
+        return memory.Used(Finished(1.5, 1.0, mib << 20), (mib - 1) << 20)
+
+    found = {times: dict.fromkeys(memory.STEPS, used(10 * times)) for times in (1, 50)}
+    lines = memory.report(found, {"peer": {"train": used(7)}}).splitlines()
+    assert len(lines) == 2 + len(memory.STEPS) + 1
+    assert "| nmtkit shortlist | 1.5 | 10 | 9 | 1.5 | 500 | 499 |" in lines
+    assert lines[-1] == "| peer: train | 1.5 | 7 | 6 |  |  |  |"

@@ -1,0 +1,48 @@
+"""The two ways of preparing: the same lines in, and what came out compared."""
+
+import argparse
+import gzip
+from pathlib import Path
+
+import prepare
+import pytest
+from timing import BenchError, Finished
+
+
+def job(folder: Path) -> prepare.Job:
+    return prepare.Job("x", folder, argparse.Namespace())
+
+
+def test_pairs_without_words_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one\n\ntwo\nthree\nfour\n")
+    with gzip.open(tmp_path / "b.gz", "wb") as packed:
+        packed.write("un\nrien\n \u00a0\ntrois\nquatre".encode())
+    targets = [tmp_path / "src", tmp_path / "tgt"]
+    sources = [str(tmp_path / "a"), str(tmp_path / "b.gz")]
+    assert prepare.copy_pairs(sources, targets, None) == 3
+    assert prepare.copy_pairs(sources, targets, 2) == 2
+    assert [path.read_bytes() for path in targets] == [b"one\nthree\n", b"un\ntrois\n"]
+    with pytest.raises(BenchError, match="nowhere: cannot be read"):
+        prepare.copy_pairs([str(tmp_path / "nowhere"), sources[1]], targets, None)
+
+
+def test_lines_that_differ_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "x.given").mkdir()
+    for side, (ours, theirs) in {"src": ("a .\nb\n", "a.\nb\n"), "tgt": ("c\n\n", "c\n\n")}.items():
+        (tmp_path / "x.given" / f"train.{side}").write_text(ours)
+        (tmp_path / f"x.given.others.{side}").write_text(theirs)
+    assert job(tmp_path).differing("given") == 1
+    (tmp_path / "x.given.others.tgt").write_text("c\n")
+    with pytest.raises(BenchError, match="1 lines, not 2"):
+        job(tmp_path).differing("given")
+
+
+def test_ratios_are_to_the_other_way() -> None:
+    taken = {
+        prepare.OWN: [Finished(2.0, 3.0, 5 << 20)],
+        prepare.OTHERS: [Finished(8.0, 6.0, 9 << 20)],
+    }
+    found = {"merges given": {"taken": taken, "differing": 3}}
+    rows = prepare.rows("x", 4000, found, "wall")
+    assert [row[2:] for row in rows] == [["2,000", "4.00", "5", "3"], ["500", "1.00", "9", ""]]
+    assert prepare.rows("x", 4000, found, "cpu")[0][3] == "2.00"
