@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import ModelError
+from nmtkit.errors import ConfigError, ModelError
 from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.vocabulary import EOS, Vocabulary
@@ -55,7 +55,10 @@ class Ensemble:
         """The same models, ready for many steps of search in one thread.
 
         :param quantize: multiply with matrices of 8 bits.
+        :raises ConfigError: that is asked for and a model is not on a CPU.
         """
+        if quantize and any(part.device.type != "cpu" for part in self.parts):
+            raise ConfigError("--quantize is for translating on a CPU; add --device cpu")
         return Ensemble(
             tuple(replace(part, model=part.model.for_search(quantize)) for part in self.parts)
         )

@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -23,14 +23,28 @@ from torch import Tensor
 from nmtkit.aligner import Alignment, word_alignment
 from nmtkit.config import SearchConfig
 from nmtkit.ensemble import Ensemble, SourceTokens
-from nmtkit.search import Hypothesis, Reading, sample_encoded, search_batches, with_alignments
+from nmtkit.search import Hypothesis, Reading, sample_read, search_batches, with_alignments
+from nmtkit.search.candidates import NONE
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
+from nmtkit.text.vocabulary import Vocabulary
 
 Batches = list[list[int]]
 """Lines of a window, by number, in batches of like length."""
 
 Decode = Callable[[list[SourceTokens], Batches], Iterable[list[Hypothesis]]]
 """The lines of a window and their batches in; the translations of each line in them out."""
+
+
+class CandidateLists(Protocol):
+    """Says from which words the translation of a line is made."""
+
+    def candidates(self, source_tokens: Sequence[str]) -> Sequence[int]:
+        """Words for one line.
+
+        :param source_tokens: what the first model reads, without `</s>`.
+        :return: ids of target words in rising order, each once, `</s>` and `<unk>` among them.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -66,14 +80,24 @@ class Translator:
     :param ensemble: the models.
     :param search: how to look for translations; by default as the first model's config says.
     :param batch_size: sentences searched together; fewer where they are very long.
+    :param quantize: multiply with matrices of 8 bits: faster on a CPU, nearly the same.
+    :param candidates: from which words each translation is made; all by default. Probabilities
+        and scores are then those of a softmax over these words.
+    :raises ConfigError: `quantize` where a model is not on a CPU.
     """
 
     def __init__(
-        self, ensemble: Ensemble, search: SearchConfig | None = None, batch_size: int = 64
+        self,
+        ensemble: Ensemble,
+        search: SearchConfig | None = None,
+        batch_size: int = 64,
+        quantize: bool = False,
+        candidates: CandidateLists | None = None,
     ) -> None:
-        self._ensemble = ensemble.for_search()
+        self._ensemble = ensemble.for_search(quantize)
         self.search = ensemble.first.config.search if search is None else search
         self._batch_size = batch_size
+        self._candidates = candidates
 
     @classmethod
     def load(
@@ -83,6 +107,7 @@ class Translator:
         search: SearchConfig | None = None,
         batch_size: int = 64,
         params: str = "best",
+        quantize: bool = False,
     ) -> "Translator":
         """Open one model folder, or several as an ensemble.
 
@@ -90,7 +115,7 @@ class Translator:
         :param params: which parameters: "best", "last", or a file.
         :raises ModelError: a folder lacks something, or the target vocabularies differ.
         """
-        return cls(Ensemble.load(folders, device, params), search, batch_size)
+        return cls(Ensemble.load(folders, device, params), search, batch_size, quantize)
 
     def with_search(self, **changes: Any) -> "Translator":
         """The same models, searching otherwise.
@@ -100,6 +125,17 @@ class Translator:
         translator = copy.copy(self)
         translator.search = dataclasses.replace(self.search, **changes)
         return translator
+
+    def with_candidates(self, candidates: CandidateLists | None) -> "Translator":
+        """The same translator, choosing from these words alone."""
+        translator = copy.copy(self)
+        translator._candidates = candidates
+        return translator
+
+    @property
+    def tgt_vocab(self) -> Vocabulary:
+        """The words of translations."""
+        return self._ensemble.first.tgt_vocab
 
     @property
     def window(self) -> int:
@@ -178,9 +214,9 @@ class Translator:
         def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             for batch in batches:
                 seeds = [line_seed(seed, first + number) for number in batch]
-                yield from sample_encoded(
+                yield from sample_read(
                     self._ensemble.models,
-                    *self._read(sources, batch),
+                    self._read(sources, batch),
                     self.search,
                     n,
                     seeds,
@@ -210,7 +246,14 @@ class Translator:
 
     def _read(self, sources: list[SourceTokens], batch: list[int]) -> Reading:
         """Let every model read a batch."""
-        return Reading(*self._ensemble.encode([sources[number] for number in batch]))
+        read = [sources[number] for number in batch]
+        encoded, lengths = self._ensemble.encode(read)
+        if self._candidates is None:
+            return Reading(encoded, lengths)
+        ids = [self._candidates.candidates(tokens[0]) for tokens in read]
+        rows = [torch.as_tensor(of_one, dtype=torch.int64) for of_one in ids]
+        lists = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=NONE)
+        return Reading(encoded, lengths, lists.to(lengths.device))
 
     def _aligned(
         self, sources: list[SourceTokens], batches: Batches, found: list[list[Hypothesis]]
@@ -218,7 +261,7 @@ class Translator:
         """The same hypotheses with the first model's alignments."""
         place = 0
         for batch in batches:
-            encoded, lengths = self._read(sources, batch)
+            encoded, lengths = self._ensemble.encode([sources[number] for number in batch])
             of_batch = found[place : place + len(batch)]
             place += len(batch)
             with torch.inference_mode():

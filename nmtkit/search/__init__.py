@@ -4,14 +4,14 @@ from nmtkit.search.alignments import with_alignments
 from nmtkit.search.arrivals import Reading
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.sampling import sample, sample_encoded
+from nmtkit.search.sampling import sample, sample_read
 
 __all__ = [
     "Hypothesis",
     "Reading",
     "beam_search",
     "sample",
-    "sample_encoded",
+    "sample_read",
     "search_batches",
     "with_alignments",
 ]

@@ -15,15 +15,19 @@ class Reading(NamedTuple):
 
     encoded: what each model's `encode` gave, of the same sentences.
     lengths: T_x of each sentence for the first model, `</s>` counted. Shape: [B].
+    lists: the words that each may choose from, in rising order, `</s>` and `<unk>` always among
+        them, -1 behind the last; None where they may choose from all. Shape: [B, C].
     """
 
     encoded: Sequence[Any]
     lengths: Tensor
+    lists: Tensor | None = None
 
     def select(self, rows: Tensor) -> "Reading":
         """Some of the sentences."""
         encoded = [select_sentences(read, rows) for read in self.encoded]
-        return Reading(encoded, self.lengths[rows])
+        lists = None if self.lists is None else self.lists[rows]
+        return Reading(encoded, self.lengths[rows], lists)
 
 
 class Arrivals:

@@ -38,6 +38,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import (
     BEGIN,
+    Tensors,
     TranslationModel,
     map_tensors,
     select_hypotheses,
@@ -45,6 +46,7 @@ from nmtkit.models.base import (
 )
 from nmtkit.search.alignments import with_alignments
 from nmtkit.search.arrivals import Arrivals, Reading, place_sentences
+from nmtkit.search.candidates import Choice, ListedWords, choices_of
 from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, Hypothesis
 from nmtkit.search.words import Continuations, Forbidden, NextWords
@@ -157,9 +159,11 @@ class _Search:
     ) -> None:
         self.history = History()
         self._models, self._settings, self._n_best = models, settings, n_best
-        self._next_words = NextWords([model.output_layer() for model in models])
+        self._layers = [model.output_layer() for model in models]
+        self._all_words: NextWords | None = None
         self._arrivals = Arrivals(batches)
         self._encoded: list[Any] = []
+        self._choices: list[Choice] = []  # of each model; empty where all words are allowed
         self._states: list[Any] = []
         self._beam: Beam
         self._places, self._width = 0, 0  # sentences searched together; their longest T_x
@@ -180,7 +184,7 @@ class _Search:
         beam, settings = self._beam, self._settings
         hidden, self._states = predict(self._models, beam.words, self._states, self._encoded)
         forbidden = forbidden_words(beam.words, beam.lengths, settings)
-        found = self._next_words.best(hidden, beam.scores, continuations(settings), forbidden)
+        found = self._next_words().best(hidden, beam.scores, continuations(settings), forbidden)
         pruned = prune(found, beam.widths, shrinks(settings))
         beam = finish(beam, found, pruned, self.history, settings.length_penalty)
         over, slots = finished_sentences(beam, found, pruned, settings.length_penalty)
@@ -192,6 +196,12 @@ class _Search:
             self._beam = leave(self._beam, rows, self.history)
             self._free.update(leaving)
 
+    def _next_words(self) -> NextWords | ListedWords:
+        if self._choices:
+            return ListedWords(self._choices)
+        self._all_words = self._all_words or NextWords(self._layers)
+        return self._all_words
+
     def _start(self) -> bool:
         """Begin with the sentences of a new batch, if there is one."""
         if not self._arrivals.size:
@@ -199,7 +209,9 @@ class _Search:
         self._free.clear()
         taken = self._arrivals.take(self._arrivals.size)
         self._places, self._width = len(taken.lengths), int(taken.lengths.max())
-        self._encoded, self._states, self._beam = self._beginning(taken)
+        self._encoded = list(taken.encoded)
+        self._choices = choices_of(self._layers, taken.lists)
+        self._states, self._beam = self._beginning(taken)
         return True
 
     def _fill_places(self) -> None:
@@ -207,10 +219,11 @@ class _Search:
         taken = self._arrivals.take(len(self._free))
         slots = [self._free.pop() for _ in range(len(taken.lengths))]
         rows = torch.tensor(slots, device=taken.lengths.device)
-        encoded, states, beam = self._beginning(taken)
-        pairs = zip([*self._encoded, *self._states], [*encoded, *states], strict=True)
-        joined = [place_sentences(values, rows, new) for values, new in pairs]
-        self._encoded, self._states = joined[: len(encoded)], joined[len(encoded) :]
+        states, beam = self._beginning(taken)
+        choices = choices_of(self._layers, taken.lists)
+        self._encoded = _placed(self._encoded, rows, taken.encoded)
+        self._choices = _placed(self._choices, rows, choices)
+        self._states = _placed(self._states, rows, states)
         beam = with_slots(beam, self._beam.scores.size(1))
         searched = map_tensors(self._beam, torch.clone)  # the history refers to the tensors
         self._beam = place_sentences(searched, rows, beam)
@@ -225,14 +238,21 @@ class _Search:
         self._places = len(kept)
         self._beam = select_sentences(self._beam, rows)
         self._encoded = [select_sentences(read, rows) for read in self._encoded]
+        self._choices = [select_sentences(choice, rows) for choice in self._choices]
         self._states = [select_sentences(state, rows) for state in self._states]
 
-    def _beginning(self, reading: Reading) -> tuple[list[Any], list[Any], Beam]:
-        """What was read of sentences, the models' first states, and a beam of each."""
+    def _beginning(self, reading: Reading) -> tuple[list[Any], Beam]:
+        """The models' first states of sentences, and a beam of each."""
         pairs = zip(self._models, reading.encoded, strict=True)
         states = [model.initial_state(read) for model, read in pairs]
         beam = first_beam(reading.lengths, self.history, self._settings, self._n_best)
-        return list(reading.encoded), states, beam
+        return states, beam
+
+
+def _placed(values: Sequence[Tensors], rows: Tensor, newcomers: Sequence[Tensors]) -> list[Tensors]:
+    """What each model has of the sentences, with newcomers in some rows."""
+    pairs = zip(values, newcomers, strict=True)
+    return [place_sentences(value, rows, new) for value, new in pairs]
 
 
 def check_settings(settings: SearchConfig, n_best: int) -> None:

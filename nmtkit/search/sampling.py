@@ -8,7 +8,7 @@ max(10, max_length_ratio * T_x). The scores are the model's log p, without renor
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +17,9 @@ from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
 from nmtkit.search.alignments import with_alignments
+from nmtkit.search.arrivals import Reading
 from nmtkit.search.beam import forbidden_words, predict, step_limits
+from nmtkit.search.candidates import ListedWords, choices_of
 from nmtkit.search.hypothesis import EOS, Hypothesis
 from nmtkit.search.words import Forbidden, NextWords
 
@@ -62,13 +64,13 @@ def sample(
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
-        return sample_encoded(models, encoded, src_mask.sum(1), settings, n, seeds, alignments)
+        reading = Reading(encoded, src_mask.sum(1))
+        return sample_read(models, reading, settings, n, seeds, alignments)
 
 
-def sample_encoded(
+def sample_read(
     models: Sequence[TranslationModel],
-    encoded: Sequence[Any],
-    lengths: Tensor,
+    reading: Reading,
     settings: SearchConfig,
     n: int,
     seeds: Sequence[int],
@@ -76,12 +78,13 @@ def sample_encoded(
 ) -> list[list[Hypothesis]]:
     """Draw translations of sentences that each model has read already.
 
-    :param encoded, lengths: see `search_encoded`.
+    :param reading: what they read, and from which words they may choose.
     :return: and other parameters and errors: see `sample`.
     """
     if n < 1:
         raise ConfigError(f"at least 1 sample must be drawn, not {n}")
     with torch.inference_mode():
+        lengths = reading.lengths
         limits = step_limits(lengths, settings.max_length_ratio)
         uniform = torch.nn.utils.rnn.pad_sequence(
             [random_numbers(seed, n, limit) for seed, limit in zip(seeds, limits, strict=True)],
@@ -94,8 +97,10 @@ def sample_encoded(
             words=torch.full((len(lengths), n), BEGIN, device=lengths.device),
             over=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
-        found = _drawn(models, list(encoded), lengths, draws, settings)
-        return with_alignments(models[0], encoded[0], lengths, found) if alignments else found
+        found = _drawn(models, reading, draws, settings)
+        if not alignments:
+            return found
+        return with_alignments(models[0], reading.encoded[0], lengths, found)
 
 
 def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
@@ -105,7 +110,7 @@ def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
 
 
 def draw_words(
-    next_words: NextWords, hidden: list[Tensor], forbidden: Forbidden, uniform: Tensor
+    next_words: NextWords | ListedWords, hidden: list[Tensor], forbidden: Forbidden, uniform: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Draw the next word of every sample.
 
@@ -113,14 +118,13 @@ def draw_words(
     :param uniform: a number in [0, 1) for each. Shape: [B, n].
     :return: the words, and log p of each. Shape: [B, n].
     """
-    hidden, found = [values.flatten(0, 1) for values in hidden], []
-    for part in next_words.parts(uniform.numel()):
-        log_probs = next_words.log_probs([values[part] for values in hidden])
-        forbidden.of(part).apply(log_probs)
-        words = draw(log_probs, uniform.flatten()[part])
-        found.append((words, log_probs.gather(1, words.unsqueeze(1)).squeeze(1).double()))
-    words, scores = (torch.cat(column).view_as(uniform) for column in zip(*found, strict=True))
-    return words, scores
+    found = []
+    for rows, log_probs in next_words.distributions(hidden):
+        forbidden.of(rows).apply(log_probs)
+        drawn = draw(log_probs, uniform.flatten()[rows])
+        found.append((drawn, log_probs.gather(1, drawn.unsqueeze(1)).squeeze(1).double()))
+    columns, scores = (torch.cat(field).view_as(uniform) for field in zip(*found, strict=True))
+    return next_words.words_at(columns), scores
 
 
 def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
@@ -143,19 +147,21 @@ def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
 
 def _drawn(
     models: Sequence[TranslationModel],
-    encoded: list[Any],
-    lengths: Tensor,
+    reading: Reading,
     draws: Draws,
     settings: SearchConfig,
 ) -> list[list[Hypothesis]]:
+    encoded, lengths = list(reading.encoded), reading.lengths
+    layers = [model.output_layer() for model in models]
+    whole, choices = NextWords(layers), choices_of(layers, reading.lists)
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
     first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence
     states = [select_hypotheses(state, first) for state in states]
     generations: list[tuple[Draws, Tensor]] = []
-    next_words = NextWords([model.output_layer() for model in models])
     for step in itertools.count():
         hidden, states = predict(models, draws.words, states, encoded)
         forbidden = forbidden_words(draws.words, lengths[draws.sentences], settings)
+        next_words = ListedWords(choices) if choices else whole
         words, scores = draw_words(next_words, hidden, forbidden, draws.uniform[..., step])
         generations.append((draws._replace(words=words), scores))
         draws = draws._replace(words=words, over=draws.over | (words == EOS))
@@ -165,6 +171,7 @@ def _drawn(
         if len(rows) < len(draws.sentences):
             draws = select_sentences(draws, rows)
             encoded = [select_sentences(read, rows) for read in encoded]
+            choices = [select_sentences(choice, rows) for choice in choices]
             states = [select_sentences(state, rows) for state in states]
     raise AssertionError("every sentence has a limit")
 

@@ -63,9 +63,9 @@ class Forbidden(NamedTuple):
     def apply(self, log_probs: Tensor) -> Tensor:
         """Give the forbidden words -inf, in place.
 
-        :param log_probs: of the first words of the vocabulary, at least. Shape: [r, K].
+        :param log_probs: of `</s>`, `<unk>` and other words. Shape: [r, K].
         """
-        log_probs[:, EOS].masked_fill_(self.eos, -torch.inf)
+        log_probs[:, EOS].masked_fill_(self.eos.flatten(), -torch.inf)
         if self.unk:
             log_probs[:, UNK] = -torch.inf
         return log_probs
@@ -111,29 +111,34 @@ class NextWords:
         values = values + scores.gather(1, parents).unsqueeze(2)
         return _best_of(values, parents.unsqueeze(2).expand_as(words), words, count)
 
-    def parts(self, rows: int) -> Iterator[slice]:
+    def distributions(self, hidden: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
+        """The log of the mean of the models' probabilities, for some rows after the others.
+
+        :param hidden: readouts of each model. Shape: [B, k, l].
+        :return: rows of B * k and their log-probabilities [r, K], -inf beyond the last word;
+            they are overwritten by the next.
+        """
+        rows, words = [values.flatten(0, 1) for values in hidden], slice(0, self._size)
+        for part in self._parts(len(rows[0])):
+            found = [self._softmax(n, values[part], words)[0] for n, values in enumerate(rows)]
+            yield part, average(found)
+
+    def words_at(self, columns: Tensor) -> Tensor:
+        """The words that these columns of a distribution stand for. Shape: [B, k]."""
+        return columns
+
+    def _parts(self, rows: int) -> Iterator[slice]:
         """So many rows in parts whose log-probabilities fit in a buffer."""
         step = max(1, self._room // self._size)
         for start in range(0, rows, step):
             yield slice(start, min(start + step, rows))
-
-    def log_probs(self, hidden: Sequence[Tensor]) -> Tensor:
-        """The log of the mean of the models' probabilities, -inf beyond the last word.
-
-        It is overwritten by the next call.
-
-        :param hidden: readouts of each model. Shape: [r, l], rows not more than one of `parts`.
-        :return: Shape: [r, K rounded up].
-        """
-        words = slice(0, self._size)
-        return average([self._softmax(n, values, words)[0] for n, values in enumerate(hidden)])
 
     def _maxima(self, hidden: list[Tensor], forbidden: Forbidden) -> tuple[Tensor, list[Tensor]]:
         """The largest log p of each block [r, K / BLOCK]; each model's log normalisers [r]."""
         if len(hidden) == 1:
             return self._maxima_by_tiles(hidden[0], forbidden)
         parts = []
-        for part in self.parts(len(hidden[0])):
+        for part in self._parts(len(hidden[0])):
             words = slice(0, self._size)
             found = [self._softmax(n, values[part], words) for n, values in enumerate(hidden)]
             log_probs = forbidden.of(part).apply(average([values for values, _ in found]))
@@ -234,9 +239,13 @@ def _forbid(log_probs: Tensor, words: Tensor, forbidden: Forbidden) -> None:
 def _best_of(scores: Tensor, parents: Tensor, words: Tensor, count: int) -> Continuations:
     """The `count` best, in order. Shapes: [B, c, BLOCK]."""
     best = scores.flatten(1).topk(min(count, words.size(1) * BLOCK), dim=1)
-    scores, chosen = best.values, best.indices
-    parents, words = parents.flatten(1).gather(1, chosen), words.flatten(1).gather(1, chosen)
-    if scores.size(1) > 1:  # equals into their order
+    parents, words = (field.flatten(1).gather(1, best.indices) for field in (parents, words))
+    return ordered(best.values, parents, words)
+
+
+def ordered(scores: Tensor, parents: Tensor, words: Tensor) -> Continuations:
+    """Continuations, best first already, with equals brought into order. Shapes: [B, c]."""
+    if scores.size(1) > 1:
         order = (parents * (1 << 32) + words).argsort(dim=1)
         ranks = scores.gather(1, order).argsort(dim=1, descending=True, stable=True)
         order = order.gather(1, ranks)

@@ -97,8 +97,9 @@ def test_the_layer_that_is_handed_in_is_not_changed():
 def test_log_probs_are_the_mean_of_the_models(models):
     layers = random_layers(words.GROUP + 5, models)
     hidden, _ = random_beam(3, models)
+    parts = list(NextWords(layers).distributions(hidden))
+    found = torch.cat([log_probs for _, log_probs in parts])
     rows = [values.flatten(0, 1) for values in hidden]
-    found = NextWords(layers).log_probs(rows)
     probabilities = [
         log_softmax(layer, values).exp() for layer, values in zip(layers, rows, strict=True)
     ]
