@@ -90,11 +90,11 @@ class System:
     name = ""
     module = ""  # what the launcher runs
     products: Count  # what its model multiplies
-    batches: dict[int, int] = {}  # sentences translated together, by beam: the fastest tried
 
     def __init__(self, python: Path) -> None:
         """:param python: the interpreter of its environment."""
         self.python = python
+        self.batches: dict[int, int] = {}  # by beam, where another is faster than 64
 
     def environment(self, threads: int) -> dict[str, str]:
         """Variables that its runs need."""
@@ -132,7 +132,7 @@ class System:
 
     def batch(self, beam: int) -> int:
         """Sentences to translate together."""
-        return self.batches[beam]
+        return self.batches.get(beam, 64)
 
 
 def rate_of(readings: list[tuple[float, float, int]], warmup: int, peak: int) -> Rate:
@@ -163,7 +163,6 @@ class Nmtkit(System):
     name = "nmtkit"
     module = "nmtkit.cli.main:main"
     products = staticmethod(rnnsearch)
-    batches = {12: 64, 5: 64, 1: 64}
 
     def __init__(self, python: Path = Path(sys.executable), extra: Iterable[str] = ()) -> None:
         """:param extra: more `--set` of training, or more options of translating."""
@@ -212,7 +211,6 @@ class OpenNMT(System):
     name = "OpenNMT-py 3.5.1"
     module = "onmt.bin.train:main"
     products = staticmethod(opennmt)
-    batches = {12: 64, 5: 64, 1: 64}
 
     def environment(self, threads: int) -> dict[str, str]:
         """Its checkpoints hold more than tensors, which torch must be told to read."""
@@ -274,7 +272,6 @@ class Eole(System):
     name = "eole 0.6.4"
     module = "eole.bin.main:main"
     products = staticmethod(opennmt)
-    batches = {12: 64, 5: 64, 1: 64}
 
     def write_training(self, task: Task) -> list[str]:
         """One YAML file, much like its ancestor's, OpenNMT-py's."""
@@ -337,7 +334,6 @@ class JoeyNMT(System):
     name = "JoeyNMT 2.3.0"
     module = "joeynmt.__main__:main"
     products = staticmethod(joeynmt)
-    batches = {12: 64, 5: 64, 1: 64}
 
     def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
         """One YAML file. It wants a schedule for the learning rate: one that keeps it; its own
@@ -433,7 +429,6 @@ class Marian(System):
 
     name = "Marian"
     products = staticmethod(marian)
-    batches = {12: 16, 5: 16, 1: 64}
 
     def __init__(self, python: Path, binary: Path | None = None) -> None:
         """:param binary: `marian`; without it, pymarian in the environment of `python`."""

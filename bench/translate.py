@@ -11,6 +11,7 @@ broken. Prints a Markdown table for each beam; --output keeps it, and all readin
 
 import argparse
 import dataclasses
+import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -72,7 +73,11 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--updates", type=int, default=UPDATES, help="how long models are trained")
     parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
     parser.add_argument(
-        "--batch-size", type=int, help="sentences together, for all; default: each one's best"
+        "--batches",
+        type=int,
+        nargs="+",
+        default=[32, 64, 128],
+        help="sentences together: each system gets the fastest of these, which is remembered",
     )
     parser.add_argument("--quantize", action="store_true", help="nmtkit --quantize has rows too")
     parser.add_argument(
@@ -110,9 +115,6 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
     rows |= {system.name: system for system in peers(options.peers, options.marian)}
     if options.only:
         rows = {n: system for n, system in rows.items() if n.startswith(tuple(options.only))}
-    if options.batch_size:
-        for system in rows.values():
-            system.batches = dict.fromkeys(options.beams, options.batch_size)
     return rows
 
 
@@ -186,12 +188,46 @@ def read(system: System, task: Task, line: Path, beam: int) -> Reading:
     return Reading(whole, alone, words, tokenized_bleu(found, references).value)
 
 
+def choose_batches(
+    beam: int, rows: dict[str, System], data: Data, options: argparse.Namespace
+) -> None:
+    """Give each system the batch size that is its fastest, tried once and remembered in the work
+    folder: with which threads and sizes is part of what is remembered."""
+    path = options.work / "translate" / "batches.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    line = line_of(options)
+    for name, system in rows.items():
+        key = f"{name}, beam {beam}, {options.threads} threads, {options.batches}"
+        if key not in known and len(options.batches) > 1:
+            tried: dict[int, float] = {}
+            for size in options.batches:
+                tell(f"beam {beam}: {name} with batches of {size}")
+                system.batches[beam] = size
+                try:
+                    found = read(system, task_of(system, data, options), line, beam)
+                except BenchError as error:
+                    tell(str(error))
+                    continue
+                tried[size] = found.speed(options.clock)
+            if not tried:
+                continue  # its rounds will tell
+            known[key] = max(tried, key=lambda size: tried[size])
+            path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+        system.batches[beam] = known.get(key, options.batches[0])
+
+
+def line_of(options: argparse.Namespace) -> Path:
+    """A file with the one line that tells what starting costs."""
+    line: Path = options.work.absolute() / "line.txt"
+    line.write_text(LINE + "\n", encoding="utf-8")
+    return line
+
+
 def measure(
     beam: int, rows: dict[str, System], data: Data, options: argparse.Namespace
 ) -> dict[str, list[Reading]]:
     """All rounds of one beam."""
-    line = options.work.absolute() / "line.txt"
-    line.write_text(LINE + "\n", encoding="utf-8")
+    line = line_of(options)
 
     def reading(system: System) -> Callable[[], Reading]:
         return lambda: read(system, task_of(system, data, options), line, beam)
@@ -241,6 +277,7 @@ def main(arguments: list[str]) -> int:
         ]
         figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
         for beam in options.beams:
+            choose_batches(beam, rows, data, options)
             found = measure(beam, rows, data, options)
             parts.append(report(beam, found, rows, options.clock))
             figures[f"beam {beam}"] = {

@@ -45,14 +45,13 @@ def test_options_have_rows_of_their_own() -> None:
         "nmtkit --candidates",
         "nmtkit --quantize --candidates",
     ]
-    neither = translate.options_of(["--batch-size", "7"])
-    rows = translate.rows_of(neither)
-    assert list(rows) == ["nmtkit"]
-    assert rows["nmtkit"].batch(12) == 7
+    assert list(translate.rows_of(translate.options_of([]))) == ["nmtkit"]
 
 
 class Shell(System):
     """A program that translates by a shell command."""
+
+    name = "shell"
 
     def __init__(self, shell: str) -> None:
         super().__init__(Path(sys.executable))
@@ -75,6 +74,25 @@ def test_lines_left_out_are_an_error(tmp_path: Path) -> None:
     assert 0 < found.bleu < 100
     with pytest.raises(BenchError, match="1 lines, not 2"):
         translate.read(Shell("head -n 1"), task, line, 5)
+
+
+def test_the_fastest_batch_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def read(system: System, *_: object) -> translate.Reading:
+        tried.append(system.batch(5))
+        if system.batch(5) == 8:
+            raise BenchError("too much memory")
+        return reading({2: 4.0, 4: 3.0, 6: 5.0}[system.batch(5)], 1.0)
+
+    monkeypatch.setattr(translate, "read", read)
+    (tmp_path / "translate").mkdir()
+    options = translate.options_of(["--work", str(tmp_path), "--batches", "2", "4", "6", "8"])
+    for _ in range(2):
+        shell = Shell("cat")
+        translate.choose_batches(5, {"shell": shell}, Data(tmp_path, tmp_path), options)
+        assert shell.batch(5) == 4
+    assert tried == [2, 4, 6, 8]
 
 
 def test_without_a_file_candidates_are_the_models_own() -> None:
