@@ -64,6 +64,8 @@ bench: $(READY)
 	$(BIN)/python bench/memory.py $(PEERED) --output $(MADE)/memory.md
 	$(BIN)/python bench/scale.py --corpus $(RAW) $(LOADED) --output $(MADE)/scale.md \
 	    --plot $(MADE)/scale.svg
+	$(BIN)/python bench/scale_model.py --threads $(THREADS) --rounds $(ROUNDS) \
+	    --output $(MADE)/scale_model.md --plot $(MADE)/scale_model.svg
 
 bench-peers:
 	bench/peers/build.sh $(PEERS)
