@@ -14,7 +14,6 @@ trained on one folder.
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import file_sha256, read_lines
+from nmtkit.text.lines import file_sha256, read_texts
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1
-BUFFER = 1 << 20  # ids written at a time
+LINES = 2000  # read at a time
 PARTS = ("ids", "offsets", "json")
 """What is made beside a side, in this order: with the JSON, the other two are whole."""
 
@@ -143,14 +142,13 @@ def _write_aside(
 ) -> None:
     stat = text.stat()
     with open(f"{stem}.ids{suffix}", "wb") as ids, open(f"{stem}.offsets{suffix}", "wb") as offsets:
+        offsets.write(np.zeros(1, np.int64).tobytes())
         total = 0
-        for buffer, ends in _buffers(text, vocabulary):
-            ids.write(np.asarray(buffer, dtype=dtype).tobytes())
-            first = [0] if total == 0 else []
-            offsets.write(np.asarray(first + [total + end for end in ends], np.int64).tobytes())
-            total += len(buffer)
-        if total == 0:
-            offsets.write(np.zeros(1, np.int64).tobytes())
+        for lines in read_texts(text, LINES):
+            block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
+            ids.write(block.tobytes())
+            offsets.write((total + 1 + np.flatnonzero(block == EOS)).astype(np.int64).tobytes())
+            total += len(block)
     sizes = [os.path.getsize(f"{stem}.{name}{suffix}") for name in ("ids", "offsets")]
     made = {
         "format": FORMAT,
@@ -161,18 +159,3 @@ def _write_aside(
         "sizes": sizes,
     }
     Path(f"{stem}.json{suffix}").write_text(json.dumps(made, indent=1), encoding="utf-8")
-
-
-def _buffers(text: Path, vocabulary: Vocabulary) -> Iterator[tuple[list[int], list[int]]]:
-    """Ids of many sentences in a row, and where in them each sentence ends."""
-    buffer: list[int] = []
-    ends: list[int] = []
-    for line in read_lines(text):
-        buffer.extend(vocabulary.ids(line.split(" ") if line else []))
-        buffer.append(EOS)
-        ends.append(len(buffer))
-        if len(buffer) >= BUFFER:
-            yield buffer, ends
-            buffer, ends = [], []
-    if ends:
-        yield buffer, ends

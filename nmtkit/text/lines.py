@@ -71,6 +71,22 @@ def decode_line(line: bytes, path: str | Path, number: int) -> str:
         ) from error
 
 
+def read_texts(path: str | Path, size: int) -> Iterator[str]:
+    """The lines of a file, `size` at a time in one text; in it every line ends with a newline.
+
+    :raises DataError: as `read_lines`.
+    """
+    first = 1
+    for (lines,) in read_raw_blocks(size, path):
+        try:
+            yield b"\n".join([*lines, b""]).decode("utf-8")
+        except UnicodeDecodeError:
+            for number, line in enumerate(lines, start=first):
+                decode_line(line, path, number)
+            raise
+        first += len(lines)
+
+
 def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
     """Line n of every file, together, for every n.
 

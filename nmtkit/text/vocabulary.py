@@ -12,17 +12,20 @@ count 0. Where the special words are missing, they are put in front.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import TextIO
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import open_output, read_lines
+from nmtkit.text.lines import open_output, read_lines, read_texts
 
 EOS = 0
 UNK = 1
 EOS_WORD = "</s>"
 UNK_WORD = "<unk>"
 SPECIAL = (EOS_WORD, UNK_WORD)
+LINES = 2000  # counted at a time
 
 
 class Vocabulary:
@@ -59,8 +62,19 @@ class Vocabulary:
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
         """The ids of a sentence's tokens, 1 where unknown; no `</s>` is added."""
-        get = self._ids.get
-        return [get(token, UNK) for token in tokens]
+        return list(map(self._ids.get, tokens, repeat(UNK)))
+
+    def ids_of_lines(self, text: str) -> Iterator[int]:
+        """The ids of all lines of a tokenised text in a row, `</s>` after each.
+
+        :param text: tokens with blanks between them; every line ends with a newline.
+        """
+        tokens = text.replace("\n", " \n ").split(" ")
+        return map(self._ids_and_end.get, filter(None, tokens), repeat(UNK))
+
+    @cached_property
+    def _ids_and_end(self) -> dict[str, int]:
+        return {**self._ids, "\n": EOS}
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """The words with these ids; 0 and 1 give `</s>` and `<unk>`."""
@@ -168,22 +182,17 @@ def shortlist(counts: Mapping[str, int], size: int, sentences: int = 0) -> Short
     return Shortlist(Vocabulary(words, numbers), sentences, tokens, covered, len(counts), len(kept))
 
 
-def count_words(lines: Iterable[str]) -> tuple[Counter[str], int]:
+def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
     """Count the words of a tokenised corpus; memory grows with the different words alone.
 
-    :param lines: tokens with whitespace between them.
+    :param texts: parts of it, whole lines with newlines at their ends.
     :return: how often each word was seen, and the number of lines.
     """
     counts: Counter[str] = Counter()
-    block: list[str] = []
     sentences = 0
-    for line in lines:
-        sentences += 1
-        block += line.split()
-        if len(block) > 100_000:  # counted in blocks, which is several times as fast
-            counts.update(block)
-            block.clear()
-    counts.update(block)
+    for text in texts:
+        counts.update(text.split())
+        sentences += text.count("\n")
     return counts, sentences
 
 
@@ -198,5 +207,5 @@ def shortlist_of(corpus: str | Path, size: int) -> Shortlist:
     :param corpus: a file, plain or gzip, or `-`.
     :raises DataError: the corpus cannot be read, or the size leaves no room for a word.
     """
-    counts, sentences = count_words(read_lines(corpus))
+    counts, sentences = count_words(read_texts(corpus, LINES))
     return shortlist(counts, size, sentences)

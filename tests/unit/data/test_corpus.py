@@ -90,9 +90,9 @@ def test_a_text_of_nothing(tmp_path, vocabulary, lines):
     assert sentences(side) == [[EOS] for _ in lines]
 
 
-@pytest.mark.parametrize("buffer", [1, 4, 5, 100])
-def test_the_size_of_the_buffer_changes_nothing(text, vocabulary, monkeypatch, buffer):
-    monkeypatch.setattr(corpus, "BUFFER", buffer)
+@pytest.mark.parametrize("count", [1, 4, 5, 100])
+def test_how_many_lines_are_read_together_changes_nothing(text, vocabulary, monkeypatch, count):
+    monkeypatch.setattr(corpus, "LINES", count)
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
 
 

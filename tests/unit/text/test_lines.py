@@ -18,6 +18,7 @@ from nmtkit.text.lines import (
     read_parallel,
     read_raw_blocks,
     read_raw_parallel,
+    read_texts,
 )
 
 ODD = "a\rb\u2028c\u0085d\x0ce\x1cf\x1dg\x1eh\x00i\x0bj\u2029k\ufeff l "
@@ -140,6 +141,17 @@ def test_blocks_hold_every_line_in_its_place(tmp_path: Path, size: int) -> None:
     (tmp_path / "c").write_bytes(b"\n\n\n")
     with pytest.raises(DataError, match="b has 4, .*c has 3;"):
         list(read_raw_blocks(size, tmp_path / "b", tmp_path / "c"))
+
+
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_texts_hold_whole_lines(tmp_path: Path, size: int) -> None:
+    (tmp_path / "a").write_bytes("1\n\n\u2028\r\nlast".encode())
+    texts = list(read_texts(tmp_path / "a", size))
+    assert all(text.endswith("\n") and text.count("\n") <= size for text in texts)
+    assert "".join(texts) == "1\n\n\u2028\r\nlast\n"
+    (tmp_path / "b").write_bytes(b"1\n2\n3\n\xff\n")
+    with pytest.raises(DataError, match="b, line 4: not UTF-8"):
+        list(read_texts(tmp_path / "b", size))
 
 
 def test_stdin_stands_for_one_file_only() -> None:

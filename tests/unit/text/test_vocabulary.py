@@ -140,9 +140,21 @@ def test_shortlist_needs_room(size: int) -> None:
         shortlist({"a": 1}, size)
 
 
+def test_ids_of_lines_are_those_of_each_with_its_end() -> None:
+    vocabulary = Vocabulary(["</s>", "<unk>", "a", "é"])
+    lines = ["a é b", "", "", "é", "a </s> \u2028 <unk>", ""]
+    found = list(vocabulary.ids_of_lines("".join(f"{line}\n" for line in lines)))
+    assert found == [
+        number
+        for line in lines
+        for number in [*vocabulary.ids(line.split(" ") if line else []), EOS]
+    ]
+    assert list(vocabulary.ids_of_lines("")) == []
+    assert "\n" not in vocabulary
+
+
 def test_counting() -> None:
-    counts, sentences = count_words(["a b a", "", "  b  "])
+    counts, sentences = count_words(["a b a\n\n", "  b \u00a0\n"])
     assert (dict(counts), sentences) == ({"a": 2, "b": 2}, 3)
+    assert count_words([]) == ({}, 0)
     assert count_block("a b a\n\nb é\n".encode()) == {"a": 2, "b": 2, "é": 1}
-    many, sentences = count_words(["a b"] * 100_001)
-    assert (dict(many), sentences) == ({"a": 100_001, "b": 100_001}, 100_001)
