@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -38,7 +39,7 @@ Decode = Callable[[list[SourceTokens], Batches], Iterable[list[Hypothesis]]]
 class CandidateLists(Protocol):
     """Says from which words the translation of a line is made."""
 
-    def candidates(self, source_tokens: Sequence[str]) -> Sequence[int]:
+    def candidates(self, source_tokens: Sequence[str]) -> npt.ArrayLike:
         """Words for one line.
 
         :param source_tokens: what the first model reads, without `</s>`.

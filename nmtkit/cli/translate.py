@@ -95,6 +95,18 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     default="hard",
     help="For --alignments: links 'i-j', or the whole matrix as JSON.",
 )
+@click.option(
+    "--quantize",
+    is_flag=True,
+    help="Multiply with matrices of 8 bits: faster on a CPU, and nearly the same translations.",
+)
+@click.option(
+    "--candidates",
+    metavar="FILE",
+    help="Make each translation of likely words alone, which is faster: those of this lexical"
+    " table ('nmtkit align --lexicon' writes one, Moses's lex.f2e is another) and the most"
+    " frequent ones.",
+)
 @click.option("--tokenized", is_flag=True, help="The input is tokenised, and the output shall be.")
 @batch_size_option
 @device_option
@@ -110,6 +122,8 @@ def command(
     scores: bool,
     alignments: str | None,
     alignment_format: str,
+    quantize: bool,
+    candidates: str | None,
     tokenized: bool,
     batch_size: int,
     device: str,
@@ -124,8 +138,10 @@ def command(
     translated many at a time. What is not UTF-8 is read as U+FFFD, with a warning.
 
     A score is the natural logarithm of the probability of the tokens chosen, of the end of the
-    sentence, too, and so 0 or less; 'nmtkit score' gives the translation the same score. The
-    n-best format has a line
+    sentence, too, and so 0 or less; 'nmtkit score' gives the translation the same score. With
+    --quantize that is so but for the rounding to 8 bits, and with --candidates probabilities are
+    those among the candidates of a line, so that scores are a little higher. The n-best format
+    has a line
 
     \b
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
@@ -140,6 +156,7 @@ def command(
     Examples:
       echo 'A man is reading.' | nmtkit translate --model model
       nmtkit translate -m model1 -m model2 test.en --beam 5 --output test.fr
+      nmtkit translate -m model test.en --quantize --candidates model/lexicon.gz
     """
     if sample and n_best:
         raise click.UsageError("--sample and --n-best exclude each other.")
@@ -160,9 +177,13 @@ def command(
             from nmtkit.streaming import read_windows
             from nmtkit.translator import Translator
 
-        translator = Translator.load(*models, device=device, batch_size=batch_size).with_search(
-            **{name: value for name, value in search.items() if value is not None}
-        )
+        translator = Translator.load(
+            *models, device=device, batch_size=batch_size, quantize=quantize
+        ).with_search(**{name: value for name, value in search.items() if value is not None})
+        if candidates:
+            from nmtkit.text.lexicon import Lexicon
+
+            translator = translator.with_candidates(Lexicon.load(candidates, translator.tgt_vocab))
         form = n_best_lines if listed else _scored_line if scores else _line
         number, unfinished = 0, 0
         for window in read_windows(source, translator.window):

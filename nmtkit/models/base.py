@@ -15,6 +15,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+
+from nmtkit.models.matrices import Int8Matrix
 
 BEGIN = -1
 """The "word" before the first target word. It has no embedding: its term is zero (GroundHog)."""
@@ -28,10 +31,36 @@ class OutputLayer(NamedTuple):
 
     W: Shape: [K, l].
     bias: Shape: [K].
+    whole: W transposed in 8 bits, where search may multiply with that instead.
     """
 
     W: Tensor
     bias: Tensor
+    whole: Int8Matrix | None = None
+
+    def logits(self, hidden: Tensor, out: Tensor | None = None) -> Tensor:
+        """W t + bias, in 8 bits where that is at hand.
+
+        :param hidden: Shape: [N, l].
+        :param out: memory to use, [N, K].
+        """
+        if self.whole is None:
+            return torch.addmm(self.bias, hidden, self.W.t(), out=out)
+        return self.whole.product(hidden, self.bias, out)
+
+    def of(self, words: Tensor | slice) -> "OutputLayer":
+        """The layer of some words only."""
+        whole = None if self.whole is None else self.whole.columns(words)
+        return OutputLayer(self.W[words], self.bias[words], whole)
+
+    def padded(self, group: int) -> "OutputLayer":
+        """The layer with words of probability 0 up to a whole number of groups of words."""
+        more = -len(self.bias) % group
+        if not more:
+            return self
+        W = functional.pad(self.W, (0, 0, 0, more))
+        bias = functional.pad(self.bias, (0, more), value=-torch.inf)
+        return OutputLayer(W, bias, None if self.whole is None else Int8Matrix(W.t()))
 
 
 class Step(NamedTuple):

@@ -6,6 +6,7 @@ of whole numbers, exact in 32 bits, times both scales. As no scale is shared bet
 sentence's translation does not depend on its neighbours.
 """
 
+import copy
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -24,13 +25,28 @@ class Int8Matrix:
 
     def __init__(self, matrix: Tensor) -> None:
         self._scales = _scales(matrix, dim=0)  # [1, w]
-        self._whole = _whole(matrix, self._scales)
+        # Transposed, so that columns can be picked quickly.
+        self._whole = _whole(matrix, self._scales).t().contiguous()
 
-    def product(self, a: Tensor, addend: Tensor | None = None) -> Tensor:
-        """a M + addend. Shapes: [N, n]; [N, w] or [w]."""
+    def columns(self, chosen: Tensor | slice) -> "Int8Matrix":
+        """The matrix of some columns only."""
+        picked = copy.copy(self)
+        picked._scales, picked._whole = self._scales[:, chosen], self._whole[chosen]
+        return picked
+
+    def product(self, a: Tensor, addend: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+        """a M + addend.
+
+        :param a: Shape: [N, n].
+        :param addend: Shape: [N, w] or [w].
+        :param out: memory to use for the result, [N, w].
+        """
         scales = _scales(a, dim=1)
-        found = torch._int_mm(_whole(a, scales), self._whole) * self._scales
-        return found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales)
+        product = torch._int_mm(_whole(a, scales), self._whole.t())
+        found = torch.mul(product, self._scales, out=out)
+        return (
+            found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales, out=out)
+        )
 
 
 Matrix: TypeAlias = Tensor | Int8Matrix

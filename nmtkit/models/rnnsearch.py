@@ -52,7 +52,7 @@ from nmtkit.models.layers import (
     softmax_cost,
     target_log_probs,
 )
-from nmtkit.models.matrices import Matrix, WordRows, product, quantized
+from nmtkit.models.matrices import Int8Matrix, Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.scan import attention_scan, gated_scan, gated_step
 
@@ -100,6 +100,7 @@ class StepWeights(NamedTuple):
     words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
     W_a_U_zr: [W_a | U_z | U_r] side by side. Shape: [n, n' + 2n].
     U, U_o, P: the matrices of these names; P is None unless the softmax is tied.
+    output: the output layer.
     """
 
     words: Callable[[Tensor], Tensor]
@@ -107,6 +108,7 @@ class StepWeights(NamedTuple):
     U: Matrix
     U_o: Matrix
     P: Matrix | None
+    output: OutputLayer
 
 
 class RNNsearch(nn.Module):
@@ -239,6 +241,7 @@ class RNNsearch(nn.Module):
                 quantized(weights.U),
                 quantized(weights.U_o),
                 None if weights.P is None else quantized(weights.P),
+                weights.output._replace(whole=Int8Matrix(weights.output.W.t())),
             )
         if self.E_y.device.type == "cpu":
             weights = weights._replace(words=WordRows(weights.words, len(self.E_y)))
@@ -250,7 +253,8 @@ class RNNsearch(nn.Module):
             return self._prepared
         side_by_side = torch.cat([self.W_a, self.U_zr_dec], dim=1)
         P = self.P if self.config.tied else None
-        return StepWeights(self._word_terms, side_by_side, self.U_dec, self.U_o, P)
+        output = OutputLayer(self._output_words(), self.b_y)
+        return StepWeights(self._word_terms, side_by_side, self.U_dec, self.U_o, P, output)
 
     def _word_terms(self, words: Tensor) -> Tensor:
         """What y_{i-1} gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
@@ -263,7 +267,7 @@ class RNNsearch(nn.Module):
 
     def output_layer(self) -> OutputLayer:
         """W_o, E_y where they are tied, and the bias; see `TranslationModel.output_layer`."""
-        return OutputLayer(self._output_words(), self.b_y)
+        return self._step_weights().output
 
     def align(self, state: Tensor, encoded: Encoded) -> Tensor:
         """Weigh the source positions for the next target word.

@@ -75,16 +75,20 @@ def place_sentences(values: Tensors, rows: Tensor, newcomers: Tensors) -> Tensor
     :param rows: Shape: [n].
     :param newcomers: tensors of shape [n, ...].
     """
-    placed = []
-    for value, new in zip(values, newcomers, strict=True):
-        if value.dim() > 1:
-            width = max(value.size(1), new.size(1))
-            value, new = _widened(value, width), _widened(new, width)
-        placed.append(value.index_copy_(0, rows, new))
-    return type(values)(*placed)
+    pairs = zip(values, newcomers, strict=True)
+    return type(values)(*(place_rows(value, rows, new) for value, new in pairs))
 
 
-def _widened(value: Tensor, width: int) -> Tensor:
+def place_rows(value: Tensor, rows: Tensor, new: Tensor, edge: int = 0) -> Tensor:
+    """`place_sentences` of one tensor; the second axis is made wider with `edge`."""
+    if value.dim() > 1:
+        width = max(value.size(1), new.size(1))
+        value, new = _widened(value, width, edge), _widened(new, width, edge)
+    return value.index_copy_(0, rows, new)
+
+
+def _widened(value: Tensor, width: int, edge: int) -> Tensor:
     if value.size(1) == width:
         return value
-    return functional.pad(value, [0, 0] * (value.dim() - 2) + [0, width - value.size(1)])
+    more = [0, 0] * (value.dim() - 2) + [0, width - value.size(1)]
+    return functional.pad(value, more, value=edge)

@@ -45,8 +45,8 @@ from nmtkit.models.base import (
     select_sentences,
 )
 from nmtkit.search.alignments import with_alignments
-from nmtkit.search.arrivals import Arrivals, Reading, place_sentences
-from nmtkit.search.candidates import Choice, ListedWords, choices_of
+from nmtkit.search.arrivals import Arrivals, Reading, place_rows, place_sentences
+from nmtkit.search.candidates import NONE, ListedWords
 from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, Hypothesis
 from nmtkit.search.words import Continuations, Forbidden, NextWords
@@ -160,10 +160,10 @@ class _Search:
         self.history = History()
         self._models, self._settings, self._n_best = models, settings, n_best
         self._layers = [model.output_layer() for model in models]
-        self._all_words: NextWords | None = None
+        self._next_words: NextWords | ListedWords
         self._arrivals = Arrivals(batches)
         self._encoded: list[Any] = []
-        self._choices: list[Choice] = []  # of each model; empty where all words are allowed
+        self._lists: Tensor | None = None  # of candidates [B, C]; none where all words are
         self._states: list[Any] = []
         self._beam: Beam
         self._places, self._width = 0, 0  # sentences searched together; their longest T_x
@@ -184,7 +184,7 @@ class _Search:
         beam, settings = self._beam, self._settings
         hidden, self._states = predict(self._models, beam.words, self._states, self._encoded)
         forbidden = forbidden_words(beam.words, beam.lengths, settings)
-        found = self._next_words().best(hidden, beam.scores, continuations(settings), forbidden)
+        found = self._next_words.best(hidden, beam.scores, continuations(settings), forbidden)
         pruned = prune(found, beam.widths, shrinks(settings))
         beam = finish(beam, found, pruned, self.history, settings.length_penalty)
         over, slots = finished_sentences(beam, found, pruned, settings.length_penalty)
@@ -196,12 +196,6 @@ class _Search:
             self._beam = leave(self._beam, rows, self.history)
             self._free.update(leaving)
 
-    def _next_words(self) -> NextWords | ListedWords:
-        if self._choices:
-            return ListedWords(self._choices)
-        self._all_words = self._all_words or NextWords(self._layers)
-        return self._all_words
-
     def _start(self) -> bool:
         """Begin with the sentences of a new batch, if there is one."""
         if not self._arrivals.size:
@@ -210,8 +204,8 @@ class _Search:
         taken = self._arrivals.take(self._arrivals.size)
         self._places, self._width = len(taken.lengths), int(taken.lengths.max())
         self._encoded = list(taken.encoded)
-        self._choices = choices_of(self._layers, taken.lists)
         self._states, self._beam = self._beginning(taken)
+        self._choose_from(taken.lists)
         return True
 
     def _fill_places(self) -> None:
@@ -220,10 +214,10 @@ class _Search:
         slots = [self._free.pop() for _ in range(len(taken.lengths))]
         rows = torch.tensor(slots, device=taken.lengths.device)
         states, beam = self._beginning(taken)
-        choices = choices_of(self._layers, taken.lists)
         self._encoded = _placed(self._encoded, rows, taken.encoded)
-        self._choices = _placed(self._choices, rows, choices)
         self._states = _placed(self._states, rows, states)
+        if self._lists is not None and taken.lists is not None:
+            self._choose_from(place_rows(self._lists, rows, taken.lists, NONE))
         beam = with_slots(beam, self._beam.scores.size(1))
         searched = map_tensors(self._beam, torch.clone)  # the history refers to the tensors
         self._beam = place_sentences(searched, rows, beam)
@@ -238,8 +232,17 @@ class _Search:
         self._places = len(kept)
         self._beam = select_sentences(self._beam, rows)
         self._encoded = [select_sentences(read, rows) for read in self._encoded]
-        self._choices = [select_sentences(choice, rows) for choice in self._choices]
+        if self._lists is not None:
+            self._choose_from(self._lists[rows])
         self._states = [select_sentences(state, rows) for state in self._states]
+
+    def _choose_from(self, lists: Tensor | None) -> None:
+        """Let sentences choose from these words [B, C], or from all."""
+        if lists is not None:
+            self._next_words = ListedWords(self._layers, lists)
+        elif not hasattr(self, "_next_words"):
+            self._next_words = NextWords(self._layers)
+        self._lists = lists
 
     def _beginning(self, reading: Reading) -> tuple[list[Any], Beam]:
         """The models' first states of sentences, and a beam of each."""

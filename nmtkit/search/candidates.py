@@ -1,12 +1,11 @@
 """The next words where each sentence chooses from a list of its own (Jean et al. 2015).
 
-Of a sentence's candidates the rows of the output matrix are put together once, when its search
-begins; a step then multiplies with these few rows alone. The probabilities are those of a softmax
-over the list: what the other words would have had is shared out among the candidates.
+The output layer is multiplied once for all words that are in any of the lists; then each sentence
+picks its own. The probabilities are those of a softmax over the list: what the other words would
+have had is shared out among the candidates.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,39 +17,22 @@ NONE = -1
 """Stands in a list behind its last word."""
 
 
-class Choice(NamedTuple):
-    """The candidates of each sentence, as one model's output layer has them.
-
-    words: in rising order. Shape: [B, C].
-    real: False behind the last word of a list. Shape: [B, C].
-    W, bias: rows of the output layer. Shapes: [B, C, l], [B, C].
-    """
-
-    words: Tensor
-    real: Tensor
-    W: Tensor
-    bias: Tensor
-
-    @classmethod
-    def of(cls, layer: OutputLayer, lists: Tensor) -> "Choice":
-        """:param lists: words of each sentence, `NONE` behind the last. Shape: [B, C]."""
-        words = lists.clamp(min=0)
-        return cls(words, lists != NONE, layer.W[words], layer.bias[words])
-
-
-def choices_of(layers: Sequence[OutputLayer], lists: Tensor | None) -> list[Choice]:
-    """The candidates as each model has them; none where sentences may choose from all words."""
-    return [] if lists is None else [Choice.of(layer, lists) for layer in layers]
-
-
 class ListedWords:
     """The distribution of the next word over candidates; it is used as `NextWords` is.
 
-    :param choices: of each model.
+    :param layers: the output layer of each model.
+    :param lists: words of each sentence in rising order, `</s>` and `<unk>` the first of them,
+        `NONE` behind the last. Shape: [B, C].
     """
 
-    def __init__(self, choices: Sequence[Choice]) -> None:
-        self._choices = choices
+    def __init__(self, layers: Sequence[OutputLayer], lists: Tensor) -> None:
+        self._words = lists.clamp(min=0)
+        self._none = (lists == NONE).unsqueeze(1)  # [B, 1, C]
+        wanted = torch.zeros(len(layers[0].bias), dtype=torch.bool, device=lists.device)
+        wanted[self._words] = True
+        union = wanted.nonzero().squeeze(1)
+        self._columns = (wanted.cumsum(0) - 1)[self._words].unsqueeze(1)  # of the union
+        self._layers = [layer.of(union) for layer in layers]
 
     def best(
         self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: Forbidden
@@ -71,7 +53,7 @@ class ListedWords:
 
     def words_at(self, columns: Tensor) -> Tensor:
         """The words that these columns of a distribution stand for. Shape: [B, k]."""
-        return self._choices[0].words.gather(1, columns)
+        return self._words.gather(1, columns)
 
     def _log_probs(self, hidden: Sequence[Tensor]) -> Tensor:
         """The log of the mean of the models' probabilities, -inf behind the last candidate.
@@ -80,8 +62,9 @@ class ListedWords:
         :return: Shape: [B * k, C].
         """
         found = []
-        for choice, values in zip(self._choices, hidden, strict=True):
-            bias = choice.bias.masked_fill(~choice.real, -torch.inf).unsqueeze(1)
-            logits = torch.baddbmm(bias, values, choice.W.transpose(1, 2))
-            found.append(torch.log_softmax(logits, dim=2).flatten(0, 1))
+        for layer, values in zip(self._layers, hidden, strict=True):
+            of_union = layer.logits(values.flatten(0, 1)).view(*values.shape[:2], -1)
+            own = of_union.gather(2, self._columns.expand(-1, values.size(1), -1))
+            own.masked_fill_(self._none, -torch.inf)
+            found.append(torch.log_softmax(own, dim=2).flatten(0, 1))
         return average(found)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from nmtkit.models.base import OutputLayer
 from nmtkit.search.hypothesis import EOS, UNK
@@ -78,7 +77,7 @@ class NextWords:
     """
 
     def __init__(self, layers: Sequence[OutputLayer]) -> None:
-        self._layers = [_padded(layer) for layer in layers]
+        self._layers = [layer.padded(GROUP) for layer in layers]
         self._size = len(self._layers[0].bias)
         self._room = ROOM if layers[0].bias.device.type == "cpu" else DEVICE_ROOM
         self._buffers = [layer.bias.new_empty(0) for layer in layers]
@@ -165,12 +164,12 @@ class NextWords:
 
         The log-probabilities, [r, words], are overwritten by the next call.
         """
-        W, bias = (tensor[words] for tensor in self._layers[number])
-        needed = len(hidden) * len(bias)
+        layer = self._layers[number].of(words)
+        needed = len(hidden) * len(layer.bias)
         if len(self._buffers[number]) < needed:
             self._buffers[number] = hidden.new_empty(needed)
-        logits = self._buffers[number][:needed].view(len(hidden), len(bias))
-        torch.addmm(bias, hidden, W.t(), out=logits)
+        logits = self._buffers[number][:needed].view(len(hidden), len(layer.bias))
+        layer.logits(hidden, out=logits)
         first = logits[:, 0].clone()
         log_probs = torch.log_softmax(logits, dim=1, out=logits)
         return log_probs, first - log_probs[:, 0]
@@ -251,12 +250,3 @@ def ordered(scores: Tensor, parents: Tensor, words: Tensor) -> Continuations:
         order = order.gather(1, ranks)
         scores, parents, words = (field.gather(1, order) for field in (scores, parents, words))
     return Continuations(scores, parents, words.masked_fill(scores == -torch.inf, EOS))
-
-
-def _padded(layer: OutputLayer) -> OutputLayer:
-    """The layer with words of probability 0 up to a whole number of groups."""
-    more = -len(layer.bias) % GROUP
-    if not more:
-        return layer
-    bias = functional.pad(layer.bias, (0, more), value=-torch.inf)
-    return OutputLayer(functional.pad(layer.W, (0, 0, 0, more)), bias)

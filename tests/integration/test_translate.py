@@ -192,6 +192,33 @@ def test_a_very_long_line_does_not_stop_the_stream(translate):
     assert len(found) == 3 and all(found)
 
 
+def test_in_8_bits_translations_are_nearly_as_likely(translate):
+    exact = [float(row.split("\t")[0]) for row in rows(translate(LINES, "--scores"))]
+    for options in ([], ["--batch-size", 1]):
+        found = rows(translate(LINES, "--scores", "--quantize", *options))
+        assert [float(row.split("\t")[0]) for row in found] == pytest.approx(exact, abs=0.05)
+
+
+@pytest.mark.parametrize("option", [["--scores"], ["--sample", 2], ["--n-best", 2]])
+def test_candidates_that_are_all_words_change_nothing(translate, tmp_path, option):
+    """The 100 most frequent words are always candidates, and the model has but 12."""
+    (tmp_path / "table").write_text("un one 0.9\ndeux two 0.9\n")
+    found = rows(translate(LINES, "--candidates", tmp_path / "table", *option))
+    for row, expected in zip(found, rows(translate(LINES, *option)), strict=True):
+        without_numbers = [re.sub(r"-?\d+\.\d+", "", line) for line in (row, expected)]
+        assert without_numbers[0] == without_numbers[1]
+        numbers = [[float(n) for n in re.findall(r"-?\d+\.\d+", r)] for r in (row, expected)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=1e-4)
+
+
+def test_a_table_that_is_none_is_named(translate, tmp_path):
+    (tmp_path / "table").write_text("un one 0.9\nun one\n")
+    result = translate(LINES, "--candidates", tmp_path / "table", status=1)
+    assert "table, line 2" in result.stderr and result.stdout == ""
+    missing = translate(LINES, "--candidates", tmp_path / "no", status=1)
+    assert "cannot be read" in missing.stderr and len(missing.stderr.splitlines()) == 1
+
+
 def test_files_in_and_out(nmtkit, model, tmp_path):
     with gzip.open(tmp_path / "in.gz", "wt") as stream:
         stream.write("one\ntwo three\n")

@@ -1,5 +1,6 @@
 """Laws of translating text: lines out = lines in, and each is what it is alone."""
 
+import dataclasses
 import random
 
 import pytest
@@ -116,6 +117,47 @@ def test_search_settings_come_from_the_first_model_and_can_be_changed(make_model
     with pytest.raises(ConfigError, match="beam of 2"):
         next(translator.translate(["a"], n_best=3))
     assert next(translator.with_search(beam=3).translate(["a"], n_best=3))
+
+
+class FirstLetters:
+    """Candidates by the first source word: v for a, w for b, ..., and all for a line of e."""
+
+    def candidates(self, source_tokens):
+        first = "abcde".index(source_tokens[0])
+        return [0, 1, *range(2, 7)] if first == 4 else [0, 1, 2 + first]
+
+
+def test_each_line_is_made_of_its_own_candidates(make_model):
+    lines = [line for line in random_lines(60) if "f" not in line.split()[:1]]
+    translator = Translator(Ensemble((make_model(1),)), batch_size=4, candidates=FirstLetters())
+    found = list(translator.translate(lines, n_best=2))
+    for line, translations in zip(lines, found, strict=True):
+        if not line:
+            assert translations[0].tokens == []
+        elif not line.startswith("e"):
+            allowed = {"<unk>", "vwxyz"["abcde".index(line[0])]}
+            assert all(set(t.tokens) <= allowed for t in translations)
+    assert len({token for [best, *_] in found for token in best.tokens}) > 2
+    plain = translator.with_candidates(None).translate(["e a b"])
+    assert next(translator.translate(["e a b"]))[0].tokens == next(plain)[0].tokens
+
+
+def test_in_8_bits_neighbours_do_not_matter(make_model):
+    lines = random_lines(60)
+    found = [
+        list(Translator(Ensemble((make_model(1),)), None, size, quantize=True).translate(lines))
+        for size in (1, 4, 64)
+    ]
+    for one, *others in zip(*found, strict=True):
+        for other in others:
+            assert other[0].text == one[0].text
+            assert other[0].score == pytest.approx(one[0].score, abs=1e-5)
+
+
+def test_8_bits_are_refused_where_the_model_is_elsewhere(make_model):
+    model = dataclasses.replace(make_model(1), device=torch.device("cuda"))
+    with pytest.raises(ConfigError, match="--device cpu"):
+        Translator(Ensemble((model,)), quantize=True)
 
 
 def test_samples_depend_on_the_seed_and_the_line_number(translator):

@@ -1,0 +1,112 @@
+"""Laws of choosing from lists: the softmax is over the list, and lists do not influence others."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from nmtkit.config import SearchConfig
+from nmtkit.data.batch import pad
+from nmtkit.models.base import OutputLayer
+from nmtkit.search import Reading, beam_search, sample_read, search_batches
+from nmtkit.search.candidates import NONE
+from nmtkit.search.hypothesis import UNK
+
+WORDS = 30
+
+
+def read(models, sentences, lists):
+    src, src_mask = pad(sentences)
+    return Reading([model.encode(src, src_mask) for model in models], src_mask.sum(1), lists)
+
+
+def padded(lists):
+    rows = [torch.tensor(of_one) for of_one in lists]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=NONE)
+
+
+def random_lists(count, seed=5):
+    """Words of each sentence, `</s>` and `<unk>` and 1 to 14 others, in rising order."""
+    random = torch.Generator().manual_seed(seed)
+    found = []
+    for number in range(count):
+        others = 2 + torch.randperm(WORDS - 2, generator=random)[: 1 + number % 14]
+        found.append([0, 1, *sorted(others.tolist())])
+    return found
+
+
+class Cut:
+    """A model that has never had any words but those of a list."""
+
+    def __init__(self, model, words):
+        self.model, self.words = model, torch.tensor(words)
+        self.encode, self.initial_state = model.encode, model.initial_state
+
+    def output_layer(self):
+        layer = self.model.output_layer()
+        return OutputLayer(layer.W[self.words], layer.bias[self.words])
+
+    def step(self, prev, state, encoded):
+        prev = torch.where(prev < 0, prev, self.words[prev.clamp(min=0)])
+        return self.model.step(prev, state, encoded)
+
+
+@pytest.fixture
+def models(prefix_model):
+    return [prefix_model(seed, words=WORDS, eos_bias=1.0) for seed in (3, 4)]
+
+
+@pytest.mark.parametrize("rule", ["shrinking", "bounded"])
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("forbid_unk", [False, True])
+def test_a_list_is_a_model_of_these_words_alone(models, sources, rule, count, forbid_unk):
+    config = SearchConfig(beam=4, rule=rule, forbid_unk=forbid_unk)
+    lists = random_lists(len(sources))
+    found = search_batches(
+        models[:count], [read(models[:count], sources, padded(lists))], config, 3
+    )
+    for source, words, hypotheses in zip(sources, lists, found, strict=True):
+        cut: list[Any] = [Cut(model, words) for model in models[:count]]
+        [expected] = beam_search(cut, *pad([source]), config, 3)
+        assert [h.ids for h in hypotheses] == [[words[i] for i in h.ids] for h in expected]
+        assert [h.score for h in hypotheses] == pytest.approx([h.score for h in expected])
+
+
+def test_a_list_of_all_words_changes_nothing(models, sources):
+    config = SearchConfig(beam=4)
+    lists = torch.arange(WORDS).expand(len(sources), -1)
+    found = search_batches(models, [read(models, sources, lists)], config, 4)
+    for hypotheses, expected in zip(
+        found, beam_search(models, *pad(sources), config, 4), strict=True
+    ):
+        assert [h.ids for h in hypotheses] == [h.ids for h in expected]
+        assert [h.score for h in hypotheses] == pytest.approx([h.score for h in expected])
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_lists_of_others_do_not_matter(models, sources, size):
+    """Nor when sentences take the places of others, whose lists may be longer or shorter."""
+    config, sentences = SearchConfig(beam=3), sources * 4
+    lists = random_lists(len(sentences))
+    batches = [
+        read(models, sentences[start : start + size], padded(lists[start : start + size]))
+        for start in range(0, len(sentences), size)
+    ]
+    together = search_batches(models, batches, config, 2)
+    for source, words, found in zip(sentences, lists, together, strict=True):
+        [alone] = search_batches(models, [read(models, [source], padded([words]))], config, 2)
+        assert [h.ids for h in found] == [h.ids for h in alone]
+        assert [h.score for h in found] == pytest.approx([h.score for h in alone])
+
+
+def test_samples_are_drawn_from_the_lists(models, sources):
+    config, seeds = SearchConfig(forbid_unk=True), range(len(sources))
+    lists = random_lists(len(sources))
+    found = sample_read(models, read(models, sources, padded(lists)), config, 5, list(seeds))
+    for source, words, seed, samples in zip(sources, lists, seeds, found, strict=True):
+        for h in samples:
+            assert set(h.ids) <= set(words) - {UNK}
+        reading = read(models, [source], padded([words]))
+        [alone] = sample_read(models, reading, config, 5, [seed])
+        assert [h.ids for h in alone] == [h.ids for h in samples]
+        assert [h.score for h in alone] == pytest.approx([h.score for h in samples])
