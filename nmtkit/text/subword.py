@@ -91,23 +91,37 @@ class BPE:
 
     def _merge(self, symbols: list[str]) -> None:
         """Merge pairs of a word's symbols, in place: the earliest learned first."""
-        none = len(self.merges)
-        ranks = [self._ranks.get(pair, none) for pair in pairwise(symbols)]
-        while (rank := min(ranks, default=none)) < none:
-            both = "".join(self.merges[rank])
-            place = -1
-            while rank in ranks[place + 1 :]:  # wherever it stands, from left to right
-                place = ranks.index(rank, place + 1)
-                symbols[place : place + 2] = [both]
-                del ranks[place]
-                if place < len(ranks):
-                    ranks[place] = self._ranks.get((both, symbols[place + 1]), none)
-                if place:
-                    ranks[place - 1] = self._ranks.get((symbols[place - 1], both), none)
+        none, rank_of = len(self.merges), self._ranks.get
+        ranks = [rank_of(pair, none) for pair in pairwise(symbols)]
+        while ranks and (rank := min(ranks)) < none:
+            first, second = self.merges[rank]
+            if ranks.count(rank) > 1:
+                symbols[:] = _merged(symbols, first, second)
+                ranks = [rank_of(pair, none) for pair in pairwise(symbols)]
+                continue
+            place = ranks.index(rank)
+            both = first + second
+            symbols[place : place + 2] = [both]
+            del ranks[place]
+            if place < len(ranks):
+                ranks[place] = rank_of((both, symbols[place + 1]), none)
+            if place:
+                ranks[place - 1] = rank_of((symbols[place - 1], both), none)
 
     def _text(self) -> str:
         header = next(text for text, version in _VERSIONS.items() if version == self._version)
         return "".join(f"{line}\n" for line in (header, *map(" ".join, self.merges)))
+
+
+def _merged(symbols: Sequence[str], first: str, second: str) -> list[str]:
+    """The symbols with a pair merged wherever it stands, from left to right."""
+    merged: list[str] = []
+    for symbol in symbols:
+        if symbol == second and merged and merged[-1] == first:
+            merged[-1] = first + second
+        else:
+            merged.append(symbol)
+    return merged
 
 
 def undo_bpe(pieces: Iterable[str]) -> list[str]:

@@ -65,7 +65,7 @@ LIBRARIES = {
     "config": set[str](),
     "recipes": set[str](),
     "models": {"torch"},
-    "text": {"numpy", "sacremoses", "subword_nmt"},
+    "text": {"numpy", "sacremoses"},
     "search": {"torch"},
 }
 """Room -> the libraries beyond Python's own that it may import; a room left out may import any."""

@@ -163,6 +163,14 @@ def test_bad_files_name_the_line(tmp_path: Path, text: str, message: str) -> Non
         BPE.load(tmp_path / "codes")
 
 
+def test_very_long_words_take_no_longer_for_each_letter() -> None:
+    merges = [("a", "b"), ("ab", "c"), ("a", "a"), ("aa", "aa")]
+    long = "abcaaaaax" * 20_000
+    pieces = BPE(merges).apply([long])
+    assert pieces[:5] == ["abc@@", "aaaa@@", "a@@", "x@@", "abc@@"]
+    assert len(pieces) == 80_000 and undo_bpe(pieces) == [long]
+
+
 def test_memory_of_words_is_bounded(bpe: BPE, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "SIZE", 10)
     small = BPE(bpe.merges)
