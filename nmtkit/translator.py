@@ -238,7 +238,7 @@ class Translator:
         found = {number: [empty_translation()] * copies for number in range(len(lines))}
         full = [number for number, tokens in enumerate(sources) if tokens[0]]
         lengths = [len(sources[number][0]) + 1 for number in full]
-        batches = length_batches(lengths, self._batch_size)
+        batches = length_batches(lengths, self._batch_size * (2 if self.search.beam == 1 else 1))
         batches = [[full[place] for place in batch] for batch in batches]
         numbers = itertools.chain.from_iterable(batches)
         for number, hypotheses in zip(numbers, decode(sources, batches), strict=True):

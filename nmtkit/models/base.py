@@ -48,6 +48,18 @@ class OutputLayer(NamedTuple):
             return torch.addmm(self.bias, hidden, self.W.t(), out=out)
         return self.whole.product(hidden, self.bias, out)
 
+    def logits_at(self, hidden: Tensor, words: Tensor) -> Tensor:
+        """Some logits, of other words for each sentence.
+
+        :param hidden: Shape: [B, k, l].
+        :param words: Shape: [B, C].
+        :return: Shape: [B, k, C].
+        """
+        if self.whole is not None:
+            return self.whole.product_at(hidden, self.bias, words)
+        found = self.logits(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1)
+        return found.gather(2, words.unsqueeze(1).expand(-1, hidden.size(1), -1))
+
     def of(self, words: Tensor | slice) -> "OutputLayer":
         """The layer of some words only."""
         whole = None if self.whole is None else self.whole.columns(words)
@@ -161,5 +173,10 @@ def select_hypotheses(state: Tensors, parents: Tensor) -> Tensors:
     :param parents: Shape: [B, k'], int64, values below k.
     :return: tensors of shape [B, k', ...].
     """
-    sentences = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)
-    return map_tensors(state, lambda value: value[sentences, parents])
+    first = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)
+
+    def select(value: Tensor) -> Tensor:
+        rows = (first * value.size(1) + parents).flatten()
+        return value.flatten(0, 1).index_select(0, rows).view(*parents.shape, *value.shape[2:])
+
+    return map_tensors(state, select)

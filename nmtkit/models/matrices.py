@@ -17,6 +17,10 @@ LARGEST = 127
 """The largest whole number used, of the 8 bits: -128 is left out so that signs are alike."""
 
 
+KEPT = 1 << 26
+"""Bytes that `WordRows` may keep."""
+
+
 class Int8Matrix:
     """A matrix in 8 bits, to be multiplied with from the left.
 
@@ -41,12 +45,30 @@ class Int8Matrix:
         :param addend: Shape: [N, w] or [w].
         :param out: memory to use for the result, [N, w].
         """
-        scales = _scales(a, dim=1)
-        product = torch._int_mm(_whole(a, scales), self._whole.t())
-        found = torch.mul(product, self._scales, out=out)
+        found, scales = self._whole_product(a)
+        found = torch.mul(found, self._scales, out=out)
         return (
             found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales, out=out)
         )
+
+    def product_at(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
+        """Some columns of a M + addend; only these are brought to scale.
+
+        :param a: Shape: [B, k, n].
+        :param addend: Shape: [w].
+        :param columns: others for each of B. Shape: [B, c].
+        :return: Shape: [B, k, c].
+        """
+        found, scales = self._whole_product(a.flatten(0, 1))
+        found = found.view(*a.shape[:2], -1)
+        columns = columns.unsqueeze(1)
+        found = found.gather(2, columns.expand(-1, a.size(1), -1)) * self._scales[0][columns]
+        return torch.addcmul(addend[columns], found, scales.view(*a.shape[:2], 1))
+
+    def _whole_product(self, a: Tensor) -> tuple[Tensor, Tensor]:
+        """The product of the whole numbers [N, w], int32, and the scales of its rows [N, 1]."""
+        scales = _scales(a, dim=1)
+        return torch._int_mm(_whole(a, scales), self._whole.t()), scales
 
 
 Matrix: TypeAlias = Tensor | Int8Matrix
@@ -72,27 +94,36 @@ def quantized(matrix: Matrix) -> Matrix:
 class WordRows:
     """What follows from a word alone: a row for each, computed when it is first needed.
 
+    Rows of the most frequent words are kept, as many as `KEPT` allows.
+
     :param compute: the rows of some words; -1 stands for the word before the first.
         Shapes: [n], int64, to [n, w].
-    :param words: size of the vocabulary.
+    :param words: size of the vocabulary, the most frequent first.
     """
 
     def __init__(self, compute: Callable[[Tensor], Tensor], words: int) -> None:
         self._compute = compute
         first = compute(torch.full((1,), -1))
         self._known = torch.zeros(words + 1, dtype=torch.bool)
-        # Memory that is not written to is not taken, so that rare words cost none.
-        self._rows = first.new_empty(words + 1, first.size(1))
+        # Memory that is not written to is not taken: words that never come cost none.
+        kept = min(words + 1, max(1, KEPT // first.nbytes))
+        self._rows = first.new_empty(kept, first.size(1))
 
     def __call__(self, words: Tensor) -> Tensor:
         """Shapes: [...] to [..., w]."""
         places = words.flatten() + 1
-        known = self._known[places]
-        if not bool(known.all()):
-            missing = torch.unique(places[~known])
-            self._rows[missing] = self._compute(missing - 1)
-            self._known[missing] = True
-        return self._rows.index_select(0, places).view(*words.shape, -1)
+        unknown = ~self._known[places]
+        if not bool(unknown.any()):
+            found = self._rows.index_select(0, places)
+        else:
+            found = self._rows.index_select(0, places.clamp(max=len(self._rows) - 1))
+            missing, order = torch.unique(places[unknown], return_inverse=True)
+            computed = self._compute(missing - 1)
+            found[unknown] = computed[order]
+            kept = missing < len(self._rows)
+            self._rows[missing[kept]] = computed[kept]
+            self._known[missing[kept]] = True
+        return found.view(*words.shape, -1)
 
 
 def _scales(values: Tensor, dim: int) -> Tensor:

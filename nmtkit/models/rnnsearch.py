@@ -56,6 +56,10 @@ from nmtkit.models.matrices import Int8Matrix, Matrix, WordRows, product, quanti
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.scan import attention_scan, gated_scan, gated_step
 
+PIECE = 1 << 18
+"""Numbers between energies and their sums held at a time: 1 MB in float32, within a processor's
+cache."""
+
 CLOSED = -1e4
 """An update gate's input for which sigmoid is exactly 0."""
 
@@ -94,15 +98,19 @@ class State(NamedTuple):
     context: Tensor
 
 
-class StepWeights(NamedTuple):
-    """The decoder's parameters as `step` takes them.
+class SearchWeights(NamedTuple):
+    """The parameters as search takes them, which computes no gradients.
 
+    source_words: x_j to W_enc E_x x_j + b of both directions; [...] to [..., 6n].
+    U_a_C_C_o: [U_a | C | C_o] side by side. Shape: [2n, n' + 3n + 2l].
     words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
     W_a_U_zr: [W_a | U_z | U_r] side by side. Shape: [n, n' + 2n].
     U, U_o, P: the matrices of these names; P is None unless the softmax is tied.
     output: the output layer.
     """
 
+    source_words: Callable[[Tensor], Tensor]
+    U_a_C_C_o: Matrix
     words: Callable[[Tensor], Tensor]
     W_a_U_zr: Matrix
     U: Matrix
@@ -119,7 +127,7 @@ class RNNsearch(nn.Module):
     def __init__(self, config: RNNsearchConfig, src_size: int, tgt_size: int) -> None:
         """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
         super().__init__()
-        self._prepared: StepWeights | None = None
+        self._prepared: SearchWeights | None = None
         self.config = config
         m, n, align, pool = config.embedding, config.hidden, config.align, config.maxout
         self.E_x = _matrix(src_size, m)
@@ -180,7 +188,11 @@ class RNNsearch(nn.Module):
         towards_start = annotations[: src.size(0), self.config.hidden :]  # <-h_1, in packed order
         initial = torch.tanh(torch.addmm(self.b_s, towards_start, self.W_s))
         sizes = [self.config.align, 3 * self.config.hidden, 2 * self.config.maxout]
-        projected = self._dropped(annotations) @ torch.cat([self.U_a, self.C, self.C_o], dim=1)
+        if self._prepared is not None:
+            side_by_side = self._prepared.U_a_C_C_o
+        else:
+            side_by_side = torch.cat([self.U_a, self.C, self.C_o], dim=1)
+        projected = product(self._dropped(annotations), side_by_side)
         keys, values, readout_values = torch.split(projected, sizes, dim=1)
         return Encoded(
             packing.pad(keys + self.b_a),
@@ -192,10 +204,15 @@ class RNNsearch(nn.Module):
 
     def _annotations(self, src: Tensor, packing: Packing) -> Tensor:
         """h_j of the real source positions. Shape: [N, 2n]."""
-        embedded = self._dropped(functional.embedding(packing.pack(src), self.E_x))
-        both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
-        weights = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
-        x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, weights)
+        words = packing.pack(src)
+        if self._prepared is not None:
+            terms, backward = self._prepared.source_words(words).chunk(2, dim=1)
+            x = torch.stack([terms, backward.index_select(0, packing.mirror)])
+        else:
+            embedded = self._dropped(functional.embedding(words, self.E_x))
+            both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
+            weights = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
+            x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, weights)
         start = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
         forward, backward = gated_scan(x, start, self.U_zr_enc, self.U_enc, packing).unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
@@ -208,7 +225,7 @@ class RNNsearch(nn.Module):
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
         """Go on by one target position; see `TranslationModel.step`."""
-        n, weights = self.config.hidden, self._step_weights()
+        n, weights = self.config.hidden, self._search_weights()
         word, readout = torch.split(weights.words(prev), [3 * n, 2 * self.config.maxout], dim=-1)
         s = state.state
         if self.config.reading == "groundhog":
@@ -233,28 +250,41 @@ class RNNsearch(nn.Module):
     def for_search(self, quantize: bool = False) -> "RNNsearch":
         """The same model, ready for many steps; see `TranslationModel.for_search`."""
         model = copy.copy(self)
-        weights = self._step_weights()
+        weights = self._search_weights()
         if quantize:
-            weights = StepWeights(
-                weights.words,
-                quantized(weights.W_a_U_zr),
-                quantized(weights.U),
-                quantized(weights.U_o),
-                None if weights.P is None else quantized(weights.P),
-                weights.output._replace(whole=Int8Matrix(weights.output.W.t())),
+            weights = weights._replace(
+                U_a_C_C_o=quantized(weights.U_a_C_C_o),
+                W_a_U_zr=quantized(weights.W_a_U_zr),
+                U=quantized(weights.U),
+                U_o=quantized(weights.U_o),
+                P=None if weights.P is None else quantized(weights.P),
+                output=weights.output._replace(whole=Int8Matrix(weights.output.W.t())),
             )
         if self.E_y.device.type == "cpu":
-            weights = weights._replace(words=WordRows(weights.words, len(self.E_y)))
+            weights = weights._replace(
+                source_words=WordRows(self._source_terms, len(self.E_x)),
+                words=WordRows(self._word_terms, len(self.E_y)),
+            )
         model._prepared = weights
         return model
 
-    def _step_weights(self) -> StepWeights:
+    def _search_weights(self) -> SearchWeights:
         if self._prepared is not None:
             return self._prepared
-        side_by_side = torch.cat([self.W_a, self.U_zr_dec], dim=1)
-        P = self.P if self.config.tied else None
-        output = OutputLayer(self._output_words(), self.b_y)
-        return StepWeights(self._word_terms, side_by_side, self.U_dec, self.U_o, P, output)
+        return SearchWeights(
+            source_words=self._source_terms,
+            U_a_C_C_o=torch.cat([self.U_a, self.C, self.C_o], dim=1),
+            words=self._word_terms,
+            W_a_U_zr=torch.cat([self.W_a, self.U_zr_dec], dim=1),
+            U=self.U_dec,
+            U_o=self.U_o,
+            P=self.P if self.config.tied else None,
+            output=OutputLayer(self._output_words(), self.b_y),
+        )
+
+    def _source_terms(self, words: Tensor) -> Tensor:
+        """What x_j gives to the gates of both directions. [...] to [..., 6n]."""
+        return functional.embedding(words.clamp(min=0), self.E_x) @ self.W_enc + self.b_enc
 
     def _word_terms(self, words: Tensor) -> Tensor:
         """What y_{i-1} gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
@@ -267,7 +297,9 @@ class RNNsearch(nn.Module):
 
     def output_layer(self) -> OutputLayer:
         """W_o, E_y where they are tied, and the bias; see `TranslationModel.output_layer`."""
-        return self._step_weights().output
+        if self._prepared is not None:
+            return self._prepared.output
+        return OutputLayer(self._output_words(), self.b_y)
 
     def align(self, state: Tensor, encoded: Encoded) -> Tensor:
         """Weigh the source positions for the next target word.
@@ -283,9 +315,14 @@ class RNNsearch(nn.Module):
         """`align`, the query s_{i-1} W_a given. Shape: [B, k, n']."""
         # tanh(x) = 2 sigmoid(2x) - 1, and torch's sigmoid takes a fifth of the time of its tanh;
         # the -1 adds the same to all energies of a row, which the softmax does not see.
-        queries = (2 * query).unsqueeze(2)
-        summed = torch.add(queries, encoded.keys.unsqueeze(1), alpha=2)  # [B, k, T_x, n']
-        energies = torch.sigmoid_(summed) @ (2 * self.v_a)
+        query, v_a = 2 * query, 2 * self.v_a
+        energies = query.new_empty(*query.shape[:2], encoded.keys.size(1))
+        step = max(1, PIECE // (energies[0].numel() * len(v_a)))  # sentences at a time
+        for start in range(0, len(query), step):
+            part = slice(start, start + step)
+            keys = encoded.keys[part].unsqueeze(1)
+            summed = torch.add(query[part].unsqueeze(2), keys, alpha=2)  # [b, k, T_x, n']
+            energies[part] = summed.sigmoid_() @ v_a
         return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
 
     def loss(

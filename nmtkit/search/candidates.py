@@ -31,7 +31,7 @@ class ListedWords:
         wanted = torch.zeros(len(layers[0].bias), dtype=torch.bool, device=lists.device)
         wanted[self._words] = True
         union = wanted.nonzero().squeeze(1)
-        self._columns = (wanted.cumsum(0) - 1)[self._words].unsqueeze(1)  # of the union
+        self._columns = (wanted.cumsum(0) - 1)[self._words]  # of the union [B, C]
         self._layers = [layer.of(union) for layer in layers]
 
     def best(
@@ -63,8 +63,6 @@ class ListedWords:
         """
         found = []
         for layer, values in zip(self._layers, hidden, strict=True):
-            of_union = layer.logits(values.flatten(0, 1)).view(*values.shape[:2], -1)
-            own = of_union.gather(2, self._columns.expand(-1, values.size(1), -1))
-            own.masked_fill_(self._none, -torch.inf)
-            found.append(torch.log_softmax(own, dim=2).flatten(0, 1))
+            logits = layer.logits_at(values, self._columns).masked_fill_(self._none, -torch.inf)
+            found.append(torch.log_softmax(logits, dim=2).flatten(0, 1))
         return average(found)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from nmtkit.models import matrices
 from nmtkit.models.matrices import Int8Matrix, WordRows, product
 
 
@@ -46,6 +47,31 @@ def test_rows_of_8_bits_do_not_influence_each_other():
 def test_zeros_are_multiplied():
     assert torch.equal(product(torch.zeros(2, 3), Int8Matrix(draw(3, 4))), torch.zeros(2, 4))
     assert torch.equal(product(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
+
+
+def test_single_columns_are_those_of_the_whole_product():
+    a, addend, matrix = draw(3, 2, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
+    columns = torch.tensor([[0, 3, 19], [5, 5, 1], [2, 18, 7]])
+    whole = product(a, matrix, addend)
+    found = matrix.product_at(a, addend, columns)
+    torch.testing.assert_close(found, whole.gather(2, columns.unsqueeze(1).expand(-1, 2, -1)))
+    some = matrix.columns(torch.tensor([4, 17, 4]))
+    torch.testing.assert_close(product(a, some, addend[[4, 17, 4]]), whole[..., [4, 17, 4]])
+
+
+@pytest.mark.parametrize("room", [0, 3, 100])
+def test_rows_that_are_not_kept_are_computed_again(monkeypatch, room):
+    monkeypatch.setattr(matrices, "KEPT", 8 * room)
+    asked = []
+
+    def compute(words):
+        asked.extend(words.tolist())
+        return words.unsqueeze(1).double() ** 2
+
+    rows = WordRows(compute, 10)
+    for words in ([7, 0, 7, -1], [1, 7, 9, 0], [5, 5, 1, 0]):
+        assert rows(torch.tensor(words)).squeeze(1).tolist() == [word * word for word in words]
+    assert asked.count(7) == (1 if room == 100 else 2)
 
 
 def test_rows_are_computed_once_and_only_for_words_that_come():
