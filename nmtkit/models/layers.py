@@ -8,12 +8,14 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-CHUNK = 2_000_000
-"""Logits held at a time: 8 MB in float32. The gradient of W is read and written once for each
-chunk, which few rows would not pay; more would leave the processor's cache."""
+LOGITS = 8_000_000
+"""Logits held at a time at most: 32 MB in float32."""
 
-LEAST_ROWS = 64
-"""Rows in a chunk, however many words there are."""
+FEWEST_ROWS = 64
+"""Rows of logits made at a time, however many words there are."""
+
+TINY = 1e-30
+"""Probabilities in float32 lose digits soon below this."""
 
 
 def product_type(values: Tensor) -> torch.dtype:
@@ -100,7 +102,7 @@ def softmax_cost(
 def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
     """log softmax(W h + b) of each row's own target word, without gradients. Shape: [N]."""
     chunks = []
-    rows = max(LEAST_ROWS, CHUNK // W.size(0))
+    rows = _rows(W)
     with torch.no_grad():
         for start in range(0, hidden.size(0), rows):
             part, words = hidden[start : start + rows], targets[start : start + rows]
@@ -108,6 +110,28 @@ def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -
             picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
             chunks.append(picked - logits.logsumexp(1))
     return torch.cat(chunks) if chunks else hidden.new_zeros(0)
+
+
+def _rows(W: Tensor) -> int:
+    """How many rows of logits to make at a time.
+
+    Each chunk reads and writes the gradient of W once, which l columns make dear; each row brings
+    K logits, which should stay in a processor's cache. On the processors tried, 200 rows were best
+    for l = 128 and 600 for l = 500 (K = 10,000).
+    """
+    words, width = W.shape
+    return max(FEWEST_ROWS, min(LOGITS // words, width + width // 4))
+
+
+def _logs(
+    probabilities: Tensor, hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor
+) -> Tensor:
+    """Logs of the targets' probabilities, found anew where they are too small. Shape: [N]."""
+    logs = probabilities.log()
+    tiny = (probabilities < TINY).nonzero().squeeze(1)
+    if len(tiny):
+        logs[tiny] = target_log_probs(hidden[tiny].to(W.dtype), W, bias, targets[tiny])
+    return logs
 
 
 class _SoftmaxCost(Function):
@@ -126,26 +150,27 @@ class _SoftmaxCost(Function):
         low_hidden, low_W = hidden.to(kind), W.to(kind)
         grad_hidden, grad_W = torch.zeros_like(hidden), torch.zeros_like(W)
         grad_bias = torch.zeros_like(bias)
+        found = W.new_empty(hidden.size(0))  # probabilities of the targets
         cost = W.new_zeros(())
-        rows = max(LEAST_ROWS, CHUNK // W.size(0))
+        rows = _rows(W)
         scratch = W.new_empty(min(rows, hidden.size(0)), W.size(0))
         with torch.autocast(W.device.type, enabled=False):
             for start in range(0, hidden.size(0), rows):
                 part, words = low_hidden[start : start + rows], targets[start : start + rows]
                 logits = affine(bias, part, low_W.t())  # [rows, K]
-                picked = logits.gather(1, words.unsqueeze(1))
                 p = torch.softmax(logits, dim=1, out=scratch[: part.size(0)])
-                # The largest p is at least 1 / K: unlike that of the target it is never 0.
-                log_sum = logits.amax(1) - p.amax(1).log()
-                cost += (log_sum - (1 - smoothing) * picked.squeeze(1)).sum()
-                if smoothing:
-                    cost -= smoothing * logits.mean(1).sum()
+                target = p.gather(1, words.unsqueeze(1))
+                found[start : start + rows] = target.squeeze(1)
+                if smoothing:  # log s = logit - log p, of any word
+                    picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
+                    cost -= smoothing * (logits.mean(1) - picked).sum()
                 if wants:
                     less = p.new_full((1, 1), smoothing - 1).expand(words.size(0), 1)
                     low_p = p.scatter_add_(1, words.unsqueeze(1), less).to(kind)
                     grad_hidden[start : start + rows] = low_p @ low_W
                     add_product(grad_W, low_p.t(), part)
                     grad_bias += p.sum(0)
+            cost -= _logs(found, hidden, W, bias, targets).sum()
         if wants and smoothing:
             share = smoothing / W.size(0)
             grad_hidden -= share * W.sum(0)

@@ -45,7 +45,8 @@ def cross_entropy(hidden, W, bias, targets, smoothing=0.0):
 @pytest.fixture(params=[1, 7, 15, 10_000], ids=lambda chunk: f"chunk {chunk}")
 def chunk(request, monkeypatch):
     """1, 1, 2 or all rows of 7 words at a time."""
-    monkeypatch.setattr(layers, "CHUNK", request.param)
+    monkeypatch.setattr(layers, "LOGITS", request.param)
+    monkeypatch.setattr(layers, "FEWEST_ROWS", 1)
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHING)
