@@ -1,9 +1,8 @@
 """The text on which the benchmarks run: Multi30k, tokenised, 10,000 words a side."""
 
-import sys
 from pathlib import Path
 
-from timing import ROOT, BenchError, run_command, tell
+from timing import NMTKIT, BenchError, run_command, tell
 
 WORDS = 10_000
 SPLITS = ("train", "val", "test2016")
@@ -25,7 +24,6 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
         if not path.is_file():
             raise BenchError(f"{path}: no such file; examples/multi30k-en-fr/fetch.py gets it")
     tell(f"tokenising {data} into {folder}")
-    nmtkit: list[str | Path] = [sys.executable, ROOT / "bin" / "nmtkit"]
     texts: list[str | Path] = ["--train", *files["train"], "--dev", *files["val"]]
     test: list[str | Path] = ["--test", "test2016", *files["test2016"]]
     sides: list[str | Path] = [
@@ -39,6 +37,6 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
         "--output",
         folder,
     ]
-    run_command([*nmtkit, "prepare", *texts, *test, *sides], work / "prepare.log")
-    run_command([*nmtkit, "shortlist", folder, "--size", str(WORDS)], work / "shortlist.log")
+    run_command([*NMTKIT, "prepare", *texts, *test, *sides], work / "prepare.log")
+    run_command([*NMTKIT, "shortlist", folder, "--size", str(WORDS)], work / "shortlist.log")
     return folder
