@@ -5,11 +5,13 @@
         print(best[0].text, best[0].score)
 
 Lines are taken in windows, sorted by length, searched in batches and put back in order: there is
-always one result for each line, and it is the same whatever else is in the stream.
+always one result for each line, and it is the same whatever else is in the stream. Where torch may
+use several CPU cores, each searches for a share of the lines.
 """
 
 import copy
 import dataclasses
+import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,12 +30,17 @@ from nmtkit.search import Hypothesis, Reading, sample_read, search_batches, with
 from nmtkit.search.candidates import NONE
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.workers import in_threads
 
 Batches = list[list[int]]
 """Lines of a window, by number, in batches of like length."""
 
-Decode = Callable[[list[SourceTokens], Batches], Iterable[list[Hypothesis]]]
-"""The lines of a window and their batches in; the translations of each line in them out."""
+Decode = Callable[[Ensemble, list[SourceTokens], Batches], Iterable[list[Hypothesis]]]
+"""The models, the lines of a window and some batches of them in; the translations of each line of
+these batches out."""
+
+LEAST_LINES = 8
+"""Lines of a window for each core, where cores are to work apart."""
 
 
 class CandidateLists(Protocol):
@@ -95,7 +102,8 @@ class Translator:
         quantize: bool = False,
         candidates: CandidateLists | None = None,
     ) -> None:
-        self._ensemble = ensemble.for_search(quantize)
+        self._quantize = quantize
+        self._ensembles = [ensemble.for_search(quantize)]  # one for each core that works apart
         self.search = ensemble.first.config.search if search is None else search
         self._batch_size = batch_size
         self._candidates = candidates
@@ -117,6 +125,10 @@ class Translator:
         :raises ModelError: a folder lacks something, or the target vocabularies differ.
         """
         return cls(Ensemble.load(folders, device, params), search, batch_size, quantize)
+
+    @property
+    def _ensemble(self) -> Ensemble:
+        return self._ensembles[0]
 
     def with_search(self, **changes: Any) -> "Translator":
         """The same models, searching otherwise.
@@ -172,10 +184,12 @@ class Translator:
     ) -> list[list[Translation]]:
         """Translate some lines together; see `translate`."""
 
-        def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
-            readings = (self._read(sources, batch) for batch in batches)
-            found = search_batches(self._ensemble.models, readings, self.search, n_best)
-            return self._aligned(sources, batches, found) if alignments else found
+        def decode(
+            ensemble: Ensemble, sources: list[SourceTokens], batches: Batches
+        ) -> Iterable[list[Hypothesis]]:
+            readings = (self._read(ensemble, sources, batch) for batch in batches)
+            found = search_batches(ensemble.models, readings, self.search, n_best)
+            return _aligned(ensemble, sources, batches, found) if alignments else found
 
         return self._in_order(lines, decode, tokenized)
 
@@ -212,12 +226,14 @@ class Translator:
         :param first: number of the first line in its stream, from 1.
         """
 
-        def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
+        def decode(
+            ensemble: Ensemble, sources: list[SourceTokens], batches: Batches
+        ) -> Iterable[list[Hypothesis]]:
             for batch in batches:
                 seeds = [line_seed(seed, first + number) for number in batch]
                 yield from sample_read(
-                    self._ensemble.models,
-                    self._read(sources, batch),
+                    ensemble.models,
+                    self._read(ensemble, sources, batch),
                     self.search,
                     n,
                     seeds,
@@ -236,37 +252,46 @@ class Translator:
         sources: list[SourceTokens]
         sources = [self._ensemble.source_tokens(line, tokenized) for line in lines]
         found = {number: [empty_translation()] * copies for number in range(len(lines))}
-        full = [number for number, tokens in enumerate(sources) if tokens[0]]
-        lengths = [len(sources[number][0]) + 1 for number in full]
-        batches = length_batches(lengths, self._batch_size * (2 if self.search.beam == 1 else 1))
-        batches = [[full[place] for place in batch] for batch in batches]
-        numbers = itertools.chain.from_iterable(batches)
-        for number, hypotheses in zip(numbers, decode(sources, batches), strict=True):
-            found[number] = [self._told(sources[number], h, tokenized) for h in hypotheses]
+        shares = self._shares(sources)
+        for _ in range(len(self._ensembles), len(shares)):
+            self._ensembles.append(self._ensemble.for_search(self._quantize))
+
+        def work(ensemble: Ensemble, batches: Batches) -> list[list[Hypothesis]]:
+            return list(decode(ensemble, sources, batches))
+
+        pairs = zip(self._ensembles, shares, strict=False)
+        results = in_threads([functools.partial(work, *pair) for pair in pairs])
+        for batches, of_share in zip(shares, results, strict=True):
+            numbers = itertools.chain.from_iterable(batches)
+            for number, hypotheses in zip(numbers, of_share, strict=True):
+                found[number] = [self._told(sources[number], h, tokenized) for h in hypotheses]
         return [found[number] for number in range(len(lines))]
 
-    def _read(self, sources: list[SourceTokens], batch: list[int]) -> Reading:
+    def _shares(self, sources: list[SourceTokens]) -> list[Batches]:
+        """Part the lines that have words between the cores, alike in length, and into batches."""
+        full = [number for number, tokens in enumerate(sources) if tokens[0]]
+        full.sort(key=lambda number: -len(sources[number][0]))
+        on_cpu = all(part.device.type == "cpu" for part in self._ensemble.parts)
+        cores = torch.get_num_threads() if on_cpu else 1
+        cores = max(1, min(cores, len(full) // LEAST_LINES))
+        size = self._batch_size * (2 if self.search.beam == 1 else 1)
+        shares = []
+        for share in (full[core::cores] for core in range(cores)):
+            lengths = [len(sources[number][0]) + 1 for number in share]
+            batches = length_batches(lengths, size)
+            shares.append([[share[place] for place in batch] for batch in batches])
+        return shares
+
+    def _read(self, ensemble: Ensemble, sources: list[SourceTokens], batch: list[int]) -> Reading:
         """Let every model read a batch."""
         read = [sources[number] for number in batch]
-        encoded, lengths = self._ensemble.encode(read)
+        encoded, lengths = ensemble.encode(read)
         if self._candidates is None:
             return Reading(encoded, lengths)
         ids = [self._candidates.candidates(tokens[0]) for tokens in read]
         rows = [torch.as_tensor(of_one, dtype=torch.int64) for of_one in ids]
         lists = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=NONE)
         return Reading(encoded, lengths, lists.to(lengths.device))
-
-    def _aligned(
-        self, sources: list[SourceTokens], batches: Batches, found: list[list[Hypothesis]]
-    ) -> Iterator[list[Hypothesis]]:
-        """The same hypotheses with the first model's alignments."""
-        place = 0
-        for batch in batches:
-            encoded, lengths = self._ensemble.encode([sources[number] for number in batch])
-            of_batch = found[place : place + len(batch)]
-            place += len(batch)
-            with torch.inference_mode():
-                yield from with_alignments(self._ensemble.models[0], encoded[0], lengths, of_batch)
 
     def _told(self, source: SourceTokens, hypothesis: Hypothesis, tokenized: bool) -> Translation:
         """A hypothesis in words."""
@@ -287,6 +312,23 @@ class Translator:
             alignment=matrix,
             word_alignment=between_words,
         )
+
+
+def _aligned(
+    ensemble: Ensemble,
+    sources: list[SourceTokens],
+    batches: Batches,
+    found: list[list[Hypothesis]],
+) -> Iterator[list[Hypothesis]]:
+    """The same hypotheses with the first model's alignments."""
+    place = 0
+    for batch in batches:
+        encoded, lengths = ensemble.encode([sources[number] for number in batch])
+        of_batch = found[place : place + len(batch)]
+        place += len(batch)
+        with torch.inference_mode():
+            aligned = with_alignments(ensemble.models[0], encoded[0], lengths, of_batch)
+        yield from aligned
 
 
 def empty_translation() -> Translation:

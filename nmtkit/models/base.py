@@ -65,6 +65,10 @@ class OutputLayer(NamedTuple):
         whole = None if self.whole is None else self.whole.columns(words)
         return OutputLayer(self.W[words], self.bias[words], whole)
 
+    def quantized(self) -> "OutputLayer":
+        """The layer with its matrix in 8 bits, too."""
+        return self if self.whole else self._replace(whole=Int8Matrix(self.W.t()))
+
     def padded(self, group: int) -> "OutputLayer":
         """The layer with words of probability 0 up to a whole number of groups of words."""
         more = -len(self.bias) % group

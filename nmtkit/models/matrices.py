@@ -17,7 +17,7 @@ LARGEST = 127
 """The largest whole number used, of the 8 bits: -128 is left out so that signs are alike."""
 
 
-KEPT = 1 << 26
+KEPT = 1 << 25
 """Bytes that `WordRows` may keep."""
 
 

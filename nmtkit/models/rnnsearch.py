@@ -52,7 +52,7 @@ from nmtkit.models.layers import (
     softmax_cost,
     target_log_probs,
 )
-from nmtkit.models.matrices import Int8Matrix, Matrix, WordRows, product, quantized
+from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.scan import attention_scan, gated_scan, gated_step
 
@@ -258,7 +258,7 @@ class RNNsearch(nn.Module):
                 U=quantized(weights.U),
                 U_o=quantized(weights.U_o),
                 P=None if weights.P is None else quantized(weights.P),
-                output=weights.output._replace(whole=Int8Matrix(weights.output.W.t())),
+                output=weights.output.quantized(),
             )
         if self.E_y.device.type == "cpu":
             weights = weights._replace(

@@ -39,6 +39,29 @@ def test_each_line_has_its_translation_whatever_the_batches(make_model):
         assert [t.score for t in one] == pytest.approx([t.score for t in other], abs=1e-5)
 
 
+@pytest.mark.parametrize("quantize", [False, True])
+def test_cores_that_share_the_lines_change_nothing(make_model, quantize):
+    lines = random_lines(75)
+    ensemble = Ensemble((make_model(1), make_model(2)))
+    before, found = torch.get_num_threads(), []
+    for cores in (1, 3, 2):
+        torch.set_num_threads(cores)
+        translator = Translator(ensemble, batch_size=4, quantize=quantize)
+        found.append(list(translator.translate(lines, n_best=2, alignments=True)))
+        samples = translator.sample(lines, n=2)
+        found[-1] += list(samples)
+        assert torch.get_num_threads() == cores
+    torch.set_num_threads(before)
+    for one, *others in zip(*found, strict=True):
+        for other in others:
+            assert [t.text for t in other] == [t.text for t in one]
+            assert [t.score for t in other] == pytest.approx([t.score for t in one], abs=1e-5)
+            for t, same in zip(other, one, strict=True):
+                assert (t.alignment is None) == (same.alignment is None)
+                if t.alignment is not None:
+                    torch.testing.assert_close(t.alignment, same.alignment)
+
+
 def test_results_come_before_all_lines_are_read(translator):
     def lines():
         yield from ["a b"] * translator.window
