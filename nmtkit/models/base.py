@@ -60,6 +60,18 @@ class OutputLayer(NamedTuple):
         found = self.logits(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1)
         return found.gather(2, words.unsqueeze(1).expand(-1, hidden.size(1), -1))
 
+    def logits_each(self, hidden: Tensor, words: Tensor) -> Tensor:
+        """Some logits, of other words for each row.
+
+        :param hidden: Shape: [N, l].
+        :param words: Shape: [N, w].
+        :return: Shape: [N, w].
+        """
+        if self.whole is not None:
+            return self.whole.product_each(hidden, self.bias, words)
+        W = self.W.index_select(0, words.flatten()).view(*words.shape, -1)
+        return torch.bmm(hidden.unsqueeze(1), W.transpose(1, 2)).squeeze(1) + self.bias[words]
+
     def of(self, words: Tensor | slice) -> "OutputLayer":
         """The layer of some words only."""
         whole = None if self.whole is None else self.whole.columns(words)

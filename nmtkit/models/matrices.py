@@ -65,6 +65,23 @@ class Int8Matrix:
         found = found.gather(2, columns.expand(-1, a.size(1), -1)) * self._scales[0][columns]
         return torch.addcmul(addend[columns], found, scales.view(*a.shape[:2], 1))
 
+    def product_each(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
+        """Of each row of a M + addend some columns of its own.
+
+        The whole numbers are multiplied as floats, which is exact for them, so that the result is
+        that of `product` but for the last digit.
+
+        :param a: Shape: [N, n].
+        :param addend: Shape: [w].
+        :param columns: Shape: [N, c].
+        :return: Shape: [N, c].
+        """
+        scales = _scales(a, dim=1)
+        whole = _whole(a, scales).to(a.dtype).unsqueeze(1)
+        matrices = self._whole[columns.flatten()].to(a.dtype).view(*columns.shape, -1)
+        found = torch.bmm(whole, matrices.transpose(1, 2)).squeeze(1)
+        return torch.addcmul(addend[columns], found * self._scales[0][columns], scales)
+
     def _whole_product(self, a: Tensor) -> tuple[Tensor, Tensor]:
         """The product of the whole numbers [N, w], int32, and the scales of its rows [N, 1]."""
         scales = _scales(a, dim=1)

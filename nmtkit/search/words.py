@@ -187,9 +187,8 @@ class NextWords:
         """
         found = []
         for layer, values, total in zip(self._layers, hidden, totals, strict=True):
-            W = layer.W.index_select(0, words.flatten()).view(*words.shape, -1)
-            logits = torch.bmm(values[places].unsqueeze(1), W.transpose(1, 2)).squeeze(1)
-            found.append(logits + layer.bias[words] - total[places].unsqueeze(1))
+            logits = layer.logits_each(values[places], words)
+            found.append(logits - total[places].unsqueeze(1))
         return average(found)
 
 

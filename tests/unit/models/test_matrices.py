@@ -59,6 +59,13 @@ def test_single_columns_are_those_of_the_whole_product():
     torch.testing.assert_close(product(a, some, addend[[4, 17, 4]]), whole[..., [4, 17, 4]])
 
 
+def test_columns_of_each_rows_own_are_those_of_the_whole_product():
+    a, addend, matrix = draw(5, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
+    columns = torch.tensor([[0, 3], [5, 5], [2, 18], [19, 1], [7, 7]])
+    found = matrix.product_each(a, addend, columns)
+    torch.testing.assert_close(found, product(a, matrix, addend).gather(1, columns))
+
+
 @pytest.mark.parametrize("room", [0, 3, 100])
 def test_rows_that_are_not_kept_are_computed_again(monkeypatch, room):
     monkeypatch.setattr(matrices, "KEPT", 8 * room)

@@ -5,6 +5,7 @@ import torch
 
 from nmtkit.models.base import OutputLayer
 from nmtkit.models.base import log_probs as log_softmax
+from nmtkit.models.matrices import Int8Matrix
 from nmtkit.search import words
 from nmtkit.search.hypothesis import EOS, UNK
 from nmtkit.search.words import Forbidden, NextWords, average
@@ -106,3 +107,16 @@ def test_log_probs_are_the_mean_of_the_models(models):
     size = words.GROUP + 5
     torch.testing.assert_close(found[:, :size].exp(), torch.stack(probabilities).mean(0))
     assert (found[:, size:] == -torch.inf).all()
+
+
+def test_a_model_in_8_bits_that_is_sure_of_itself_gives_no_score_above_0():
+    (layer,) = random_layers(50)
+    sure = OutputLayer(layer.W.float() * 40, layer.bias.float())
+    layers = [sure, sure._replace(whole=Int8Matrix(sure.W.t()))]
+    hidden, _ = random_beam(6)
+    readouts, scores = [hidden[0].float()], torch.zeros(6, HYPOTHESES, dtype=torch.float64)
+    exact, rounded = (
+        NextWords([one]).best(readouts, scores, 5, nothing_forbidden(scores)) for one in layers
+    )
+    assert exact.scores[:, 0].max() <= 1e-5 and rounded.scores[:, 0].max() <= 1e-5
+    assert (exact.scores - rounded.scores)[:, 0].abs().max() > 1e-5, "8 bits do round"
