@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.matrices import Int8Matrix
+from nmtkit.models.matrices import Int8Matrix, Tile
 
 BEGIN = -1
 """The "word" before the first target word. It has no embedding: its term is zero (GroundHog)."""
@@ -38,16 +38,6 @@ class OutputLayer(NamedTuple):
     bias: Tensor
     whole: Int8Matrix | None = None
 
-    def logits(self, hidden: Tensor, out: Tensor | None = None) -> Tensor:
-        """W t + bias, in 8 bits where that is at hand.
-
-        :param hidden: Shape: [N, l].
-        :param out: memory to use, [N, K].
-        """
-        if self.whole is None:
-            return torch.addmm(self.bias, hidden, self.W.t(), out=out)
-        return self.whole.product(hidden, self.bias, out)
-
     def logits_at(self, hidden: Tensor, words: Tensor) -> Tensor:
         """Some logits, of other words for each sentence.
 
@@ -57,7 +47,8 @@ class OutputLayer(NamedTuple):
         """
         if self.whole is not None:
             return self.whole.product_at(hidden, self.bias, words)
-        found = self.logits(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1)
+        found = torch.addmm(self.bias, hidden.flatten(0, 1), self.W.t())
+        found = found.view(*hidden.shape[:2], -1)
         return found.gather(2, words.unsqueeze(1).expand(-1, hidden.size(1), -1))
 
     def logits_each(self, hidden: Tensor, words: Tensor) -> Tensor:
@@ -81,14 +72,19 @@ class OutputLayer(NamedTuple):
         """The layer with its matrix in 8 bits, too."""
         return self if self.whole else self._replace(whole=Int8Matrix(self.W.t()))
 
-    def padded(self, group: int) -> "OutputLayer":
-        """The layer with words of probability 0 up to a whole number of groups of words."""
-        more = -len(self.bias) % group
-        if not more:
-            return self
-        W = functional.pad(self.W, (0, 0, 0, more))
-        bias = functional.pad(self.bias, (0, more), value=-torch.inf)
-        return OutputLayer(W, bias, None if self.whole is None else Int8Matrix(W.t()))
+    def tiles(self, width: int, group: int) -> list[Tile]:
+        """The layer in tiles of so many words, the last up to a whole number of groups of words;
+        what it lacks has probability 0."""
+        found = []
+        for start in range(0, len(self.bias), width):
+            words = slice(start, start + width)
+            W, bias, _ = self.of(words)
+            more = -len(bias) % group
+            if more:
+                W = functional.pad(W, (0, 0, 0, more))
+                bias = functional.pad(bias, (0, more), value=-torch.inf)
+            found.append(Tile(W, bias, Int8Matrix(W.t()) if self.whole else None))
+        return found
 
 
 class Step(NamedTuple):

@@ -20,6 +20,9 @@ LARGEST = 127
 KEPT = 1 << 25
 """Bytes that `WordRows` may keep."""
 
+TYPICAL_ROWS = 256
+"""Rows for which a packed matrix is laid out; it serves for any number."""
+
 
 class Int8Matrix:
     """A matrix in 8 bits, to be multiplied with from the left.
@@ -38,18 +41,15 @@ class Int8Matrix:
         picked._scales, picked._whole = self._scales[:, chosen], self._whole[chosen]
         return picked
 
-    def product(self, a: Tensor, addend: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    def product(self, a: Tensor, addend: Tensor | None = None) -> Tensor:
         """a M + addend.
 
         :param a: Shape: [N, n].
         :param addend: Shape: [N, w] or [w].
-        :param out: memory to use for the result, [N, w].
         """
         found, scales = self._whole_product(a)
-        found = torch.mul(found, self._scales, out=out)
-        return (
-            found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales, out=out)
-        )
+        found = found * self._scales
+        return found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales)
 
     def product_at(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
         """Some columns of a M + addend; only these are brought to scale.
@@ -106,6 +106,48 @@ def product(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
 def quantized(matrix: Matrix) -> Matrix:
     """The matrix in 8 bits."""
     return Int8Matrix(matrix) if isinstance(matrix, Tensor) else matrix
+
+
+class Tile:
+    """Some rows of an output layer, in the form in which the whole of it is multiplied fastest.
+
+    Torch's own products rearrange the matrix anew each time, which for few hypotheses takes as
+    long as the product; oneDNN has a form that is made once.
+
+    :param W: Shape: [w, l].
+    :param bias: Shape: [w].
+    :param whole: W transposed in 8 bits, if that is to be multiplied with.
+    """
+
+    def __init__(self, W: Tensor, bias: Tensor, whole: Int8Matrix | None) -> None:
+        self.bias = bias
+        self._W, self._whole = W, whole
+        self._packed = None if whole else _packed(W, bias)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """W t + bias. [N, l] to [N, w]."""
+        if self._whole is not None:
+            return self._whole.product(hidden, self.bias)
+        if self._packed is not None:
+            return _packed_product(hidden, self._packed, self.bias)
+        return torch.addmm(self.bias, hidden, self._W.t())
+
+
+def _packed(W: Tensor, bias: Tensor) -> Tensor | None:
+    """W in oneDNN's form, where this build of torch has it."""
+    if W.device.type != "cpu" or W.dtype != torch.float32:
+        return None
+    try:
+        packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(W.contiguous(), TYPICAL_ROWS)
+        _packed_product(W[:1], packed, bias)
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        return None
+    return packed
+
+
+def _packed_product(hidden: Tensor, packed: Tensor, bias: Tensor) -> Tensor:
+    found: Tensor = torch.ops.mkldnn._linear_pointwise(hidden, packed, bias, "none", [], "")
+    return found
 
 
 class WordRows:

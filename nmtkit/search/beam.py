@@ -232,8 +232,8 @@ class _Search:
         self._places = len(kept)
         self._beam = select_sentences(self._beam, rows)
         self._encoded = [select_sentences(read, rows) for read in self._encoded]
-        if self._lists is not None:
-            self._choose_from(self._lists[rows])
+        self._next_words = self._next_words.select(rows)
+        self._lists = None if self._lists is None else self._lists[rows]
         self._states = [select_sentences(state, rows) for state in self._states]
 
     def _choose_from(self, lists: Tensor | None) -> None:
@@ -241,7 +241,7 @@ class _Search:
         if lists is not None:
             self._next_words = ListedWords(self._layers, lists)
         elif not hasattr(self, "_next_words"):
-            self._next_words = NextWords(self._layers)
+            self._next_words = NextWords(self._layers, self._places * self._settings.beam)
         self._lists = lists
 
     def _beginning(self, reading: Reading) -> tuple[list[Any], Beam]:

@@ -5,6 +5,7 @@ picks its own. The probabilities are those of a softmax over the list: what the 
 have had is shared out among the candidates.
 """
 
+import copy
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -33,6 +34,13 @@ class ListedWords:
         union = wanted.nonzero().squeeze(1)
         self._columns = (wanted.cumsum(0) - 1)[self._words]  # of the union [B, C]
         self._layers = [layer.of(union) for layer in layers]
+
+    def select(self, rows: Tensor) -> "ListedWords":
+        """The same for some of the sentences."""
+        some = copy.copy(self)
+        some._words, some._none = self._words[rows], self._none[rows]
+        some._columns = self._columns[rows]
+        return some
 
     def best(
         self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: Forbidden

@@ -5,6 +5,7 @@ of the word before it, so that hypotheses share their beginnings and nothing is 
 search runs. Only the hypotheses that are given out are ever spelt out.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -106,39 +107,46 @@ class History:
         unfinished = _entries(self._unfinished, self.sentences, length_penalty)
         if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
             raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
-        tree = _Tree(self._nodes)
-        return [
-            [tree.hypothesis(entry, bool(ended)) for entry in sorted(ended or given_up)[:n_best]]
+        chosen = [
+            sorted(ended or given_up)[:n_best]
             for ended, given_up in zip(finished, unfinished, strict=True)
         ]
+        paths = self._paths([entry.place for entries in chosen for entry in entries])
+        return [
+            [_hypothesis(entry, *next(paths), bool(ended)) for entry in entries]
+            for ended, entries in zip(finished, chosen, strict=True)
+        ]
+
+    def _paths(self, places: list[int]) -> Iterator[tuple[list[int], list[float]]]:
+        """The words from the first up to each of some places; log p from 0 up to each of them."""
+        nodes = Nodes(*(torch.cat(column).cpu() for column in zip(*self._nodes, strict=True)))
+        at = torch.tensor(places)
+        backwards = [at]
+        while bool(((at := _before(nodes.parents, at)) >= 0).any()):
+            backwards.append(at)
+        paths = torch.stack(backwards[::-1], dim=1)  # [hypotheses, steps], -1 before the roots
+        starts = (paths < 0).sum(1).tolist()
+        words = nodes.words[paths.clamp(min=0)].tolist()
+        scores = nodes.scores[paths.clamp(min=0)].tolist()
+        for start, ids, sums in zip(starts, words, scores, strict=True):
+            yield ids[start + 1 :], sums[start:]
 
 
-class _Tree:
-    """All nodes as plain lists."""
+def _before(parents: Tensor, places: Tensor) -> Tensor:
+    """The places before these; -1 before a root and before that."""
+    return parents[places.clamp(min=0)].masked_fill(places < 0, -1)
 
-    def __init__(self, nodes: list[Nodes]) -> None:
-        self._words: list[int] = torch.cat([n.words for n in nodes]).tolist()
-        self._parents: list[int] = torch.cat([n.parents for n in nodes]).tolist()
-        self._scores: list[float] = torch.cat([n.scores for n in nodes]).tolist()
 
-    def hypothesis(self, entry: Entry, finished: bool) -> Hypothesis:
-        """Spell out one hypothesis by walking back to its root."""
-        path = self._path(entry.place)
-        ids = [self._words[place] for place in path[1:]]
-        sums = [self._scores[place] for place in path]
-        if finished:
-            ids.append(EOS)
-            sums.append(entry.score)
-        word_scores = [after - before for before, after in zip(sums, sums[1:], strict=False)]
-        return Hypothesis(ids, entry.score, word_scores, finished)
+def _hypothesis(entry: Entry, ids: list[int], sums: list[float], finished: bool) -> Hypothesis:
+    """An end spelt out.
 
-    def _path(self, place: int) -> list[int]:
-        """The places from the root to `place`, both included."""
-        path = []
-        while place >= 0:
-            path.append(place)
-            place = self._parents[place]
-        return path[::-1]
+    :param ids: its words but `</s>`.
+    :param sums: log p before the first of them and up to each.
+    """
+    if finished:
+        ids, sums = [*ids, EOS], [*sums, entry.score]
+    word_scores = [after - before for before, after in zip(sums, sums[1:], strict=False)]
+    return Hypothesis(ids, entry.score, word_scores, finished)
 
 
 def _entries(ends: list[Ends], sentences: int, length_penalty: float) -> list[list[Entry]]:

@@ -153,7 +153,7 @@ def _drawn(
 ) -> list[list[Hypothesis]]:
     encoded, lengths = list(reading.encoded), reading.lengths
     layers = [model.output_layer() for model in models]
-    lists, all_words = reading.lists, NextWords(layers)
+    next_words = NextWords(layers) if reading.lists is None else ListedWords(layers, reading.lists)
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
     first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence
     states = [select_hypotheses(state, first) for state in states]
@@ -161,7 +161,6 @@ def _drawn(
     for step in itertools.count():
         hidden, states = predict(models, draws.words, states, encoded)
         forbidden = forbidden_words(draws.words, lengths[draws.sentences], settings)
-        next_words = all_words if lists is None else ListedWords(layers, lists)
         words, scores = draw_words(next_words, hidden, forbidden, draws.uniform[..., step])
         generations.append((draws._replace(words=words), scores))
         draws = draws._replace(words=words, over=draws.over | (words == EOS))
@@ -171,7 +170,7 @@ def _drawn(
         if len(rows) < len(draws.sentences):
             draws = select_sentences(draws, rows)
             encoded = [select_sentences(read, rows) for read in encoded]
-            lists = None if lists is None else lists[rows]
+            next_words = next_words.select(rows)
             states = [select_sentences(state, rows) for state in states]
     raise AssertionError("every sentence has a limit")
 

@@ -25,8 +25,14 @@ GROUP = 1024
 """Words, and so GROUP / BLOCK blocks, that lie together: block j of a group has its words j,
 j + 64, j + 128, ... which makes the maxima element-wise over long rows. Tiles are whole groups."""
 
+TILE = GROUP
+"""Words of a tile on a processor."""
+
+FEW_ROWS = 256
+"""Hypotheses for which tiles twice as wide stay in a processor's cache."""
+
 ROOM = 1 << 20
-"""Logits held at a time on a processor: 4 MB in float32."""
+"""Logits held at a time on a processor where no tiles can be made: 4 MB in float32."""
 
 DEVICE_ROOM = 1 << 28
 """The same on other devices, which have memory but no such cache."""
@@ -74,13 +80,16 @@ class NextWords:
     """The distribution of the next word, of one model or the mean of several.
 
     :param layers: the output layer of each model.
+    :param rows: hypotheses that are usually asked for together.
     """
 
-    def __init__(self, layers: Sequence[OutputLayer]) -> None:
-        self._layers = [layer.padded(GROUP) for layer in layers]
-        self._size = len(self._layers[0].bias)
-        self._room = ROOM if layers[0].bias.device.type == "cpu" else DEVICE_ROOM
-        self._buffers = [layer.bias.new_empty(0) for layer in layers]
+    def __init__(self, layers: Sequence[OutputLayer], rows: int = FEW_ROWS) -> None:
+        self._layers = layers
+        self._words = len(layers[0].bias)
+        on_cpu = layers[0].bias.device.type == "cpu"
+        self._room = ROOM if on_cpu else DEVICE_ROOM
+        width = TILE * (1 if rows > FEW_ROWS else 2) if on_cpu else self._words
+        self._tiles = [layer.tiles(width, GROUP) for layer in layers]
 
     def best(
         self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: Forbidden
@@ -114,21 +123,24 @@ class NextWords:
         """The log of the mean of the models' probabilities, for some rows after the others.
 
         :param hidden: readouts of each model. Shape: [B, k, l].
-        :return: rows of B * k and their log-probabilities [r, K], -inf beyond the last word;
-            they are overwritten by the next.
+        :return: rows of B * k and their log-probabilities [r, K], -inf beyond the last word.
         """
-        rows, words = [values.flatten(0, 1) for values in hidden], slice(0, self._size)
+        rows = [values.flatten(0, 1) for values in hidden]
         for part in self._parts(len(rows[0])):
-            found = [self._softmax(n, values[part], words)[0] for n, values in enumerate(rows)]
+            found = [self._whole_softmax(n, values[part])[0] for n, values in enumerate(rows)]
             yield part, average(found)
+
+    def select(self, rows: Tensor) -> "NextWords":
+        """The same for some of the sentences: all have the same words."""
+        return self
 
     def words_at(self, columns: Tensor) -> Tensor:
         """The words that these columns of a distribution stand for. Shape: [B, k]."""
         return columns
 
     def _parts(self, rows: int) -> Iterator[slice]:
-        """So many rows in parts whose log-probabilities fit in a buffer."""
-        step = max(1, self._room // self._size)
+        """So many rows in parts, each of which has room for all its log-probabilities."""
+        step = max(1, self._room // self._words)
         for start in range(0, rows, step):
             yield slice(start, min(start + step, rows))
 
@@ -138,8 +150,7 @@ class NextWords:
             return self._maxima_by_tiles(hidden[0], forbidden)
         parts = []
         for part in self._parts(len(hidden[0])):
-            words = slice(0, self._size)
-            found = [self._softmax(n, values[part], words) for n, values in enumerate(hidden)]
+            found = [self._whole_softmax(n, values[part]) for n, values in enumerate(hidden)]
             log_probs = forbidden.of(part).apply(average([values for values, _ in found]))
             parts.append((_largest_of_blocks(log_probs), *(total for _, total in found)))
         maxima, *totals = (torch.cat(column) for column in zip(*parts, strict=True))
@@ -147,32 +158,20 @@ class NextWords:
 
     def _maxima_by_tiles(self, hidden: Tensor, forbidden: Forbidden) -> tuple[Tensor, list[Tensor]]:
         """`_maxima` of one model, whose normaliser may be known last."""
-        step = max(1, self._room // (len(hidden) * GROUP)) * GROUP
         maxima, totals = [], []
-        for start in range(0, self._size, step):
-            words = slice(start, min(start + step, self._size))
-            log_probs, total = self._softmax(0, hidden, words)
-            if start == 0:
+        for number, tile in enumerate(self._tiles[0]):
+            log_probs, total = _softmax(tile.logits(hidden))
+            if number == 0:
                 forbidden.apply(log_probs)
             maxima.append(_largest_of_blocks(log_probs).add_(total.unsqueeze(1)))
             totals.append(total)
         whole = torch.stack(totals).logsumexp(0)
         return torch.cat(maxima, dim=1).sub_(whole.unsqueeze(1)), [whole]
 
-    def _softmax(self, number: int, hidden: Tensor, words: slice) -> tuple[Tensor, Tensor]:
-        """One model's log softmax over some words, and its log normalisers [r].
-
-        The log-probabilities, [r, words], are overwritten by the next call.
-        """
-        layer = self._layers[number].of(words)
-        needed = len(hidden) * len(layer.bias)
-        if len(self._buffers[number]) < needed:
-            self._buffers[number] = hidden.new_empty(needed)
-        logits = self._buffers[number][:needed].view(len(hidden), len(layer.bias))
-        layer.logits(hidden, out=logits)
-        first = logits[:, 0].clone()
-        log_probs = torch.log_softmax(logits, dim=1, out=logits)
-        return log_probs, first - log_probs[:, 0]
+    def _whole_softmax(self, model: int, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """One model's log-probabilities of all words, and its log normalisers."""
+        logits = [tile.logits(hidden) for tile in self._tiles[model]]
+        return _softmax(torch.cat(logits, dim=1) if len(logits) > 1 else logits[0])
 
     def _log_probs_of(
         self, words: Tensor, hidden: list[Tensor], totals: list[Tensor], places: Tensor
@@ -186,10 +185,14 @@ class NextWords:
         :return: Shape: [n, w].
         """
         found = []
+        some = words.clamp(max=self._words - 1)
         for layer, values, total in zip(self._layers, hidden, totals, strict=True):
-            logits = layer.logits_each(values[places], words)
+            logits = layer.logits_each(values[places], some)
             found.append(logits - total[places].unsqueeze(1))
-        return average(found)
+        log_probs = average(found)
+        # Added, so that what is no number stays none.
+        beyond = torch.zeros_like(log_probs).masked_fill_(words >= self._words, -torch.inf)
+        return log_probs.add_(beyond)
 
 
 def average(log_probs: Sequence[Tensor]) -> Tensor:
@@ -197,6 +200,13 @@ def average(log_probs: Sequence[Tensor]) -> Tensor:
     if len(log_probs) == 1:
         return log_probs[0]
     return torch.logsumexp(torch.stack(list(log_probs)), dim=0) - math.log(len(log_probs))
+
+
+def _softmax(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The log-probabilities [r, w], in the place of the logits, and the log normalisers [r]."""
+    first = logits[:, 0].clone()
+    log_probs = torch.log_softmax(logits, dim=1, out=logits)
+    return log_probs, first - log_probs[:, 0]
 
 
 def _live_rows(scores: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from nmtkit.models import matrices
+from nmtkit.models.base import OutputLayer
 from nmtkit.models.matrices import Int8Matrix, WordRows, product
 
 
@@ -94,3 +95,19 @@ def test_rows_are_computed_once_and_only_for_words_that_come():
         expected = [[[word, word * word] for word in line] for line in words]
         assert found.tolist() == expected
     assert sorted(asked[1:]) == [-1, 0, 3, 9]  # the first is asked for the width
+
+
+@pytest.mark.parametrize("packs", [True, False])
+def test_tiles_are_the_layers_logits(monkeypatch, packs):
+    """Whether or not this build of torch can pack matrices."""
+    if not packs:
+        monkeypatch.setattr(matrices, "_packed", lambda W, bias: None)
+    layer = OutputLayer(draw(70, 16), draw(70))
+    for rows in (1, 5, 300):
+        hidden = draw(rows, 16, seed=3)
+        for quantize in (False, True):
+            tiles = (layer.quantized() if quantize else layer).tiles(32, 8)
+            found = torch.cat([tile.logits(hidden) for tile in tiles], 1)
+            error = (found[:, :70] - (hidden @ layer.W.t() + layer.bias)).abs().max()
+            assert error < (0.3 if quantize else 1e-4)
+            assert found.size(1) == 72 and (found[:, 70:] == -torch.inf).all()
