@@ -60,6 +60,9 @@ PIECE = 1 << 18
 """Numbers between energies and their sums held at a time: 1 MB in float32, within a processor's
 cache."""
 
+DEVICE_PIECE = 1 << 28
+"""The same on other devices, which have memory but no such cache."""
+
 CLOSED = -1e4
 """An update gate's input for which sigmoid is exactly 0."""
 
@@ -317,7 +320,8 @@ class RNNsearch(nn.Module):
         # the -1 adds the same to all energies of a row, which the softmax does not see.
         query, v_a = 2 * query, 2 * self.v_a
         energies = query.new_empty(*query.shape[:2], encoded.keys.size(1))
-        step = max(1, PIECE // (energies[0].numel() * len(v_a)))  # sentences at a time
+        room = PIECE if query.device.type == "cpu" else DEVICE_PIECE
+        step = max(1, room // (energies[0].numel() * len(v_a)))  # sentences at a time
         for start in range(0, len(query), step):
             part = slice(start, start + step)
             keys = encoded.keys[part].unsqueeze(1)

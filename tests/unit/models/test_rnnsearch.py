@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from nmtkit.data.batch import pad
+from nmtkit.models import rnnsearch
 from nmtkit.models.base import BEGIN, log_probs
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from tests.unit.models import reference_rnnsearch as reference
@@ -75,6 +76,13 @@ def test_alignment_is_the_softmax_of_the_energies(model):
         for k in range(2):
             energies = reference.energies(weights, queries[row, k].numpy(), h)
             close(alignment[row, k, : len(source)], reference.softmax(energies))
+
+
+def test_alignment_is_the_same_in_pieces(model, monkeypatch):
+    encoded, query = model.encode(*pad(SOURCES)), torch.randn(3, 2, 4, dtype=torch.float64)
+    whole = model.align(query, encoded)
+    monkeypatch.setattr(rnnsearch, "PIECE", 1)
+    close(model.align(query, encoded), whole)
 
 
 def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
