@@ -82,7 +82,7 @@ def test_alignment_is_the_same_in_pieces(model, monkeypatch):
     encoded, query = model.encode(*pad(SOURCES)), torch.randn(3, 2, 4, dtype=torch.float64)
     whole = model.align(query, encoded)
     monkeypatch.setattr(rnnsearch, "PIECE", 1)
-    close(model.align(query, encoded), whole)
+    torch.testing.assert_close(model.align(query, encoded), whole)
 
 
 def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
