@@ -194,7 +194,7 @@ class RNNsearch(nn.Module):
         if self._prepared is not None:
             side_by_side = self._prepared.U_a_C_C_o
         else:
-            side_by_side = torch.cat([self.U_a, self.C, self.C_o], dim=1)
+            side_by_side = self._of_annotations()
         projected = product(self._dropped(annotations), side_by_side)
         keys, values, readout_values = torch.split(projected, sizes, dim=1)
         return Encoded(
@@ -276,14 +276,22 @@ class RNNsearch(nn.Module):
             return self._prepared
         return SearchWeights(
             source_words=self._source_terms,
-            U_a_C_C_o=torch.cat([self.U_a, self.C, self.C_o], dim=1),
+            U_a_C_C_o=self._of_annotations(),
             words=self._word_terms,
-            W_a_U_zr=torch.cat([self.W_a, self.U_zr_dec], dim=1),
+            W_a_U_zr=self._of_state(),
             U=self.U_dec,
             U_o=self.U_o,
             P=self.P if self.config.tied else None,
             output=OutputLayer(self._output_words(), self.b_y),
         )
+
+    def _of_annotations(self) -> Tensor:
+        """[U_a | C | C_o], all that h_j is multiplied with. Shape: [2n, n' + 3n + 2l]."""
+        return torch.cat([self.U_a, self.C, self.C_o], dim=1)
+
+    def _of_state(self) -> Tensor:
+        """[W_a | U_z | U_r], all that s_{i-1} as it is is multiplied with. Shape: [n, n' + 2n]."""
+        return torch.cat([self.W_a, self.U_zr_dec], dim=1)
 
     def _source_terms(self, words: Tensor) -> Tensor:
         """What x_j gives to the gates of both directions. [...] to [..., 6n]."""
@@ -370,7 +378,7 @@ class RNNsearch(nn.Module):
             embedded = read = self._target_embeddings(previous)
         inputs = torch.addmm(self.b_dec, read, self.W_dec)
         memory = (encoded.keys, encoded.values, encoded.src_mask)
-        weights = (torch.cat([self.W_a, self.U_zr_dec], dim=1), self.U_dec, self.v_a)
+        weights = (self._of_state(), self.U_dec, self.v_a)
         before, after, packed = attention_scan(inputs, encoded.initial, memory, weights, packing)
         seen = after if self.config.reading == "paper-v1" else before
         alignment = packing.pad(packed)
