@@ -169,10 +169,11 @@ def _validation(
 
     def dev_bleu(model: Model) -> float:
         found = [""] * len(dev)
+        ready = model.for_search()
         for batch in batches:
             src, src_mask = batch.src.to(device), batch.src_mask.to(device)
             for line, best in zip(
-                batch.lines, beam_search([model], src, src_mask, search, n_best=1), strict=True
+                batch.lines, beam_search([ready], src, src_mask, search, n_best=1), strict=True
             ):
                 found[line - 1] = " ".join(undo_bpe(vocabularies[1].tokens(best[0].words)))
         return tokenized_bleu(found, references).value
