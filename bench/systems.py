@@ -6,6 +6,7 @@ All train one layer of gated units a side, an attention by a small network (Bahd
 1. They read the same tokenised files. docs/performance.md says where their models differ.
 """
 
+import argparse
 import json
 import os
 import re
@@ -205,6 +206,16 @@ class Nmtkit(System):
         return [*start, *files, *search, *threads, *self.extra]
 
 
+def _opennmt_data(data: Data) -> dict[str, Any]:
+    """Corpus and vocabularies, as OpenNMT-py and eole are told of them."""
+    sides = ("src", "tgt")
+    return {
+        "data": {"corpus": {f"path_{side}": str(data.text("train", side)) for side in sides}},
+        **{f"{side}_vocab": str(data.words / side) for side in sides},
+        **{f"{side}_vocab_size": 1_000_000 for side in sides},
+    }
+
+
 class OpenNMT(System):
     """OpenNMT-py 3.5.1."""
 
@@ -220,14 +231,7 @@ class OpenNMT(System):
         """One YAML file. Its `hidden_size` is that of both encoder directions together."""
         sizes, data = task.sizes, task.data
         settings = {
-            "data": {
-                "corpus": {
-                    "path_src": str(data.text("train", "src")),
-                    "path_tgt": str(data.text("train", "tgt")),
-                }
-            },
-            **{f"{side}_vocab": str(data.words / side) for side in ("src", "tgt")},
-            **{f"{side}_vocab_size": 1_000_000 for side in ("src", "tgt")},
+            **_opennmt_data(data),
             "save_model": str(task.folder / "model"),
             "encoder_type": "brnn",
             "decoder_type": "rnn",
@@ -278,14 +282,7 @@ class Eole(System):
         sizes, data = task.sizes, task.data
         unit = {"layers": 1, "hidden_size": sizes.hidden, "rnn_type": "GRU", "bridge": False}
         settings = {
-            "data": {
-                "corpus": {
-                    "path_src": str(data.text("train", "src")),
-                    "path_tgt": str(data.text("train", "tgt")),
-                }
-            },
-            **{f"{side}_vocab": str(data.words / side) for side in ("src", "tgt")},
-            **{f"{side}_vocab_size": 1_000_000 for side in ("src", "tgt")},
+            **_opennmt_data(data),
             "report_every": 50,
             "model": {
                 "architecture": "custom",
@@ -552,3 +549,15 @@ def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
         else:
             tell(f"{cls.name} is left out: it is not installed; see bench/peers/build.sh")
     return found
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What every comparison of systems is told: text, systems, threads and rounds."""
+    parser.add_argument("--data", type=Path, help="folder of raw Multi30k, to be prepared")
+    parser.add_argument("--prepared", type=Path, help="instead: a prepared folder with shortlists")
+    parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
+    parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
+    parser.add_argument("--marian", type=Path, help="a binary of Marian")
+    parser.add_argument("--only", nargs="+", help="systems whose name begins so")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)

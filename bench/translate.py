@@ -21,7 +21,7 @@ from typing import Any
 
 from corpus import prepared_folder
 from operations import SMALL
-from systems import Data, Nmtkit, System, Task, peers
+from systems import Data, Nmtkit, System, Task, add_options, peers
 from timing import (
     CLOCKS,
     NMTKIT,
@@ -61,14 +61,7 @@ class Reading:
 def options_of(arguments: list[str]) -> argparse.Namespace:
     """The command line's options."""
     parser = argparse.ArgumentParser(prog="bench/translate.py", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder of raw Multi30k, to be prepared")
-    parser.add_argument("--prepared", type=Path, help="instead: a prepared folder with shortlists")
-    parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
-    parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
-    parser.add_argument("--marian", type=Path, help="a binary of Marian")
-    parser.add_argument("--only", nargs="+", help="systems whose name begins so")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    add_options(parser)
     parser.add_argument("--beams", type=int, nargs="+", default=[12, 5, 1])
     parser.add_argument("--updates", type=int, default=UPDATES, help="how long models are trained")
     parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
