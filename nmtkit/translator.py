@@ -30,14 +30,14 @@ from nmtkit.search import Hypothesis, Reading, sample_read, search_batches, with
 from nmtkit.search.candidates import NONE
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.workers import in_threads
+from nmtkit.workers import at_once
 
 Batches = list[list[int]]
 """Lines of a window, by number, in batches of like length."""
 
-Decode = Callable[[Ensemble, list[SourceTokens], Batches], Iterable[list[Hypothesis]]]
-"""The models, the lines of a window and some batches of them in; the translations of each line of
-these batches out."""
+Decode = Callable[[list[SourceTokens], Batches], Iterable[list[Hypothesis]]]
+"""The lines of a window and some batches of them in; the translations of each line of these
+batches out."""
 
 LEAST_LINES = 8
 """Lines of a window for each core, where cores are to work apart."""
@@ -102,8 +102,7 @@ class Translator:
         quantize: bool = False,
         candidates: CandidateLists | None = None,
     ) -> None:
-        self._quantize = quantize
-        self._ensembles = [ensemble.for_search(quantize)]  # one for each core that works apart
+        self._ensemble = ensemble.for_search(quantize)
         self.search = ensemble.first.config.search if search is None else search
         self._batch_size = batch_size
         self._candidates = candidates
@@ -125,10 +124,6 @@ class Translator:
         :raises ModelError: a folder lacks something, or the target vocabularies differ.
         """
         return cls(Ensemble.load(folders, device, params), search, batch_size, quantize)
-
-    @property
-    def _ensemble(self) -> Ensemble:
-        return self._ensembles[0]
 
     def with_search(self, **changes: Any) -> "Translator":
         """The same models, searching otherwise.
@@ -184,12 +179,10 @@ class Translator:
     ) -> list[list[Translation]]:
         """Translate some lines together; see `translate`."""
 
-        def decode(
-            ensemble: Ensemble, sources: list[SourceTokens], batches: Batches
-        ) -> Iterable[list[Hypothesis]]:
-            readings = (self._read(ensemble, sources, batch) for batch in batches)
-            found = search_batches(ensemble.models, readings, self.search, n_best)
-            return _aligned(ensemble, sources, batches, found) if alignments else found
+        def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
+            readings = (self._read(sources, batch) for batch in batches)
+            found = search_batches(self._ensemble.models, readings, self.search, n_best)
+            return _aligned(self._ensemble, sources, batches, found) if alignments else found
 
         return self._in_order(lines, decode, tokenized)
 
@@ -226,14 +219,12 @@ class Translator:
         :param first: number of the first line in its stream, from 1.
         """
 
-        def decode(
-            ensemble: Ensemble, sources: list[SourceTokens], batches: Batches
-        ) -> Iterable[list[Hypothesis]]:
+        def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             for batch in batches:
                 seeds = [line_seed(seed, first + number) for number in batch]
                 yield from sample_read(
-                    ensemble.models,
-                    self._read(ensemble, sources, batch),
+                    self._ensemble.models,
+                    self._read(sources, batch),
                     self.search,
                     n,
                     seeds,
@@ -253,14 +244,11 @@ class Translator:
         sources = [self._ensemble.source_tokens(line, tokenized) for line in lines]
         found = {number: [empty_translation()] * copies for number in range(len(lines))}
         shares = self._shares(sources)
-        for _ in range(len(self._ensembles), len(shares)):
-            self._ensembles.append(self._ensemble.for_search(self._quantize))
 
-        def work(ensemble: Ensemble, batches: Batches) -> list[list[Hypothesis]]:
-            return list(decode(ensemble, sources, batches))
+        def work(batches: Batches) -> list[list[Hypothesis]]:
+            return list(decode(sources, batches))
 
-        pairs = zip(self._ensembles, shares, strict=False)
-        results = in_threads([functools.partial(work, *pair) for pair in pairs])
+        results = at_once([functools.partial(work, batches) for batches in shares])
         for batches, of_share in zip(shares, results, strict=True):
             numbers = itertools.chain.from_iterable(batches)
             for number, hypotheses in zip(numbers, of_share, strict=True):
@@ -282,10 +270,10 @@ class Translator:
             shares.append([[share[place] for place in batch] for batch in batches])
         return shares
 
-    def _read(self, ensemble: Ensemble, sources: list[SourceTokens], batch: list[int]) -> Reading:
+    def _read(self, sources: list[SourceTokens], batch: list[int]) -> Reading:
         """Let every model read a batch."""
         read = [sources[number] for number in batch]
-        encoded, lengths = ensemble.encode(read)
+        encoded, lengths = self._ensemble.encode(read)
         if self._candidates is None:
             return Reading(encoded, lengths)
         ids = [self._candidates.candidates(tokens[0]) for tokens in read]

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.matrices import Int8Matrix, Tile
+from nmtkit.models.matrices import Int8Matrix, Listed, Tile
 
 BEGIN = -1
 """The "word" before the first target word. It has no embedding: its term is zero (GroundHog)."""
@@ -38,19 +38,6 @@ class OutputLayer(NamedTuple):
     bias: Tensor
     whole: Int8Matrix | None = None
 
-    def logits_at(self, hidden: Tensor, words: Tensor) -> Tensor:
-        """Some logits, of other words for each sentence.
-
-        :param hidden: Shape: [B, k, l].
-        :param words: Shape: [B, C].
-        :return: Shape: [B, k, C].
-        """
-        if self.whole is not None:
-            return self.whole.product_at(hidden, self.bias, words)
-        found = torch.addmm(self.bias, hidden.flatten(0, 1), self.W.t())
-        found = found.view(*hidden.shape[:2], -1)
-        return found.gather(2, words.unsqueeze(1).expand(-1, hidden.size(1), -1))
-
     def logits_each(self, hidden: Tensor, words: Tensor) -> Tensor:
         """Some logits, of other words for each row.
 
@@ -63,10 +50,9 @@ class OutputLayer(NamedTuple):
         W = self.W.index_select(0, words.flatten()).view(*words.shape, -1)
         return torch.bmm(hidden.unsqueeze(1), W.transpose(1, 2)).squeeze(1) + self.bias[words]
 
-    def of(self, words: Tensor | slice) -> "OutputLayer":
-        """The layer of some words only."""
-        whole = None if self.whole is None else self.whole.columns(words)
-        return OutputLayer(self.W[words], self.bias[words], whole)
+    def listed(self, lists: Tensor) -> Listed:
+        """The layer of other words for each sentence, -1 where there is none. Shape: [B, C]."""
+        return Listed(self.W, self.bias, self.whole, lists)
 
     def quantized(self) -> "OutputLayer":
         """The layer with its matrix in 8 bits, too."""
@@ -78,7 +64,7 @@ class OutputLayer(NamedTuple):
         found = []
         for start in range(0, len(self.bias), width):
             words = slice(start, start + width)
-            W, bias, _ = self.of(words)
+            W, bias = self.W[words], self.bias[words]
             more = -len(bias) % group
             if more:
                 W = functional.pad(W, (0, 0, 0, more))
@@ -128,7 +114,8 @@ class TranslationModel(Protocol):
 
         :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
         :param src_mask: True at words and `</s>`, False at padding. Shape: [B, T_x], bool.
-        :return: the model's own NamedTuple of tensors with leading axis [B].
+        :return: the model's own NamedTuple of tensors with leading axis [B]. Its `narrowed()` is
+            the same without the last positions, as far as they are padding in all sentences.
         """
         ...
 
@@ -186,6 +173,8 @@ def select_hypotheses(state: Tensors, parents: Tensor) -> Tensors:
     :return: tensors of shape [B, k', ...].
     """
     first = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)
+    if all(value.size(1) == parents.size(1) == 1 for value in state):
+        return state  # of one hypothesis there is only that one
 
     def select(value: Tensor) -> Tensor:
         rows = (first * value.size(1) + parents).flatten()

@@ -4,6 +4,8 @@ In 8 bits, column j of a matrix is a scale s_j times whole numbers from -127 to 
 of what it is multiplied with, by a scale of its own, found anew each time. The product is then one
 of whole numbers, exact in 32 bits, times both scales. As no scale is shared between rows, a
 sentence's translation does not depend on its neighbours.
+
+What was read of the source is kept in 8 bits, too: there each row has a scale and an offset.
 """
 
 import copy
@@ -47,23 +49,9 @@ class Int8Matrix:
         :param a: Shape: [N, n].
         :param addend: Shape: [N, w] or [w].
         """
-        found, scales = self._whole_product(a)
+        found, scales = self.whole_product(a)
         found = found * self._scales
         return found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales)
-
-    def product_at(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
-        """Some columns of a M + addend; only these are brought to scale.
-
-        :param a: Shape: [B, k, n].
-        :param addend: Shape: [w].
-        :param columns: others for each of B. Shape: [B, c].
-        :return: Shape: [B, k, c].
-        """
-        found, scales = self._whole_product(a.flatten(0, 1))
-        found = found.view(*a.shape[:2], -1)
-        columns = columns.unsqueeze(1)
-        found = found.gather(2, columns.expand(-1, a.size(1), -1)) * self._scales[0][columns]
-        return torch.addcmul(addend[columns], found, scales.view(*a.shape[:2], 1))
 
     def product_each(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
         """Of each row of a M + addend some columns of its own.
@@ -80,15 +68,39 @@ class Int8Matrix:
         whole = _whole(a, scales).to(a.dtype).unsqueeze(1)
         matrices = self._whole[columns.flatten()].to(a.dtype).view(*columns.shape, -1)
         found = torch.bmm(whole, matrices.transpose(1, 2)).squeeze(1)
-        return torch.addcmul(addend[columns], found * self._scales[0][columns], scales)
+        return torch.addcmul(addend[columns], found * self.scales_at(columns), scales)
 
-    def _whole_product(self, a: Tensor) -> tuple[Tensor, Tensor]:
+    def scales_at(self, columns: Tensor) -> Tensor:
+        """The scales of columns; of the same shape."""
+        return self._scales[0][columns]
+
+    def whole_product(self, a: Tensor) -> tuple[Tensor, Tensor]:
         """The product of the whole numbers [N, w], int32, and the scales of its rows [N, 1]."""
         scales = _scales(a, dim=1)
         return torch._int_mm(_whole(a, scales), self._whole.t()), scales
 
 
 Matrix: TypeAlias = Tensor | Int8Matrix
+
+
+class Int8Matrices:
+    """Several matrices of one shape in 8 bits, each for rows of its own.
+
+    :param matrices: Shape: [D, n, w].
+    """
+
+    def __init__(self, matrices: Tensor) -> None:
+        self._scales = _scales(matrices, dim=1)  # [D, 1, w]
+        self._whole = _whole(matrices, self._scales).transpose(1, 2).contiguous()
+
+    def product(self, a: Tensor, addend: Tensor) -> Tensor:
+        """a_d M_d + addend_d for each d. Shapes: [D, N, n]; [D, N, w]; the result: [D, N, w]."""
+        scales = _scales(a, dim=2)
+        whole = _whole(a, scales)
+        found = torch.empty_like(addend, dtype=torch.int32, memory_format=torch.contiguous_format)
+        for rows, matrix, of_both in zip(whole, self._whole, found, strict=True):
+            torch._int_mm(rows, matrix.t(), out=of_both)
+        return torch.addcmul(addend, found * self._scales, scales)
 
 
 def product(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
@@ -106,6 +118,35 @@ def product(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
 def quantized(matrix: Matrix) -> Matrix:
     """The matrix in 8 bits."""
     return Int8Matrix(matrix) if isinstance(matrix, Tensor) else matrix
+
+
+def in_bytes(rows: Tensor) -> Tensor:
+    """Rows in 8 bits, each with its scale and offset behind it. [N, w] to [N, w + 8], uint8."""
+    found: Tensor = torch.ops.quantized.embedding_bag_byte_prepack(rows.float())
+    return found
+
+
+def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
+    """sum_j weights_ij values_j of each sentence.
+
+    :param weights: Shape: [B, k, T].
+    :param values: Shape: [B, T, w], or those of `in_bytes` [B, T, w + 8].
+    :return: Shape: [B, k, w].
+    """
+    if values.dtype != torch.uint8:
+        return torch.bmm(weights, values)
+    sentences, k, length = weights.shape
+    apart = values.stride(0) // values.stride(1)  # rows from sentence to sentence
+    rows = values.as_strided(
+        ((sentences - 1) * apart + length, values.size(2)), values.stride()[1:]
+    )
+    first = torch.arange(0, sentences * apart, apart).view(-1, 1, 1)
+    places = (first + torch.arange(length)).expand_as(weights).flatten()
+    bags = torch.arange(0, len(places), length)
+    found: Tensor = torch.ops.quantized.embedding_bag_byte_rowwise_offsets(
+        rows, places, bags, False, 0, False, weights.float().flatten(), None, False
+    )
+    return found.view(sentences, k, -1).to(weights.dtype)
 
 
 class Tile:
@@ -150,6 +191,49 @@ def _packed_product(hidden: Tensor, packed: Tensor, bias: Tensor) -> Tensor:
     return found
 
 
+class Listed:
+    """Some words of an output layer, others for each sentence.
+
+    The layer is multiplied once for all words that are in any list; each sentence picks its own.
+
+    :param W: Shape: [K, l].
+    :param bias: Shape: [K].
+    :param whole: W transposed in 8 bits, if that is to be multiplied with.
+    :param lists: words, -1 where there is none. Shape: [B, C].
+    """
+
+    def __init__(self, W: Tensor, bias: Tensor, whole: Int8Matrix | None, lists: Tensor) -> None:
+        words = lists.clamp(min=0)
+        wanted = torch.zeros(len(bias), dtype=torch.bool, device=lists.device)
+        wanted[words] = True
+        union = wanted.nonzero().squeeze(1)
+        self._columns = (wanted.cumsum(0) - 1)[words].unsqueeze(1)  # of the union [B, 1, C]
+        self._bias = bias[words].masked_fill_(lists < 0, -torch.inf).unsqueeze(1)
+        self._scales = None if whole is None else whole.scales_at(words).unsqueeze(1)
+        self._matrix: Matrix = W[union].t() if whole is None else whole.columns(union)
+
+    def select(self, rows: Tensor) -> "Listed":
+        """The same for some of the sentences."""
+        some = copy.copy(self)
+        some._columns, some._bias = self._columns[rows], self._bias[rows]
+        some._scales = None if self._scales is None else self._scales[rows]
+        return some
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """W t + bias of each sentence's words, -inf where there is none. [B, k, l] to [B, k, C]."""
+        rows = hidden.flatten(0, 1)
+        if isinstance(self._matrix, Int8Matrix) and self._scales is not None:
+            found, scales = self._matrix.whole_product(rows)
+            found = self._own(found, hidden.size(1)) * self._scales
+            return torch.addcmul(self._bias, found, scales.view(*hidden.shape[:2], 1))
+        return self._own(product(rows, self._matrix), hidden.size(1)).add_(self._bias)
+
+    def _own(self, values: Tensor, k: int) -> Tensor:
+        """Of what was found for the union [B * k, u] each sentence's own [B, k, C]."""
+        columns = self._columns.expand(-1, k, -1)
+        return values.view(len(columns), k, -1).gather(2, columns)
+
+
 class WordRows:
     """What follows from a word alone: a row for each, computed when it is first needed.
 
@@ -163,26 +247,33 @@ class WordRows:
     def __init__(self, compute: Callable[[Tensor], Tensor], words: int) -> None:
         self._compute = compute
         first = compute(torch.full((1,), -1))
-        self._known = torch.zeros(words + 1, dtype=torch.bool)
         # Memory that is not written to is not taken: words that never come cost none.
         kept = min(words + 1, max(1, KEPT // first.nbytes))
         self._rows = first.new_empty(kept, first.size(1))
+        self._known = torch.zeros(kept, dtype=torch.bool)
+        self._keeps_all = kept > words
 
     def __call__(self, words: Tensor) -> Tensor:
         """Shapes: [...] to [..., w]."""
         places = words.flatten() + 1
-        unknown = ~self._known[places]
-        if not bool(unknown.any()):
-            found = self._rows.index_select(0, places)
+        if self._keeps_all:
+            found = self._kept(places)
         else:
-            found = self._rows.index_select(0, places.clamp(max=len(self._rows) - 1))
-            missing, order = torch.unique(places[unknown], return_inverse=True)
-            computed = self._compute(missing - 1)
-            found[unknown] = computed[order]
-            kept = missing < len(self._rows)
-            self._rows[missing[kept]] = computed[kept]
-            self._known[missing[kept]] = True
+            common = places < len(self._rows)
+            found = self._kept(places.where(common, 0))
+            rare, order = torch.unique(places[~common], return_inverse=True)
+            if len(rare):
+                found[~common] = self._compute(rare - 1)[order]
         return found.view(*words.shape, -1)
+
+    def _kept(self, places: Tensor) -> Tensor:
+        """Rows that are kept, computed if they are not yet known."""
+        known = self._known.index_select(0, places)
+        if not bool(known.all()):
+            missing = torch.unique(places[~known])
+            self._rows.index_copy_(0, missing, self._compute(missing - 1))
+            self._known.index_fill_(0, missing, True)
+        return self._rows.index_select(0, places)
 
 
 def _scales(values: Tensor, dim: int) -> Tensor:

@@ -52,9 +52,18 @@ from nmtkit.models.layers import (
     softmax_cost,
     target_log_probs,
 )
-from nmtkit.models.matrices import Matrix, WordRows, product, quantized
+from nmtkit.models.matrices import (
+    Int8Matrices,
+    Int8Matrix,
+    Matrix,
+    WordRows,
+    in_bytes,
+    product,
+    quantized,
+    weighted_sums,
+)
 from nmtkit.models.packing import Packing, longest_first
-from nmtkit.models.scan import attention_scan, gated_scan, gated_step
+from nmtkit.models.scan import attention_scan, gated_scan, gated_scan_in_8_bits, gated_step
 
 PIECE = 1 << 18
 """Numbers between energies and their sums held at a time: 1 MB in float32, within a processor's
@@ -82,14 +91,19 @@ class RNNsearchConfig:
 
 
 class Encoded(NamedTuple):
-    """What was read of the source. keys: U_a h_j [B, T_x, n']; values: C h_j [B, T_x, 3n];
-    readout_values: C_o h_j [B, T_x, 2l]; initial: s_0 [B, n]; src_mask [B, T_x]."""
+    """What was read of the source. keys: U_a h_j [B, T_x, n']; values: [C | C_o] h_j, or these
+    `in_bytes` in a search with 8 bits [B, T_x, 3n + 2l]; initial: s_0 [B, n]; src_mask [B, T_x]."""
 
     keys: Tensor
     values: Tensor
-    readout_values: Tensor
     initial: Tensor
     src_mask: Tensor
+
+    def narrowed(self) -> "Encoded":
+        """Without the last positions, as far as all sentences have padding there; a view."""
+        width = int(self.src_mask.any(0).sum())
+        keys, values, mask = (field[:, :width] for field in (self.keys, self.values, self.src_mask))
+        return Encoded(keys, values, self.initial, mask)
 
 
 class State(NamedTuple):
@@ -105,6 +119,7 @@ class SearchWeights(NamedTuple):
     """The parameters as search takes them, which computes no gradients.
 
     source_words: x_j to W_enc E_x x_j + b of both directions; [...] to [..., 6n].
+    recurrent: [U_z | U_r] and U of both directions of the encoder in 8 bits, or None.
     U_a_C_C_o: [U_a | C | C_o] side by side. Shape: [2n, n' + 3n + 2l].
     words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
     W_a_U_zr: [W_a | U_z | U_r] side by side. Shape: [n, n' + 2n].
@@ -113,6 +128,7 @@ class SearchWeights(NamedTuple):
     """
 
     source_words: Callable[[Tensor], Tensor]
+    recurrent: tuple[Int8Matrices, Int8Matrices] | None
     U_a_C_C_o: Matrix
     words: Callable[[Tensor], Tensor]
     W_a_U_zr: Matrix
@@ -190,34 +206,37 @@ class RNNsearch(nn.Module):
         annotations = self._annotations(src, packing)
         towards_start = annotations[: src.size(0), self.config.hidden :]  # <-h_1, in packed order
         initial = torch.tanh(torch.addmm(self.b_s, towards_start, self.W_s))
-        sizes = [self.config.align, 3 * self.config.hidden, 2 * self.config.maxout]
-        if self._prepared is not None:
-            side_by_side = self._prepared.U_a_C_C_o
-        else:
-            side_by_side = self._of_annotations()
+        prepared = self._prepared
+        side_by_side = self._of_annotations() if prepared is None else prepared.U_a_C_C_o
         projected = product(self._dropped(annotations), side_by_side)
-        keys, values, readout_values = torch.split(projected, sizes, dim=1)
+        width = 3 * self.config.hidden + 2 * self.config.maxout
+        keys, values = torch.split(projected, [self.config.align, width], dim=1)
+        if isinstance(side_by_side, Int8Matrix):
+            values = in_bytes(values)
         return Encoded(
             packing.pad(keys + self.b_a),
             packing.pad(values),
-            packing.pad(readout_values),
             initial.index_select(0, packing.ranks),
             src_mask.to(src.device),
         )
 
     def _annotations(self, src: Tensor, packing: Packing) -> Tensor:
         """h_j of the real source positions. Shape: [N, 2n]."""
-        words = packing.pack(src)
-        if self._prepared is not None:
-            terms, backward = self._prepared.source_words(words).chunk(2, dim=1)
+        words, weights = packing.pack(src), self._prepared
+        if weights is not None:
+            terms, backward = weights.source_words(words).chunk(2, dim=1)
             x = torch.stack([terms, backward.index_select(0, packing.mirror)])
         else:
             embedded = self._dropped(functional.embedding(words, self.E_x))
             both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
-            weights = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
-            x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, weights)
+            W_enc = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
+            x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, W_enc)
         start = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
-        forward, backward = gated_scan(x, start, self.U_zr_enc, self.U_enc, packing).unbind(0)
+        if weights is None or weights.recurrent is None:
+            states = gated_scan(x, start, self.U_zr_enc, self.U_enc, packing)
+        else:
+            states = gated_scan_in_8_bits(x, start, *weights.recurrent, packing)
+        forward, backward = states.unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
 
     def initial_state(self, encoded: Encoded) -> State:
@@ -236,8 +255,9 @@ class RNNsearch(nn.Module):
         projected = product(s, weights.W_a_U_zr)
         query, gates = torch.split(projected, [self.config.align, 2 * n], dim=-1)
         alignment = self._align(query, encoded)
-        context = torch.bmm(alignment, encoded.values)  # [B, k, 3n]
-        context[..., : 2 * n] += gates
+        sums = weighted_sums(alignment, encoded.values)
+        sums[..., : 2 * n] += gates
+        context, readout_context = torch.split(sums, [3 * n, 2 * self.config.maxout], dim=-1)
         if self.config.reading == "groundhog":
             following = seen = s
         else:
@@ -245,7 +265,7 @@ class RNNsearch(nn.Module):
             seen = following if self.config.reading == "paper-v1" else s
             context = state.context
         readout = product(seen, weights.U_o, readout)
-        hidden = maxout(readout + torch.bmm(alignment, encoded.readout_values))
+        hidden = maxout(readout + readout_context)
         if weights.P is not None:
             hidden = product(hidden, weights.P)
         return Step(hidden, State(following, context), alignment)
@@ -256,6 +276,7 @@ class RNNsearch(nn.Module):
         weights = self._search_weights()
         if quantize:
             weights = weights._replace(
+                recurrent=(Int8Matrices(self.U_zr_enc), Int8Matrices(self.U_enc)),
                 U_a_C_C_o=quantized(weights.U_a_C_C_o),
                 W_a_U_zr=quantized(weights.W_a_U_zr),
                 U=quantized(weights.U),
@@ -266,7 +287,7 @@ class RNNsearch(nn.Module):
         if self.E_y.device.type == "cpu":
             weights = weights._replace(
                 source_words=WordRows(self._source_terms, len(self.E_x)),
-                words=WordRows(self._word_terms, len(self.E_y)),
+                words=WordRows(self._word_terms(), len(self.E_y)),
             )
         model._prepared = weights
         return model
@@ -276,8 +297,9 @@ class RNNsearch(nn.Module):
             return self._prepared
         return SearchWeights(
             source_words=self._source_terms,
+            recurrent=None,
             U_a_C_C_o=self._of_annotations(),
-            words=self._word_terms,
+            words=self._word_terms(),
             W_a_U_zr=self._of_state(),
             U=self.U_dec,
             U_o=self.U_o,
@@ -297,13 +319,18 @@ class RNNsearch(nn.Module):
         """What x_j gives to the gates of both directions. [...] to [..., 6n]."""
         return functional.embedding(words.clamp(min=0), self.E_x) @ self.W_enc + self.b_enc
 
-    def _word_terms(self, words: Tensor) -> Tensor:
-        """What y_{i-1} gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
-        embedded = self._target_embeddings(words)
-        terms = torch.cat([embedded @ self.W_dec + self.b_dec, embedded @ self.V_o + self.b_o], -1)
-        if self.config.reading == "groundhog":  # no word, no step: the update gate is closed
-            gate = terms[..., : self.config.hidden]
-            gate.masked_fill_((words == BEGIN).unsqueeze(-1), CLOSED)
+    def _word_terms(self) -> Callable[[Tensor], Tensor]:
+        """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
+        W_V = torch.cat([self.W_dec, self.V_o], dim=1)
+        b = torch.cat([self.b_dec, self.b_o])
+
+        def terms(words: Tensor) -> Tensor:
+            found = product(self._target_embeddings(words), W_V, b)
+            if self.config.reading == "groundhog":  # no word, no step: the update gate is closed
+                gate = found[..., : self.config.hidden]
+                gate.masked_fill_((words == BEGIN).unsqueeze(-1), CLOSED)
+            return found
+
         return terms
 
     def output_layer(self) -> OutputLayer:
@@ -377,12 +404,15 @@ class RNNsearch(nn.Module):
         else:
             embedded = read = self._target_embeddings(previous)
         inputs = torch.addmm(self.b_dec, read, self.W_dec)
-        memory = (encoded.keys, encoded.values, encoded.src_mask)
+        values, readout_values = torch.split(
+            encoded.values, [3 * self.config.hidden, 2 * self.config.maxout], dim=-1
+        )
+        memory = (encoded.keys, values, encoded.src_mask)
         weights = (self._of_state(), self.U_dec, self.v_a)
         before, after, packed = attention_scan(inputs, encoded.initial, memory, weights, packing)
         seen = after if self.config.reading == "paper-v1" else before
         alignment = packing.pad(packed)
-        context = packing.pack(torch.bmm(alignment, encoded.readout_values))
+        context = packing.pack(torch.bmm(alignment, readout_values))
         return self._readout(seen, embedded, context), alignment, words, packing
 
     def _target_embeddings(self, words: Tensor) -> Tensor:

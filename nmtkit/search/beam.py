@@ -177,6 +177,8 @@ class _Search:
             while self._free and self._arrivals.suit(self._width, self._places):
                 self._fill_places()
             self._close_up()
+            self._encoded = [read.narrowed() for read in self._encoded]
+            self._width = int(self._beam.lengths.max())
         return True
 
     def step(self) -> None:

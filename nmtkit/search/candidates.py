@@ -1,8 +1,7 @@
 """The next words where each sentence chooses from a list of its own (Jean et al. 2015).
 
-The output layer is multiplied once for all words that are in any of the lists; then each sentence
-picks its own. The probabilities are those of a softmax over the list: what the other words would
-have had is shared out among the candidates.
+The probabilities are those of a softmax over the list: what the other words would have had is
+shared out among the candidates.
 """
 
 import copy
@@ -28,18 +27,13 @@ class ListedWords:
 
     def __init__(self, layers: Sequence[OutputLayer], lists: Tensor) -> None:
         self._words = lists.clamp(min=0)
-        self._none = (lists == NONE).unsqueeze(1)  # [B, 1, C]
-        wanted = torch.zeros(len(layers[0].bias), dtype=torch.bool, device=lists.device)
-        wanted[self._words] = True
-        union = wanted.nonzero().squeeze(1)
-        self._columns = (wanted.cumsum(0) - 1)[self._words]  # of the union [B, C]
-        self._layers = [layer.of(union) for layer in layers]
+        self._layers = [layer.listed(lists) for layer in layers]
 
     def select(self, rows: Tensor) -> "ListedWords":
         """The same for some of the sentences."""
         some = copy.copy(self)
-        some._words, some._none = self._words[rows], self._none[rows]
-        some._columns = self._columns[rows]
+        some._words = self._words[rows]
+        some._layers = [layer.select(rows) for layer in self._layers]
         return some
 
     def best(
@@ -69,8 +63,5 @@ class ListedWords:
         :param hidden: readouts of each model. Shape: [B, k, l].
         :return: Shape: [B * k, C].
         """
-        found = []
-        for layer, values in zip(self._layers, hidden, strict=True):
-            logits = layer.logits_at(values, self._columns).masked_fill_(self._none, -torch.inf)
-            found.append(torch.log_softmax(logits, dim=2).flatten(0, 1))
-        return average(found)
+        logits = [layer.logits(of) for layer, of in zip(self._layers, hidden, strict=True)]
+        return average([torch.log_softmax(values, dim=2).flatten(0, 1) for values in logits])

@@ -1,12 +1,29 @@
-"""Tasks in threads: results in order, one core each, errors told."""
+"""Tasks at the same time, in processes or in threads: results in order, one core each, errors told,
+nothing left behind."""
 
 import functools
+import multiprocessing
+import os
+import signal
+import sys
 import threading
+import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
-from nmtkit.workers import in_threads
+from nmtkit.errors import DataError, NmtkitError
+from nmtkit.workers import at_once, can_fork, in_processes, in_threads
+
+WAYS = [
+    pytest.param(
+        in_processes,
+        marks=pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux"),
+    ),
+    in_threads,
+]
 
 
 @pytest.fixture
@@ -17,40 +34,93 @@ def three_cores():
     torch.set_num_threads(cores)
 
 
+def squares(count):
+    return [functools.partial(pow, n, 2) for n in range(count)]
+
+
+@pytest.mark.parametrize("way", [*WAYS, at_once])
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_results_are_in_the_order_of_tasks(count):
-    assert in_threads([functools.partial(pow, n, 2) for n in range(count)]) == [
-        n * n for n in range(count)
-    ]
+def test_results_are_in_the_order_of_tasks(way, count):
+    assert way(squares(count)) == [n * n for n in range(count)]
 
 
-def test_tasks_run_at_the_same_time_each_on_one_core(three_cores):
-    together = threading.Barrier(3)
+def test_large_results_travel_whole():
+    tensors = at_once([functools.partial(torch.full, (1000, 300), float(n)) for n in range(3)])
+    assert [tensor.sum().item() for tensor in tensors] == [0, 300_000, 600_000]
 
-    def task():
-        together.wait(timeout=30)
-        return threading.get_ident(), torch.get_num_threads()
 
-    found = in_threads([task] * 3)
-    assert len({thread for thread, _ in found}) == 3
-    assert [cores for _, cores in found] == [1, 1, 1]
+def test_each_task_has_one_core(three_cores):
+    assert at_once([torch.get_num_threads] * 3) == [1, 1, 1]
     assert torch.get_num_threads() == 3
 
 
 def test_one_task_has_all_cores(three_cores):
-    assert in_threads([torch.get_num_threads]) == [3]
+    assert at_once([torch.get_num_threads]) == [3]
 
 
+@pytest.mark.skipif(not can_fork(), reason="this process cannot be forked")
+def test_processes_compute_at_the_same_time():
+    """After torch has used threads of its own here, which a fork has not."""
+    torch.randn(500, 500) @ torch.randn(500, 500)
+    ours, theirs = multiprocessing.Pipe()
+
+    def ask():
+        ours.send(os.getpid())
+        assert ours.poll(30)
+        return os.getpid(), ours.recv()
+
+    def answer():
+        assert theirs.poll(30)
+        asked = theirs.recv()
+        theirs.send(torch.ones(300, 300).mm(torch.ones(300, 300))[0, 0].item())
+        return os.getpid(), asked
+
+    (first, product), (second, asked) = at_once([ask, answer])
+    assert first == asked == os.getpid() != second
+    assert product == 300
+
+
+def test_where_there_are_other_threads_threads_do_the_work():
+    end = threading.Event()
+    other = threading.Thread(target=end.wait, daemon=True)
+    other.start()
+    try:
+        assert not can_fork()
+        assert at_once([os.getpid, os.getpid]) == [os.getpid()] * 2
+    finally:
+        end.set()
+        other.join()
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("bad", [0, 1])
-def test_an_error_is_raised_after_all_have_ended(three_cores, bad):
-    ended = []
-
+def test_the_first_error_is_raised(way, bad):
     def task(number):
         if number >= bad:
-            raise ValueError(number)
-        ended.append(number)
+            raise DataError(f"task {number}")
+        return number
 
-    with pytest.raises(ValueError, match=str(bad)):
-        in_threads([functools.partial(task, n) for n in range(3)])
-    assert ended == list(range(bad))
-    assert torch.get_num_threads() == 3
+    with pytest.raises(DataError, match=f"^task {bad}$"):
+        way([functools.partial(task, n) for n in range(3)])
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.skipif(not can_fork(), reason="this process cannot be forked")
+def test_a_process_that_is_ended_from_outside_is_told():
+    tasks: list[Callable[[], Any]] = [int, lambda: os.kill(os.getpid(), signal.SIGKILL)]
+    with pytest.raises(NmtkitError, match="ended from outside"):
+        at_once(tasks)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.skipif(not can_fork(), reason="this process cannot be forked")
+def test_an_interrupt_ends_the_others():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    tasks: list[Callable[[], Any]] = [interrupted, functools.partial(time.sleep, 60)]
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        at_once(tasks)
+    assert time.monotonic() - begun < 30
+    assert not multiprocessing.active_children()

@@ -245,6 +245,18 @@ def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
             torch.testing.assert_close(after.hidden[sentence, k], parent)
 
 
+def test_padding_that_all_have_can_be_left_out(model, batch, prefixes):
+    rows = torch.tensor([2, 3])  # of 3 and 2 words
+    encoded = select_sentences(model.encode(*batch[:2]), rows)
+    narrow = encoded.narrowed()
+    assert type(narrow) is type(encoded) and len(narrow[0]) == 2
+    prev, state = grown(model, encoded, prefixes[:2])
+    expected, found = (model.step(prev, state, read) for read in (encoded, narrow))
+    torch.testing.assert_close(found.hidden, expected.hidden)
+    if expected.alignment is not None:
+        torch.testing.assert_close(found.alignment, expected.alignment[..., :3])
+
+
 def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes):
     encoded = model.encode(*batch[:2])
     prev, state = grown(model, encoded, prefixes)

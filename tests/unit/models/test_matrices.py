@@ -5,7 +5,14 @@ import torch
 
 from nmtkit.models import matrices
 from nmtkit.models.base import OutputLayer
-from nmtkit.models.matrices import Int8Matrix, WordRows, product
+from nmtkit.models.matrices import (
+    Int8Matrices,
+    Int8Matrix,
+    WordRows,
+    in_bytes,
+    product,
+    weighted_sums,
+)
 
 
 def draw(*shape, seed=1):
@@ -50,14 +57,51 @@ def test_zeros_are_multiplied():
     assert torch.equal(product(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
 
 
-def test_single_columns_are_those_of_the_whole_product():
+def test_some_columns_are_those_of_the_whole_product():
     a, addend, matrix = draw(3, 2, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
-    columns = torch.tensor([[0, 3, 19], [5, 5, 1], [2, 18, 7]])
     whole = product(a, matrix, addend)
-    found = matrix.product_at(a, addend, columns)
-    torch.testing.assert_close(found, whole.gather(2, columns.unsqueeze(1).expand(-1, 2, -1)))
     some = matrix.columns(torch.tensor([4, 17, 4]))
     torch.testing.assert_close(product(a, some, addend[[4, 17, 4]]), whole[..., [4, 17, 4]])
+
+
+@pytest.mark.parametrize("quantize", [False, True])
+def test_listed_logits_are_those_of_the_whole_layer(quantize):
+    layer, hidden = OutputLayer(draw(20, 16, seed=2), draw(20)), draw(3, 2, 16)
+    lists = torch.tensor([[0, 3, 19], [5, 6, -1], [2, -1, -1]])
+    if quantize:
+        layer = layer.quantized()
+        assert layer.whole is not None
+        whole = product(hidden, layer.whole, layer.bias)
+    else:
+        whole = hidden @ layer.W.t() + layer.bias
+    expected = whole.gather(2, lists.clamp(min=0).unsqueeze(1).expand(-1, 2, -1))
+    expected = expected.masked_fill((lists < 0).unsqueeze(1), -torch.inf)
+    listed = layer.listed(lists)
+    torch.testing.assert_close(listed.logits(hidden), expected)
+    rows = torch.tensor([2, 0])
+    torch.testing.assert_close(listed.select(rows).logits(hidden[rows]), expected[rows])
+
+
+def test_several_matrices_of_8_bits_are_each_by_itself():
+    a, addend, stacked = draw(2, 5, 16), draw(2, 5, 20, seed=3), draw(2, 16, 20, seed=2)
+    found = Int8Matrices(stacked).product(a, addend)
+    for d in range(2):
+        torch.testing.assert_close(found[d], product(a[d], Int8Matrix(stacked[d]), addend[d]))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("width", [7, 4])
+def test_sums_of_bytes_are_nearly_the_sums(k, width):
+    """Each value is off by at most half of one of 255 steps; views of fewer positions, too."""
+    values, weights = draw(5, 7, 24), draw(5, k, width, seed=2).softmax(2)
+    expected = weighted_sums(weights, values[:, :width])
+    torch.testing.assert_close(expected, weights @ values[:, :width])
+    packed = in_bytes(values.flatten(0, 1)).view(5, 7, -1)[:, :width]
+    assert packed.dtype == torch.uint8
+    found = weighted_sums(weights, packed)
+    step = (values.amax(2) - values.amin(2)).max() / 255
+    assert 0 < (found - expected).abs().max() <= step / 2 * 1.01
+    torch.testing.assert_close(weighted_sums(weights.double(), packed), found.double())
 
 
 def test_columns_of_each_rows_own_are_those_of_the_whole_product():

@@ -53,9 +53,8 @@ def test_annotations_are_projected_for_energies_gates_and_readout(model):
     for row, source in enumerate(SOURCES):
         for j, h in enumerate(reference.annotations(weights, source)):
             close(encoded.keys[row, j], weights.U_a @ h + weights.b_a)
-            joined = np.concatenate([weights.C_z @ h, weights.C_r @ h, weights.C @ h])
-            close(encoded.values[row, j], joined)
-            close(encoded.readout_values[row, j], weights.C_o @ h)
+            of_gates = [weights.C_z @ h, weights.C_r @ h, weights.C @ h]
+            close(encoded.values[row, j], np.concatenate([*of_gates, weights.C_o @ h]))
 
 
 def test_the_start_is_the_backward_state_at_the_first_word(model):

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from nmtkit.models.layers import masked_softmax
+from nmtkit.models.matrices import Int8Matrices
 from nmtkit.models.packing import Packing
-from nmtkit.models.scan import attention_scan, gated_scan, gated_step
+from nmtkit.models.scan import attention_scan, gated_scan, gated_scan_in_8_bits, gated_step
 
 T_X = 4
 N, ALIGN = 3, 5
@@ -33,6 +34,16 @@ def by_sentence(packing, batch):
 def scan(arguments, packing):
     x, h_0, U_zr, U = arguments
     return gated_scan(x, h_0, U_zr, U, packing)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_the_scan_in_8_bits_is_nearly_the_scan(lengths):
+    packing, batch = packing_of(lengths), len(lengths)
+    x, h_0 = torch.randn(2, sum(lengths), 3 * N), torch.randn(2, batch, N)
+    U_zr, U = torch.randn(2, N, 2 * N), torch.randn(2, N, N)
+    found = gated_scan_in_8_bits(x, h_0, Int8Matrices(U_zr), Int8Matrices(U), packing)
+    error = (found - gated_scan(x, h_0, U_zr, U, packing)).abs()
+    assert 0 < error.max() < 0.05
 
 
 def with_gates(x, gates):

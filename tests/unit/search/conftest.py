@@ -16,6 +16,10 @@ class Read(NamedTuple):
     words: Tensor  # [B, T_x, SIZE]
     src_mask: Tensor  # [B, T_x]
 
+    def narrowed(self) -> "Read":
+        width = int(self.src_mask.any(0).sum())
+        return Read(self.summary, self.words[:, :width], self.src_mask[:, :width])
+
 
 class Prefix(NamedTuple):
     state: Tensor  # [B, k, SIZE]
