@@ -5,7 +5,7 @@
 Every system first trains a small model, which is kept under --work, so that a second run only
 measures. Then all translate the 1,000 tokenised sentences of test2016, one system after another,
 round by round. The time is that of the whole command less that of the same command on one short
-line: starting and loading do not count. BLEU stands beside it, so that nobody is fast by being
+line, the median of all rounds: starting and loading do not count. BLEU stands beside it, so that nobody is fast by being
 broken. Prints a Markdown table for each beam; --output keeps it, and all readings as JSON.
 """
 
@@ -53,9 +53,15 @@ class Reading:
     words: int
     bleu: float
 
-    def speed(self, clock: str) -> float:
-        """Output words a second, start-up left out."""
-        return self.words / max(self.whole.by(clock) - self.line.by(clock), 1e-9)
+    def speed(self, clock: str, start: float) -> float:
+        """Output words a second, the seconds of a start left out."""
+        return self.words / max(self.whole.by(clock) - start, 1e-9)
+
+
+def start_of(readings: list[Reading], clock: str) -> float:
+    """Seconds that starting takes: the median of all rounds. One that came late would make the
+    rest of its round look fast."""
+    return Spread.of([reading.line.by(clock) for reading in readings]).median
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -201,7 +207,7 @@ def choose_batches(
                 except BenchError as error:
                     tell(str(error))
                     continue
-                tried[size] = found.speed(options.clock)
+                tried[size] = found.speed(options.clock, found.line.by(options.clock))
             if not tried:
                 continue  # its rounds will tell
             known[key] = max(tried, key=lambda size: tried[size])
@@ -231,20 +237,26 @@ def measure(
 
 def report(beam: int, found: dict[str, list[Reading]], rows: dict[str, System], clock: str) -> str:
     """The Markdown of one beam."""
-    speeds = {
-        name: Spread.of([reading.speed(clock) for reading in readings])
-        for name, readings in found.items()
-    }
+    speeds = {}
+    for name, readings in found.items():
+        start = start_of(readings, clock)
+        speeds[name] = Spread.of([reading.speed(clock, start) for reading in readings])
     others = [speed.median for name, speed in speeds.items() if not name.startswith("nmtkit")]
     header = ["system", "batch", f"output words a {CLOCKS[clock]}", "to the fastest peer"]
     header += ["all lines, s", "one line, s", "BLEU"]
     cells = []
     for name, readings in found.items():
         whole = Spread.of([reading.whole.by(clock) for reading in readings])
-        line = Spread.of([reading.line.by(clock) for reading in readings])
         ratio = f"{speeds[name].median / max(others):.2f}" if others else ""
         row = [name, str(rows[name].batch(beam)), with_spread(speeds[name]), ratio]
-        cells.append([*row, f"{whole.median:.2f}", f"{line.median:.2f}", f"{readings[0].bleu:.2f}"])
+        cells.append(
+            [
+                *row,
+                f"{whole.median:.2f}",
+                f"{start_of(readings, clock):.2f}",
+                f"{readings[0].bleu:.2f}",
+            ]
+        )
     return f"### Beam {beam}\n\n{table(header, cells)}"
 
 
