@@ -5,8 +5,9 @@
 Every system first trains a small model, which is kept under --work, so that a second run only
 measures. Then all translate the 1,000 tokenised sentences of test2016, one system after another,
 round by round. The time is that of the whole command less that of the same command on one short
-line, the median of all rounds: starting and loading do not count. BLEU stands beside it, so that nobody is fast by being
-broken. Prints a Markdown table for each beam; --output keeps it, and all readings as JSON.
+line, the median of all rounds: starting and loading do not count. BLEU stands beside it, so that
+nobody is fast by being broken. Prints a Markdown table for each beam; --output keeps it, and all
+readings as JSON.
 """
 
 import argparse
