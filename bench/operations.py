@@ -24,17 +24,21 @@ SMALL = Sizes(256, 256, 256, 128)
 PAPER = Sizes(620, 1000, 1000, 500)
 SIZES = {"small": SMALL, "paper": PAPER}
 PASSES = 3  # forward once, backward twice
+LAYERS = 4
+"""Of the deep LSTM on each side."""
 
 
 @dataclass(frozen=True)
 class Products:
     """How many numbers a model multiplies in one forward pass: for each sentence, for each source
-    and each target position, and for each pair of a source and a target position."""
+    and each target position, for each pair of a source and a target position, and for each pair
+    of two source positions (a node of a pyramid)."""
 
     sentence: int
     source: int
     target: int
     pair: int
+    node: int = 0
 
 
 Count = Callable[[Sizes, int], Products]
@@ -58,6 +62,41 @@ def rnnsearch(sizes: Sizes, words: int) -> Products:
         + pool * words,  # W_o
         pair=align + 2 * n,  # v_a . tanh(...); the sum of alpha_ij h_j
     )
+
+
+def rnnenc(sizes: Sizes, words: int) -> Products:
+    """The RNN Encoder-Decoder: what its summary gives is computed once a sentence."""
+    m, n, pool = sizes.embedding, sizes.hidden, sizes.maxout
+    return Products(
+        sentence=n * n + n * (3 * n + 2 * pool),  # W_s; C, C_o
+        source=gated_unit(m, n),
+        target=gated_unit(m, n) + (n + m) * 2 * pool + pool * words,
+        pair=0,
+    )
+
+
+def grconv(sizes: Sizes, words: int) -> Products:
+    """grConv with twice as many units as its decoder has, as in the paper."""
+    m, n, pool, units = sizes.embedding, sizes.hidden, sizes.maxout, grconv_units(sizes)
+    return Products(
+        sentence=units * n + units * (3 * n + 2 * pool),
+        source=m * units,
+        target=rnnenc(sizes, words).target,
+        pair=0,
+        node=2 * units * (units + 3),  # W_l, G_l, W_r, G_r
+    )
+
+
+def grconv_units(sizes: Sizes) -> int:
+    """Units of grConv's pyramid."""
+    return 2 * sizes.hidden
+
+
+def deep_lstm(sizes: Sizes, words: int) -> Products:
+    """The deep LSTM: four gates a layer; words are chosen from n units."""
+    m, n = sizes.embedding, sizes.hidden
+    side = 4 * n * (m + n) + (LAYERS - 1) * 4 * n * 2 * n
+    return Products(sentence=0, source=side, target=side + n * words, pair=0)
 
 
 def opennmt(sizes: Sizes, words: int) -> Products:
@@ -102,7 +141,8 @@ def forward_multiplications(products: Products, src_len: float, tgt_len: float) 
         those are hundredths of the whole.
     """
     source, target = src_len * products.source, tgt_len * products.target
-    return products.sentence + source + target + src_len * tgt_len * products.pair
+    nodes = src_len * (src_len - 1) / 2 * products.node
+    return products.sentence + source + target + src_len * tgt_len * products.pair + nodes
 
 
 def training_operations(products: Products, src_len: float, tgt_len: float) -> float:

@@ -16,7 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from operations import Count, Sizes, joeynmt, marian, opennmt, rnnsearch
+from operations import (
+    LAYERS,
+    Count,
+    Sizes,
+    deep_lstm,
+    grconv,
+    grconv_units,
+    joeynmt,
+    marian,
+    opennmt,
+    rnnenc,
+    rnnsearch,
+)
 from timing import ROOT, BenchError, run_command, tell, thread_environment
 
 TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
@@ -158,17 +170,43 @@ def _write(path: Path, settings: dict[str, Any]) -> Path:
     return path
 
 
+COUNTS: dict[str, Count] = {
+    "rnnsearch": rnnsearch,
+    "rnnenc": rnnenc,
+    "grconv": grconv,
+    "deep-lstm": deep_lstm,
+}
+"""What our models multiply."""
+
+
+def model_settings(model: str, sizes: Sizes) -> dict[str, int]:
+    """The sizes of one of our models, as its config calls them."""
+    found = {"embedding": sizes.embedding, "hidden": sizes.hidden}
+    if model == "deep-lstm":
+        return found | {"layers": LAYERS}
+    found["maxout"] = sizes.maxout
+    more = {"rnnsearch": {"align": sizes.align}, "grconv": {"units": grconv_units(sizes)}}
+    return found | more.get(model, {})
+
+
 class Nmtkit(System):
     """This project."""
 
     name = "nmtkit"
     module = "nmtkit.cli.main:main"
-    products = staticmethod(rnnsearch)
 
-    def __init__(self, python: Path = Path(sys.executable), extra: Iterable[str] = ()) -> None:
-        """:param extra: more `--set` of training, or more options of translating."""
+    def __init__(
+        self,
+        python: Path = Path(sys.executable),
+        extra: Iterable[str] = (),
+        model: str = "rnnsearch",
+    ) -> None:
+        """:param extra: more `--set` of training, or more options of translating.
+        :param model: of `COUNTS`.
+        """
         super().__init__(python)
-        self.extra = list(extra)
+        self.extra, self.type = list(extra), model
+        self.products = COUNTS[model]
 
     def environment(self, threads: int) -> dict[str, str]:
         """The checkout's package comes before an installed one."""
@@ -180,9 +218,9 @@ class Nmtkit(System):
         sizes, folder = task.sizes, task.folder
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "settings.toml"
+        model = "".join(f"{k} = {v}\n" for k, v in model_settings(self.type, sizes).items())
         config.write_text(
-            f"[model]\nembedding = {sizes.embedding}\nhidden = {sizes.hidden}\n"
-            f'align = {sizes.align}\nmaxout = {sizes.maxout}\ninitialisation = "scaled"\n'
+            f'[model]\ntype = "{self.type}"\n{model}initialisation = "scaled"\n'
             f'[data]\nbatch_size = {BATCH}\npool = {POOL}\norder = "random"\nmax_length = 100\n'
             f'[training]\noptimizer = "adam"\nlearning_rate = {task.learning_rate}\n'
             'epsilon = 1e-8\ncost = "sentence-mean"\nclip_norm = 1.0\ndev_bleu = false\n'

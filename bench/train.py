@@ -18,7 +18,7 @@ from typing import Any
 
 from corpus import prepared_folder
 from operations import SIZES, training_operations
-from systems import Data, Nmtkit, Rate, System, Task, add_options, peers
+from systems import COUNTS, Data, Nmtkit, Rate, System, Task, add_options, peers
 from timing import (
     CLOCKS,
     BenchError,
@@ -44,6 +44,13 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/train.py", description=__doc__.split("\n")[0])
     add_options(parser)
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        choices=list(COUNTS),
+        default=["rnnsearch"],
+        help="nmtkit's; each has a row in float32, peers are compared with rnnsearch",
+    )
     parser.add_argument("--updates", type=int, help="how many are timed; default 100 and 40")
     parser.add_argument(
         "--precision",
@@ -71,14 +78,15 @@ def multiplies_bfloat16() -> bool:
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
-def own(precisions: list[str]) -> dict[str, System]:
-    """nmtkit, once for each precision."""
+def own(precisions: list[str], models: list[str]) -> dict[str, System]:
+    """nmtkit: RNNsearch once for each precision, and the other models."""
     rows: dict[str, System] = {}
-    for precision in precisions:
+    for precision in precisions if "rnnsearch" in models else []:
         plain = precision == "float32"
         extra = [] if plain else [f'training.precision="{precision}"']
         rows["nmtkit" if plain else f"nmtkit, {precision}"] = Nmtkit(extra=extra)
-    return rows
+    others = [model for model in models if model != "rnnsearch"]
+    return rows | {f"nmtkit, {model}": Nmtkit(model=model) for model in others}
 
 
 def measure_ceiling(threads: int, dtype: str, folder: Path) -> dict[str, float]:
@@ -175,7 +183,7 @@ def main(arguments: list[str]) -> int:
     try:
         prepared = options.prepared or prepared_folder(options.data, options.work)
         data = Data.open(prepared, options.work)
-        systems = own(options.precision)
+        systems = own(options.precision, options.models)
         systems |= {system.name: system for system in peers(options.peers, options.marian)}
         if options.only:
             begins = tuple(options.only)

@@ -50,6 +50,7 @@ class DataConfig:
     pool: so many batches are read together, sorted by length, and cut into batches.
     order: in which the batches of a pool are used.
     shuffle: the corpus is put in a random order once for all epochs, or anew for each.
+    reverse: the model translates the other way: the prepared folder's target is its source.
     """
 
     max_length: int = 50
@@ -58,6 +59,12 @@ class DataConfig:
     pool: int = 20
     order: Literal["ascending", "random"] = "ascending"
     shuffle: Literal["once", "every-epoch"] = "once"
+    reverse: bool = False
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What the model's source and its target are called in the prepared folder."""
+        return ("tgt", "src") if self.reverse else ("src", "tgt")
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,11 @@ class TrainingConfig:
     patience: validations without a new best after which training stops; 0: never.
     stop_on: the dev figure that counts: cost per token, or BLEU.
     dev_bleu, dev_beam: measure BLEU on the dev set at each validation, with this beam.
+    max_epochs: training ends after so many, parts counted by the pool; 0: never.
     decay, decay_patience: after so many validations without a new best dev cost, the learning
         rate is multiplied by `decay`; patience 0: never.
+    decay_after, decay_every: when so many epochs are over it is besides, and then again every so
+        many; 0: never (Sutskever et al. 2014 halve it after 5, and every half epoch from then on).
     warmup: updates over which the learning rate rises to its value in a straight line.
     cooldown: updates before `max_updates` over which it falls to 0 in a straight line.
     average: `params.best` is the mean of the last so many checkpoints up to the best one.
@@ -94,7 +104,7 @@ class TrainingConfig:
     accumulate: int = 1
     precision: Literal["float32", "bfloat16"] = "float32"
     max_updates: int = 0
-    max_epochs: int = 0
+    max_epochs: float = 0.0
     validate_every: int = 1000
     patience: int = 0
     stop_on: Literal["cost", "bleu"] = "cost"
@@ -102,6 +112,8 @@ class TrainingConfig:
     dev_beam: int = 5
     decay: float = 0.5
     decay_patience: int = 0
+    decay_after: float = 0.0
+    decay_every: float = 0.5
     warmup: int = 0
     cooldown: int = 0
     average: int = 1
@@ -155,6 +167,7 @@ FRACTION = Range("above 0 and below 1", lambda value: 0 < value < 1)
 
 RANGES: dict[str, Range] = {
     "model.dropout": SHARE,
+    "model.output_rank": NOT_NEGATIVE,
     "data.max_length": AT_LEAST_ONE,
     "data.batch_size": AT_LEAST_ONE,
     "data.pool": AT_LEAST_ONE,
@@ -172,6 +185,8 @@ RANGES: dict[str, Range] = {
     "training.dev_beam": AT_LEAST_ONE,
     "training.decay": POSITIVE,
     "training.decay_patience": NOT_NEGATIVE,
+    "training.decay_after": NOT_NEGATIVE,
+    "training.decay_every": POSITIVE,
     "training.warmup": NOT_NEGATIVE,
     "training.cooldown": NOT_NEGATIVE,
     "training.average": AT_LEAST_ONE,

@@ -113,10 +113,10 @@ def create_model_folder(folder: Path, config: Config, prepared: Path) -> None:
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
     aside.mkdir(parents=True)
     try:
-        names = ["vocab.src", "vocab.tgt"]
-        names += ["bpe.src", "bpe.tgt"] if config.text.bpe != "none" else []
-        for name in names:
-            shutil.copyfile(prepared / name, aside / name)
+        kinds = ["vocab", "bpe"] if config.text.bpe != "none" else ["vocab"]
+        for kind in kinds:
+            for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
+                shutil.copyfile(prepared / f"{kind}.{theirs}", aside / f"{kind}.{ours}")
         write_config(aside, config)
         if folder.exists():
             folder.rmdir()

@@ -103,7 +103,7 @@ def train(
     """
     data, folder = Path(prepared), Path(output)
     config = make_config(recipe, config_file, overrides)
-    config = dataclasses.replace(config, text=_text_config(data))
+    config = dataclasses.replace(config, text=_text_config(data, config.data.reverse))
     _check_prepared(data)
     if tensorboard:
         require_tensorboard()
@@ -112,7 +112,7 @@ def train(
     fresh = False
     if (folder / "config.toml").is_file():
         _check_same(read_config(folder), config, folder)
-        _check_same_words(data, folder)
+        _check_same_words(data, folder, config.data.sides)
         write_config(folder, config)  # with the limits and search settings of today
     else:
         create_model_folder(folder, config, data)
@@ -145,7 +145,8 @@ def _training(
     torch.manual_seed(config.training.seed)
     vocabularies = read_vocabularies(folder)
     model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)
-    batches = Batches(Corpus.open(data, "train", vocabularies), config.data, config.training.seed)
+    corpus = Corpus.open(data, "train", vocabularies, config.data.sides)
+    batches = Batches(corpus, config.data, config.training.seed)
     monitor = Monitor(folder, config.training, batches.progress, tensorboard)
     log.info("%d training pairs, %d parameters", len(batches.corpus), _size(model))
     measure = _validation(data, vocabularies, config, device)
@@ -160,10 +161,11 @@ def _validation(
     data: Path, vocabularies: tuple[Vocabulary, Vocabulary], config: Config, device: torch.device
 ) -> Callable[[Model], Validation]:
     """What measures the dev set: its cost, and BLEU where it is asked for."""
-    dev = Corpus.open(data, "dev", vocabularies)
+    dev = Corpus.open(data, "dev", vocabularies, config.data.sides)
     if not len(dev):
         raise DataError(f"{data}: the dev set is empty; prepare again with --dev")
-    references = [" ".join(undo_bpe(line.split(" "))) for line in read_lines(data / "dev.tgt")]
+    targets = read_lines(data / f"dev.{config.data.sides[1]}")
+    references = [" ".join(undo_bpe(line.split(" "))) for line in targets]
     batches = list(in_order(dev, VALIDATION_BATCH))
     search = dataclasses.replace(config.search, beam=config.training.dev_beam)
 
@@ -185,7 +187,8 @@ def _validation(
     return measure
 
 
-def _text_config(data: Path) -> TextConfig:
+def _text_config(data: Path, reverse: bool) -> TextConfig:
+    """How a prepared folder's text was prepared, as a model sees it that may translate back."""
     path = data / "manifest.json"
     try:
         table = json.loads(path.read_text(encoding="utf-8"))["text"]
@@ -195,7 +198,10 @@ def _text_config(data: Path) -> TextConfig:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a manifest of 'nmtkit prepare'; prepare again") from error
-    return settings_from(TextConfig, table, f"{path}: text")
+    text = settings_from(TextConfig, table, f"{path}: text")
+    if not reverse:
+        return text
+    return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
 
 
 def _check_prepared(data: Path) -> None:
@@ -209,13 +215,13 @@ def _check_prepared(data: Path) -> None:
             )
 
 
-def _check_same_words(data: Path, folder: Path) -> None:
+def _check_same_words(data: Path, folder: Path, sides: tuple[str, str]) -> None:
     """Refuse to go on with other shortlists than a model was begun with."""
-    for side in ("src", "tgt"):
-        name = f"vocab.{side}"
-        if (data / name).read_bytes() != (folder / name).read_bytes():
+    for theirs, ours in zip(sides, ("src", "tgt"), strict=True):
+        words = data / f"vocab.{theirs}"
+        if words.read_bytes() != (folder / f"vocab.{ours}").read_bytes():
             raise DataError(
-                f"{data / name}: not the shortlist that {folder} was begun with; restore it, or "
+                f"{words}: not the shortlist that {folder} was begun with; restore it, or "
                 "use --force to start anew"
             )
 

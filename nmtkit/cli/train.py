@@ -36,6 +36,12 @@ from nmtkit.cli.common import configure_threads, device_option, force_option, th
     metavar="SECTION.KEY=VALUE",
     help="One setting, such as training.seed=2; may be given many times.",
 )
+@click.option(
+    "--reverse",
+    is_flag=True,
+    help="Translate the other way: from the target of PREPARED to its source. The same as --set"
+    " data.reverse=true.",
+)
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard files into the model folder.")
 @click.option("--list-recipes", is_flag=True, help="Print the names of the recipes, and exit.")
 @click.option("--show-config", is_flag=True, help="Print the settings as TOML, and exit.")
@@ -48,6 +54,7 @@ def command(
     recipe: str | None,
     config_file: Path | None,
     overrides: tuple[str, ...],
+    reverse: bool,
     tensorboard: bool,
     list_recipes: bool,
     show_config: bool,
@@ -68,6 +75,7 @@ def command(
     """
     from nmtkit.config import recipe_names
 
+    overrides = (*overrides, "data.reverse=true") if reverse else overrides
     if list_recipes:
         click.echo("\n".join(recipe_names()))
         return

@@ -96,9 +96,13 @@ class Batches:
             if not chosen:
                 self.position = self._following(here.epoch, end)
 
+    def epochs(self, position: Position) -> float:
+        """Epochs done at a position, the part of the present one included (by pool)."""
+        return position.epoch + position.start / len(self.corpus)
+
     def progress(self) -> float:
-        """Epochs done, the part of the present one included (by pool)."""
-        return self.position.epoch + self.position.start / len(self.corpus)
+        """Epochs done so far."""
+        return self.epochs(self.position)
 
     def _following(self, epoch: int, end: int) -> Position:
         return Position(epoch + 1) if end >= len(self.corpus) else Position(epoch, end)

@@ -70,14 +70,19 @@ class Corpus:
 
     @classmethod
     def open(
-        cls, folder: str | Path, split: str, vocabularies: tuple[Vocabulary, Vocabulary]
+        cls,
+        folder: str | Path,
+        split: str,
+        vocabularies: tuple[Vocabulary, Vocabulary],
+        sides: tuple[str, str] = ("src", "tgt"),
     ) -> "Corpus":
         """Open the ids of `split` of a prepared folder, making them first where needed.
 
+        :param sides: what the source and the target are called in the folder.
         :raises DataError: a side is missing or cannot be read.
         """
-        sides = zip(("src", "tgt"), vocabularies, strict=True)
-        return cls(*(open_side(Path(folder) / f"{split}.{side}", vocab) for side, vocab in sides))
+        pairs = zip(sides, vocabularies, strict=True)
+        return cls(*(open_side(Path(folder) / f"{split}.{side}", vocab) for side, vocab in pairs))
 
 
 def open_side(text: Path, vocabulary: Vocabulary) -> Side:

@@ -2,12 +2,22 @@
 
 from typing import Any, TypeAlias
 
+from nmtkit.models.deep_lstm import DeepLSTM
+from nmtkit.models.grconv import GrConv
+from nmtkit.models.phrase_rnn import PhraseRNN
+from nmtkit.models.rnnenc import RNNenc
 from nmtkit.models.rnnsearch import RNNsearch
 
-Model: TypeAlias = RNNsearch
+Model: TypeAlias = RNNsearch | RNNenc | GrConv | DeepLSTM
 """Any of the models: an `nn.Module` that is a `TranslationModel`."""
 
-MODELS: dict[str, type[Model]] = {"rnnsearch": RNNsearch}
+MODELS: dict[str, type[Model]] = {
+    "rnnsearch": RNNsearch,
+    "rnnenc": RNNenc,
+    "phrase-rnn": PhraseRNN,
+    "grconv": GrConv,
+    "deep-lstm": DeepLSTM,
+}
 
 
 def model_name(config: Any) -> str:

@@ -54,6 +54,16 @@ class Packing:
         moved = (t.to(device, non_blocking=True) for t in (order.argsort(), rows, mirror))
         return cls([size for size in sizes.tolist() if size], mask.size(1), *moved)
 
+    @property
+    def sentences(self) -> Tensor:
+        """For each packed position the sentence that it is of. Shape: [N]."""
+        return self.rows.div(self.width, rounding_mode="floor")
+
+    @property
+    def last(self) -> Tensor:
+        """For each sentence the packed row of its last position. Shape: [B]."""
+        return self.mirror[: self.sizes[0]].index_select(0, self.ranks)
+
     def steps(self) -> Iterator[tuple[int, int]]:
         """For each step its first packed row and the row behind its last one."""
         start = 0

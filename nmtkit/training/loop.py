@@ -116,7 +116,9 @@ class Training:
                 f"{lines}, ...); the last checkpoint is whole, but train anew with a lower "
                 "training.learning_rate or training.clip_norm"
             )
-        rate = learning_rate(self.config, self.progress.updates, self.progress.decays)
+        done = self.progress
+        epochs = self.batches.epochs(done.position)
+        rate = learning_rate(self.config, done.updates, epochs, done.decays)
         set_learning_rate(self.optimizer, rate)
         self.optimizer.step()
         return Update(float(cost), tokens, norm)
@@ -176,7 +178,7 @@ class Training:
         updates, epochs = self.config.max_updates, self.config.max_epochs
         return bool(
             (updates and self.progress.updates >= updates)
-            or (epochs and self.progress.position.epoch >= epochs)
+            or (epochs and self.batches.epochs(self.progress.position) >= epochs)
         )
 
 

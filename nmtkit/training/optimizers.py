@@ -20,8 +20,14 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
     return torch.optim.SGD(parameters, lr=rate)
 
 
-def learning_rate(config: TrainingConfig, updates: int, decays: int) -> float:
-    """The rate of the update after `updates` others, decayed `decays` times so far."""
+def learning_rate(config: TrainingConfig, updates: int, epochs: float, decays: int) -> float:
+    """The rate of the update after `updates` others.
+
+    :param epochs: done so far, parts counted.
+    :param decays: how often validation has decayed it.
+    """
+    if config.decay_after and epochs >= config.decay_after:
+        decays += 1 + int((epochs - config.decay_after) / config.decay_every)
     warming = min(1.0, (updates + 1) / config.warmup) if config.warmup else 1.0
     left = config.max_updates - updates
     cooling = min(1.0, left / config.cooldown) if config.cooldown else 1.0

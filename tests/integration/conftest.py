@@ -1,5 +1,6 @@
 """The real commands on number words: a corpus, and a model that has seen two updates of it."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import torch
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
+from nmtkit.trainer import make_config
 
 Nmtkit = Callable[..., Result]
 
@@ -19,13 +21,15 @@ SMALL = {
     "model.hidden": 8,
     "model.align": 5,
     "model.maxout": 4,
+    "model.units": 7,
+    "model.layers": 2,
     "model.tied": "false",
     "data.batch_size": 5,
     "data.batch_unit": "sentences",
     "training.max_updates": 2,
     "training.validate_every": 1,
 }
-"""Settings of a model that trains in a moment."""
+"""Settings of a model that trains in a moment, as far as it has them."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -81,9 +85,21 @@ def prepared(corpus: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def small() -> list[str]:
-    """Options of `nmtkit train` for a model that trains in a moment."""
-    return [argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}")]
+def small_options() -> Callable[[str], list[str]]:
+    """Options of `nmtkit train` that let a recipe's model train in a moment."""
+
+    def of(recipe: str) -> list[str]:
+        sizes = {f"model.{field.name}" for field in dataclasses.fields(make_config(recipe).model)}
+        fitting = {k: v for k, v in SMALL.items() if not k.startswith("model.") or k in sizes}
+        return [word for key, value in fitting.items() for word in ("--set", f"{key}={value}")]
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def small(small_options: Callable[[str], list[str]]) -> list[str]:
+    """The same for RNNsearch."""
+    return small_options("toy")
 
 
 @pytest.fixture(scope="session")

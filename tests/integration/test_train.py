@@ -28,8 +28,10 @@ def parameter_files(folder: Path):
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_every_recipe_trains_a_model_that_translates(prepared, small, nmtkit, tmp_path, recipe):
-    folder = tmp_path / "model"
+def test_every_recipe_trains_a_model_that_translates(
+    prepared, small_options, nmtkit, tmp_path, recipe
+):
+    folder, small = tmp_path / "model", small_options(recipe)
     trained = nmtkit("train", prepared, "--output", folder, "--recipe", recipe, *small)
     assert trained.stdout == ""
     assert {path.name for path in folder.iterdir()} == {
@@ -44,12 +46,53 @@ def test_every_recipe_trains_a_model_that_translates(prepared, small, nmtkit, tm
     assert [row["update"] for row in metrics(folder)] == [1, 2]
     config = config_from(read_toml(folder / "config.toml"), "")
     assert config.data.pool == make_config(recipe).data.pool and config.model.hidden == 8
-    translated = nmtkit("translate", "--model", folder, input="two four\n\nsix\n")
-    assert len(translated.stdout.splitlines()) == 3
+    for options in ([], ["--quantize"]):
+        text = "two four\n\nsix\n"
+        translated = nmtkit("translate", "--model", folder, *options, input=text)
+        assert len(translated.stdout.splitlines()) == 3
     pairs = [tmp_path / "two.en", tmp_path / "two.fr"]
-    for path, text in zip(pairs, ("one two\n", "un deux\n"), strict=True):
-        path.write_text(text)
-    assert float(nmtkit("score", "--model", folder, *pairs).stdout) < 0
+    pairs[0].write_text("one two\nsix\n")
+    given = nmtkit("translate", "--model", folder, "--scores", "--no-unk", pairs[0]).stdout
+    scores, texts = zip(*(line.split("\t")[:2] for line in given.splitlines()), strict=True)
+    pairs[1].write_text("".join(f"{text}\n" for text in texts))
+    found = nmtkit("score", "--model", folder, *pairs).stdout.split()
+    if "unfinished" not in given:
+        assert [float(score) for score in found] == pytest.approx(
+            [float(score) for score in scores], abs=1e-4
+        )
+    further = [*small, "--set", "training.max_updates=3"]
+    nmtkit("train", prepared, "--output", folder, "--recipe", recipe, *further)
+    assert [row["update"] for row in metrics(folder)] == [1, 2, 3]
+
+
+def test_a_model_may_translate_the_other_way(prepared, small, nmtkit, tmp_path):
+    folder = tmp_path / "back"
+    options = ["--output", folder, "--recipe", "toy", *small]
+    nmtkit("train", prepared, "--reverse", *options)
+    for ours, theirs in (("src", "tgt"), ("tgt", "src")):
+        assert (folder / f"vocab.{ours}").read_bytes() == (
+            prepared / f"vocab.{theirs}"
+        ).read_bytes()
+    config = config_from(read_toml(folder / "config.toml"), "")
+    assert (config.text.src_language, config.text.tgt_language) == ("fr", "en")
+    translated = nmtkit("translate", "--model", folder, "--no-unk", input="un deux trois\n").stdout
+    words = (prepared / "vocab.src").read_text().split()
+    assert set(translated.split()) <= set(words)
+    again = nmtkit("train", prepared, "--reverse", *options, "--set", "training.max_updates=3")
+    assert "finished after 3 updates" in again.stderr
+    refused = nmtkit("train", prepared, *options, "--set", "training.max_updates=3", status=1)
+    assert "data.reverse" in refused.stderr
+
+
+def test_a_model_without_alignments_says_so(prepared, small_options, nmtkit, tmp_path):
+    folder = tmp_path / "model"
+    options = small_options("rnnenc-30")
+    nmtkit("train", prepared, "--output", folder, "--recipe", "rnnenc-30", *options)
+    aligned = tmp_path / "links"
+    refused = nmtkit(
+        "translate", "-m", folder, "--alignments", aligned, input="one two\n", status=1
+    )
+    assert "no alignment" in refused.stderr and not aligned.exists()
 
 
 def test_a_model_of_bpe_text_holds_its_codes(corpus, small, nmtkit, tmp_path):

@@ -22,10 +22,24 @@ from nmtkit.config import (
     write_toml,
 )
 from nmtkit.errors import ConfigError
+from nmtkit.models.grconv import GrConvConfig
+from nmtkit.models.phrase_rnn import PhraseRNNConfig
+from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.trainer import make_config
 
-RECIPES = ["rnnsearch-30", "rnnsearch-50", "rnnsearch-modern", "toy"]
+RECIPES = [
+    "grconv",
+    "phrase-rnn",
+    "rnnenc-30",
+    "rnnenc-50",
+    "rnnsearch-30",
+    "rnnsearch-50",
+    "rnnsearch-modern",
+    "seq2seq-lstm",
+    "seq2seq-lstm-forward",
+    "toy",
+]
 
 
 def flat(config):
@@ -106,8 +120,33 @@ def test_a_recipe_differs_from_its_base_only_in_what_it_names(name):
 def test_a_recipe_that_does_not_exist_names_the_nearest():
     with pytest.raises(ConfigError, match="no recipe 'rnsearch-50'; did you mean 'rnnsearch-50'"):
         recipe_table("rnsearch-50")
-    with pytest.raises(ConfigError, match="known are: rnnsearch-30, rnnsearch-50"):
+    with pytest.raises(ConfigError, match="known are: grconv, phrase-rnn, rnnenc-30"):
         recipe_table("xyz")
+
+
+def test_the_deep_lstm_is_trained_as_in_the_paper():
+    """Sutskever et al. 2014, section 3.4."""
+    config = make_config("seq2seq-lstm")
+    training, data = config.training, config.data
+    assert (training.optimizer, training.learning_rate, training.max_epochs) == ("sgd", 0.7, 7.5)
+    assert (training.decay, training.decay_after, training.decay_every) == (0.5, 5, 0.5)
+    assert (training.cost, training.clip_norm, data.batch_size) == ("sentence-mean", 5, 128)
+    assert (config.search.length_penalty, config.search.rule) == (0, "shrinking")
+    forward = make_config("seq2seq-lstm-forward")
+    assert config.model.reverse and not forward.model.reverse
+    assert dataclasses.replace(forward.model, reverse=True) == config.model
+
+
+def test_the_other_models_have_the_papers_settings():
+    for name, updates, longest in (("rnnenc-30", 846_000, 30), ("rnnenc-50", 600_000, 50)):
+        config = make_config(name)
+        assert (config.training.max_updates, config.data.max_length) == (updates, longest)
+        assert config.model == RNNencConfig()
+    assert make_config("grconv").model == GrConvConfig()
+    assert make_config("grconv").training.max_updates == 296_144
+    phrases = make_config("phrase-rnn")
+    assert phrases.model == PhraseRNNConfig()
+    assert (phrases.data.batch_size, phrases.data.pool) == (64, 1)
 
 
 # From TOML and back

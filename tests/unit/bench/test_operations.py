@@ -1,8 +1,11 @@
 """The operations of RNNsearch: counted from its equations, product by product."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from operations import (
     PAPER,
     SMALL,
@@ -15,6 +18,10 @@ from operations import (
     rnnsearch,
     training_operations,
 )
+from systems import COUNTS, model_settings
+
+from nmtkit.models import MODELS
+from tests.unit.models.test_work import Work
 
 Matrix = npt.NDArray[np.float64]
 
@@ -83,6 +90,21 @@ def test_the_models_of_the_benchmark() -> None:
     found = [[needed(model(sizes, 10_000)) for model in models] for sizes in (SMALL, PAPER)]
     assert found[0] == pytest.approx([19.55, 22.12, 25.69, 28.44], abs=0.01)
     assert found[1] == pytest.approx([188.7, 149.6, 197.3, 206.0], abs=0.1)
+
+
+@pytest.mark.parametrize("name", [name for name in COUNTS if name != "rnnsearch"])
+def test_the_other_models_do_what_is_counted(name: str) -> None:
+    """By a count of what torch is asked to multiply in a training step; each level of a pyramid
+    multiplies its two outer nodes as if they had parents on both sides."""
+    sizes, words, src_len, tgt_len = Sizes(30, 40, 50, 20), 300, 12, 9
+    kind: Any = MODELS[name]
+    model = kind(kind.config_class(**model_settings(name, sizes)), words, words)
+    src, tgt = torch.randint(words, (4, src_len)), torch.randint(words, (4, tgt_len))
+    with Work() as counter:
+        model.loss(src, src >= 0, tgt, tgt >= 0).backward()
+    counted = 2 * counter.products / (4 * tgt_len)
+    needed = training_operations(COUNTS[name](sizes, words), src_len, tgt_len)
+    assert counted == pytest.approx(needed, rel=0.15 if name == "grconv" else 0.02)
 
 
 def test_a_model_with_twice_the_words_needs_the_softmax_twice() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import train
-from operations import SMALL, opennmt, rnnsearch, training_operations
+from operations import SMALL, deep_lstm, opennmt, rnnsearch, training_operations
 from systems import Data, Nmtkit, OpenNMT, Rate
 
 
@@ -61,8 +61,15 @@ def test_a_report_without_nmtkit_or_ceiling() -> None:
 
 
 def test_precisions_are_rows_of_their_own() -> None:
-    rows = train.own(["float32", "bfloat16"])
+    rows = train.own(["float32", "bfloat16"], ["rnnsearch"])
     assert list(rows) == ["nmtkit", "nmtkit, bfloat16"]
+
+
+def test_other_models_have_rows_by_their_own_count() -> None:
+    rows = train.own(["float32"], ["rnnsearch", "deep-lstm"])
+    assert list(rows) == ["nmtkit", "nmtkit, deep-lstm"]
+    assert rows["nmtkit, deep-lstm"].products is deep_lstm
+    assert list(train.own(["float32"], ["rnnenc"])) == ["nmtkit, rnnenc"]
 
 
 def test_without_text_there_is_one_sentence(tmp_path: Path, capfd) -> None:

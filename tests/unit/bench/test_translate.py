@@ -19,8 +19,15 @@ def reading(whole: float, line: float, words: int = 1000) -> translate.Reading:
 
 
 def test_starting_does_not_count() -> None:
-    assert reading(5.0, 3.0).speed("wall") == 500
-    assert reading(5.0, 3.0).speed("cpu") == 250
+    assert reading(5.0, 3.0).speed("wall", start=3.0) == 500
+    assert reading(5.0, 3.0).speed("cpu", start=6.0) == 250
+
+
+def test_a_start_that_came_late_counts_for_no_round() -> None:
+    readings = [reading(5.0, line) for line in (3.0, 4.9, 3.0)]
+    assert translate.start_of(readings, "wall") == 3
+    report = translate.report(5, {"nmtkit": readings}, {"nmtkit": Nmtkit()}, "wall")
+    assert "500 (500–500)" in report
 
 
 def test_ratios_are_to_the_fastest_peer() -> None:

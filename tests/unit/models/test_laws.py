@@ -1,6 +1,7 @@
 """What every model must obey; a new model joins by being listed in CASES."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +10,10 @@ from torch import Tensor
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS, model_name
 from nmtkit.models.base import BEGIN, log_probs, map_tensors, select_hypotheses, select_sentences
+from nmtkit.models.deep_lstm import DeepLSTMConfig
+from nmtkit.models.grconv import GrConvConfig
+from nmtkit.models.phrase_rnn import PhraseRNNConfig
+from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
 
 SRC_SIZE, TGT_SIZE = 9, 7
@@ -19,6 +24,15 @@ CASES = {
     "rnnsearch, groundhog": RNNsearchConfig(2, 3, 4, 2, reading="groundhog"),
     "rnnsearch, paper-v1, tied": RNNsearchConfig(2, 3, 4, 2, reading="paper-v1", tied=True),
     "rnnsearch, groundhog, tied": RNNsearchConfig(2, 3, 4, 2, reading="groundhog", tied=True),
+    "rnnenc": RNNencConfig(2, 3, 2),
+    "rnnenc, tied": RNNencConfig(2, 3, 2, tied=True),
+    "phrase-rnn": PhraseRNNConfig(2, 3, 2, output_rank=3),
+    "grconv": GrConvConfig(2, 4, 3, 2),
+    "deep-lstm": DeepLSTMConfig(2, 3, layers=2),
+    "deep-lstm, forward, one layer, no peepholes": DeepLSTMConfig(
+        2, 3, layers=1, reverse=False, peepholes=False
+    ),
+    "deep-lstm, tied": DeepLSTMConfig(2, 3, layers=3, tied=True),
 }
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [2, 0]]
@@ -337,7 +351,7 @@ def test_gradient_with_dropout_is_that_of_finite_differences(name):
 def test_initialisation_is_decided_by_the_seed(name):
     def made(seed):
         torch.manual_seed(seed)
-        config = CASES[name]
+        config: Any = CASES[name]
         kind = MODELS[model_name(config)]
         return dict(kind(config, SRC_SIZE, TGT_SIZE).named_parameters())
 

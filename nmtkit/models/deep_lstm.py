@@ -1,0 +1,308 @@
+"""The deep LSTM of Sutskever, Vinyals and Le 2014, sequence to sequence learning.
+
+Biases left out; the unit is that of Graves 2013 (`lstm.py`), L layers of it:
+
+    source       x_{T_x-1}, ..., x_2, x_1, </s>: its words reversed (section 3.3), if `reverse`
+    encoder      (h_j^l, c_j^l) = LSTM_l(h_j^{l-1}, h_{j-1}^l, c_{j-1}^l), with h_j^0 = E_x x_j
+    start        (s_0^l, d_0^l) = (h^l, c^l) of the encoder behind its last position
+    decoder      (s_i^l, d_i^l) = LSTM'_l(s_i^{l-1}, s_{i-1}^l, d_{i-1}^l), with s_i^0 = E_y y_{i-1}
+    words        p(y_i | y_<i, x) = softmax(W_o s_i^L)
+
+A layer's inputs are multiplied by their matrix for all positions at once; only what needs the
+layer's own last state is inside the loop.
+
+Departures and readings:
+
+- `peepholes`: the paper names the formulation of Graves 2013, which has them; so they are the
+  default, and can be left out.
+- The source's `</s>` is read last by the encoder, reversed or not; the decoder has no vector for
+  the beginning of a sentence: the term of E_y y_0 is zero, as in the other models.
+- One bias a gate.
+- `tied`: W_o = E_y P with P [n, m]. `dropout` (Zaremba et al. 2014; not in the paper): on what
+  enters a layer and on s_i^L.
+- `initialisation` "paper": all parameters, biases too, uniform in +-0.08 (section 3.4); "scaled":
+  matrices as in Glorot and Bengio 2010, biases 0 but 1 for the forget gate.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
+from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
+from nmtkit.models.lstm import lstm_scan, lstm_step
+from nmtkit.models.matrices import Matrix, WordRows, product, quantized
+from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.summary import bias, glorot, matrix
+
+UNIFORM = 0.08
+"""Bound of the paper's uniform distribution."""
+
+
+@dataclass(frozen=True)
+class DeepLSTMConfig:
+    """Sizes of Sutskever et al. 2014, section 3.4, and what was not in the paper."""
+
+    embedding: int = 1000
+    hidden: int = 1000
+    layers: int = 4
+    reverse: bool = True
+    peepholes: bool = True
+    tied: bool = False
+    dropout: float = 0.0
+    initialisation: Literal["paper", "scaled"] = "paper"
+
+
+class Encoded(NamedTuple):
+    """What was read of the source: h and c of each layer behind it. Shapes: [B, L, n]."""
+
+    h: Tensor
+    c: Tensor
+
+    def narrowed(self) -> "Encoded":
+        """The same: no position of the source is left."""
+        return self
+
+
+class State(NamedTuple):
+    """h: s_{i-1}, c: d_{i-1}, of each layer. Shapes: [B, k, L, n]."""
+
+    h: Tensor
+    c: Tensor
+
+
+class SearchWeights(NamedTuple):
+    """The decoder's parameters as search takes them, which computes no gradients.
+
+    words: y_{i-1} to what it gives to the first layer; [...] to [..., 4n].
+    U: the recurrent matrix of the first layer. Shape: [n, 4n].
+    W_U: those of what comes from below and of the state, one above the other, of each other layer.
+        Shape: [2n, 4n].
+    P: the matrix of this name; None unless the softmax is tied.
+    output: the output layer.
+    """
+
+    words: Callable[[Tensor], Tensor]
+    U: Matrix
+    W_U: list[Matrix]
+    P: Matrix | None
+    output: OutputLayer
+
+
+class Layers(nn.Module):
+    """The LSTM layers of one side.
+
+    :param inputs: m, what enters the first layer.
+    """
+
+    def __init__(self, inputs: int, size: int, layers: int, peepholes: bool) -> None:
+        super().__init__()
+        self.W = nn.ParameterList(
+            matrix(inputs if not n else size, 4 * size) for n in range(layers)
+        )
+        self.U = nn.ParameterList(matrix(size, 4 * size) for _ in range(layers))
+        self.b = nn.ParameterList(bias(4 * size) for _ in range(layers))
+        self.p = nn.ParameterList(matrix(3, size) for _ in range(layers if peepholes else 0))
+
+    def peepholes(self, layer: int) -> Tensor | None:
+        """Of one layer, if there are any. Shape: [3, n]."""
+        return self.p[layer] if len(self.p) else None
+
+    def run(
+        self,
+        embedded: Tensor,
+        start: tuple[Tensor, Tensor],
+        packing: Packing,
+        drop: Callable[[Tensor], Tensor],
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Run all layers over the positions of a batch.
+
+        :param embedded: Shape: [N, m].
+        :param start: h and c of each layer in the order of the packing. Shapes: [B, L, n].
+        :return: the highest h [N, n], and each layer's h and c [N, n].
+        """
+        below, all_h, all_c = embedded, [], []
+        for layer, (W, U, b) in enumerate(zip(self.W, self.U, self.b, strict=True)):
+            first = start[0][:, layer], start[1][:, layer]
+            x = torch.addmm(b, drop(below), W)
+            below, c = lstm_scan(x, first, U, self.peepholes(layer), packing)
+            all_h.append(below)
+            all_c.append(c)
+        return below, all_h, all_c
+
+
+class DeepLSTM(nn.Module):
+    """p(y | x) by way of the last states of a deep LSTM; see the equations above."""
+
+    config_class = DeepLSTMConfig
+
+    def __init__(self, config: DeepLSTMConfig, src_size: int, tgt_size: int) -> None:
+        """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
+        super().__init__()
+        self._prepared: SearchWeights | None = None
+        self.config = config
+        m, n = config.embedding, config.hidden
+        self.E_x = matrix(src_size, m)
+        self.encoder = Layers(m, n, config.layers, config.peepholes)
+        self.E_y = matrix(tgt_size, m)
+        self.decoder = Layers(m, n, config.layers, config.peepholes)
+        if config.tied:
+            self.P = matrix(n, m)
+        else:
+            self.W_o = matrix(tgt_size, n)
+        self.b_y = bias(tgt_size)
+        self.initialise()
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Draw the parameters anew; see the top of this file.
+
+        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
+        """
+        if self.E_x.is_meta:
+            return
+        n = self.config.hidden
+        for name, parameter in self.named_parameters():
+            if self.config.initialisation == "paper":
+                parameter.uniform_(-UNIFORM, UNIFORM)
+            elif parameter.dim() == 1 or ".p." in name:
+                parameter.zero_()
+                if ".b." in name:
+                    parameter[n : 2 * n] = 1  # of the forget gate
+            else:
+                glorot(parameter, 0 if name in ("E_x", "E_y", "W_o") else min(n, parameter.size(1)))
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
+        """Read the source; see `TranslationModel.encode`."""
+        packing = Packing.of(src_mask, src.device)
+        words = turned(src, src_mask.to(src.device)) if self.config.reverse else src
+        embedded = functional.embedding(packing.pack(words), self.E_x)
+        nothing = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
+        _, *both = self.encoder.run(embedded, (nothing, nothing), packing, self._dropped)
+        h, c = (
+            torch.stack([values.index_select(0, packing.last) for values in of_layers], dim=1)
+            for of_layers in both
+        )
+        return Encoded(h, c)
+
+    def initial_state(self, encoded: Encoded) -> State:
+        """The encoder's states; see `TranslationModel.initial_state`."""
+        return State(encoded.h.unsqueeze(1), encoded.c.unsqueeze(1))
+
+    def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
+        """Go on by one target position; see `TranslationModel.step`."""
+        weights = self._search_weights()
+        all_h, all_c = [], []
+        below = prev  # what the first layer reads is looked up
+        for layer in range(self.config.layers):
+            h, c = state.h[:, :, layer], state.c[:, :, layer]
+            if layer == 0:
+                x = product(h, weights.U, weights.words(below))
+            else:
+                joined = torch.cat([below, h], dim=-1)
+                x = product(joined, weights.W_U[layer - 1], self.decoder.b[layer])
+            below, c = lstm_step(x, c, self.decoder.peepholes(layer))
+            all_h.append(below)
+            all_c.append(c)
+        hidden = below if weights.P is None else product(below, weights.P)
+        return Step(hidden, State(torch.stack(all_h, dim=2), torch.stack(all_c, dim=2)), None)
+
+    def for_search(self, quantize: bool = False) -> "DeepLSTM":
+        """The same model, ready for many steps; see `TranslationModel.for_search`."""
+        model = copy.copy(self)
+        weights = self._search_weights()
+        if quantize:
+            weights = weights._replace(
+                U=quantized(weights.U),
+                W_U=[quantized(matrix) for matrix in weights.W_U],
+                P=None if weights.P is None else quantized(weights.P),
+                output=weights.output.quantized(),
+            )
+        if self.E_y.device.type == "cpu":
+            weights = weights._replace(words=WordRows(self._word_terms, len(self.E_y)))
+        model._prepared = weights
+        return model
+
+    def _search_weights(self) -> SearchWeights:
+        if self._prepared is not None:
+            return self._prepared
+        above = zip(list(self.decoder.W)[1:], list(self.decoder.U)[1:], strict=True)
+        return SearchWeights(
+            words=self._word_terms,
+            U=self.decoder.U[0],
+            W_U=[torch.cat([W, U]) for W, U in above],
+            P=self.P if self.config.tied else None,
+            output=OutputLayer(self._output_words(), self.b_y),
+        )
+
+    def _word_terms(self, words: Tensor) -> Tensor:
+        """What y_{i-1} gives to the first layer's gates. [...] to [..., 4n]."""
+        return product(self._target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
+
+    def output_layer(self) -> OutputLayer:
+        """W_o, E_y where they are tied, and the bias; see `TranslationModel.output_layer`."""
+        if self._prepared is not None:
+            return self._prepared.output
+        return OutputLayer(self._output_words(), self.b_y)
+
+    def loss(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        """Sum of -log p over the target words; see `TranslationModel.loss`."""
+        hidden, words, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        return softmax_cost(hidden, self._output_words(), self.b_y, words, label_smoothing)
+
+    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
+        """Log-probability of each target word; see `TranslationModel.score`."""
+        hidden, words, packing = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        log_probs = target_log_probs(hidden, self._output_words(), self.b_y, words)
+        return Scored(packing.pad(log_probs.unsqueeze(1)).squeeze(2), None)
+
+    def _teacher_forced(
+        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+    ) -> tuple[Tensor, Tensor, Packing]:
+        """Let the decoder read the target.
+
+        :return: the highest state of each real target position [N, n], or that brought to the
+            embedding's size, the target words [N], and where these positions are.
+        """
+        encoded = self.encode(src, src_mask)
+        packing = Packing.of(tgt_mask, tgt.device)
+        order = longest_first(tgt_mask).to(tgt.device)
+        start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)
+        previous = packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BEGIN))
+        embedded = self._target_embeddings(previous)
+        hidden, _, _ = self.decoder.run(embedded, start, packing, self._dropped)
+        hidden = self._dropped(hidden)
+        return hidden @ self.P if self.config.tied else hidden, packing.pack(tgt), packing
+
+    def _target_embeddings(self, words: Tensor) -> Tensor:
+        """E_y y, zero for `BEGIN`. Shape: [..., m]."""
+        embedded = functional.embedding(words.clamp(min=0), self.E_y)
+        return embedded * (words != BEGIN).unsqueeze(-1)
+
+    def _output_words(self) -> Tensor:
+        return self.E_y if self.config.tied else self.W_o
+
+    def _dropped(self, values: Tensor) -> Tensor:
+        return dropout(values, self.config.dropout) if self.training else values
+
+
+def turned(src: Tensor, src_mask: Tensor) -> Tensor:
+    """The words of each sentence from the last to the first; `</s>` stays behind them.
+
+    Shapes: [B, T_x].
+    """
+    last = src_mask.sum(1, keepdim=True) - 1  # where `</s>` is
+    places = torch.arange(src.size(1), device=src.device).expand_as(src)
+    return src.gather(1, torch.where(places < last, last - 1 - places, places))

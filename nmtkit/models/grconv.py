@@ -1,0 +1,110 @@
+"""grConv: the gated recursive convolutional network of Cho et al. 2014b (SSST-8), section 2.2.
+
+Biases left out:
+
+    words        h^(0)_j = U E_x x_j
+    new          h~ = max(0, W_l h^(t-1)_{j-1} + W_r h^(t-1)_j)
+    coefficients (w_c, w_l, w_r) = softmax(G_l h^(t-1)_{j-1} + G_r h^(t-1)_j)
+    node         h^(t)_j = w_c h~ + w_l h^(t-1)_{j-1} + w_r h^(t-1)_j
+    summary      c, the one node of level T_x - 1
+
+The recursion is in `pyramid.py`, the decoder, which is RNNenc's, in `summary.py`. `structures`
+gives the coefficients, which can be read as a soft parse (fig. 6).
+
+Departures and readings:
+
+- The paper's equations have h^(t) on their right side; what is meant is the level below, h^(t-1).
+- "2000 hidden neurons" are those of the encoder, `units`; the decoder keeps the n = 1000 of RNNenc.
+- The source ends with `</s>`, which is a leaf of the pyramid as the words are (GroundHog).
+- "Spectral radius 0.4": W_l and W_r are each 0.4 times an orthogonal matrix.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from nmtkit.models.layers import orthogonal
+from nmtkit.models.packing import Packing
+from nmtkit.models.pyramid import levels_of, pyramid
+from nmtkit.models.summary import SummaryModel, bias, matrix
+
+RADIUS = 0.4
+"""Spectral radius of W_l and W_r."""
+
+
+@dataclass(frozen=True)
+class GrConvConfig:
+    """Sizes of Cho et al. 2014b, section 4.2, and what was not in the paper."""
+
+    embedding: int = 620
+    units: int = 2000
+    hidden: int = 1000
+    maxout: int = 500
+    output_rank: int = 0
+    tied: bool = False
+    dropout: float = 0.0
+    initialisation: Literal["paper", "scaled"] = "paper"
+
+
+class GrConv(SummaryModel):
+    """p(y | x) by way of the top of a pyramid; see the equations above."""
+
+    config_class = GrConvConfig
+
+    def __init__(self, config: GrConvConfig, src_size: int, tgt_size: int) -> None:
+        """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
+        super().__init__(config, config.units, src_size, tgt_size)
+        units = config.units
+        self.U = matrix(config.embedding, units)
+        self.b_U = bias(units)
+        self.W_l = matrix(units, units)
+        self.G_l = matrix(units, 3)
+        self.W_r = matrix(units, units)
+        self.G_r = matrix(units, 3)
+        self.b_h = bias(units)
+        self.b_w = bias(3)
+        self.initialise()
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Draw the parameters anew; see `SummaryModel.initialise`."""
+        super().initialise()
+        if not self.E_x.is_meta:
+            for square in (self.W_l, self.W_r):
+                square.copy_(RADIUS * orthogonal(*square.shape))
+
+    def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """The top of each sentence's pyramid. Shape: [B, units]."""
+        packing = Packing.of(src_mask, src.device)
+        tops, _ = self._climb(src, packing)
+        return tops.index_select(0, packing.ranks)
+
+    def structures(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
+        """The coefficients of every node, which show what each is made of.
+
+        Parameters: as in `TranslationModel.encode`.
+
+        :return: for each sentence, for each level from 1 to T_x - 1, w_c, w_l and w_r of its
+            nodes from the left. Shapes: [T_x - t, 3].
+        """
+        packing = Packing.of(src_mask, src.device)
+        with torch.no_grad():
+            _, found = self._climb(src, packing)
+        levels = torch.split(found, levels_of(packing)[1:])
+        starts = [start for start, _ in packing.steps()]
+        structures = []
+        for rank, length in zip(packing.ranks.tolist(), src_mask.sum(1).tolist(), strict=True):
+            rows = [
+                [starts[end] - starts[level] + rank for end in range(level, length)]
+                for level in range(1, length)
+            ]
+            pairs = zip(levels, rows, strict=False)
+            structures.append([of_level[torch.tensor(nodes)] for of_level, nodes in pairs])
+        return structures
+
+    def _climb(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+        h = torch.addmm(self.b_U, self.source_embeddings(packing.pack(src)), self.U)
+        W = torch.cat([self.W_l, self.G_l, self.W_r, self.G_r], dim=1)
+        return pyramid(h, W, torch.cat([self.b_h, self.b_w]), packing)

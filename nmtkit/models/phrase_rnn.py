@@ -1,0 +1,54 @@
+"""The RNN Encoder-Decoder of Cho et al. 2014 for the phrase pairs of a phrase table.
+
+Section 4.1.1 and the appendix; biases left out:
+
+    annotations  h_j: gated units over E_x x_j, from left to right
+    summary      c = tanh(V h_{T_x})
+    start        s_0 = tanh(V' c), V' being called W_s in `summary.py`, which has the decoder
+
+The matrix between words and units is a product of two of rank 100, both in and out: m = 100 columns
+of the embedding, and `output_rank` 100 in W_o = F_o P.
+
+Departures and readings:
+
+- The appendix multiplies r into U s + C c together; here, as in the sentence models, into s alone.
+- The phrase ends with `</s>`, which is read last (GroundHog).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from nmtkit.models.rnnenc import RNNenc
+from nmtkit.models.summary import bias, matrix
+
+
+@dataclass(frozen=True)
+class PhraseRNNConfig:
+    """Sizes of Cho et al. 2014, section 4.1.1 (m, n, l), and what was not in the paper."""
+
+    embedding: int = 100
+    hidden: int = 1000
+    maxout: int = 500
+    output_rank: int = 100
+    tied: bool = False
+    dropout: float = 0.0
+    initialisation: Literal["paper", "scaled"] = "paper"
+
+
+class PhraseRNN(RNNenc):
+    """p(y | x) of short phrases; see the equations above."""
+
+    config_class: type[Any] = PhraseRNNConfig
+
+    def declare(self) -> None:
+        """Make place for the encoder's parameters."""
+        super().declare()
+        self.V = matrix(self.config.hidden, self.config.hidden)
+        self.b_V = bias(self.config.hidden)
+
+    def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """tanh(V h_{T_x}) of each sentence. Shape: [B, n]."""
+        return torch.tanh(torch.addmm(self.b_V, super().summarise(src, src_mask), self.V))

@@ -1,0 +1,292 @@
+"""The decoder of the models that read a source sentence into one vector, its summary c.
+
+Cho et al. 2014 (the RNN Encoder-Decoder), with the readout of Bahdanau et al. 2015, A.2.2. Biases
+left out, * element-wise:
+
+    start        s_0 = tanh(W_s c)
+    gates        z_i, r_i = sigmoid(W_z,r E_y y_{i-1} + U_z,r s_{i-1} + C_z,r c)
+    candidate    s~_i = tanh(W E_y y_{i-1} + U (r_i * s_{i-1}) + C c)
+    state        s_i = (1 - z_i) * s_{i-1} + z_i * s~_i
+    readout      t~_i = U_o s_i + V_o E_y y_{i-1} + C_o c,  t_i = pairwise maximum
+    words        p(y_i | y_<i, x) = softmax(W_o t_i)
+
+What differs is how c comes about: each model's own file says that (`summarise`).
+
+Departures and readings:
+
+- The readout has s_i, which has read y_{i-1} (Cho et al. 2014, eq. (4) and appendix). In GroundHog
+  the first word is read out from s_0, as there is no y_0; here s_1 is made of s_0 and c alone.
+- There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
+- Every affine map has one bias; where two maps are added they share it.
+- `tied`: W_o = E_y P with P [m, l]; `output_rank` r > 0: W_o = F_o P with F_o [K, r], the factored
+  softmax of Cho et al. 2014, section 4.1.1 (the embedding is the factor of the input side).
+- `dropout` (Srivastava et al. 2014; not in the papers): on E_x x, E_y y, c and t_i.
+- `initialisation` "paper" is that of Cho et al. 2014: N(0, 0.01^2), recurrent matrices orthogonal;
+  "scaled" takes for each other matrix the uniform distribution of Glorot and Bengio 2010.
+"""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
+from nmtkit.models.layers import dropout, maxout, orthogonal, softmax_cost, target_log_probs
+from nmtkit.models.matrices import Matrix, WordRows, product, quantized
+from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.scan import gated_scan, gated_step
+
+
+class Encoded(NamedTuple):
+    """What was read of the source. start: s_0 [B, n]; summary: [C | C_o] c, what c gives to the
+    gates and to the readout of every position [B, 3n + 2l]."""
+
+    start: Tensor
+    summary: Tensor
+
+    def narrowed(self) -> "Encoded":
+        """The same: no position of the source is left."""
+        return self
+
+
+class State(NamedTuple):
+    """state: s_{i-1} [B, k, n]."""
+
+    state: Tensor
+
+
+class SearchWeights(NamedTuple):
+    """The decoder's parameters as search takes them, which computes no gradients.
+
+    words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
+    U_zr, U, U_o, P: the matrices of these names; P is None where the softmax has no factors.
+    output: the output layer.
+    """
+
+    words: Callable[[Tensor], Tensor]
+    U_zr: Matrix
+    U: Matrix
+    U_o: Matrix
+    P: Matrix | None
+    output: OutputLayer
+
+
+class SummaryModel(nn.Module):
+    """p(y | x) by way of one vector; see the equations above.
+
+    :param config: has `embedding` m, `hidden` n, `maxout` l, `output_rank`, `tied`, `dropout` and
+        `initialisation`.
+    :param summary: size of c.
+    :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+    """
+
+    def __init__(self, config: Any, summary: int, src_size: int, tgt_size: int) -> None:
+        super().__init__()
+        self._prepared: SearchWeights | None = None
+        self.config = config
+        m, n, pool = config.embedding, config.hidden, config.maxout
+        self.E_x = matrix(src_size, m)
+        self.W_s = matrix(summary, n)
+        self.b_s = bias(n)
+        self.E_y = matrix(tgt_size, m)
+        self.W_dec = matrix(m, 3 * n)  # [z | r | candidate]
+        self.b_dec = bias(3 * n)
+        self.U_zr_dec = matrix(n, 2 * n)
+        self.U_dec = matrix(n, n)
+        self.C = matrix(summary, 3 * n)
+        self.U_o = matrix(n, 2 * pool)
+        self.V_o = matrix(m, 2 * pool)
+        self.C_o = matrix(summary, 2 * pool)
+        self.b_o = bias(2 * pool)
+        if config.tied:
+            self.P = matrix(pool, m)
+        elif config.output_rank:
+            self.P = matrix(pool, config.output_rank)
+            self.F_o = matrix(tgt_size, config.output_rank)
+        else:
+            self.W_o = matrix(tgt_size, pool)
+        self.b_y = bias(tgt_size)
+
+    @abstractmethod
+    def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """c of each sentence; parameters as in `TranslationModel.encode`. Shape: [B, summary]."""
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Draw the parameters anew: see the top of this file.
+
+        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
+        """
+        if self.E_x.is_meta:
+            return
+        for name, parameter in self.named_parameters():
+            if name.startswith("U_") and name != "U_o":
+                self._initialise_recurrent(parameter)
+            elif parameter.dim() == 1:
+                parameter.zero_()
+            elif self.config.initialisation == "scaled":
+                glorot(parameter, self._width(name, parameter))
+            else:
+                parameter.normal_(std=0.01)
+
+    def _initialise_recurrent(self, parameter: Tensor) -> None:
+        """Make each of the square matrices that lie side by side orthogonal."""
+        size = parameter.size(-2)
+        parts = parameter.size(-1) // size
+        parameter.copy_(torch.cat([orthogonal(size, size) for _ in range(parts)], dim=-1))
+
+    def _width(self, name: str, parameter: Tensor) -> int:
+        """Columns of each of the matrices that lie side by side; 0 for what is looked up."""
+        if name in ("E_x", "E_y", "W_o", "F_o"):
+            return 0
+        return self.config.hidden if name in ("W_dec", "C") else parameter.size(1)
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
+        """Read the source; see `TranslationModel.encode`."""
+        summary = self.dropped(self.summarise(src, src_mask))
+        start = torch.tanh(torch.addmm(self.b_s, summary, self.W_s))
+        return Encoded(start, summary @ torch.cat([self.C, self.C_o], dim=1))
+
+    def initial_state(self, encoded: Encoded) -> State:
+        """s_0; see `TranslationModel.initial_state`."""
+        return State(encoded.start.unsqueeze(1))
+
+    def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
+        """Go on by one target position; see `TranslationModel.step`."""
+        n, weights, s = self.config.hidden, self._search_weights(), state.state
+        terms = weights.words(prev) + encoded.summary.unsqueeze(1)
+        gates, inputs, readout = torch.split(terms, [2 * n, n, 2 * self.config.maxout], dim=-1)
+        gates = product(s, weights.U_zr, gates)
+        s = gated_step(torch.cat([gates, inputs], dim=-1), s, weights.U)
+        hidden = maxout(product(s, weights.U_o, readout))
+        if weights.P is not None:
+            hidden = product(hidden, weights.P)
+        return Step(hidden, State(s), None)
+
+    def for_search(self, quantize: bool = False) -> Self:
+        """The same model, ready for many steps; see `TranslationModel.for_search`."""
+        model = copy.copy(self)
+        weights = self._search_weights()
+        if quantize:
+            weights = weights._replace(
+                U_zr=quantized(weights.U_zr),
+                U=quantized(weights.U),
+                U_o=quantized(weights.U_o),
+                P=None if weights.P is None else quantized(weights.P),
+                output=weights.output.quantized(),
+            )
+        if self.E_y.device.type == "cpu":
+            weights = weights._replace(words=WordRows(self._word_terms(), len(self.E_y)))
+        model._prepared = weights
+        return model
+
+    def _search_weights(self) -> SearchWeights:
+        if self._prepared is not None:
+            return self._prepared
+        return SearchWeights(
+            words=self._word_terms(),
+            U_zr=self.U_zr_dec,
+            U=self.U_dec,
+            U_o=self.U_o,
+            P=self.P if self._has_factors else None,
+            output=OutputLayer(self._output_words(), self.b_y),
+        )
+
+    def _word_terms(self) -> Callable[[Tensor], Tensor]:
+        """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
+        W_V = torch.cat([self.W_dec, self.V_o], dim=1)
+        b = torch.cat([self.b_dec, self.b_o])
+        return lambda words: product(self._target_embeddings(words), W_V, b)
+
+    def output_layer(self) -> OutputLayer:
+        """W_o or its factor of words, and the bias; see `TranslationModel.output_layer`."""
+        if self._prepared is not None:
+            return self._prepared.output
+        return OutputLayer(self._output_words(), self.b_y)
+
+    def loss(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        """Sum of -log p over the target words; see `TranslationModel.loss`."""
+        hidden, words, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        return softmax_cost(hidden, self._output_words(), self.b_y, words, label_smoothing)
+
+    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
+        """Log-probability of each target word; see `TranslationModel.score`."""
+        hidden, words, packing = self._teacher_forced(src, src_mask, tgt, tgt_mask)
+        log_probs = target_log_probs(hidden, self._output_words(), self.b_y, words)
+        return Scored(packing.pad(log_probs.unsqueeze(1)).squeeze(2), None)
+
+    def _teacher_forced(
+        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+    ) -> tuple[Tensor, Tensor, Packing]:
+        """Let the decoder read the target.
+
+        :return: the readout of each real target position [N, l], the target words [N], and where
+            these positions are.
+        """
+        encoded = self.encode(src, src_mask)
+        packing = Packing.of(tgt_mask, tgt.device)
+        words = packing.pack(tgt)
+        previous = packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BEGIN))
+        embedded = self._target_embeddings(previous)
+        of_c = encoded.summary.index_select(0, packing.sentences)
+        gates, readout = torch.split(of_c, [3 * self.config.hidden, 2 * self.config.maxout], dim=1)
+        inputs = torch.addmm(self.b_dec, embedded, self.W_dec) + gates
+        start = encoded.start.index_select(0, longest_first(tgt_mask).to(tgt.device))
+        weights = self.U_zr_dec.unsqueeze(0), self.U_dec.unsqueeze(0)
+        s = gated_scan(inputs.unsqueeze(0), start.unsqueeze(0), *weights, packing).squeeze(0)
+        hidden = maxout(s @ self.U_o + embedded @ self.V_o + readout + self.b_o)
+        hidden = self.dropped(hidden)
+        return hidden @ self.P if self._has_factors else hidden, words, packing
+
+    def source_embeddings(self, words: Tensor) -> Tensor:
+        """E_x x. Shape: [..., m]."""
+        return self.dropped(functional.embedding(words, self.E_x))
+
+    def _target_embeddings(self, words: Tensor) -> Tensor:
+        """E_y y, zero for `BEGIN`. Shape: [..., m]."""
+        embedded = functional.embedding(words.clamp(min=0), self.E_y)
+        return self.dropped(embedded * (words != BEGIN).unsqueeze(-1))
+
+    @property
+    def _has_factors(self) -> bool:
+        return bool(self.config.tied or self.config.output_rank)
+
+    def _output_words(self) -> Tensor:
+        if self.config.tied:
+            return self.E_y
+        return self.F_o if self.config.output_rank else self.W_o
+
+    def dropped(self, values: Tensor) -> Tensor:
+        """Values with dropout, in training."""
+        return dropout(values, self.config.dropout) if self.training else values
+
+
+def matrix(*shape: int) -> nn.Parameter:
+    """Parameters still to be drawn."""
+    return nn.Parameter(torch.empty(*shape))
+
+
+def bias(size: int) -> nn.Parameter:
+    """Biases, still to be set."""
+    return nn.Parameter(torch.empty(size))
+
+
+def glorot(parameter: Tensor, width: int) -> None:
+    """Glorot and Bengio 2010 for each of the matrices of so many columns that lie side by side;
+    rows that are looked up, width 0, have length 1 on average."""
+    if not width:
+        parameter.normal_(std=parameter.size(1) ** -0.5)
+        return
+    bound = (6 / (parameter.size(-2) + width)) ** 0.5
+    parameter.uniform_(-bound, bound)

@@ -1,0 +1,119 @@
+"""RNNenc, the phrase model and grConv as their papers write them, one number at a time.
+
+A slow second opinion in NumPy float64, beside that of RNNsearch, whose gated unit and functions it
+uses; only the functions named `*_of` know how a model joins its matrices side by side.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.unit.models.reference_rnnsearch import Array, Unit, gated, paired_maxima, softmax
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Everything behind the summary c, in the papers' names."""
+
+    E_y: Array
+    unit: Unit
+    C: Array
+    C_z: Array
+    C_r: Array
+    W_s: Array
+    b_s: Array
+    U_o: Array
+    V_o: Array
+    C_o: Array
+    b_o: Array
+    W_o: Array
+    b_y: Array
+
+
+def last_state(E_x: Array, unit: Unit, source: list[int]) -> Array:
+    """h_{T_x}: the state behind the last word."""
+    h = np.zeros(len(unit.b))
+    for word in source:
+        h = gated(unit, E_x[word], h, (np.zeros_like(h),) * 3)
+    return h
+
+
+def probabilities(decoder: Decoder, c: Array, target: list[int]) -> list[Array]:
+    """p(y_i | y_<i, x) at every position of a target sentence, the reference words fed."""
+    s = np.tanh(decoder.W_s @ c + decoder.b_s)
+    embedded = np.zeros(decoder.E_y.shape[1])
+    found = []
+    for word in target:
+        extra = (decoder.C_z @ c, decoder.C_r @ c, decoder.C @ c)
+        s = gated(decoder.unit, embedded, s, extra)
+        readout = decoder.U_o @ s + decoder.V_o @ embedded + decoder.C_o @ c + decoder.b_o
+        found.append(softmax(decoder.W_o @ paired_maxima(readout) + decoder.b_y))
+        embedded = decoder.E_y[word]
+    return found
+
+
+def node(weights: dict[str, Array], left: Array, right: Array) -> tuple[Array, Array]:
+    """One node of the pyramid from its two children; its coefficients w_c, w_l, w_r."""
+    new = np.maximum(0, weights["W_l"] @ left + weights["W_r"] @ right + weights["b_h"])
+    w = softmax(weights["G_l"] @ left + weights["G_r"] @ right + weights["b_w"])
+    return w[0] * new + w[1] * left + w[2] * right, w
+
+
+def climb(weights: dict[str, Array], source: list[int]) -> tuple[Array, list[list[Array]]]:
+    """The top, and the coefficients of each level from 1 on."""
+    level = [weights["U"] @ weights["E_x"][word] + weights["b_U"] for word in source]
+    coefficients = []
+    while len(level) > 1:
+        nodes = [node(weights, a, b) for a, b in zip(level, level[1:], strict=False)]
+        level = [vector for vector, _ in nodes]
+        coefficients.append([w for _, w in nodes])
+    return level[0], coefficients
+
+
+def parameters(model: Any) -> dict[str, Array]:
+    return {name: value.detach().double().numpy() for name, value in model.named_parameters()}
+
+
+def unit_of(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
+    """A position is a row there, so that every matrix stands transposed."""
+    z, r, candidate = (slice(k * len(U), (k + 1) * len(U)) for k in range(3))
+    return Unit(
+        W=W[:, candidate].T,
+        W_z=W[:, z].T,
+        W_r=W[:, r].T,
+        U=U.T,
+        U_z=U_zr[:, z].T,
+        U_r=U_zr[:, r].T,
+        b=b[candidate],
+        b_z=b[z],
+        b_r=b[r],
+    )
+
+
+def encoder_of(model: Any) -> Unit:
+    p = parameters(model)
+    return unit_of(p["W_enc"], p["U_zr_enc"], p["U_enc"], p["b_enc"])
+
+
+def decoder_of(model: Any) -> Decoder:
+    p = parameters(model)
+    n = len(p["b_s"])
+    words = p["E_y"] if model.config.tied else p.get("F_o", p.get("W_o"))
+    assert words is not None
+    return Decoder(
+        E_y=p["E_y"],
+        unit=unit_of(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
+        C=p["C"][:, 2 * n :].T,
+        C_z=p["C"][:, :n].T,
+        C_r=p["C"][:, n : 2 * n].T,
+        W_o=words @ p["P"].T if "P" in p else words,
+        **{name: p[name] for name in ("b_s", "b_o", "b_y")},
+        **{name: p[name].T for name in ("W_s", "U_o", "V_o", "C_o")},
+    )
+
+
+def pyramid_of(model: Any) -> dict[str, Array]:
+    p = parameters(model)
+    transposed = {name: p[name].T for name in ("U", "W_l", "W_r", "G_l", "G_r")}
+    return transposed | {name: p[name] for name in ("E_x", "b_U", "b_h", "b_w")}

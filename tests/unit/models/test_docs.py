@@ -1,0 +1,47 @@
+"""The page on adding a model is true: its example obeys the laws."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmtkit.data.batch import pad
+from nmtkit.models import MODELS
+from tests.unit.models import test_laws as laws
+
+PAGE = Path(__file__).parents[3] / "docs" / "models.md"
+
+
+@pytest.fixture
+def mean() -> Any:
+    """The example's model, read from the page."""
+    lines = PAGE.read_text(encoding="utf-8").split("\n")
+    first = lines.index("    from dataclasses import dataclass")
+    code = "\n".join(line.removeprefix("    ") for line in lines[first:])
+    found: dict[str, Any] = {"__name__": "mean"}
+    exec(compile(code, str(PAGE), "exec"), found)
+    torch.manual_seed(1)
+    model = found["Mean"](found["MeanConfig"](2, 3, 2), laws.SRC_SIZE, laws.TGT_SIZE)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.7)
+    return model.double().eval()
+
+
+def test_the_example_obeys_the_laws(mean: Any) -> None:
+    batch = (*pad(laws.SOURCES), *pad(laws.TARGETS))
+    laws.test_loss_is_repeated_step(mean, batch, 0.1)
+    laws.test_padding_changes_nothing(mean, batch, 0.0)
+    laws.test_a_batch_of_n_is_n_batches_of_one(mean, batch)
+    laws.test_gradient_is_that_of_finite_differences(mean)
+    laws.test_a_model_ready_for_search_takes_the_same_steps(mean, batch)
+
+
+def test_every_model_and_recipe_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for name, model in MODELS.items():
+        assert (
+            f"| `{name}` | `{model.__module__.removeprefix('nmtkit.').replace('.', '/')}.py`"
+            in text
+        )
