@@ -53,7 +53,7 @@ class Alignment:
 
         :return: pairs (source, target) of places counted from 0, in the order of the target.
         """
-        best = _best_sources(self.matrix, len(self.tgt_words))
+        best = best_sources(self.matrix, len(self.tgt_words))
         return [(source, target) for target, source in enumerate(best)]
 
     def moses(self) -> str:
@@ -98,14 +98,14 @@ class Aligner:
         for score in self._scorer.score(pairs, tokenized=tokenized, alignments=True):
             assert score.alignment is not None
             if counts is not None and score.src_tokens:
-                places = _best_sources(score.alignment, len(score.tgt_tokens))
+                places = best_sources(score.alignment, len(score.tgt_tokens))
                 counts.add(score.src_tokens, score.tgt_tokens, places)
             yield word_alignment(
                 score.src_tokens, score.tgt_tokens, score.alignment, self._scorer.has_subwords
             )
 
 
-def _best_sources(matrix: Tensor, target: int) -> list[int]:
+def best_sources(matrix: Tensor, target: int) -> list[int]:
     """For each of so many target words the place of the source word that it owes most to.
 
     :param matrix: as `Alignment` has it; where the source has no word but `</s>`, no target word
@@ -131,8 +131,8 @@ def word_alignment(
     """
     if not subwords:
         return Alignment(list(src_tokens), list(tgt_tokens), matrix)
-    src_words, columns = _word_numbers(src_tokens)
-    tgt_words, rows = _word_numbers(tgt_tokens)
+    src_words, columns = pieces_of_words(src_tokens, subwords)
+    tgt_words, rows = pieces_of_words(tgt_tokens, subwords)
     rows = [*rows, len(tgt_words)][: len(matrix)]
     sums = matrix.new_zeros(len(matrix), len(src_words) + 1)
     sums.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)
@@ -142,8 +142,13 @@ def word_alignment(
     return Alignment(src_words, tgt_words, means / pieces.unsqueeze(1))
 
 
-def _word_numbers(tokens: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The words that pieces make, and for each piece the number of its word."""
+def pieces_of_words(tokens: Sequence[str], subwords: bool) -> tuple[list[str], list[int]]:
+    """The words that tokens make, and for each token the number of its word.
+
+    :param subwords: whether tokens are pieces of words at all.
+    """
+    if not subwords:
+        return list(tokens), list(range(len(tokens)))
     words: list[str] = []
     numbers: list[int] = []
     goes_on = False

@@ -24,6 +24,8 @@ FORMAT = 1
 
 Table = dict[str, Any]
 Settings = TypeVar("Settings")
+Lengths = TypeVar("Lengths", bound=Any)
+"""A number or a tensor of them."""
 
 
 @dataclass(frozen=True)
@@ -128,17 +130,28 @@ class SearchConfig:
     rule: "shrinking": a finished hypothesis leaves the beam, which is one narrower from then on,
         until it is 0 (the papers); "bounded": the beam keeps its width, and search stops when no
         unfinished hypothesis can beat the n best finished ones any more.
-    length_penalty: a finished hypothesis is ranked by score / length^penalty, `</s>` counted;
-        1: mean log-probability of a word (RNNsearch), 0: plain log-probability (Sutskever).
+    length_penalty, penalty: a hypothesis is ranked by score / length^length_penalty, `</s>` being
+        counted; 1: mean log-probability of a word (RNNsearch), 0: plain log-probability
+        (Sutskever). "wu": by score / ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. (14)).
     forbid_unk: never choose `<unk>`.
     max_length_ratio: search ends after this many times the source length in steps (at least 10).
+    min_length_ratio: no translation is shorter than this many times the source length, `</s>`
+        counted in both (0.5 in GroundHog's batch use).
     """
 
     beam: int = 12
     rule: Literal["shrinking", "bounded"] = "shrinking"
     length_penalty: float = 1.0
+    penalty: Literal["power", "wu"] = "power"
     forbid_unk: bool = False
     max_length_ratio: float = 3.0
+    min_length_ratio: float = 0.0
+
+    def length_divisor(self, lengths: Lengths) -> Lengths:
+        """What scores of hypotheses so long, `</s>` counted, are divided by to rank them."""
+        base: Any = (5 + lengths) / 6 if self.penalty == "wu" else lengths
+        divisor: Lengths = base**self.length_penalty
+        return divisor
 
 
 @dataclass(frozen=True)
@@ -194,6 +207,7 @@ RANGES: dict[str, Range] = {
     "search.beam": AT_LEAST_ONE,
     "search.length_penalty": NOT_NEGATIVE,
     "search.max_length_ratio": POSITIVE,
+    "search.min_length_ratio": NOT_NEGATIVE,
 }
 
 SECTIONS: dict[str, type[Any]] = {

@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,13 +23,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nmtkit.aligner import Alignment, word_alignment
+from nmtkit.aligner import Alignment, best_sources, pieces_of_words, word_alignment
 from nmtkit.config import SearchConfig
 from nmtkit.ensemble import Ensemble, SourceTokens
 from nmtkit.search import Hypothesis, Reading, sample_read, search_batches, with_alignments
 from nmtkit.search.candidates import NONE
+from nmtkit.search.hypothesis import UNK
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
-from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.text.vocabulary import UNK_WORD, Vocabulary
 from nmtkit.workers import at_once
 
 Batches = list[list[int]]
@@ -59,15 +60,17 @@ class CandidateLists(Protocol):
 class Translation:
     """One translation of one line.
 
-    text: detokenised, unless the model's corpus was tokenised or that was asked for.
+    text: detokenised, unless the model's corpus was tokenised or that was asked for; with other
+        words in the place of `<unk>` where that was asked for.
     tokens: as the model chose them (pieces of words, with BPE), without `</s>`.
     score: log p of the tokens and `</s>` together, natural log: what `Scorer` gives them.
-    ranking_score: score / length^penalty, by which the best was chosen.
+    ranking_score: the score over what its length says, by which the best was chosen.
     word_scores: log p of each token, and of `</s>`.
     finished: False where the longest length was met before `</s>`.
     src_tokens: what the (first) model read, without `</s>`.
-    alignment: alpha_ij of the first model, where asked for; the last row and column are those of
-        `</s>`. Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer where unfinished.
+    alignment: alpha_ij, where asked for; of an ensemble the mean over the models that read the same
+        tokens as the first. The last row and column are those of `</s>`.
+        Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer where unfinished.
     word_alignment: the same between words.
     """
 
@@ -106,6 +109,7 @@ class Translator:
         self.search = ensemble.first.config.search if search is None else search
         self._batch_size = batch_size
         self._candidates = candidates
+        self._replacements: Mapping[str, str] | None = None
 
     @classmethod
     def load(
@@ -138,6 +142,18 @@ class Translator:
         """The same translator, choosing from these words alone."""
         translator = copy.copy(self)
         translator._candidates = candidates
+        return translator
+
+    def with_replacements(self, table: Mapping[str, str] | None) -> "Translator":
+        """The same translator, which replaces each `<unk>` in the text of a translation.
+
+        Jean et al. 2015, section 3.4: by the source word that it owes most to, or that word's
+        entry in a table; `</s>` does not count. The tokens and scores stay the model's.
+
+        :param table: source word -> translation; empty: all are copied; None: nothing is replaced.
+        """
+        translator = copy.copy(self)
+        translator._replacements = table
         return translator
 
     @property
@@ -181,8 +197,10 @@ class Translator:
 
         def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             readings = (self._read(sources, batch) for batch in batches)
-            found = search_batches(self._ensemble.models, readings, self.search, n_best)
-            return _aligned(self._ensemble, sources, batches, found) if alignments else found
+            found = iter(search_batches(self._ensemble.models, readings, self.search, n_best))
+            for batch in batches:
+                of_batch = list(itertools.islice(found, len(batch)))
+                yield from self._aligned(sources, batch, of_batch, alignments)
 
         return self._in_order(lines, decode, tokenized)
 
@@ -222,14 +240,9 @@ class Translator:
         def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             for batch in batches:
                 seeds = [line_seed(seed, first + number) for number in batch]
-                yield from sample_read(
-                    self._ensemble.models,
-                    self._read(sources, batch),
-                    self.search,
-                    n,
-                    seeds,
-                    alignments,
-                )
+                read = self._read(sources, batch)
+                drawn = sample_read(self._ensemble.models, read, self.search, n, seeds)
+                yield from self._aligned(sources, batch, drawn, alignments)
 
         return self._in_order(lines, decode, tokenized, copies=n)
 
@@ -281,6 +294,27 @@ class Translator:
         lists = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=NONE)
         return Reading(encoded, lengths, lists.to(lengths.device))
 
+    def _aligned(
+        self,
+        sources: list[SourceTokens],
+        batch: list[int],
+        found: list[list[Hypothesis]],
+        wanted: bool,
+    ) -> list[list[Hypothesis]]:
+        """The same hypotheses with alignments, where they are wanted or needed for an `<unk>`."""
+        if self._replacements is not None:
+            wanted = wanted or any(UNK in h.ids for of_line in found for h in of_line)
+        if not wanted:
+            return found
+        read = [sources[number] for number in batch]
+        encoded, lengths = self._ensemble.encode(read)
+        models = self._ensemble.models
+        alike = [n for n in range(len(models)) if all(tokens[n] == tokens[0] for tokens in read)]
+        with torch.inference_mode():
+            return with_alignments(
+                [models[n] for n in alike], [encoded[n] for n in alike], lengths, found
+            )
+
     def _told(self, source: SourceTokens, hypothesis: Hypothesis, tokenized: bool) -> Translation:
         """A hypothesis in words."""
         first = self._ensemble.first
@@ -289,11 +323,15 @@ class Translator:
         between_words = None
         if matrix is not None:
             between_words = word_alignment(source[0], tokens, matrix, self._ensemble.has_subwords)
+        shown = tokens
+        if self._replacements is not None and matrix is not None:
+            words = pieces_of_words(source[0], self._ensemble.has_subwords)
+            shown = replaced(tokens, words, matrix, self._replacements)
         return Translation(
-            text=first.tgt_text.line(tokens, tokenized),
+            text=first.tgt_text.line(shown, tokenized),
             tokens=tokens,
             score=hypothesis.score,
-            ranking_score=hypothesis.ranking_score(self.search.length_penalty),
+            ranking_score=hypothesis.ranking_score(self.search),
             word_scores=hypothesis.word_scores,
             finished=hypothesis.finished,
             src_tokens=list(source[0]),
@@ -302,21 +340,25 @@ class Translator:
         )
 
 
-def _aligned(
-    ensemble: Ensemble,
-    sources: list[SourceTokens],
-    batches: Batches,
-    found: list[list[Hypothesis]],
-) -> Iterator[list[Hypothesis]]:
-    """The same hypotheses with the first model's alignments."""
-    place = 0
-    for batch in batches:
-        encoded, lengths = ensemble.encode([sources[number] for number in batch])
-        of_batch = found[place : place + len(batch)]
-        place += len(batch)
-        with torch.inference_mode():
-            aligned = with_alignments(ensemble.models[0], encoded[0], lengths, of_batch)
-        yield from aligned
+def replaced(
+    tokens: Sequence[str],
+    source: tuple[Sequence[str], Sequence[int]],
+    matrix: Tensor,
+    table: Mapping[str, str],
+) -> list[str]:
+    """Tokens with a word of the source, or what the table has for it, in the place of `<unk>`.
+
+    :param tokens: of a translation, without `</s>`.
+    :param source: words, and for each token the number of its word.
+    :param matrix: alpha_ij. Shape: [len(tokens) or one more, source tokens + 1].
+    """
+    words, numbers = source
+    places = best_sources(matrix, len(tokens))
+    chosen = [words[numbers[place]] for place in places]
+    return [
+        table.get(word, word) if token == UNK_WORD else token
+        for token, word in zip(tokens, chosen, strict=True)
+    ]
 
 
 def empty_translation() -> Translation:

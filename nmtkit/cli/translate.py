@@ -60,6 +60,18 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     " alone.  [default: the model's]",
 )
 @click.option(
+    "--penalty",
+    type=click.Choice(["power", "wu"]),
+    help="What A is the power of: the length, or (5 + length) / 6 (Wu et al. 2016).  [default: the"
+    " model's]",
+)
+@click.option(
+    "--min-length-ratio",
+    type=click.FloatRange(min=0),
+    metavar="R",
+    help="No translation is shorter than R times the source length.  [default: the model's]",
+)
+@click.option(
     "--max-length-ratio",
     type=click.FloatRange(min=0, min_open=True),
     metavar="R",
@@ -107,6 +119,12 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     " table ('nmtkit align --lexicon' writes one, Moses's lex.f2e is another) and the most"
     " frequent ones.",
 )
+@click.option(
+    "--replace-unk",
+    metavar="copy|TABLE",
+    help="Write in the place of each unknown word the source word that it owes most to ('copy'), or"
+    " the likeliest translation of that word in a lexical table, if it has one.",
+)
 @click.option("--tokenized", is_flag=True, help="The input is tokenised, and the output shall be.")
 @batch_size_option
 @device_option
@@ -124,6 +142,7 @@ def command(
     alignment_format: str,
     quantize: bool,
     candidates: str | None,
+    replace_unk: str | None,
     tokenized: bool,
     batch_size: int,
     device: str,
@@ -184,6 +203,11 @@ def command(
             from nmtkit.text.lexicon import Lexicon
 
             translator = translator.with_candidates(Lexicon.load(candidates, translator.tgt_vocab))
+        if replace_unk:
+            from nmtkit.text.lexicon import best_translations
+
+            table = {} if replace_unk == "copy" else best_translations(replace_unk)
+            translator = translator.with_replacements(table)
         form = n_best_lines if listed else _scored_line if scores else _line
         number, unfinished = 0, 0
         for window in read_windows(source, translator.window):

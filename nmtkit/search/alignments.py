@@ -18,18 +18,44 @@ from nmtkit.search.hypothesis import EOS, Hypothesis
 
 
 def with_alignments(
-    model: TranslationModel,
-    encoded: Any,
+    models: Sequence[TranslationModel],
+    encoded: Sequence[Any],
     lengths: Tensor,
     found: Sequence[Sequence[Hypothesis]],
 ) -> list[list[Hypothesis]]:
     """The same hypotheses with their alignments.
 
-    :param encoded: what the model's `encode` gave of the sentences.
+    :param models: which read the same tokens; the mean of their alignments is given, as far as
+        they have one.
+    :param encoded: what each model's `encode` gave of the sentences.
     :param lengths: T_x of each sentence, `</s>` counted. Shape: [B].
     :param found: hypotheses of each sentence, at least one.
-    :raises ModelError: the model has no alignment.
+    :raises ModelError: no model has an alignment.
     """
+    pairs = zip(models, encoded, strict=True)
+    given = [_alignments(model, read, lengths, found) for model, read in pairs]
+    having = [of_model for of_model in given if of_model is not None]
+    if not having:
+        raise ModelError(
+            "this model has no alignment, which --alignments and --replace-unk ask for;"
+            " leave them out"
+        )
+    return [
+        [
+            dataclasses.replace(h, alignment=torch.stack(matrices).mean(0))
+            for h, *matrices in zip(*of_sentence, strict=True)
+        ]
+        for of_sentence in zip(found, *having, strict=True)
+    ]
+
+
+def _alignments(
+    model: TranslationModel,
+    encoded: Any,
+    lengths: Tensor,
+    found: Sequence[Sequence[Hypothesis]],
+) -> list[list[Tensor]] | None:
+    """The alignment of each hypothesis [len(ids), T_x]; None where the model has none."""
     words = _joined(found).to(lengths.device)  # [B, n, T_y]
     rows: list[list[Tensor]] = [[] for _ in found]  # per sentence and step: [n, T_x]
     widths: list[int] = lengths.tolist()
@@ -45,15 +71,12 @@ def with_alignments(
             prev, words = prev[chosen], words[chosen]
         _, state, alignment = model.step(prev, state, encoded)
         if alignment is None:
-            raise ModelError("this model has no alignment; ask for translations without")
+            return None
         for sentence, matrix in zip(sentences, alignment.cpu(), strict=True):
             rows[sentence].append(matrix[:, : widths[sentence]])
         prev = words[:, :, step]
     return [
-        [
-            dataclasses.replace(h, alignment=torch.stack([row[n] for row in steps[: len(h.ids)]]))
-            for n, h in enumerate(of_sentence)
-        ]
+        [torch.stack([row[n] for row in steps[: len(h.ids)]]) for n, h in enumerate(of_sentence)]
         for of_sentence, steps in zip(found, rows, strict=True)
     ]
 

@@ -15,10 +15,10 @@ Rules (`SearchConfig.rule`):
   it is greedy search under either rule.
 
 Under both, search ends as soon as it cannot change the n best any more. With scores s <= 0, a
-length penalty and a longest length L, an unfinished hypothesis can at best reach s / L^penalty;
-when the n-th best finished one has that much, the list is final. The bound is exact: search is
-never cut short by it, and with penalty 1 it therefore often runs on for some steps after the
-translation that it gives was found.
+length penalty and a longest length L, an unfinished hypothesis can at best reach what its score is
+worth at that length, s / L^penalty; when the n-th best finished one has that much, the list is
+final. The bound is exact: search is never cut short by it, and with penalty 1 it therefore often
+runs on for some steps after the translation that it gives was found.
 
 Departures and readings: the translation of a sentence that has words is never empty (`</s>`
 cannot be its first word); the score is still the model's log p, as nothing is renormalised.
@@ -124,7 +124,7 @@ def beam_search(
         encoded = [model.encode(src, src_mask) for model in models]
         lengths = src_mask.sum(1)
         found = search_batches(models, [Reading(encoded, lengths)], settings, n_best)
-        return with_alignments(models[0], encoded[0], lengths, found) if alignments else found
+        return with_alignments(models[:1], encoded[:1], lengths, found) if alignments else found
 
 
 def search_batches(
@@ -144,7 +144,7 @@ def search_batches(
         search = _Search(models, batches, settings, n_best)
         while search.is_under_way():
             search.step()
-        return search.history.n_best(settings.length_penalty, n_best)
+        return search.history.n_best(settings, n_best)
 
 
 class _Search:
@@ -185,11 +185,11 @@ class _Search:
         """Go on by a word in every sentence."""
         beam, settings = self._beam, self._settings
         hidden, self._states = predict(self._models, beam.words, self._states, self._encoded)
-        forbidden = forbidden_words(beam.words, beam.lengths, settings)
+        forbidden = forbidden_words(beam.steps, beam.scores, beam.lengths, settings)
         found = self._next_words.best(hidden, beam.scores, continuations(settings), forbidden)
         pruned = prune(found, beam.widths, shrinks(settings))
-        beam = finish(beam, found, pruned, self.history, settings.length_penalty)
-        over, slots = finished_sentences(beam, found, pruned, settings.length_penalty)
+        beam = finish(beam, found, pruned, self.history, settings)
+        over, slots = finished_sentences(beam, found, pruned, settings)
         self._beam, parents = go_on(beam, found, pruned.living, self.history, slots)
         self._states = [select_hypotheses(state, parents) for state in self._states]
         leaving = sorted(set(over) - self._free)
@@ -273,6 +273,11 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
         raise ConfigError(f"the length penalty must be 0 or more, not {settings.length_penalty}")
     if not 0 < settings.max_length_ratio < float("inf"):
         raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
+    if not 0 <= settings.min_length_ratio <= settings.max_length_ratio:
+        raise ConfigError(
+            f"the least length ratio must be from 0 to the largest, {settings.max_length_ratio},"
+            f" not {settings.min_length_ratio}"
+        )
 
 
 def shrinks(settings: SearchConfig) -> bool:
@@ -330,13 +335,19 @@ def predict(
     return [step.hidden for step in steps], [step.state for step in steps]
 
 
-def forbidden_words(words: Tensor, lengths: Tensor, settings: SearchConfig) -> Forbidden:
-    """What may not come next: `</s>` as the first word, but where the source is empty, too.
+def forbidden_words(
+    steps: Tensor, scores: Tensor, lengths: Tensor, settings: SearchConfig
+) -> Forbidden:
+    """What may not come next: `</s>` where the translation would be too short, and as the first
+    word, but where the source is empty, too.
 
-    :param words: the words chosen last. Shape: [B, k].
+    :param steps: words that the hypotheses have. Shape: [B].
+    :param scores: any of their values. Shape: [B, k].
     :param lengths: T_x, 1 for an empty source. Shape: [B].
     """
-    return Forbidden((words == BEGIN) & (lengths > 1).unsqueeze(1), settings.forbid_unk)
+    least = (lengths * settings.min_length_ratio).ceil().clamp(min=2)  # `</s>` counted
+    early = (steps + 1 < least) & (lengths > 1)
+    return Forbidden(early.unsqueeze(1).expand(scores.shape), settings.forbid_unk)
 
 
 def continuations(settings: SearchConfig) -> int:
@@ -364,19 +375,19 @@ def prune(found: Continuations, widths: Tensor, shrinking: bool) -> Pruned:
 
 
 def finish(
-    beam: Beam, found: Continuations, pruned: Pruned, history: History, length_penalty: float
+    beam: Beam, found: Continuations, pruned: Pruned, history: History, settings: SearchConfig
 ) -> Beam:
     """Note the hypotheses that end, and keep the ranking scores of the n best so far."""
     beam = beam._replace(steps=beam.steps + 1, widths=pruned.widths)
     scores = found.scores.masked_fill(~pruned.ending, -torch.inf)
     history.end(beam.sentences, beam.places.gather(1, found.parents), scores, beam.steps)
-    ranking = scores / (beam.steps.double() ** length_penalty).unsqueeze(1)
+    ranking = scores / settings.length_divisor(beam.steps.double()).unsqueeze(1)
     best = torch.cat([beam.best, ranking], dim=1).topk(beam.best.size(1), dim=1).values
     return beam._replace(best=best)
 
 
 def finished_sentences(
-    beam: Beam, found: Continuations, pruned: Pruned, length_penalty: float
+    beam: Beam, found: Continuations, pruned: Pruned, settings: SearchConfig
 ) -> tuple[list[int], int]:
     """Find the sentences whose n best translations cannot change any more.
 
@@ -386,7 +397,7 @@ def finished_sentences(
     :raises ModelError: a log-probability is not a number or above 0.
     """
     reachable = found.scores.masked_fill(~pruned.living, -torch.inf).amax(1)
-    reachable = reachable / beam.limits.double() ** length_penalty
+    reachable = reachable / settings.length_divisor(beam.limits.double())
     counts = pruned.living.sum(1)
     done = (counts == 0) | (beam.limits <= beam.steps) | (beam.best[:, -1] >= reachable)
     broken = ~(found.scores[:, 0] <= TOLERANCE)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.models.base import BEGIN
 from nmtkit.search.hypothesis import EOS, Hypothesis
@@ -94,8 +95,8 @@ class History:
         """Note hypotheses that search leaves unfinished; see `Ends`."""
         self._unfinished.append(Ends(sentences, places, scores, lengths))
 
-    def n_best(self, length_penalty: float, n_best: int) -> list[list[Hypothesis]]:
-        """The n best of each sentence by score / length^penalty; of equals, the shorter first.
+    def n_best(self, settings: SearchConfig, n_best: int) -> list[list[Hypothesis]]:
+        """The n best of each sentence, ranked as the settings say; of equals, the shorter first.
 
         Only finished ones, unless a sentence has none.
 
@@ -103,8 +104,8 @@ class History:
         """
         if not self.sentences:
             return []
-        finished = _entries(self._finished, self.sentences, length_penalty)
-        unfinished = _entries(self._unfinished, self.sentences, length_penalty)
+        finished = _entries(self._finished, self.sentences, settings)
+        unfinished = _entries(self._unfinished, self.sentences, settings)
         if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
             raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
         chosen = [
@@ -149,7 +150,7 @@ def _hypothesis(entry: Entry, ids: list[int], sums: list[float], finished: bool)
     return Hypothesis(ids, entry.score, word_scores, finished)
 
 
-def _entries(ends: list[Ends], sentences: int, length_penalty: float) -> list[list[Entry]]:
+def _entries(ends: list[Ends], sentences: int, settings: SearchConfig) -> list[list[Entry]]:
     """The ends of each sentence."""
     entries: list[list[Entry]] = [[] for _ in range(sentences)]
     if not ends:
@@ -159,7 +160,7 @@ def _entries(ends: list[Ends], sentences: int, length_penalty: float) -> list[li
     real = joined.scores > -torch.inf
     columns = [column[real].tolist() for column in joined]
     for number, (sentence, place, score, length) in enumerate(zip(*columns, strict=True)):
-        rank = -score / length**length_penalty
+        rank = -score / settings.length_divisor(length)
         entries[sentence].append(Entry(rank, length, number, place, score))
     return entries
 

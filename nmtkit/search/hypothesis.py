@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from nmtkit.config import SearchConfig
+
 EOS = 0
 """Id of `</s>` in every vocabulary."""
 
@@ -34,6 +36,6 @@ class Hypothesis:
         """Its words without `</s>`."""
         return self.ids[:-1] if self.finished else self.ids
 
-    def ranking_score(self, length_penalty: float) -> float:
-        """score / length^penalty, `</s>` counted: what an n-best list is ordered by."""
-        return self.score / float(max(len(self.ids), 1) ** length_penalty)
+    def ranking_score(self, settings: SearchConfig) -> float:
+        """The score over what its length says: what an n-best list is ordered by."""
+        return self.score / float(settings.length_divisor(max(len(self.ids), 1)))

@@ -100,7 +100,7 @@ def sample_read(
         found = _drawn(models, reading, draws, settings)
         if not alignments:
             return found
-        return with_alignments(models[0], reading.encoded[0], lengths, found)
+        return with_alignments(models[:1], reading.encoded[:1], lengths, found)
 
 
 def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
@@ -160,7 +160,8 @@ def _drawn(
     generations: list[tuple[Draws, Tensor]] = []
     for step in itertools.count():
         hidden, states = predict(models, draws.words, states, encoded)
-        forbidden = forbidden_words(draws.words, lengths[draws.sentences], settings)
+        taken = torch.full_like(draws.sentences, step)
+        forbidden = forbidden_words(taken, draws.words, lengths[draws.sentences], settings)
         words, scores = draw_words(next_words, hidden, forbidden, draws.uniform[..., step])
         generations.append((draws._replace(words=words), scores))
         draws = draws._replace(words=words, over=draws.over | (words == EOS))

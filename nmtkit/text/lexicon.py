@@ -121,6 +121,21 @@ class Lexicon:
         return np.concatenate([self._always, np.unique(np.concatenate(found))])
 
 
+def best_translations(path: str | Path) -> dict[str, str]:
+    """The most probable translation of each source word of a table; of equals the first.
+
+    :raises DataError: as `Lexicon.load`, but any target word may be in it.
+    """
+    best: dict[bytes, tuple[float, bytes]] = {}
+    for sources, targets, values in _columns(path, None):
+        for source, target, value in zip(sources, targets, values.tolist(), strict=True):
+            if source in NO_WORD or target in NO_WORD:
+                continue
+            if source not in best or value > best[source][0]:
+                best[source] = value, target
+    return {source.decode(): target.decode() for source, (_, target) in best.items()}
+
+
 class LinkCounts:
     """How often each target word was linked to each source word: what a table is made of."""
 
@@ -155,10 +170,10 @@ Columns = tuple[Sequence[bytes], Sequence[bytes], Values]
 """Source words, target words, and values of some lines."""
 
 
-def _columns(path: str | Path, ids: dict[bytes, int]) -> Iterator[Columns]:
+def _columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Columns]:
     """The lines of a table, some at a time, whatever its form.
 
-    :param ids: has the words of the target vocabulary.
+    :param ids: has the words of the target vocabulary, if they are to be those.
     """
     logs: bool | None = None
     first = 1  # number of the chunk's first line
@@ -176,7 +191,7 @@ def _columns(path: str | Path, ids: dict[bytes, int]) -> Iterator[Columns]:
         if not sound.all():
             _refuse(path, first, chunk, logs)
         sources, targets = (words[0::3], words[1::3]) if logs else (words[1::3], words[0::3])
-        if new:
+        if new and ids is not None:
             _check_words(path, targets, sources, ids)
         yield sources, targets, values
         first += len(chunk)

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -209,6 +210,26 @@ def test_candidates_that_are_all_words_change_nothing(translate, tmp_path, optio
         assert without_numbers[0] == without_numbers[1]
         numbers = [[float(n) for n in re.findall(r"-?\d+\.\d+", r)] for r in (row, expected)]
         assert numbers[0] == pytest.approx(numbers[1], abs=1e-4)
+
+
+def test_unknown_words_are_replaced(prepared, small, nmtkit, tmp_path):
+    """By a model that knows three words and `<unk>`."""
+    data, folder = tmp_path / "prepared", tmp_path / "model"
+    shutil.copytree(prepared, data)
+    nmtkit("shortlist", data, "--size", 5, "--force")
+    nmtkit("train", data, "-o", folder, "-r", "toy", *small, "--set", "training.learning_rate=0.1")
+    text = "two four\n\nseven\n"
+    translate = ["translate", "-m", folder, "--tokenized"]
+    plain = rows(nmtkit(*translate, input=text))
+    assert "<unk>" in plain[2]
+    copied = rows(nmtkit(*translate, "--replace-unk", "copy", input=text))
+    assert copied[1:] == ["", plain[2].replace("<unk>", "seven")] and "<unk>" not in copied[0]
+    (tmp_path / "table").write_text("sept seven 0.9\nhuit seven 0.1\n")
+    looked_up = rows(nmtkit(*translate, "--replace-unk", tmp_path / "table", input=text))
+    assert looked_up[2] == plain[2].replace("<unk>", "sept")
+    missing = ["--replace-unk", tmp_path / "no"]
+    result = nmtkit("translate", "-m", folder, *missing, input=text, status=1)
+    assert "cannot be read" in result.stderr and result.stdout == ""
 
 
 def test_a_table_that_is_none_is_named(translate, tmp_path):

@@ -183,6 +183,67 @@ def test_8_bits_are_refused_where_the_model_is_elsewhere(make_model):
         Translator(Ensemble((model,)), quantize=True)
 
 
+def of_unknown_words(make_model, seed, **options):
+    """A model that writes little else than `<unk>`."""
+    loaded = make_model(seed, **options)
+    loaded.model.b_y[1] += 8
+    return loaded
+
+
+def test_unknown_words_are_those_that_they_owe_most_to(make_model):
+    plain = Translator(Ensemble((of_unknown_words(make_model, 1),)), batch_size=4)
+    lines = [line for line in random_lines(40) if line]
+    copied = plain.with_replacements({}).translate(lines)
+    table = {"a": "A", "c": "C C"}
+    looked_up = plain.with_replacements(table).translate(lines)
+    seen = 0
+    both = plain.translate(lines, alignments=True), copied, looked_up
+    for line, (one,), (copy,), (other,) in zip(lines, *both, strict=True):
+        assert copy.tokens == other.tokens == one.tokens and copy.score == one.score
+        assert one.alignment is not None
+        best = one.alignment[:, :-1].argmax(1).tolist()
+        words = [line.split()[best[n]] if t == "<unk>" else t for n, t in enumerate(one.tokens)]
+        assert copy.text == " ".join(words)
+        translated = [
+            table.get(w, w) if t == "<unk>" else w for t, w in zip(one.tokens, words, strict=True)
+        ]
+        assert other.text == " ".join(translated)
+        seen += one.tokens.count("<unk>")
+    assert seen > 20
+
+
+def test_an_unknown_word_becomes_a_whole_word_of_pieces(make_model):
+    bpe = BPE([("b", "c</w>")])
+    src = "a b c a@@ b@@ bc a</w>"
+    loaded = of_unknown_words(make_model, 2, src=src, bpe=bpe)
+    translator = Translator(Ensemble((loaded,))).with_replacements({})
+    for (found,) in translator.translate(["abc", "abc bc"]):
+        assert "<unk>" in found.tokens
+        assert set(found.text.split()) <= {"abc", "bc", *"vwxyz"}
+
+
+def test_several_models_look_for_an_unknown_word_together(make_model):
+    """The mean of the alignments of those that read the same tokens; samples likewise."""
+    parts = [of_unknown_words(make_model, seed) for seed in (1, 2)]
+    lines = [line for line in random_lines(30) if line]
+    together = Translator(Ensemble(tuple(parts))).translate(lines, alignments=True)
+    for line, (found,) in zip(lines, together, strict=True):
+        scorers = [Scorer(Ensemble((part,))) for part in parts]
+        alone = [
+            next(scorer.score([(line, " ".join(found.tokens))], tokenized=True, alignments=True))
+            for scorer in scorers
+        ]
+        first, second = (score.alignment for score in alone)
+        assert first is not None and second is not None and found.alignment is not None
+        mean = (first + second) / 2
+        if found.finished and "<unk>" not in found.tokens:
+            torch.testing.assert_close(found.alignment, mean, atol=1e-5, rtol=1e-4)
+    replacing = Translator(Ensemble(tuple(parts))).with_replacements({})
+    drawn = [t for of_line in replacing.sample(lines, n=2) for t in of_line]
+    assert any("<unk>" in t.tokens for t in drawn)
+    assert not any("<unk>" in t.text for t in drawn)
+
+
 def test_samples_depend_on_the_seed_and_the_line_number(translator):
     lines = random_lines(90)
     drawn = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=3)]

@@ -51,8 +51,9 @@ def slow_beam_search(models, source, config, n_best):
         for prefix, score in live:
             values = next_log_probs(models, src, src_mask, prefix).tolist()
             for word, value in enumerate(values):
-                empty = word == EOS and step == 1 and len(source) > 1
-                if not empty and not (word == UNK and config.forbid_unk):
+                short = step < max(2, len(source) * config.min_length_ratio)
+                early = word == EOS and short and len(source) > 1
+                if not early and not (word == UNK and config.forbid_unk):
                     found.append(([*prefix, word], score + value))
         found.sort(key=lambda pair: -pair[1])
         ending = [pair for pair in found[:width] if pair[0][-1] == EOS]
@@ -62,10 +63,13 @@ def slow_beam_search(models, source, config, n_best):
         live = [pair for pair in found if pair[0][-1] != EOS][:width]
         if not live:
             break
-    ranked = sorted(
-        finished or live, key=lambda pair: -pair[1] / len(pair[0]) ** config.length_penalty
-    )
-    return ranked[:n_best]
+    return sorted(finished or live, key=lambda pair: -worth(pair, config))[:n_best]
+
+
+def worth(pair, config):
+    """The score by which a hypothesis is ranked."""
+    length = (5 + len(pair[0])) / 6 if config.penalty == "wu" else len(pair[0])
+    return pair[1] / length**config.length_penalty
 
 
 def assert_same(found, expected):
@@ -84,6 +88,25 @@ def test_equals_a_slow_search_with_lists(prefix_model, sources, rule, beam, pena
     found = beam_search([model], *pad(sources), config, n_best)
     for source, hypotheses in zip(sources, found, strict=True):
         assert_same(hypotheses, slow_beam_search([model], source, config, n_best))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize(
+    "changes", [{"penalty": "wu", "length_penalty": 0.6}, {"min_length_ratio": 0.8}]
+)
+def test_other_rankings_and_shortest_lengths_equal_the_slow_search(
+    prefix_model, sources, rule, beam, changes
+):
+    config = settings(rule=rule, beam=beam, **changes)
+    model = prefix_model(beam, words=7, eos_bias=2.0)
+    found = beam_search([model], *pad(sources), config, n_best=beam)
+    for source, hypotheses in zip(sources, found, strict=True):
+        assert_same(hypotheses, slow_beam_search([model], source, config, beam))
+        for h in hypotheses:
+            assert h.ranking_score(config) == pytest.approx(worth((h.ids, h.score), config))
+            if len(source) > 1:
+                assert len(h.ids) >= len(source) * config.min_length_ratio
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -228,7 +251,7 @@ def test_lists_are_ranked_without_duplicates_or_empty_lines(prefix_model, source
         for source, hypotheses in zip(sources, found, strict=True):
             ids = [tuple(h.ids) for h in hypotheses]
             assert 1 <= len(ids) == len(set(ids)) <= 6
-            ranking = [h.ranking_score(1.0) for h in hypotheses]
+            ranking = [h.ranking_score(settings()) for h in hypotheses]
             assert ranking == sorted(ranking, reverse=True)
             assert all(h.words for h in hypotheses) or len(source) == 1
 
@@ -317,6 +340,8 @@ def test_a_missing_alignment_is_an_error(prefix_model):
         ({"length_penalty": -1.0}, 1, "length penalty"),
         ({"length_penalty": math.nan}, 1, "length penalty"),
         ({"max_length_ratio": 0.0}, 1, "length ratio"),
+        ({"min_length_ratio": -0.1}, 1, "least length ratio"),
+        ({"min_length_ratio": 3.1}, 1, "least length ratio"),
     ],
 )
 def test_settings_without_meaning_are_refused(prefix_model, changes, n_best, told):

@@ -11,7 +11,7 @@ import pytest
 
 from nmtkit.errors import DataError
 from nmtkit.text import lexicon as module
-from nmtkit.text.lexicon import Lexicon, LinkCounts
+from nmtkit.text.lexicon import Lexicon, LinkCounts, best_translations
 from nmtkit.text.vocabulary import Vocabulary
 
 Write = Callable[..., Path]
@@ -161,6 +161,15 @@ def test_a_table_of_other_words_is_refused(write: Write) -> None:
 def test_words_shared_by_both_sides_tell_no_direction(write: Write) -> None:
     shared = Lexicon.load(write("chat chat 1\nbois bois 1\n"), WORDS, frequent=0)
     assert found(shared, "chat") == ["</s>", "<unk>", "chat"]
+
+
+def test_the_best_translation_may_be_any_word(write: Write) -> None:
+    best = {"cat": "chat", "dog": "chien", "black": "noir", "the": "la"}
+    for table in (MOSES, swapped(MOSES), "".join(sorted(MOSES.splitlines(keepends=True)))):
+        assert best_translations(write(table)) == best
+    assert best_translations(write("x a 0.5\ny a 0.5\n")) == {"a": "x"}  # the first of equals
+    with pytest.raises(DataError, match="lex, line 2: expected"):
+        best_translations(write("x a 0.5\ny a\n"))
 
 
 def counted() -> LinkCounts:
