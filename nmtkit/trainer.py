@@ -142,6 +142,9 @@ def _training(
     data: Path, folder: Path, config: Config, device: torch.device, tensorboard: bool
 ) -> Training:
     """Everything that `Training` works on, put together."""
+    if config.training.precision == "bfloat16":
+        # Of products in bfloat16 oneDNN keeps a copy of the matrix for each shape that it met.
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     torch.manual_seed(config.training.seed)
     vocabularies = read_vocabularies(folder)
     model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)
