@@ -340,6 +340,18 @@ class Translator:
         )
 
 
+def counted(drawn: Sequence[Translation]) -> list[tuple[Translation, int]]:
+    """Each different translation of a line, and how often it was drawn (Cho et al. 2014, table 3).
+
+    :return: the most frequent first; of equals the likelier.
+    """
+    times: dict[tuple[str, ...], list[Translation]] = {}
+    for translation in drawn:
+        times.setdefault((*translation.tokens, str(translation.finished)), []).append(translation)
+    pairs = [(same[0], len(same)) for same in times.values()]
+    return sorted(pairs, key=lambda pair: (-pair[1], -pair[0].score))
+
+
 def replaced(
     tokens: Sequence[str],
     source: tuple[Sequence[str], Sequence[int]],

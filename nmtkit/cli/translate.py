@@ -93,6 +93,12 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     help="Draw N translations of each line at random from the model, instead of searching; more"
     " than one are written in the n-best format, in the order drawn.",
 )
+@click.option(
+    "--counts",
+    is_flag=True,
+    help="With --sample: write each different translation once, the most frequent first, with the"
+    " number of times that it was drawn.",
+)
 @click.option("--seed", type=int, default=1, metavar="S", help="Decides what --sample draws.")
 @click.option(
     "--scores",
@@ -136,6 +142,7 @@ def command(
     output: str,
     n_best: int | None,
     sample: int | None,
+    counts: bool,
     seed: int,
     scores: bool,
     alignments: str | None,
@@ -165,7 +172,8 @@ def command(
     \b
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
 
-    for each translation, NUMBER counting the lines of input from 0. Alignments are between words
+    for each translation, NUMBER counting the lines of input from 0; --counts puts 'count= C' behind
+    SCORE. Alignments are between words
     counted from 0, those of the input after tokenising and those of the translation before
     detokenising; a line of them belongs to each translation written. The soft form is a JSON
     object with the words, and for each target word the weights of the source words; both sides
@@ -179,7 +187,13 @@ def command(
     """
     if sample and n_best:
         raise click.UsageError("--sample and --n-best exclude each other.")
-    listed = n_best is not None or (sample or 1) > 1
+    if counts and not sample:
+        raise click.UsageError("--counts is for --sample.")
+    if counts and alignments:
+        raise click.UsageError(
+            "--counts joins translations whose alignments differ; leave one out."
+        )
+    listed = n_best is not None or (sample or 1) > 1 or counts
     if scores and listed:
         raise click.UsageError("The n-best format has the scores already; leave out --scores.")
     if alignments == output:
@@ -208,7 +222,15 @@ def command(
 
             table = {} if replace_unk == "copy" else best_translations(replace_unk)
             translator = translator.with_replacements(table)
-        form = n_best_lines if listed else _scored_line if scores else _line
+        form = (
+            counted_lines
+            if counts
+            else n_best_lines
+            if listed
+            else _scored_line
+            if scores
+            else _line
+        )
         number, unfinished = 0, 0
         for window in read_windows(source, translator.window):
             found = (
@@ -248,11 +270,19 @@ def _scored_line(_: int, translations: "list[Translation]") -> list[str]:
 
 def n_best_lines(number: int, translations: "list[Translation]") -> list[str]:
     """Moses's format; the bars that part its fields are escaped in the text, as Moses does."""
-    return [
-        f"{number} ||| {t.text.replace('|', '&#124;') if '|||' in t.text else t.text}"
-        f" ||| nmtkit0= {t.score:.6f} ||| {t.ranking_score:.6f}"
-        for t in translations
-    ]
+    return [_n_best_line(number, t) for t in translations]
+
+
+def counted_lines(number: int, translations: "list[Translation]") -> list[str]:
+    """The same, each different translation once, with how often it is there."""
+    from nmtkit.translator import counted
+
+    return [_n_best_line(number, t, f" count= {times}") for t, times in counted(translations)]
+
+
+def _n_best_line(number: int, t: "Translation", more: str = "") -> str:
+    text = t.text.replace("|", "&#124;") if "|||" in t.text else t.text
+    return f"{number} ||| {text} ||| nmtkit0= {t.score:.6f}{more} ||| {t.ranking_score:.6f}"
 
 
 def _alignment_line(translation: "Translation", form: str) -> str:

@@ -219,7 +219,7 @@ class DeepLSTM(nn.Module):
         if quantize:
             weights = weights._replace(
                 U=quantized(weights.U),
-                W_U=[quantized(matrix) for matrix in weights.W_U],
+                W_U=[quantized(of_layer) for of_layer in weights.W_U],
                 P=None if weights.P is None else quantized(weights.P),
                 output=weights.output.quantized(),
             )

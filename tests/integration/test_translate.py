@@ -181,6 +181,23 @@ def test_samples_depend_on_seed_and_line_alone(translate):
     assert first[6:] == others[6:] != first[:6]
 
 
+def test_samples_are_counted(translate):
+    drawn = rows(translate(LINES, "--sample", 40))
+    counted = rows(translate(LINES, "--sample", 40, "--counts"))
+    for number, line in enumerate(LINES):
+        texts = [row.split(" ||| ")[1] for row in drawn if row.startswith(f"{number} |||")]
+        fields = [row.split(" ||| ") for row in counted if row.startswith(f"{number} |||")]
+        counts = [int(field[2].split("count= ")[1]) for field in fields]
+        assert sum(counts) == 40 and counts == sorted(counts, reverse=True)
+        if line.strip():
+            assert len(counts) > 1
+        for field, count in zip(fields, counts, strict=True):
+            assert texts.count(field[1]) >= count  # an unfinished one may have the same text
+            assert field[2].startswith("nmtkit0= ")
+    for options in (["--counts"], ["--sample", 2, "--counts", "--alignments", "x"]):
+        assert "--counts" in translate(LINES, *options, status=2).stderr
+
+
 def test_one_sample_a_line_is_plain_text(translate):
     assert len(rows(translate(LINES, "--sample", 1))) == len(LINES)
     scored = rows(translate(LINES, "--sample", 1, "--scores"))
