@@ -6,6 +6,7 @@ import random
 import pytest
 import torch
 
+from nmtkit import workers
 from nmtkit.config import SearchConfig
 from nmtkit.ensemble import Ensemble
 from nmtkit.errors import ConfigError
@@ -39,8 +40,13 @@ def test_each_line_has_its_translation_whatever_the_batches(make_model):
         assert [t.score for t in one] == pytest.approx([t.score for t in other], abs=1e-5)
 
 
+@pytest.mark.parametrize("forks", [True, False])
 @pytest.mark.parametrize("quantize", [False, True])
-def test_cores_that_share_the_lines_change_nothing(make_model, quantize):
+def test_cores_that_share_the_lines_change_nothing(make_model, monkeypatch, quantize, forks):
+    if not forks:
+        monkeypatch.setattr(workers, "can_fork", lambda: False)
+    elif not workers.can_fork():
+        pytest.skip("this process cannot be forked")
     lines = random_lines(75)
     ensemble = Ensemble((make_model(1), make_model(2)))
     before, found = torch.get_num_threads(), []
