@@ -12,6 +12,7 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models.base import TranslationModel
+from nmtkit.search.mixture import EQUAL, Mixture
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 SourceTokens = Sequence[Sequence[str]]
@@ -26,12 +27,26 @@ class Ensemble:
     """
 
     parts: tuple[LoadedModel, ...]
+    mixture: Mixture = EQUAL
 
     def __post_init__(self) -> None:
         if not self.parts:
             raise ModelError("no model folder was given; name at least one")
         for number, part in enumerate(self.parts[1:], start=2):
             _check_same_words(self.parts[0].tgt_vocab, part.tgt_vocab, number)
+
+    def averaged(self, weights: Sequence[float] = (), of_logs: bool = False) -> "Ensemble":
+        """The same models, averaged otherwise; see `Mixture`.
+
+        :raises ConfigError: there are not as many weights as models, or one is not above 0.
+        """
+        if weights and len(weights) != len(self.parts):
+            raise ConfigError(
+                f"{len(weights)} weights for {len(self.parts)} models; give one for each, or none"
+            )
+        if any(not 0 < weight < float("inf") for weight in weights):
+            raise ConfigError("the weight of a model must be above 0; leave the model out instead")
+        return replace(self, mixture=Mixture(tuple(weights), of_logs))
 
     @classmethod
     def load(cls, folders: Sequence[str | Path], device: str, params: str = "best") -> "Ensemble":
@@ -59,9 +74,8 @@ class Ensemble:
         """
         if quantize and any(part.device.type != "cpu" for part in self.parts):
             raise ConfigError("--quantize is for translating on a CPU; add --device cpu")
-        return Ensemble(
-            tuple(replace(part, model=part.model.for_search(quantize)) for part in self.parts)
-        )
+        ready = (replace(part, model=part.model.for_search(quantize)) for part in self.parts)
+        return replace(self, parts=tuple(ready))
 
     @property
     def has_subwords(self) -> bool:

@@ -17,7 +17,6 @@ from nmtkit.data.batch import pad
 from nmtkit.ensemble import Ensemble, SourceTokens
 from nmtkit.errors import ModelError
 from nmtkit.models.base import Scored
-from nmtkit.search.words import average
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import EOS
 
@@ -155,7 +154,8 @@ class Scorer:
                 model.score(*self._ensemble.source_batch(sources, number), tgt, tgt_mask)
                 for number, model in enumerate(self._ensemble.models)
             ]
-            log_probs = average([part.log_probs for part in scored]).double().cpu()
+            mean = self._ensemble.mixture([part.log_probs for part in scored])
+            log_probs = mean.double().cpu()
         matrices = scored[0].alignment
         if alignments and matrices is None:
             raise ModelError("this model has no alignment")

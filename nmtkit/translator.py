@@ -197,7 +197,8 @@ class Translator:
 
         def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             readings = (self._read(sources, batch) for batch in batches)
-            found = iter(search_batches(self._ensemble.models, readings, self.search, n_best))
+            models, mixture = self._ensemble.models, self._ensemble.mixture
+            found = iter(search_batches(models, readings, self.search, n_best, mixture))
             for batch in batches:
                 of_batch = list(itertools.islice(found, len(batch)))
                 yield from self._aligned(sources, batch, of_batch, alignments)
@@ -241,7 +242,8 @@ class Translator:
             for batch in batches:
                 seeds = [line_seed(seed, first + number) for number in batch]
                 read = self._read(sources, batch)
-                drawn = sample_read(self._ensemble.models, read, self.search, n, seeds)
+                models, mixture = self._ensemble.models, self._ensemble.mixture
+                drawn = sample_read(models, read, self.search, n, seeds, mixture=mixture)
                 yield from self._aligned(sources, batch, drawn, alignments)
 
         return self._in_order(lines, decode, tokenized, copies=n)

@@ -50,6 +50,31 @@ def batch_size_option(function: Function) -> Function:
     )(function)
 
 
+def mixture_options(function: Function) -> Function:
+    """`--weights` and `--average`: the parameters `weights`, a list of numbers, and `average`."""
+    function = click.option(
+        "--average",
+        type=click.Choice(["probabilities", "logs"]),
+        default="probabilities",
+        show_default=True,
+        help="What is averaged over several models: their probabilities of the next word, or the"
+        " logarithms of these.",
+    )(function)
+    return click.option(
+        "--weights",
+        callback=_numbers,
+        metavar="W,W,...",
+        help="How much each model counts, in the order of --model.  [default: all alike]",
+    )(function)
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> list[float]:
+    try:
+        return [float(number) for number in value.split(",")] if value else []
+    except ValueError:
+        raise click.BadParameter(f"'{value}' is no list of numbers such as 0.6,0.4.") from None
+
+
 def force_option(function: Function) -> Function:
     """`--force`, the parameter `force`."""
     return click.option(

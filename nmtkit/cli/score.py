@@ -10,6 +10,7 @@ from nmtkit.cli.common import (
     device_option,
     force_option,
     importing,
+    mixture_options,
     threads_option,
 )
 
@@ -28,6 +29,7 @@ log = logging.getLogger("nmtkit")
     metavar="DIR",
     help="A model folder; given several times, the models' probabilities are averaged.",
 )
+@mixture_options
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where the scores are written.")
 @click.option(
     "--per-word",
@@ -48,6 +50,8 @@ def command(
     source: str,
     target: str,
     models: tuple[str, ...],
+    weights: list[float],
+    average: str,
     output: str,
     per_word: bool,
     normalize: bool,
@@ -75,9 +79,11 @@ def command(
 
     with open_output(output, force) as results:
         with importing():
+            from nmtkit.ensemble import Ensemble
             from nmtkit.scorer import Scorer, Totals
 
-        scorer = Scorer.load(*models, device=device, batch_size=batch_size)
+        ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
+        scorer = Scorer(ensemble, batch_size)
         totals = Totals()
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         for score in scorer.score(pairs, tokenized):

@@ -13,6 +13,7 @@ from nmtkit.cli.common import (
     device_option,
     force_option,
     importing,
+    mixture_options,
     threads_option,
     warn,
 )
@@ -36,6 +37,7 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     metavar="DIR",
     help="A model folder; given several times, the models translate together as an ensemble.",
 )
+@mixture_options
 @click.option(
     "-o", "--output", default="-", metavar="FILE", help="Where the translations are written."
 )
@@ -139,6 +141,8 @@ Format = Callable[[int, "list[Translation]"], list[str]]
 def command(
     source: str,
     models: tuple[str, ...],
+    weights: list[float],
+    average: str,
     output: str,
     n_best: int | None,
     sample: int | None,
@@ -207,12 +211,14 @@ def command(
         aligned = stack.enter_context(open_output(alignments, force)) if alignments else None
 
         with importing():
+            from nmtkit.ensemble import Ensemble
             from nmtkit.streaming import read_windows
             from nmtkit.translator import Translator
 
-        translator = Translator.load(
-            *models, device=device, batch_size=batch_size, quantize=quantize
-        ).with_search(**{name: value for name, value in search.items() if value is not None})
+        ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
+        translator = Translator(ensemble, batch_size=batch_size, quantize=quantize).with_search(
+            **{name: value for name, value in search.items() if value is not None}
+        )
         if candidates:
             from nmtkit.text.lexicon import Lexicon
 

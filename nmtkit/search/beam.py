@@ -49,6 +49,7 @@ from nmtkit.search.arrivals import Arrivals, Reading, place_rows, place_sentence
 from nmtkit.search.candidates import NONE, ListedWords
 from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.search.mixture import EQUAL, Mixture
 from nmtkit.search.words import Continuations, Forbidden, NextWords
 
 SHORTEST_LIMIT = 10
@@ -106,10 +107,12 @@ def beam_search(
     settings: SearchConfig,
     n_best: int = 1,
     alignments: bool = False,
+    mixture: Mixture = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
     :param models: one, or several whose next-word probabilities are averaged.
+    :param mixture: how they are.
     :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
     :param src_mask: True at words and `</s>`. Shape: [B, T_x], bool.
     :param n_best: translations wanted of each sentence, at most `settings.beam`.
@@ -123,7 +126,7 @@ def beam_search(
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
         lengths = src_mask.sum(1)
-        found = search_batches(models, [Reading(encoded, lengths)], settings, n_best)
+        found = search_batches(models, [Reading(encoded, lengths)], settings, n_best, mixture)
         return with_alignments(models[:1], encoded[:1], lengths, found) if alignments else found
 
 
@@ -132,6 +135,7 @@ def search_batches(
     batches: Iterable[Reading],
     settings: SearchConfig,
     n_best: int = 1,
+    mixture: Mixture = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Translate the sentences of many batches, as many together as the batches have.
 
@@ -141,7 +145,7 @@ def search_batches(
     """
     check_settings(settings, n_best)
     with torch.inference_mode():
-        search = _Search(models, batches, settings, n_best)
+        search = _Search(models, batches, settings, n_best, mixture)
         while search.is_under_way():
             search.step()
         return search.history.n_best(settings, n_best)
@@ -156,9 +160,11 @@ class _Search:
         batches: Iterable[Reading],
         settings: SearchConfig,
         n_best: int,
+        mixture: Mixture,
     ) -> None:
         self.history = History()
         self._models, self._settings, self._n_best = models, settings, n_best
+        self._mixture = mixture
         self._layers = [model.output_layer() for model in models]
         self._next_words: NextWords | ListedWords
         self._arrivals = Arrivals(batches)
@@ -241,9 +247,10 @@ class _Search:
     def _choose_from(self, lists: Tensor | None) -> None:
         """Let sentences choose from these words [B, C], or from all."""
         if lists is not None:
-            self._next_words = ListedWords(self._layers, lists)
+            self._next_words = ListedWords(self._layers, lists, self._mixture)
         elif not hasattr(self, "_next_words"):
-            self._next_words = NextWords(self._layers, self._places * self._settings.beam)
+            rows = self._places * self._settings.beam
+            self._next_words = NextWords(self._layers, self._mixture, rows)
         self._lists = lists
 
     def _beginning(self, reading: Reading) -> tuple[list[Any], Beam]:

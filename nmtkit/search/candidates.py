@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
-from nmtkit.search.words import Continuations, Forbidden, average, ordered
+from nmtkit.search.mixture import EQUAL, Mixture
+from nmtkit.search.words import Continuations, Forbidden, ordered
 
 NONE = -1
 """Stands in a list behind its last word."""
@@ -23,9 +24,13 @@ class ListedWords:
     :param layers: the output layer of each model.
     :param lists: words of each sentence in rising order, `</s>` and `<unk>` the first of them,
         `NONE` behind the last. Shape: [B, C].
+    :param mixture: how the models are averaged.
     """
 
-    def __init__(self, layers: Sequence[OutputLayer], lists: Tensor) -> None:
+    def __init__(
+        self, layers: Sequence[OutputLayer], lists: Tensor, mixture: Mixture = EQUAL
+    ) -> None:
+        self._mixture = mixture
         self._words = lists.clamp(min=0)
         self._layers = [layer.listed(lists) for layer in layers]
 
@@ -58,10 +63,10 @@ class ListedWords:
         return self._words.gather(1, columns)
 
     def _log_probs(self, hidden: Sequence[Tensor]) -> Tensor:
-        """The log of the mean of the models' probabilities, -inf behind the last candidate.
+        """The mean of the models' log-probabilities, -inf behind the last candidate.
 
         :param hidden: readouts of each model. Shape: [B, k, l].
         :return: Shape: [B * k, C].
         """
         logits = [layer.logits(of) for layer, of in zip(self._layers, hidden, strict=True)]
-        return average([torch.log_softmax(values, dim=2).flatten(0, 1) for values in logits])
+        return self._mixture([torch.log_softmax(of, dim=2).flatten(0, 1) for of in logits])

@@ -21,6 +21,7 @@ from nmtkit.search.arrivals import Reading
 from nmtkit.search.beam import forbidden_words, predict, step_limits
 from nmtkit.search.candidates import ListedWords
 from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.search.mixture import EQUAL, Mixture
 from nmtkit.search.words import Forbidden, NextWords
 
 
@@ -75,10 +76,12 @@ def sample_read(
     n: int,
     seeds: Sequence[int],
     alignments: bool = False,
+    mixture: Mixture = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Draw translations of sentences that each model has read already.
 
     :param reading: what they read, and from which words they may choose.
+    :param mixture: how their probabilities are averaged.
     :return: and other parameters and errors: see `sample`.
     """
     if n < 1:
@@ -97,7 +100,7 @@ def sample_read(
             words=torch.full((len(lengths), n), BEGIN, device=lengths.device),
             over=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
-        found = _drawn(models, reading, draws, settings)
+        found = _drawn(models, reading, draws, settings, mixture)
         if not alignments:
             return found
         return with_alignments(models[:1], reading.encoded[:1], lengths, found)
@@ -150,10 +153,15 @@ def _drawn(
     reading: Reading,
     draws: Draws,
     settings: SearchConfig,
+    mixture: Mixture,
 ) -> list[list[Hypothesis]]:
     encoded, lengths = list(reading.encoded), reading.lengths
     layers = [model.output_layer() for model in models]
-    next_words = NextWords(layers) if reading.lists is None else ListedWords(layers, reading.lists)
+    next_words = (
+        NextWords(layers, mixture)
+        if reading.lists is None
+        else ListedWords(layers, reading.lists, mixture)
+    )
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
     first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence
     states = [select_hypotheses(state, first) for state in states]

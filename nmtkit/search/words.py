@@ -8,7 +8,6 @@ one of its c best blocks: each better block holds a better word. So of those blo
 are looked at, and nothing is ever sorted.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
 from nmtkit.search.hypothesis import EOS, UNK
+from nmtkit.search.mixture import EQUAL, Mixture
 
 BLOCK = 16
 """Words of which the largest log-probability is kept."""
@@ -84,11 +84,14 @@ class NextWords:
     """The distribution of the next word, of one model or the mean of several.
 
     :param layers: the output layer of each model.
+    :param mixture: how the models are averaged.
     :param rows: hypotheses that are usually asked for together.
     """
 
-    def __init__(self, layers: Sequence[OutputLayer], rows: int = FEW_ROWS) -> None:
-        self._layers = layers
+    def __init__(
+        self, layers: Sequence[OutputLayer], mixture: Mixture = EQUAL, rows: int = FEW_ROWS
+    ) -> None:
+        self._layers, self._mixture = layers, mixture
         self._words = len(layers[0].bias)
         on_cpu = layers[0].bias.device.type == "cpu"
         self._room = ROOM if on_cpu else DEVICE_ROOM
@@ -124,7 +127,7 @@ class NextWords:
         return _best_of(values, parents.unsqueeze(2).expand_as(words), words, count)
 
     def distributions(self, hidden: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
-        """The log of the mean of the models' probabilities, for some rows after the others.
+        """The mean of the models' log-probabilities, for some rows after the others.
 
         :param hidden: readouts of each model. Shape: [B, k, l].
         :return: rows of B * k and their log-probabilities [r, K], -inf beyond the last word.
@@ -132,7 +135,7 @@ class NextWords:
         rows = [values.flatten(0, 1) for values in hidden]
         for part in self._parts(len(rows[0])):
             found = [self._whole_softmax(n, values[part])[0] for n, values in enumerate(rows)]
-            yield part, average(found)
+            yield part, self._mixture(found)
 
     def select(self, rows: Tensor) -> "NextWords":
         """The same for some of the sentences: all have the same words."""
@@ -155,7 +158,7 @@ class NextWords:
         parts = []
         for part in self._parts(len(hidden[0])):
             found = [self._whole_softmax(n, values[part]) for n, values in enumerate(hidden)]
-            log_probs = forbidden.of(part).apply(average([values for values, _ in found]))
+            log_probs = forbidden.of(part).apply(self._mixture([values for values, _ in found]))
             parts.append((_largest_of_blocks(log_probs), *(total for _, total in found)))
         maxima, *totals = (torch.cat(column) for column in zip(*parts, strict=True))
         return maxima, totals
@@ -193,17 +196,10 @@ class NextWords:
         for layer, values, total in zip(self._layers, hidden, totals, strict=True):
             logits = layer.logits_each(values[places], some)
             found.append(logits - total[places].unsqueeze(1))
-        log_probs = average(found)
+        log_probs = self._mixture(found)
         # Added, so that what is no number stays none.
         beyond = torch.zeros_like(log_probs).masked_fill_(words >= self._words, -torch.inf)
         return log_probs.add_(beyond)
-
-
-def average(log_probs: Sequence[Tensor]) -> Tensor:
-    """The log of the mean of probabilities whose logs are given (Sutskever et al. 2014)."""
-    if len(log_probs) == 1:
-        return log_probs[0]
-    return torch.logsumexp(torch.stack(list(log_probs)), dim=0) - math.log(len(log_probs))
 
 
 def _softmax(logits: Tensor) -> tuple[Tensor, Tensor]:

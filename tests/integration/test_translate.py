@@ -137,6 +137,24 @@ def test_an_ensemble_of_one_model_twice_is_that_model(translate, model):
         assert float(one.split("\t")[0]) == pytest.approx(float(other.split("\t")[0]), abs=1e-4)
 
 
+def test_models_may_count_unequally(translate, model, nmtkit, tmp_path):
+    """The model itself twice: whatever the weights, it is that model."""
+    once = rows(translate(LINES, "--scores"))
+    for options in (["--weights", "1,3"], ["--average", "logs"]):
+        twice = rows(translate(LINES, "--scores", "-m", model, *options))
+        for one, other in zip(once, twice, strict=True):
+            assert one.split("\t")[1:] == other.split("\t")[1:]
+    (tmp_path / "x").write_text("one\n")
+    both = ["-m", model, "-m", model, tmp_path / "x", tmp_path / "x"]
+    alike = float(nmtkit("score", *both).stdout)
+    assert float(nmtkit("score", *both, "--weights", "2,1", "--average", "logs").stdout) == (
+        pytest.approx(alike, abs=1e-4)
+    )
+    refused = translate(LINES, "-m", model, "--weights", "1", status=1)
+    assert "1 weights for 2 models" in refused.stderr
+    assert "no list of numbers" in translate(LINES, "--weights", "a,b", status=2).stderr
+
+
 def test_alignments_go_to_their_file(translate, tmp_path):
     for form in ("hard", "soft"):
         path = tmp_path / form

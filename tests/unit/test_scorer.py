@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nmtkit.ensemble import Ensemble
-from nmtkit.errors import ModelError
+from nmtkit.errors import ConfigError, ModelError
 from nmtkit.scorer import Score, Scorer, Totals
 
 
@@ -73,6 +73,21 @@ def test_an_ensemble_averages_probabilities(make_model):
             for a, b in zip(one.word_scores, other.word_scores, strict=True)
         ]
         assert mean.word_scores == pytest.approx(expected, abs=1e-5)
+
+
+def test_models_may_count_unequally_and_by_their_logarithms(make_model):
+    models = make_model(1), make_model(2)
+    single = [list(Scorer(Ensemble((model,))).score(pairs(20))) for model in models]
+    weighted = Scorer(Ensemble(models).averaged([3, 1])).score(pairs(20))
+    of_logs = Scorer(Ensemble(models).averaged([3, 1], of_logs=True)).score(pairs(20))
+    for one, other, mean, log_mean in zip(*single, weighted, of_logs, strict=True):
+        words = list(zip(one.word_scores, other.word_scores, strict=True))
+        expected = [math.log(0.75 * math.exp(a) + 0.25 * math.exp(b)) for a, b in words]
+        assert mean.word_scores == pytest.approx(expected, abs=1e-5)
+        assert log_mean.word_scores == pytest.approx([0.75 * a + 0.25 * b for a, b in words])
+    for weights in ([1.0], [1, 2, 3], [1, 0], [1, -2], [1, math.nan]):
+        with pytest.raises(ConfigError, match="weight"):
+            Ensemble(models).averaged(weights)
 
 
 def test_a_damaged_model_is_an_error(make_model):

@@ -13,7 +13,7 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
 from nmtkit.search import Reading, beam_search, search_batches
 from nmtkit.search.hypothesis import EOS, UNK
-from nmtkit.search.words import average
+from nmtkit.search.mixture import EQUAL, Mixture
 from nmtkit.text import vocabulary
 
 RULES = ["shrinking", "bounded"]
@@ -23,7 +23,7 @@ def settings(**changes):
     return SearchConfig(**{"beam": 3, "max_length_ratio": 3.0, **changes})
 
 
-def next_log_probs(models, src, src_mask, prefix):
+def next_log_probs(models, src, src_mask, prefix, mixture=EQUAL):
     """log p of the word after a prefix, by teacher forcing; averaged over models. Shape: [K]."""
     found = []
     for model in models:
@@ -32,15 +32,19 @@ def next_log_probs(models, src, src_mask, prefix):
         for word in [*prefix, None]:
             hidden, state, _ = model.step(prev, state, encoded)
             prev = torch.tensor([[0 if word is None else word]])
-        found.append(log_probs(model.output_layer(), hidden)[0, 0].exp())
-    return torch.stack(found).mean(0).log()
+        found.append(log_probs(model.output_layer(), hidden)[0, 0])
+    weights = torch.tensor(mixture.weights or [1.0] * len(models)).double()
+    shares = (weights / weights.sum()).unsqueeze(1)
+    if mixture.of_logs:
+        return (torch.stack(found) * shares).sum(0)
+    return (torch.stack(found).exp() * shares).sum(0).log()
 
 
 def limit_of(source, ratio):
     return max(10, int(len(source) * ratio))
 
 
-def slow_beam_search(models, source, config, n_best):
+def slow_beam_search(models, source, config, n_best, mixture=EQUAL):
     """The papers' search for one sentence, with lists, and no early end but by rule."""
     src, src_mask = pad([source])
     live: list[tuple[list[int], float]] = [([], 0.0)]
@@ -49,7 +53,7 @@ def slow_beam_search(models, source, config, n_best):
     for step in range(1, limit_of(source, config.max_length_ratio) + 1):
         found = []
         for prefix, score in live:
-            values = next_log_probs(models, src, src_mask, prefix).tolist()
+            values = next_log_probs(models, src, src_mask, prefix, mixture).tolist()
             for word, value in enumerate(values):
                 short = step < max(2, len(source) * config.min_length_ratio)
                 early = word == EOS and short and len(source) > 1
@@ -117,6 +121,19 @@ def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, sources
     for source, hypotheses in zip(sources, found, strict=True):
         assert all(UNK not in h.ids for h in hypotheses)
         assert_same(hypotheses, slow_beam_search(models, source, config, 3))
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("mixture", [Mixture((1.0, 2.0, 0.5)), Mixture((3.0, 1.0, 1.0), True)])
+def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, mixture, listed):
+    config = settings()
+    models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
+    src, src_mask = pad(sources)
+    lists = torch.arange(6).expand(len(sources), -1) if listed else None
+    reading = Reading([model.encode(src, src_mask) for model in models], src_mask.sum(1), lists)
+    found = search_batches(models, [reading], config, 3, mixture)
+    for source, hypotheses in zip(sources, found, strict=True):
+        assert_same(hypotheses, slow_beam_search(models, source, config, 3, mixture))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -351,7 +368,7 @@ def test_settings_without_meaning_are_refused(prefix_model, changes, n_best, tol
 
 def test_an_ensemble_averages_probabilities():
     one, other = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.1, 0.9, 0.0])
-    mean = average([one.log(), other.log()]).exp()
+    mean = EQUAL([one.log(), other.log()]).exp()
     assert mean.tolist() == pytest.approx([0.3, 0.7, 0.0])
 
 

@@ -9,7 +9,8 @@ from nmtkit.models.matrices import Int8Matrix
 from nmtkit.search import words
 from nmtkit.search.beam import TOLERANCE
 from nmtkit.search.hypothesis import EOS, UNK
-from nmtkit.search.words import Forbidden, NextWords, average
+from nmtkit.search.mixture import EQUAL
+from nmtkit.search.words import Forbidden, NextWords
 
 HYPOTHESES = 4
 
@@ -43,7 +44,7 @@ def nothing_forbidden(scores):
 def sorted_continuations(layers, hidden, scores, forbidden):
     """Every continuation of each sentence as (score, parent, word), best first."""
     pairs = zip(layers, hidden, strict=True)
-    values = average([log_softmax(layer, readout) for layer, readout in pairs])
+    values = EQUAL([log_softmax(layer, readout) for layer, readout in pairs])
     values[..., EOS] = values[..., EOS].masked_fill(forbidden.eos, -torch.inf)
     if forbidden.unk:
         values[..., UNK] = -torch.inf
