@@ -1,6 +1,7 @@
 """`nmtkit align`: sentence pairs in, the alignments of their words out."""
 
 import contextlib
+import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ log = logging.getLogger("nmtkit")
 
 @click.command()
 @click.argument("source", metavar="SRC")
-@click.argument("target", metavar="TGT")
+@click.argument("target", metavar="[TGT]", required=False)
 @click.option("-m", "--model", required=True, metavar="DIR", help="A model folder.")
 @click.option(
     "-o", "--output", metavar="FILE", help="Where the alignments are written.  [default: stdout]"
@@ -45,6 +46,11 @@ log = logging.getLogger("nmtkit")
     type=click.Choice(["png", "svg", "pdf"]),
     default="png",
     help="The kind of picture that --plot draws.",
+)
+@click.option(
+    "--structure",
+    is_flag=True,
+    help="Write instead what a grConv model makes of each line of SRC, as JSON; --plot draws it.",
 )
 @click.option(
     "--reference",
@@ -71,13 +77,14 @@ log = logging.getLogger("nmtkit")
 @force_option
 def command(
     source: str,
-    target: str,
+    target: str | None,
     model: str,
     output: str | None,
     soft: bool,
     show: bool,
     plot: Path | None,
     kind: str,
+    structure: bool,
     reference: str | None,
     lexicon: str | None,
     min_count: int | None,
@@ -100,6 +107,9 @@ def command(
     of words; p is the share of the links of the source word that go to the target word. Made of
     the model's own training corpus it makes translating faster; see docs/performance.md.
 
+    A structure is a JSON object with the words of the source, which end with </s>, and the levels
+    of the pyramid over them: for each node how much of it is new, its left, and its right child.
+
     \b
     Examples:
       nmtkit align --model model test.en test.fr > test.links
@@ -109,6 +119,14 @@ def command(
     """
     if soft and show:
         raise click.UsageError("--soft and --show exclude each other.")
+    if structure:
+        if target or soft or show or reference or lexicon:
+            raise click.UsageError("--structure takes SRC alone, and of these options only --plot.")
+        configure_threads(threads)
+        _write_structures(source, model, output, plot, kind, tokenized, batch_size, device, force)
+        return
+    if target is None:
+        raise click.UsageError("Missing argument 'TGT'; --structure alone does without.")
     if min_count and not lexicon:
         raise click.UsageError("--min-count belongs to --lexicon.")
     if lexicon and lexicon == output:
@@ -140,6 +158,36 @@ def command(
             log.info("%s: %d pairs of words", lexicon, counts.write(table, min_count or 1))
     if reference:
         click.echo(_error_rate(found, gold, reference))
+
+
+def _write_structures(
+    source: str,
+    model: str,
+    output: str | None,
+    plot: Path | None,
+    kind: str,
+    tokenized: bool,
+    batch_size: int,
+    device: str,
+    force: bool,
+) -> None:
+    from nmtkit.text.lines import open_output, read_lines
+
+    with open_output(output or "-", force) as results:
+        with importing():
+            from nmtkit.model_folder import load_model
+            from nmtkit.structure import structures
+
+        found = structures(load_model(model, device), read_lines(source), tokenized, batch_size)
+        for number, of_line in enumerate(found, start=1):
+            levels = [[[round(w, 6) for w in node] for node in nodes] for nodes in of_line.levels]
+            table = {"words": of_line.words, "levels": levels}
+            results.write(json.dumps(table, ensure_ascii=False) + "\n")
+            if plot:
+                from nmtkit.report.structure import plot_structure
+
+                plot.mkdir(parents=True, exist_ok=True)
+                plot_structure(plot / f"{number:06d}.{kind}", of_line.words, of_line.levels, force)
 
 
 def _text(alignment: "Alignment", soft: bool, show: bool) -> str:

@@ -11,7 +11,7 @@ never copied for each of them.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -147,6 +147,16 @@ class TranslationModel(Protocol):
 
     def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
         """Log-probability of each word of given translations, by teacher forcing."""
+        ...
+
+
+@runtime_checkable
+class HasStructure(Protocol):
+    """A model that builds something over the source which can be shown."""
+
+    def structures(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
+        """For each sentence, for each level above its words, the coefficients of the nodes from
+        the left: how much of each is new, its left and its right child. Shapes: [nodes, 3]."""
         ...
 
 

@@ -101,7 +101,9 @@ class GrConv(SummaryModel):
                 for level in range(1, length)
             ]
             pairs = zip(levels, rows, strict=False)
-            structures.append([of_level[torch.tensor(nodes)] for of_level, nodes in pairs])
+            structures.append(
+                [of_level[torch.tensor(nodes, device=src.device)] for of_level, nodes in pairs]
+            )
         return structures
 
     def _climb(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:

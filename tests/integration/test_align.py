@@ -150,3 +150,37 @@ def test_a_table_goes_with_alignments(align, tmp_path):
 @pytest.mark.parametrize("options", [["--min-count", 2], ["--lexicon", "same", "--output", "same"]])
 def test_wrong_usage_of_the_table(align, options):
     assert align(*options, status=2).stdout == ""
+
+
+def test_what_a_model_builds_over_a_sentence(prepared, small_options, nmtkit, tmp_path):
+    folder, source = tmp_path / "model", tmp_path / "lines"
+    source.write_text("one two three\n\nsix\n")
+    nmtkit("train", prepared, "-o", folder, "-r", "grconv", *small_options("grconv"))
+    options = ["align", "--structure", "--model", folder, source]
+    found = [json.loads(row) for row in nmtkit(*options).stdout.split("\n")[:-1]]
+    assert [table["words"] for table in found] == [
+        ["one", "two", "three", "</s>"],
+        ["</s>"],
+        ["six", "</s>"],
+    ]
+    for table in found:
+        sizes = [len(level) for level in table["levels"]]
+        assert sizes == list(range(len(table["words"]) - 1, 0, -1))
+        assert all(
+            sum(node) == pytest.approx(1, abs=1e-4) for nodes in table["levels"] for node in nodes
+        )
+    pictures = tmp_path / "pictures"
+    nmtkit(*options, "--plot", pictures, "--format", "svg")
+    assert sorted(path.name for path in pictures.iterdir()) == [
+        "000001.svg",
+        "000002.svg",
+        "000003.svg",
+    ]
+    assert "SRC alone" in nmtkit(*options, source, status=2).stderr
+    assert "Missing argument" in nmtkit("align", "--model", folder, source, status=2).stderr
+
+
+def test_a_model_that_builds_nothing_says_so(nmtkit, model, tmp_path):
+    (tmp_path / "lines").write_text("one\n")
+    result = nmtkit("align", "--structure", "--model", model, tmp_path / "lines", status=1)
+    assert "no structure" in result.stderr and result.stdout == ""

@@ -23,6 +23,7 @@ DRIVERS = {
     "translator",
     "scorer",
     "aligner",
+    "structure",
     "trainer",
     "preparation",
     "model_folder",

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 
+from nmtkit import workers
 from nmtkit.errors import DataError, NmtkitError
 from nmtkit.workers import at_once, can_fork, in_processes, in_threads
 
@@ -58,8 +59,15 @@ def test_one_task_has_all_cores(three_cores):
     assert at_once([torch.get_num_threads]) == [3]
 
 
-@pytest.mark.skipif(not can_fork(), reason="this process cannot be forked")
-def test_processes_compute_at_the_same_time():
+@pytest.fixture
+def forks(monkeypatch):
+    """`at_once` forks, though another test may have left a thread that sleeps."""
+    if sys.platform != "linux":
+        pytest.skip("forks are for Linux")
+    monkeypatch.setattr(workers, "can_fork", lambda: True)
+
+
+def test_processes_compute_at_the_same_time(forks):
     """After torch has used threads of its own here, which a fork has not."""
     torch.randn(500, 500) @ torch.randn(500, 500)
     ours, theirs = multiprocessing.Pipe()
@@ -105,16 +113,20 @@ def test_the_first_error_is_raised(way, bad):
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.skipif(not can_fork(), reason="this process cannot be forked")
-def test_a_process_that_is_ended_from_outside_is_told():
-    tasks: list[Callable[[], Any]] = [int, lambda: os.kill(os.getpid(), signal.SIGKILL)]
+def test_a_process_that_is_ended_from_outside_is_told(forks):
+    own = os.getpid()
+
+    def ended():
+        assert os.getpid() != own
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    tasks: list[Callable[[], Any]] = [int, ended]
     with pytest.raises(NmtkitError, match="ended from outside"):
         at_once(tasks)
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.skipif(not can_fork(), reason="this process cannot be forked")
-def test_an_interrupt_ends_the_others():
+def test_an_interrupt_ends_the_others(forks):
     def interrupted():
         raise KeyboardInterrupt
 
