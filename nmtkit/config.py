@@ -52,7 +52,7 @@ class DataConfig:
     pool: so many batches are read together, sorted by length, and cut into batches.
     order: in which the batches of a pool are used.
     shuffle: the corpus is put in a random order once for all epochs, or anew for each.
-    reverse: the model translates the other way: the prepared folder's target is its source.
+    swap_sides: the model translates the other way: the prepared folder's target is its source.
     """
 
     max_length: int = 50
@@ -61,12 +61,12 @@ class DataConfig:
     pool: int = 20
     order: Literal["ascending", "random"] = "ascending"
     shuffle: Literal["once", "every-epoch"] = "once"
-    reverse: bool = False
+    swap_sides: bool = False
 
     @property
     def sides(self) -> tuple[str, str]:
         """What the model's source and its target are called in the prepared folder."""
-        return ("tgt", "src") if self.reverse else ("src", "tgt")
+        return ("tgt", "src") if self.swap_sides else ("src", "tgt")
 
 
 @dataclass(frozen=True)

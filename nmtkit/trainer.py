@@ -103,7 +103,7 @@ def train(
     """
     data, folder = Path(prepared), Path(output)
     config = make_config(recipe, config_file, overrides)
-    config = dataclasses.replace(config, text=_text_config(data, config.data.reverse))
+    config = dataclasses.replace(config, text=_text_config(data, config.data.swap_sides))
     _check_prepared(data)
     if tensorboard:
         require_tensorboard()
@@ -190,7 +190,7 @@ def _validation(
     return measure
 
 
-def _text_config(data: Path, reverse: bool) -> TextConfig:
+def _text_config(data: Path, swapped: bool) -> TextConfig:
     """How a prepared folder's text was prepared, as a model sees it that may translate back."""
     path = data / "manifest.json"
     try:
@@ -202,7 +202,7 @@ def _text_config(data: Path, reverse: bool) -> TextConfig:
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a manifest of 'nmtkit prepare'; prepare again") from error
     text = settings_from(TextConfig, table, f"{path}: text")
-    if not reverse:
+    if not swapped:
         return text
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
 

@@ -40,7 +40,7 @@ from nmtkit.cli.common import configure_threads, device_option, force_option, th
     "--reverse",
     is_flag=True,
     help="Translate the other way: from the target of PREPARED to its source. The same as --set"
-    " data.reverse=true.",
+    " data.swap_sides=true.",
 )
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard files into the model folder.")
 @click.option("--list-recipes", is_flag=True, help="Print the names of the recipes, and exit.")
@@ -75,7 +75,7 @@ def command(
     """
     from nmtkit.config import recipe_names
 
-    overrides = (*overrides, "data.reverse=true") if reverse else overrides
+    overrides = (*overrides, "data.swap_sides=true") if reverse else overrides
     if list_recipes:
         click.echo("\n".join(recipe_names()))
         return

@@ -81,7 +81,7 @@ def test_a_model_may_translate_the_other_way(prepared, small, nmtkit, tmp_path):
     again = nmtkit("train", prepared, "--reverse", *options, "--set", "training.max_updates=3")
     assert "finished after 3 updates" in again.stderr
     refused = nmtkit("train", prepared, *options, "--set", "training.max_updates=3", status=1)
-    assert "data.reverse" in refused.stderr
+    assert "data.swap_sides" in refused.stderr
 
 
 def test_a_model_without_alignments_says_so(prepared, small_options, nmtkit, tmp_path):
