@@ -34,11 +34,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
-from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
+from nmtkit.models.layers import bias, dropout, glorot, matrix, softmax_cost, target_log_probs
 from nmtkit.models.lstm import lstm_scan, lstm_step
 from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
-from nmtkit.models.summary import bias, glorot, matrix
 
 UNIFORM = 0.08
 """Bound of the paper's uniform distribution."""

@@ -25,10 +25,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from nmtkit.models.layers import orthogonal
+from nmtkit.models.layers import bias, matrix, orthogonal
 from nmtkit.models.packing import Packing
 from nmtkit.models.pyramid import levels_of, pyramid
-from nmtkit.models.summary import SummaryModel, bias, matrix
+from nmtkit.models.summary import SummaryModel
 
 RADIUS = 0.4
 """Spectral radius of W_l and W_r."""

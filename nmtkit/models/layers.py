@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
@@ -54,6 +54,26 @@ def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
 def maxout(readout: Tensor) -> Tensor:
     """The maximum of each two neighbours (Goodfellow et al. 2013). [..., 2l] to [..., l]."""
     return torch.maximum(readout[..., 0::2], readout[..., 1::2])
+
+
+def matrix(*shape: int) -> nn.Parameter:
+    """Parameters still to be drawn."""
+    return nn.Parameter(torch.empty(*shape))
+
+
+def bias(size: int) -> nn.Parameter:
+    """Biases, still to be set."""
+    return nn.Parameter(torch.empty(size))
+
+
+def glorot(parameter: Tensor, width: int) -> None:
+    """Glorot and Bengio 2010 for each of the matrices of so many columns that lie side by side;
+    rows that are looked up, width 0, have length 1 on average."""
+    if not width:
+        parameter.normal_(std=parameter.size(1) ** -0.5)
+        return
+    bound = (6 / (parameter.size(-2) + width)) ** 0.5
+    parameter.uniform_(-bound, bound)
 
 
 def orthogonal(*shape: int) -> Tensor:

@@ -21,8 +21,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from nmtkit.models.layers import bias, matrix
 from nmtkit.models.rnnenc import RNNenc
-from nmtkit.models.summary import bias, matrix
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from nmtkit.models.layers import bias, matrix
 from nmtkit.models.packing import Packing
 from nmtkit.models.scan import gated_scan
-from nmtkit.models.summary import SummaryModel, bias, matrix
+from nmtkit.models.summary import SummaryModel
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,11 @@ from torch.nn import functional
 
 from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
 from nmtkit.models.layers import (
+    bias,
     dropout,
+    glorot,
     masked_softmax,
+    matrix,
     maxout,
     orthogonal,
     softmax_cost,
@@ -149,32 +152,32 @@ class RNNsearch(nn.Module):
         self._prepared: SearchWeights | None = None
         self.config = config
         m, n, align, pool = config.embedding, config.hidden, config.align, config.maxout
-        self.E_x = _matrix(src_size, m)
-        self.W_enc = _matrix(m, 6 * n)  # [z | r | candidate] of -> and of <-
-        self.b_enc = _bias(6 * n)
-        self.U_zr_enc = _matrix(2, n, 2 * n)
-        self.U_enc = _matrix(2, n, n)
-        self.W_s = _matrix(n, n)
-        self.b_s = _bias(n)
-        self.E_y = _matrix(tgt_size, m)
-        self.W_dec = _matrix(m, 3 * n)
-        self.b_dec = _bias(3 * n)
-        self.U_zr_dec = _matrix(n, 2 * n)
-        self.U_dec = _matrix(n, n)
-        self.C = _matrix(2 * n, 3 * n)
-        self.W_a = _matrix(n, align)
-        self.U_a = _matrix(2 * n, align)
-        self.b_a = _bias(align)
-        self.v_a = _bias(align)
-        self.U_o = _matrix(n, 2 * pool)
-        self.V_o = _matrix(m, 2 * pool)
-        self.C_o = _matrix(2 * n, 2 * pool)
-        self.b_o = _bias(2 * pool)
+        self.E_x = matrix(src_size, m)
+        self.W_enc = matrix(m, 6 * n)  # [z | r | candidate] of -> and of <-
+        self.b_enc = bias(6 * n)
+        self.U_zr_enc = matrix(2, n, 2 * n)
+        self.U_enc = matrix(2, n, n)
+        self.W_s = matrix(n, n)
+        self.b_s = bias(n)
+        self.E_y = matrix(tgt_size, m)
+        self.W_dec = matrix(m, 3 * n)
+        self.b_dec = bias(3 * n)
+        self.U_zr_dec = matrix(n, 2 * n)
+        self.U_dec = matrix(n, n)
+        self.C = matrix(2 * n, 3 * n)
+        self.W_a = matrix(n, align)
+        self.U_a = matrix(2 * n, align)
+        self.b_a = bias(align)
+        self.v_a = bias(align)
+        self.U_o = matrix(n, 2 * pool)
+        self.V_o = matrix(m, 2 * pool)
+        self.C_o = matrix(2 * n, 2 * pool)
+        self.b_o = bias(2 * pool)
         if config.tied:
-            self.P = _matrix(pool, m)
+            self.P = matrix(pool, m)
         else:
-            self.W_o = _matrix(tgt_size, pool)
-        self.b_y = _bias(tgt_size)
+            self.W_o = matrix(tgt_size, pool)
+        self.b_y = bias(tgt_size)
         self.initialise()
 
     @torch.no_grad()
@@ -194,7 +197,7 @@ class RNNsearch(nn.Module):
             elif parameter.dim() == 1:
                 parameter.zero_()
             elif self.config.initialisation == "scaled":
-                parameter.copy_(_scaled(name, parameter, self.config.hidden))
+                glorot(parameter, _width(name, parameter, self.config.hidden))
             else:
                 parameter.normal_(std=0.001 if name in ("W_a", "U_a") else 0.01)
         if self.config.initialisation == "scaled":
@@ -435,19 +438,8 @@ class RNNsearch(nn.Module):
         return dropout(values, self.config.dropout) if self.training else values
 
 
-def _matrix(*shape: int) -> nn.Parameter:
-    return nn.Parameter(torch.empty(*shape))
-
-
-def _bias(size: int) -> nn.Parameter:
-    return nn.Parameter(torch.empty(size))
-
-
-def _scaled(name: str, parameter: Tensor, hidden: int) -> Tensor:
-    """Glorot and Bengio 2010 for each matrix, those that lie side by side taken apart."""
+def _width(name: str, parameter: Tensor, hidden: int) -> int:
+    """Columns of each of the matrices that lie side by side; 0 for what is looked up."""
     if name in ("E_x", "E_y", "W_o"):
-        return parameter.normal_(std=parameter.size(1) ** -0.5)
-    side_by_side = {"W_enc", "W_dec", "C"}
-    width = hidden if name in side_by_side else parameter.size(1)
-    bound = (6 / (parameter.size(0) + width)) ** 0.5
-    return parameter.uniform_(-bound, bound)
+        return 0
+    return hidden if name in ("W_enc", "W_dec", "C") else parameter.size(1)

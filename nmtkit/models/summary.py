@@ -35,7 +35,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
-from nmtkit.models.layers import dropout, maxout, orthogonal, softmax_cost, target_log_probs
+from nmtkit.models.layers import (
+    bias,
+    dropout,
+    glorot,
+    matrix,
+    maxout,
+    orthogonal,
+    softmax_cost,
+    target_log_probs,
+)
 from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.scan import gated_scan, gated_step
@@ -270,23 +279,3 @@ class SummaryModel(nn.Module):
     def dropped(self, values: Tensor) -> Tensor:
         """Values with dropout, in training."""
         return dropout(values, self.config.dropout) if self.training else values
-
-
-def matrix(*shape: int) -> nn.Parameter:
-    """Parameters still to be drawn."""
-    return nn.Parameter(torch.empty(*shape))
-
-
-def bias(size: int) -> nn.Parameter:
-    """Biases, still to be set."""
-    return nn.Parameter(torch.empty(size))
-
-
-def glorot(parameter: Tensor, width: int) -> None:
-    """Glorot and Bengio 2010 for each of the matrices of so many columns that lie side by side;
-    rows that are looked up, width 0, have length 1 on average."""
-    if not width:
-        parameter.normal_(std=parameter.size(1) ** -0.5)
-        return
-    bound = (6 / (parameter.size(-2) + width)) ** 0.5
-    parameter.uniform_(-bound, bound)
