@@ -33,8 +33,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
-from nmtkit.models.layers import bias, dropout, glorot, matrix, softmax_cost, target_log_probs
+from nmtkit.models.base import OutputLayer, Step
+from nmtkit.models.forced import Forced, ForcedModel, previous_words
+from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.lstm import lstm_scan, lstm_step
 from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
@@ -118,12 +119,12 @@ class Layers(nn.Module):
         start: tuple[Tensor, Tensor],
         packing: Packing,
         drop: Callable[[Tensor], Tensor],
-    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    ) -> tuple[list[Tensor], list[Tensor]]:
         """Run all layers over the positions of a batch.
 
         :param embedded: Shape: [N, m].
         :param start: h and c of each layer in the order of the packing. Shapes: [B, L, n].
-        :return: the highest h [N, n], and each layer's h and c [N, n].
+        :return: h and c of each layer, the lowest first. Shapes: [N, n].
         """
         below, all_h, all_c = embedded, [], []
         for layer, (W, U, b) in enumerate(zip(self.W, self.U, self.b, strict=True)):
@@ -132,19 +133,18 @@ class Layers(nn.Module):
             below, c = lstm_scan(x, first, U, self.peepholes(layer), packing)
             all_h.append(below)
             all_c.append(c)
-        return below, all_h, all_c
+        return all_h, all_c
 
 
-class DeepLSTM(nn.Module):
+class DeepLSTM(ForcedModel):
     """p(y | x) by way of the last states of a deep LSTM; see the equations above."""
 
     config_class = DeepLSTMConfig
+    _prepared: SearchWeights | None
 
     def __init__(self, config: DeepLSTMConfig, src_size: int, tgt_size: int) -> None:
         """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
-        super().__init__()
-        self._prepared: SearchWeights | None = None
-        self.config = config
+        super().__init__(config)
         m, n = config.embedding, config.hidden
         self.E_x = matrix(src_size, m)
         self.encoder = Layers(m, n, config.layers, config.peepholes)
@@ -182,7 +182,7 @@ class DeepLSTM(nn.Module):
         words = turned(src, src_mask.to(src.device)) if self.config.reverse else src
         embedded = functional.embedding(packing.pack(words), self.E_x)
         nothing = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
-        _, *both = self.encoder.run(embedded, (nothing, nothing), packing, self._dropped)
+        both = self.encoder.run(embedded, (nothing, nothing), packing, self.dropped)
         h, c = (
             torch.stack([values.index_select(0, packing.last) for values in of_layers], dim=1)
             for of_layers in both
@@ -236,65 +236,30 @@ class DeepLSTM(nn.Module):
             U=self.decoder.U[0],
             W_U=[torch.cat([W, U]) for W, U in above],
             P=self.P if self.config.tied else None,
-            output=OutputLayer(self._output_words(), self.b_y),
+            output=OutputLayer(self.output_words(), self.b_y),
         )
 
     def _word_terms(self, words: Tensor) -> Tensor:
         """What y_{i-1} gives to the first layer's gates. [...] to [..., 4n]."""
-        return product(self._target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
+        return product(self.target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
 
-    def output_layer(self) -> OutputLayer:
-        """W_o, E_y where they are tied, and the bias; see `TranslationModel.output_layer`."""
-        if self._prepared is not None:
-            return self._prepared.output
-        return OutputLayer(self._output_words(), self.b_y)
-
-    def loss(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        label_smoothing: float = 0.0,
-    ) -> Tensor:
-        """Sum of -log p over the target words; see `TranslationModel.loss`."""
-        hidden, words, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        return softmax_cost(hidden, self._output_words(), self.b_y, words, label_smoothing)
-
-    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
-        """Log-probability of each target word; see `TranslationModel.score`."""
-        hidden, words, packing = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        log_probs = target_log_probs(hidden, self._output_words(), self.b_y, words)
-        return Scored(packing.pad(log_probs.unsqueeze(1)).squeeze(2), None)
-
-    def _teacher_forced(
+    def teacher_forced(
         self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
-    ) -> tuple[Tensor, Tensor, Packing]:
-        """Let the decoder read the target.
-
-        :return: the highest state of each real target position [N, n], or that brought to the
-            embedding's size, the target words [N], and where these positions are.
-        """
+    ) -> Forced:
+        """Let the decoder read the target; see `ForcedModel.teacher_forced`."""
         encoded = self.encode(src, src_mask)
         packing = Packing.of(tgt_mask, tgt.device)
         order = longest_first(tgt_mask).to(tgt.device)
         start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)
-        previous = packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BEGIN))
-        embedded = self._target_embeddings(previous)
-        hidden, _, _ = self.decoder.run(embedded, start, packing, self._dropped)
-        hidden = self._dropped(hidden)
-        return hidden @ self.P if self.config.tied else hidden, packing.pack(tgt), packing
+        embedded = self.target_embeddings(previous_words(tgt, packing))
+        states, _ = self.decoder.run(embedded, start, packing, self.dropped)
+        hidden = self.dropped(states[-1])
+        hidden = hidden @ self.P if self.config.tied else hidden
+        return Forced(hidden, packing.pack(tgt), packing)
 
-    def _target_embeddings(self, words: Tensor) -> Tensor:
-        """E_y y, zero for `BEGIN`. Shape: [..., m]."""
-        embedded = functional.embedding(words.clamp(min=0), self.E_y)
-        return embedded * (words != BEGIN).unsqueeze(-1)
-
-    def _output_words(self) -> Tensor:
+    def output_words(self) -> Tensor:
+        """W_o, or E_y where they are tied; see `ForcedModel.output_words`."""
         return self.E_y if self.config.tied else self.W_o
-
-    def _dropped(self, values: Tensor) -> Tensor:
-        return dropout(values, self.config.dropout) if self.training else values
 
 
 def turned(src: Tensor, src_mask: Tensor) -> Tensor:

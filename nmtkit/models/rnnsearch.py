@@ -40,20 +40,18 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
+from nmtkit.models.forced import Forced, ForcedModel, previous_words
 from nmtkit.models.layers import (
     bias,
-    dropout,
     glorot,
     masked_softmax,
     matrix,
     maxout,
     orthogonal,
-    softmax_cost,
-    target_log_probs,
 )
 from nmtkit.models.matrices import (
     Int8Matrices,
@@ -141,16 +139,15 @@ class SearchWeights(NamedTuple):
     output: OutputLayer
 
 
-class RNNsearch(nn.Module):
+class RNNsearch(ForcedModel):
     """p(y | x) with an alignment learned beside it; see the equations above."""
 
     config_class = RNNsearchConfig
+    _prepared: SearchWeights | None
 
     def __init__(self, config: RNNsearchConfig, src_size: int, tgt_size: int) -> None:
         """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
-        super().__init__()
-        self._prepared: SearchWeights | None = None
-        self.config = config
+        super().__init__(config)
         m, n, align, pool = config.embedding, config.hidden, config.align, config.maxout
         self.E_x = matrix(src_size, m)
         self.W_enc = matrix(m, 6 * n)  # [z | r | candidate] of -> and of <-
@@ -211,7 +208,7 @@ class RNNsearch(nn.Module):
         initial = torch.tanh(torch.addmm(self.b_s, towards_start, self.W_s))
         prepared = self._prepared
         side_by_side = self._of_annotations() if prepared is None else prepared.U_a_C_C_o
-        projected = product(self._dropped(annotations), side_by_side)
+        projected = product(self.dropped(annotations), side_by_side)
         width = 3 * self.config.hidden + 2 * self.config.maxout
         keys, values = torch.split(projected, [self.config.align, width], dim=1)
         if isinstance(side_by_side, Int8Matrix):
@@ -230,7 +227,7 @@ class RNNsearch(nn.Module):
             terms, backward = weights.source_words(words).chunk(2, dim=1)
             x = torch.stack([terms, backward.index_select(0, packing.mirror)])
         else:
-            embedded = self._dropped(functional.embedding(words, self.E_x))
+            embedded = self.dropped(functional.embedding(words, self.E_x))
             both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
             W_enc = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
             x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, W_enc)
@@ -307,7 +304,7 @@ class RNNsearch(nn.Module):
             U=self.U_dec,
             U_o=self.U_o,
             P=self.P if self.config.tied else None,
-            output=OutputLayer(self._output_words(), self.b_y),
+            output=OutputLayer(self.output_words(), self.b_y),
         )
 
     def _of_annotations(self) -> Tensor:
@@ -328,19 +325,13 @@ class RNNsearch(nn.Module):
         b = torch.cat([self.b_dec, self.b_o])
 
         def terms(words: Tensor) -> Tensor:
-            found = product(self._target_embeddings(words), W_V, b)
+            found = product(self.dropped(self.target_embeddings(words)), W_V, b)
             if self.config.reading == "groundhog":  # no word, no step: the update gate is closed
                 gate = found[..., : self.config.hidden]
                 gate.masked_fill_((words == BEGIN).unsqueeze(-1), CLOSED)
             return found
 
         return terms
-
-    def output_layer(self) -> OutputLayer:
-        """W_o, E_y where they are tied, and the bias; see `TranslationModel.output_layer`."""
-        if self._prepared is not None:
-            return self._prepared.output
-        return OutputLayer(self._output_words(), self.b_y)
 
     def align(self, state: Tensor, encoded: Encoded) -> Tensor:
         """Weigh the source positions for the next target word.
@@ -367,32 +358,19 @@ class RNNsearch(nn.Module):
             energies[part] = summed.sigmoid_() @ v_a
         return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
 
-    def loss(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        label_smoothing: float = 0.0,
-    ) -> Tensor:
-        """Sum of -log p over the target words; see `TranslationModel.loss`."""
-        hidden, _, words, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        return softmax_cost(hidden, self._output_words(), self.b_y, words, label_smoothing)
-
     def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
         """Log-probability of each target word; see `TranslationModel.score`."""
-        hidden, alignment, words, packing = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        log_probs = target_log_probs(hidden, self._output_words(), self.b_y, words)
+        scored = super().score(src, src_mask, tgt, tgt_mask)
         back = longest_first(tgt_mask).argsort().to(tgt.device)
-        return Scored(packing.pad(log_probs.unsqueeze(1)).squeeze(2)[back], alignment[back])
+        assert scored.alignment is not None
+        return Scored(scored.log_probs[back], scored.alignment[back])
 
-    def _teacher_forced(
+    def teacher_forced(
         self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Packing]:
-        """Let the decoder read the target, the sentences put in order, longest target first.
+    ) -> Forced:
+        """Let the decoder read the target; see `ForcedModel.teacher_forced`.
 
-        :return: the readout of each real target position [N, l], the alignments [B, T_y, T_x], the
-            target words [N], and where these positions are.
+        The sentences of the packing and of the alignment are put in order, longest target first.
         """
         order = longest_first(tgt_mask)
         tgt_mask, src_mask = tgt_mask[order], src_mask[order.to(src_mask.device)]
@@ -401,11 +379,12 @@ class RNNsearch(nn.Module):
         encoded = self.encode(src, src_mask)
         packing = Packing.of(tgt_mask, tgt.device)
         words = packing.pack(tgt)
-        previous = packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BEGIN))
+        previous = previous_words(tgt, packing)
         if self.config.reading == "groundhog":  # two uses, one gradient of E_y
-            embedded, read = self._target_embeddings(torch.cat([previous, words])).chunk(2)
+            both = self.dropped(self.target_embeddings(torch.cat([previous, words])))
+            embedded, read = both.chunk(2)
         else:
-            embedded = read = self._target_embeddings(previous)
+            embedded = read = self.dropped(self.target_embeddings(previous))
         inputs = torch.addmm(self.b_dec, read, self.W_dec)
         values, readout_values = torch.split(
             encoded.values, [3 * self.config.hidden, 2 * self.config.maxout], dim=-1
@@ -416,26 +395,19 @@ class RNNsearch(nn.Module):
         seen = after if self.config.reading == "paper-v1" else before
         alignment = packing.pad(packed)
         context = packing.pack(torch.bmm(alignment, readout_values))
-        return self._readout(seen, embedded, context), alignment, words, packing
-
-    def _target_embeddings(self, words: Tensor) -> Tensor:
-        """E_y y, zero for `BEGIN`. Shape: [..., m]."""
-        embedded = functional.embedding(words.clamp(min=0), self.E_y)
-        return self._dropped(embedded * (words != BEGIN).unsqueeze(-1))
+        return Forced(self._readout(seen, embedded, context), words, packing, alignment)
 
     def _readout(self, s: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
         """t_i, brought to the embedding's size where the softmax is tied to it.
 
         :param context: C_o c_i. Shape: [..., 2l].
         """
-        hidden = self._dropped(maxout(s @ self.U_o + embedded @ self.V_o + context + self.b_o))
+        hidden = self.dropped(maxout(s @ self.U_o + embedded @ self.V_o + context + self.b_o))
         return hidden @ self.P if self.config.tied else hidden
 
-    def _output_words(self) -> Tensor:
+    def output_words(self) -> Tensor:
+        """W_o, or E_y where they are tied; see `ForcedModel.output_words`."""
         return self.E_y if self.config.tied else self.W_o
-
-    def _dropped(self, values: Tensor) -> Tensor:
-        return dropout(values, self.config.dropout) if self.training else values
 
 
 def _width(name: str, parameter: Tensor, hidden: int) -> int:

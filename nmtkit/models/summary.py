@@ -31,19 +31,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
+from nmtkit.models.base import OutputLayer, Step
+from nmtkit.models.forced import Forced, ForcedModel, previous_words
 from nmtkit.models.layers import (
     bias,
-    dropout,
     glorot,
     matrix,
     maxout,
     orthogonal,
-    softmax_cost,
-    target_log_probs,
 )
 from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
@@ -84,7 +82,7 @@ class SearchWeights(NamedTuple):
     output: OutputLayer
 
 
-class SummaryModel(nn.Module):
+class SummaryModel(ForcedModel):
     """p(y | x) by way of one vector; see the equations above.
 
     :param config: has `embedding` m, `hidden` n, `maxout` l, `output_rank`, `tied`, `dropout` and
@@ -93,10 +91,10 @@ class SummaryModel(nn.Module):
     :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
     """
 
+    _prepared: SearchWeights | None
+
     def __init__(self, config: Any, summary: int, src_size: int, tgt_size: int) -> None:
-        super().__init__()
-        self._prepared: SearchWeights | None = None
-        self.config = config
+        super().__init__(config)
         m, n, pool = config.embedding, config.hidden, config.maxout
         self.E_x = matrix(src_size, m)
         self.W_s = matrix(summary, n)
@@ -202,52 +200,22 @@ class SummaryModel(nn.Module):
             U=self.U_dec,
             U_o=self.U_o,
             P=self.P if self._has_factors else None,
-            output=OutputLayer(self._output_words(), self.b_y),
+            output=OutputLayer(self.output_words(), self.b_y),
         )
 
     def _word_terms(self) -> Callable[[Tensor], Tensor]:
         """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
         W_V = torch.cat([self.W_dec, self.V_o], dim=1)
         b = torch.cat([self.b_dec, self.b_o])
-        return lambda words: product(self._target_embeddings(words), W_V, b)
+        return lambda words: product(self.dropped(self.target_embeddings(words)), W_V, b)
 
-    def output_layer(self) -> OutputLayer:
-        """W_o or its factor of words, and the bias; see `TranslationModel.output_layer`."""
-        if self._prepared is not None:
-            return self._prepared.output
-        return OutputLayer(self._output_words(), self.b_y)
-
-    def loss(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        label_smoothing: float = 0.0,
-    ) -> Tensor:
-        """Sum of -log p over the target words; see `TranslationModel.loss`."""
-        hidden, words, _ = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        return softmax_cost(hidden, self._output_words(), self.b_y, words, label_smoothing)
-
-    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
-        """Log-probability of each target word; see `TranslationModel.score`."""
-        hidden, words, packing = self._teacher_forced(src, src_mask, tgt, tgt_mask)
-        log_probs = target_log_probs(hidden, self._output_words(), self.b_y, words)
-        return Scored(packing.pad(log_probs.unsqueeze(1)).squeeze(2), None)
-
-    def _teacher_forced(
+    def teacher_forced(
         self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
-    ) -> tuple[Tensor, Tensor, Packing]:
-        """Let the decoder read the target.
-
-        :return: the readout of each real target position [N, l], the target words [N], and where
-            these positions are.
-        """
+    ) -> Forced:
+        """Let the decoder read the target; see `ForcedModel.teacher_forced`."""
         encoded = self.encode(src, src_mask)
         packing = Packing.of(tgt_mask, tgt.device)
-        words = packing.pack(tgt)
-        previous = packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BEGIN))
-        embedded = self._target_embeddings(previous)
+        embedded = self.dropped(self.target_embeddings(previous_words(tgt, packing)))
         of_c = encoded.summary.index_select(0, packing.sentences)
         gates, readout = torch.split(of_c, [3 * self.config.hidden, 2 * self.config.maxout], dim=1)
         inputs = torch.addmm(self.b_dec, embedded, self.W_dec) + gates
@@ -256,26 +224,19 @@ class SummaryModel(nn.Module):
         s = gated_scan(inputs.unsqueeze(0), start.unsqueeze(0), *weights, packing).squeeze(0)
         hidden = maxout(s @ self.U_o + embedded @ self.V_o + readout + self.b_o)
         hidden = self.dropped(hidden)
-        return hidden @ self.P if self._has_factors else hidden, words, packing
+        hidden = hidden @ self.P if self._has_factors else hidden
+        return Forced(hidden, packing.pack(tgt), packing)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """E_x x. Shape: [..., m]."""
         return self.dropped(functional.embedding(words, self.E_x))
 
-    def _target_embeddings(self, words: Tensor) -> Tensor:
-        """E_y y, zero for `BEGIN`. Shape: [..., m]."""
-        embedded = functional.embedding(words.clamp(min=0), self.E_y)
-        return self.dropped(embedded * (words != BEGIN).unsqueeze(-1))
-
     @property
     def _has_factors(self) -> bool:
         return bool(self.config.tied or self.config.output_rank)
 
-    def _output_words(self) -> Tensor:
+    def output_words(self) -> Tensor:
+        """W_o or its factor of words; see `ForcedModel.output_words`."""
         if self.config.tied:
             return self.E_y
         return self.F_o if self.config.output_rank else self.W_o
-
-    def dropped(self, values: Tensor) -> Tensor:
-        """Values with dropout, in training."""
-        return dropout(values, self.config.dropout) if self.training else values
