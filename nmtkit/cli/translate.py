@@ -177,11 +177,10 @@ def command(
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
 
     for each translation, NUMBER counting the lines of input from 0; --counts puts 'count= C' behind
-    SCORE. Alignments are between words
-    counted from 0, those of the input after tokenising and those of the translation before
-    detokenising; a line of them belongs to each translation written. The soft form is a JSON
-    object with the words, and for each target word the weights of the source words; both sides
-    end with </s>.
+    SCORE. Alignments are between words counted from 0, those of the input after tokenising and
+    those of the translation before detokenising; a line of them belongs to each translation
+    written. The soft form is a JSON object with the words, and for each target word the weights of
+    the source words; both sides end with </s>.
 
     \b
     Examples:
@@ -228,15 +227,7 @@ def command(
 
             table = {} if replace_unk == "copy" else best_translations(replace_unk)
             translator = translator.with_replacements(table)
-        form = (
-            counted_lines
-            if counts
-            else n_best_lines
-            if listed
-            else _scored_line
-            if scores
-            else _line
-        )
+        form = _form(counts, listed, scores)
         number, unfinished = 0, 0
         for window in read_windows(source, translator.window):
             found = (
@@ -262,6 +253,14 @@ def command(
 
 def _write(stream: TextIO, lines: list[str]) -> None:
     stream.writelines(f"{line}\n" for line in lines)
+
+
+def _form(counts: bool, listed: bool, scores: bool) -> Format:
+    if counts:
+        return counted_lines
+    if listed:
+        return n_best_lines
+    return _scored_line if scores else _line
 
 
 def _line(_: int, translations: "list[Translation]") -> list[str]:

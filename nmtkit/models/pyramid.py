@@ -17,6 +17,7 @@ All nodes are multiplied once by [W_l | G_l | W_r | G_r]; the gradient of that m
 over all nodes of all levels.
 """
 
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -42,8 +43,7 @@ def pyramid(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, 
 
 def levels_of(packing: Packing) -> list[int]:
     """How many nodes each level has, that of the words the first."""
-    counts = torch.tensor([*packing.sizes]).flip(0).cumsum(0).flip(0)
-    return [int(count) for count in counts]
+    return list(accumulate(reversed(packing.sizes)))[::-1]
 
 
 class _Pyramid(Function):
