@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.unit.models.reference_rnnsearch import Array, sigmoid, softmax
+from tests.unit.models.reference_rnnsearch import Array, parameters, sigmoid, softmax
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,6 @@ def probabilities(
         found.append(softmax(W_o @ states[-1][0] + b_y))
         embedded = E_y[word]
     return found
-
-
-def parameters(model: Any) -> dict[str, Array]:
-    return {name: value.detach().double().numpy() for name, value in model.named_parameters()}
 
 
 def side_of(model: Any, side: str) -> list[Unit]:

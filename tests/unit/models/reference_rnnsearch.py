@@ -162,31 +162,37 @@ def teacher_forced(
     return positions
 
 
+def parameters(model: Any) -> dict[str, Array]:
+    """A model's parameters by name."""
+    return {name: value.detach().double().numpy() for name, value in model.named_parameters()}
+
+
+def unit_of(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
+    """Take a unit's joined matrices apart; a position is a row there, so each stands transposed."""
+    z, r, candidate = (slice(k * len(U), (k + 1) * len(U)) for k in range(3))
+    return Unit(
+        W=W[:, candidate].T,
+        W_z=W[:, z].T,
+        W_r=W[:, r].T,
+        U=U.T,
+        U_z=U_zr[:, z].T,
+        U_r=U_zr[:, r].T,
+        b=b[candidate],
+        b_z=b[z],
+        b_r=b[r],
+    )
+
+
 def weights_of(model: Any) -> Weights:
     """Take apart the joined parameters of `nmtkit.models.rnnsearch.RNNsearch`.
 
     There a position is a row, so every matrix stands transposed; gates lie as [z | r | candidate].
     """
-    p = {name: value.detach().double().numpy() for name, value in model.named_parameters()}
+    p = parameters(model)
     n = len(p["b_s"])
     third = [slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)]
-
-    def unit(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
-        z, r, candidate = third
-        return Unit(
-            W=W[:, candidate].T,
-            W_z=W[:, z].T,
-            W_r=W[:, r].T,
-            U=U.T,
-            U_z=U_zr[:, z].T,
-            U_r=U_zr[:, r].T,
-            b=b[candidate],
-            b_z=b[z],
-            b_r=b[r],
-        )
-
     both = [
-        unit(W, U_zr, U, b)
+        unit_of(W, U_zr, U, b)
         for W, U_zr, U, b in zip(
             np.split(p["W_enc"], 2, axis=1),
             p["U_zr_enc"],
@@ -200,7 +206,7 @@ def weights_of(model: Any) -> Weights:
     return Weights(
         forward=both[0],
         backward=both[1],
-        decoder=unit(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
+        decoder=unit_of(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
         C=p["C"][:, third[2]].T,
         C_z=p["C"][:, third[0]].T,
         C_r=p["C"][:, third[1]].T,

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tests.unit.models.reference_rnnsearch import Array, Unit, gated, paired_maxima, softmax
+from tests.unit.models.reference_rnnsearch import (
+    Array,
+    Unit,
+    gated,
+    paired_maxima,
+    parameters,
+    softmax,
+    unit_of,
+)
 
 
 @dataclass(frozen=True)
@@ -69,26 +77,6 @@ def climb(weights: dict[str, Array], source: list[int]) -> tuple[Array, list[lis
         level = [vector for vector, _ in nodes]
         coefficients.append([w for _, w in nodes])
     return level[0], coefficients
-
-
-def parameters(model: Any) -> dict[str, Array]:
-    return {name: value.detach().double().numpy() for name, value in model.named_parameters()}
-
-
-def unit_of(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
-    """A position is a row there, so that every matrix stands transposed."""
-    z, r, candidate = (slice(k * len(U), (k + 1) * len(U)) for k in range(3))
-    return Unit(
-        W=W[:, candidate].T,
-        W_z=W[:, z].T,
-        W_r=W[:, r].T,
-        U=U.T,
-        U_z=U_zr[:, z].T,
-        U_r=U_zr[:, r].T,
-        b=b[candidate],
-        b_z=b[z],
-        b_r=b[r],
-    )
 
 
 def encoder_of(model: Any) -> Unit:

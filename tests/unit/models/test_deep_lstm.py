@@ -10,6 +10,7 @@ from nmtkit.data.batch import pad
 from nmtkit.models.base import BEGIN, log_probs
 from nmtkit.models.deep_lstm import UNIFORM, DeepLSTM, DeepLSTMConfig, turned
 from tests.unit.models import reference_lstm as reference
+from tests.unit.models.reference_rnnsearch import parameters
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [7, 7, 3, 0]]
 TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0], [1, 0]]
@@ -32,13 +33,13 @@ def model(request):
 
 
 def states_of(model, source):
-    p = reference.parameters(model)
+    p = parameters(model)
     units = reference.side_of(model, "encoder")
     return reference.encoded(p["E_x"], units, source, model.config.reverse)
 
 
 def expected_probabilities(model, source, target):
-    p = reference.parameters(model)
+    p = parameters(model)
     W_o = p["E_y"] @ p["P"].T if model.config.tied else p["W_o"]
     units, states = reference.side_of(model, "decoder"), states_of(model, source)
     return reference.probabilities(units, p["E_y"], (W_o, p["b_y"]), states, target)

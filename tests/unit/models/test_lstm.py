@@ -4,15 +4,10 @@ import pytest
 import torch
 
 from nmtkit.models.lstm import lstm_scan, lstm_step
-from nmtkit.models.packing import Packing
+from tests.unit.models.test_scan import packing_of
 
 N = 3
 LENGTHS = [[1], [3], [2, 2], [1, 4, 2], [5, 3, 3, 1]]
-
-
-def packing_of(lengths):
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
-    return Packing.of(mask, torch.device("cpu"))
 
 
 def leaves(lengths):

@@ -12,6 +12,7 @@ from nmtkit.models.grconv import RADIUS, GrConv, GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNenc, RNNencConfig
 from tests.unit.models import reference_summary as reference
+from tests.unit.models.reference_rnnsearch import parameters
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [7, 7, 3, 0]]
 TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0], [1, 0]]
@@ -38,7 +39,7 @@ def summary(model, source):
     """c by the reference."""
     if isinstance(model, GrConv):
         return reference.climb(reference.pyramid_of(model), source)[0]
-    p = reference.parameters(model)
+    p = parameters(model)
     h = reference.last_state(p["E_x"], reference.encoder_of(model), source)
     return np.tanh(p["V"].T @ h + p["b_V"]) if "V" in p else h
 
