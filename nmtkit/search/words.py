@@ -113,6 +113,8 @@ class NextWords:
         live = [values.flatten(0, 1).index_select(0, rows) for values in hidden]
         allowed = forbidden.of(rows)
         maxima, totals = self._maxima(live, allowed)
+        if count == 1 and scores.size(1) == 1 and len(rows) == len(scores):
+            return self._best_one(live, scores, maxima, totals, allowed)
         blocks = scores.new_full((scores.numel(), maxima.size(1)), -torch.inf)
         blocks[rows] = maxima.to(scores.dtype) + scores.flatten()[rows].unsqueeze(1)
         blocks = blocks.view(len(scores), -1)
@@ -125,6 +127,24 @@ class NextWords:
         values = log_probs.view_as(words).to(scores.dtype)
         values = values + scores.gather(1, parents).unsqueeze(2)
         return _best_of(values, parents.unsqueeze(2).expand_as(words), words, count)
+
+    def _best_one(
+        self,
+        hidden: list[Tensor],
+        scores: Tensor,
+        maxima: Tensor,
+        totals: list[Tensor],
+        forbidden: Forbidden,
+    ) -> Continuations:
+        """`best`, of one hypothesis a sentence the one continuation: of its best block the first
+        best word."""
+        words = _words_of(maxima.argmax(1))  # [B, BLOCK]
+        log_probs = self._log_probs_of(words, hidden, totals, None)
+        _forbid(log_probs, words, forbidden)
+        values, columns = log_probs.max(1, keepdim=True)
+        values = values.to(scores.dtype) + scores
+        words = words.gather(1, columns).masked_fill_(values == -torch.inf, EOS)
+        return Continuations(values, torch.zeros_like(words), words)
 
     def distributions(self, hidden: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
         """The mean of the models' log-probabilities, for some rows after the others.
@@ -181,7 +201,7 @@ class NextWords:
         return _softmax(torch.cat(logits, dim=1) if len(logits) > 1 else logits[0])
 
     def _log_probs_of(
-        self, words: Tensor, hidden: list[Tensor], totals: list[Tensor], places: Tensor
+        self, words: Tensor, hidden: list[Tensor], totals: list[Tensor], places: Tensor | None
     ) -> Tensor:
         """Log p of single words.
 
@@ -194,8 +214,10 @@ class NextWords:
         found = []
         some = words.clamp(max=self._words - 1)
         for layer, values, total in zip(self._layers, hidden, totals, strict=True):
-            logits = layer.logits_each(values[places], some)
-            found.append(logits - total[places].unsqueeze(1))
+            if places is not None:
+                values, total = values[places], total[places]
+            logits = layer.logits_each(values, some)
+            found.append(logits - total.unsqueeze(1))
         log_probs = self._mixture(found)
         # Added, so that what is no number stays none.
         beyond = torch.zeros_like(log_probs).masked_fill_(words >= self._words, -torch.inf)
