@@ -133,6 +133,9 @@ class SearchConfig:
     length_penalty, penalty: a hypothesis is ranked by score / length^length_penalty, `</s>` being
         counted; 1: mean log-probability of a word (RNNsearch), 0: plain log-probability
         (Sutskever). "wu": by score / ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. (14)).
+    coverage_penalty: so many times is added what is missing of the source in the alignments of the
+        hypothesis (`search/coverage.py`); 0: nothing is. It decides among the finished hypotheses
+        of a beam.
     forbid_unk: never choose `<unk>`.
     max_length_ratio: search ends after this many times the source length in steps (at least 10).
     min_length_ratio: no translation is shorter than this many times the source length, `</s>`
@@ -143,6 +146,7 @@ class SearchConfig:
     rule: Literal["shrinking", "bounded"] = "shrinking"
     length_penalty: float = 1.0
     penalty: Literal["power", "wu"] = "power"
+    coverage_penalty: float = 0.0
     forbid_unk: bool = False
     max_length_ratio: float = 3.0
     min_length_ratio: float = 0.0
@@ -206,6 +210,7 @@ RANGES: dict[str, Range] = {
     "training.keep": AT_LEAST_ONE,
     "search.beam": AT_LEAST_ONE,
     "search.length_penalty": NOT_NEGATIVE,
+    "search.coverage_penalty": NOT_NEGATIVE,
     "search.max_length_ratio": POSITIVE,
     "search.min_length_ratio": NOT_NEGATIVE,
 }

@@ -27,7 +27,9 @@ from nmtkit.aligner import Alignment, best_sources, pieces_of_words, word_alignm
 from nmtkit.config import SearchConfig
 from nmtkit.ensemble import Ensemble, SourceTokens
 from nmtkit.search import Hypothesis, Reading, sample_read, search_batches, with_alignments
+from nmtkit.search.beam import check_settings
 from nmtkit.search.candidates import NONE
+from nmtkit.search.coverage import best_covering, hypotheses_to_find
 from nmtkit.search.hypothesis import UNK
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import UNK_WORD, Vocabulary
@@ -195,13 +197,17 @@ class Translator:
     ) -> list[list[Translation]]:
         """Translate some lines together; see `translate`."""
 
+        check_settings(self.search, n_best)
+
         def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             readings = (self._read(sources, batch) for batch in batches)
             models, mixture = self._ensemble.models, self._ensemble.mixture
-            found = iter(search_batches(models, readings, self.search, n_best, mixture))
+            width = hypotheses_to_find(self.search, n_best)
+            found = iter(search_batches(models, readings, self.search, width, mixture))
             for batch in batches:
                 of_batch = list(itertools.islice(found, len(batch)))
-                yield from self._aligned(sources, batch, of_batch, alignments)
+                for of_line in self._aligned(sources, batch, of_batch, alignments):
+                    yield best_covering(of_line, self.search, n_best)
 
         return self._in_order(lines, decode, tokenized)
 
@@ -303,7 +309,9 @@ class Translator:
         found: list[list[Hypothesis]],
         wanted: bool,
     ) -> list[list[Hypothesis]]:
-        """The same hypotheses with alignments, where they are wanted or needed for an `<unk>`."""
+        """The same hypotheses with alignments, where they are wanted, or needed for an `<unk>` or
+        for coverage."""
+        wanted = wanted or self.search.coverage_penalty > 0
         if self._replacements is not None:
             wanted = wanted or any(UNK in h.ids for of_line in found for h in of_line)
         if not wanted:

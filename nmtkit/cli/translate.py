@@ -68,6 +68,14 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     " model's]",
 )
 @click.option(
+    "--coverage-penalty",
+    type=click.FloatRange(min=0),
+    metavar="B",
+    help="Of the translations that search has found, prefer one that leaves no source word out: B"
+    " times the logarithms of what each was looked at, at most once, are added (Wu et al. 2016). "
+    " [default: the model's]",
+)
+@click.option(
     "--min-length-ratio",
     type=click.FloatRange(min=0),
     metavar="R",
@@ -177,10 +185,10 @@ def command(
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
 
     for each translation, NUMBER counting the lines of input from 0; --counts puts 'count= C' behind
-    SCORE. Alignments are between words counted from 0, those of the input after tokenising and
-    those of the translation before detokenising; a line of them belongs to each translation
-    written. The soft form is a JSON object with the words, and for each target word the weights of
-    the source words; both sides end with </s>.
+    SCORE, and a coverage penalty is in the last field, too. Alignments are between words counted
+    from 0, those of the input after tokenising and those of the translation before detokenising; a
+    line of them belongs to each translation written. The soft form is a JSON object with the words,
+    and for each target word the weights of the source words; both sides end with </s>.
 
     \b
     Examples:

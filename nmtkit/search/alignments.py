@@ -37,8 +37,8 @@ def with_alignments(
     having = [of_model for of_model in given if of_model is not None]
     if not having:
         raise ModelError(
-            "this model has no alignment, which --alignments and --replace-unk ask for;"
-            " leave them out"
+            "this model has no alignment, which --alignments, --replace-unk and --coverage-penalty"
+            " ask for; leave them out"
         )
     return [
         [

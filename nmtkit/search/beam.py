@@ -47,6 +47,7 @@ from nmtkit.models.base import (
 from nmtkit.search.alignments import with_alignments
 from nmtkit.search.arrivals import Arrivals, Reading, place_rows, place_sentences
 from nmtkit.search.candidates import NONE, ListedWords
+from nmtkit.search.coverage import best_covering, hypotheses_to_find
 from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, Hypothesis
 from nmtkit.search.mixture import EQUAL, Mixture
@@ -126,8 +127,12 @@ def beam_search(
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
         lengths = src_mask.sum(1)
-        found = search_batches(models, [Reading(encoded, lengths)], settings, n_best, mixture)
-        return with_alignments(models[:1], encoded[:1], lengths, found) if alignments else found
+        check_settings(settings, n_best)
+        width = hypotheses_to_find(settings, n_best)
+        found = search_batches(models, [Reading(encoded, lengths)], settings, width, mixture)
+        if alignments or settings.coverage_penalty:
+            found = with_alignments(models[:1], encoded[:1], lengths, found)
+        return [best_covering(of_sentence, settings, n_best) for of_sentence in found]
 
 
 def search_batches(
@@ -278,6 +283,10 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
         )
     if not 0 <= settings.length_penalty < float("inf"):
         raise ConfigError(f"the length penalty must be 0 or more, not {settings.length_penalty}")
+    if not 0 <= settings.coverage_penalty < float("inf"):
+        raise ConfigError(
+            f"the coverage penalty must be 0 or more, not {settings.coverage_penalty}"
+        )
     if not 0 < settings.max_length_ratio < float("inf"):
         raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
     if not 0 <= settings.min_length_ratio <= settings.max_length_ratio:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from nmtkit.config import SearchConfig
+from nmtkit.errors import ModelError
 
 EOS = 0
 """Id of `</s>` in every vocabulary."""
@@ -37,5 +39,25 @@ class Hypothesis:
         return self.ids[:-1] if self.finished else self.ids
 
     def ranking_score(self, settings: SearchConfig) -> float:
-        """The score over what its length says: what an n-best list is ordered by."""
-        return self.score / float(settings.length_divisor(max(len(self.ids), 1)))
+        """The score over what its length says, and its coverage where that counts: what an n-best
+        list is ordered by.
+
+        :raises ModelError: coverage counts and the alignment is not known.
+        """
+        score = self.score / float(settings.length_divisor(max(len(self.ids), 1)))
+        if not settings.coverage_penalty:
+            return score
+        if self.alignment is None:
+            raise ModelError("the coverage penalty needs the alignments of translations")
+        return score + settings.coverage_penalty * coverage(self.alignment)
+
+
+def coverage(alignment: Tensor) -> float:
+    """How much of the source a translation has looked at, at most 0: sum_j log min(sum_i alpha_ij,
+    1) over the source words without `</s>` (Wu et al. 2016, eq. (14); see `coverage.py`).
+
+    :param alignment: alpha_ij, the last column that of `</s>`. Shape: [T_y, T_x].
+    """
+    looked = alignment[:, :-1].double().sum(0)
+    tiny = torch.finfo(torch.float32).tiny  # a finite penalty for a word that was never looked at
+    return float(looked.clamp(min=tiny, max=1.0).log().sum())

@@ -91,6 +91,22 @@ def test_n_best_is_moses_format_best_first(translate):
     assert [next(text for n, text, *_ in entries if n == i) for i in range(len(LINES))] == best
 
 
+def test_the_coverage_penalty_chooses_among_what_the_beam_found(translate):
+    """Its translations are of those without it, in the order of their last field."""
+    options = ["--beam", 6, "--length-penalty", 0.5, "--n-best"]
+    whole = {line.rsplit(" ||| ", 1)[0] for line in rows(translate(LINES, *options, 6))}
+    found = rows(translate(LINES, *options, 3, "--coverage-penalty", 2))
+    assert {line.rsplit(" ||| ", 1)[0] for line in found} <= whole
+    assert found != rows(translate(LINES, *options, 3))
+    for number in range(len(LINES)):
+        mine = [line for line in found if line.startswith(f"{number} |||")]
+        ranks = [float(line.rsplit(" ||| ", 1)[1]) for line in mine]
+        assert ranks == sorted(ranks, reverse=True)
+    best = rows(translate(LINES, *options[:-1], "--coverage-penalty", 2))
+    first = [next(line for line in found if line.startswith(f"{n} |||")) for n in range(len(LINES))]
+    assert best == [line.split(" ||| ")[1] for line in first]
+
+
 def test_a_list_longer_than_the_beam_is_an_error(translate):
     result = translate(LINES, "--n-best", 5, "--beam", 4, status=1)
     assert "beam of 4" in result.stderr and result.stdout == ""
@@ -307,6 +323,7 @@ def test_a_folder_that_is_no_model_is_named(nmtkit, tmp_path):
         ["--alignments", "-"],
         ["--beam", 0],
         ["--length-penalty", -1],
+        ["--coverage-penalty", -1],
         ["--max-length-ratio", 0],
     ],
 )
