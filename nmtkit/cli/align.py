@@ -120,7 +120,7 @@ def command(
     if soft and show:
         raise click.UsageError("--soft and --show exclude each other.")
     if structure:
-        if target or soft or show or reference or lexicon:
+        if target or soft or show or reference or lexicon or min_count:
             raise click.UsageError("--structure takes SRC alone, and of these options only --plot.")
         configure_threads(threads)
         _write_structures(source, model, output, plot, kind, tokenized, batch_size, device, force)

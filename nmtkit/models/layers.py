@@ -168,8 +168,9 @@ class _SoftmaxCost(Function):
         wants = any(ctx.needs_input_grad[:3])
         kind = product_type(W)
         low_hidden, low_W = hidden.to(kind), W.to(kind)
-        grad_hidden, grad_W = torch.zeros_like(hidden), torch.zeros_like(W)
-        grad_bias = torch.zeros_like(bias)
+        grad_hidden, grad_W, grad_bias = (
+            torch.zeros_like(value) if wants else value.new_empty(0) for value in (hidden, W, bias)
+        )
         found = W.new_empty(hidden.size(0))  # probabilities of the targets
         cost = W.new_zeros(())
         rows = _rows(W)

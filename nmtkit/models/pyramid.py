@@ -68,7 +68,7 @@ class _Pyramid(Function):
                 levels.append(below)
                 news.append(new)
                 coefficients.append(w)
-        ctx.packing, ctx.depth = packing, len(sizes)
+        ctx.packing, ctx.depth, ctx.kind = packing, len(sizes), kind
         ctx.save_for_backward(left, W, *levels, *news, *coefficients)
         gates = torch.cat(coefficients) if coefficients else h.new_zeros(0, 3)
         ctx.mark_non_differentiable(gates)
@@ -80,7 +80,7 @@ class _Pyramid(Function):
         left, W, *saved = ctx.saved_tensors
         depth, sizes, counts = ctx.depth, ctx.packing.sizes, levels_of(ctx.packing)
         levels, news = saved[:depth], saved[depth : 2 * depth - 1]
-        coefficients, kind = saved[2 * depth - 1 :], product_type(W)
+        coefficients, kind = saved[2 * depth - 1 :], ctx.kind
         n, W_t = W.size(0), W.to(kind).t()
         grads = [torch.zeros_like(level) for level in levels]
         arriving = torch.split(

@@ -124,7 +124,8 @@ class Lexicon:
 def best_translations(path: str | Path) -> dict[str, str]:
     """The most probable translation of each source word of a table; of equals the first.
 
-    :raises DataError: as `Lexicon.load`, but any target word may be in it.
+    :raises DataError: as `Lexicon.load`, but any target word may be in it; or a word that would be
+        given is not UTF-8.
     """
     best: dict[bytes, tuple[float, bytes]] = {}
     for sources, targets, values in _columns(path, None):
@@ -133,7 +134,17 @@ def best_translations(path: str | Path) -> dict[str, str]:
                 continue
             if source not in best or value > best[source][0]:
                 best[source] = value, target
-    return {source.decode(): target.decode() for source, (_, target) in best.items()}
+    try:
+        return {source.decode(): target.decode() for source, (_, target) in best.items()}
+    except UnicodeDecodeError as error:
+        _refuse_word(path, error.object)
+
+
+def _refuse_word(path: str | Path, word: bytes) -> NoReturn:
+    """Name the first line that has a word which is not UTF-8."""
+    lines = enumerate(read_raw_lines(path), start=1)
+    number = next((number for number, line in lines if word in line.split()), "unknown")
+    raise DataError(f"{path}, line {number}: not UTF-8: {word!r}; convert the file to UTF-8")
 
 
 class LinkCounts:

@@ -177,6 +177,7 @@ def test_what_a_model_builds_over_a_sentence(prepared, small_options, nmtkit, tm
         "000003.svg",
     ]
     assert "SRC alone" in nmtkit(*options, source, status=2).stderr
+    assert "SRC alone" in nmtkit(*options, "--min-count", 2, status=2).stderr
     assert "Missing argument" in nmtkit("align", "--model", folder, source, status=2).stderr
 
 

@@ -77,5 +77,8 @@ def test_rounding_under_autocast_is_bfloat16s():
         found, _ = pyramid(h, W, b, packing)
     assert found.dtype == torch.float32
     assert 0 < (found - expected).abs().max() < 0.1
-    found.sum().backward()
+    found.sum().backward()  # out of autocast, as training does it
     assert W.grad is not None and W.grad.dtype == torch.float32
+    (exact,) = torch.autograd.grad(pyramid(h, W, b, packing)[0].sum(), W)
+    assert 1e-3 < (W.grad - exact).abs().max() / exact.abs().max() < 0.1
+    assert (W.grad.bfloat16().float() == W.grad).all()  # it is a product in bfloat16
