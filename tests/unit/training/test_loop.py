@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+from typing import Any
 
 import pytest
 import torch
@@ -375,7 +376,7 @@ def test_a_failing_validation_gives_the_parameters_back(begin):
 # Stopping and going on
 
 
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "adadelta": {},
     "adam": {
         "optimizer": "adam", "learning_rate": 0.01, "warmup": 5, "label_smoothing": 0.1,
