@@ -28,13 +28,15 @@ def make_model() -> MakeModel:
     from nmtkit.text.subword import BPE
     from nmtkit.text.vocabulary import EOS_WORD, UNK_WORD, Vocabulary
 
+    small = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4)
+
     def make(
         seed: int,
         src: str = "abcde",
         tgt: str = "vwxyz",
         bpe: BPE | None = None,
         search: SearchConfig | None = None,
-        sizes: Any = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4),
+        sizes: Any = small,
     ) -> LoadedModel:
         torch.manual_seed(seed)
         words = [
