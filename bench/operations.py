@@ -7,7 +7,7 @@ RNNsearch is counted by the equations of Bahdanau et al. 2015, section A.2, in t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ SIZES = {"small": SMALL, "paper": PAPER}
 PASSES = 3  # forward once, backward twice
 LAYERS = 4
 """Of the deep LSTM on each side."""
+CONTEXT = 6
+"""Words that the language model looks back on."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,13 @@ def rnnenc(sizes: Sizes, words: int) -> Products:
     )
 
 
+def phrase_rnn(sizes: Sizes, words: int) -> Products:
+    """RNNenc with a layer behind its summary, its words chosen by way of m units."""
+    m, n, pool, plain = sizes.embedding, sizes.hidden, sizes.maxout, rnnenc(sizes, words)
+    chosen = pool * m + m * words - pool * words  # P, F_o, not W_o
+    return replace(plain, sentence=plain.sentence + n * n, target=plain.target + chosen)
+
+
 def grconv(sizes: Sizes, words: int) -> Products:
     """grConv with twice as many units as its decoder has, as in the paper."""
     m, n, pool, units = sizes.embedding, sizes.hidden, sizes.maxout, grconv_units(sizes)
@@ -97,6 +106,18 @@ def deep_lstm(sizes: Sizes, words: int) -> Products:
     m, n = sizes.embedding, sizes.hidden
     side = 4 * n * (m + n) + (LAYERS - 1) * 4 * n * 2 * n
     return Products(sentence=0, source=side, target=side + n * words, pair=0)
+
+
+def cslm(sizes: Sizes, words: int) -> Products:
+    """The language model: a word is foretold from CONTEXT others by way of two layers."""
+    m, (first, second) = sizes.embedding, cslm_units(sizes)
+    target = CONTEXT * m * first + first * second + second * words
+    return Products(sentence=0, source=0, target=target, pair=0)
+
+
+def cslm_units(sizes: Sizes) -> tuple[int, int]:
+    """Units of the language model's layers: to its embedding as 1536 and 1024 are to 512."""
+    return 3 * sizes.embedding, 2 * sizes.embedding
 
 
 def opennmt(sizes: Sizes, words: int) -> Products:

@@ -17,15 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from operations import (
+    CONTEXT,
     LAYERS,
     Count,
     Sizes,
+    cslm,
+    cslm_units,
     deep_lstm,
     grconv,
     grconv_units,
     joeynmt,
     marian,
     opennmt,
+    phrase_rnn,
     rnnenc,
     rnnsearch,
 )
@@ -173,8 +177,10 @@ def _write(path: Path, settings: dict[str, Any]) -> Path:
 COUNTS: dict[str, Count] = {
     "rnnsearch": rnnsearch,
     "rnnenc": rnnenc,
+    "phrase-rnn": phrase_rnn,
     "grconv": grconv,
     "deep-lstm": deep_lstm,
+    "cslm": cslm,
 }
 """What our models multiply."""
 
@@ -184,8 +190,15 @@ def model_settings(model: str, sizes: Sizes) -> dict[str, int]:
     found = {"embedding": sizes.embedding, "hidden": sizes.hidden}
     if model == "deep-lstm":
         return found | {"layers": LAYERS}
+    if model == "cslm":
+        hidden, second = cslm_units(sizes)
+        return found | {"context": CONTEXT, "hidden": hidden, "second": second}
     found["maxout"] = sizes.maxout
-    more = {"rnnsearch": {"align": sizes.align}, "grconv": {"units": grconv_units(sizes)}}
+    more = {
+        "rnnsearch": {"align": sizes.align},
+        "phrase-rnn": {"output_rank": sizes.embedding},
+        "grconv": {"units": grconv_units(sizes)},
+    }
     return found | more.get(model, {})
 
 

@@ -81,6 +81,8 @@ class TrainingConfig:
         optimizer are float32 either way. bfloat16 pays on a GPU and on processors that multiply
         it (avx512_bf16, amx_bf16), and is slower on others.
     validate_every: updates between two validations.
+    validate_epochs: epochs between two validations, parts counted by the pool, instead of
+        `validate_every`; 0: as that says.
     patience: validations without a new best after which training stops; 0: never.
     stop_on: the dev figure that counts: cost per token, or BLEU.
     dev_bleu, dev_beam: measure BLEU on the dev set at each validation, with this beam.
@@ -108,6 +110,7 @@ class TrainingConfig:
     max_updates: int = 0
     max_epochs: float = 0.0
     validate_every: int = 1000
+    validate_epochs: float = 0.0
     patience: int = 0
     stop_on: Literal["cost", "bleu"] = "cost"
     dev_bleu: bool = True
@@ -198,6 +201,7 @@ RANGES: dict[str, Range] = {
     "training.max_updates": NOT_NEGATIVE,
     "training.max_epochs": NOT_NEGATIVE,
     "training.validate_every": AT_LEAST_ONE,
+    "training.validate_epochs": NOT_NEGATIVE,
     "training.patience": NOT_NEGATIVE,
     "training.dev_beam": AT_LEAST_ONE,
     "training.decay": POSITIVE,

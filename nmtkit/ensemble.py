@@ -66,6 +66,11 @@ class Ensemble:
         """The models alone."""
         return [part.model for part in self.parts]
 
+    @property
+    def reads_source(self) -> bool:
+        """Whether a model translates. One is enough: language models may join it."""
+        return any(model.reads_source for model in self.models)
+
     def for_search(self, quantize: bool = False) -> "Ensemble":
         """The same models, ready for many steps of search in one thread.
 

@@ -3,6 +3,8 @@
 from nmtkit import Scorer
 for score in Scorer.load("model").score([("I see him.", "Je le vois.")]):
     print(score.log_prob)
+
+A language model gives log p(text): `Scorer.load("cslm").score_text(["Je le vois."])`.
 """
 
 import math
@@ -18,7 +20,7 @@ from nmtkit.ensemble import Ensemble, SourceTokens
 from nmtkit.errors import ModelError
 from nmtkit.models.base import Scored
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
-from nmtkit.text.vocabulary import EOS
+from nmtkit.text.vocabulary import EOS, UNK
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Score:
     src_tokens, tgt_tokens: what the (first) model reads, without `</s>`.
     alignment: alpha_ij of the first model, where asked for; the last row and column are those of
         `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1].
+    unknown: how many of the target tokens are not in the vocabulary.
     """
 
     log_prob: float
@@ -37,6 +40,7 @@ class Score:
     src_tokens: list[str]
     tgt_tokens: list[str]
     alignment: Tensor | None = None
+    unknown: int = 0
 
     @property
     def normalized(self) -> float:
@@ -48,16 +52,17 @@ class Totals:
     """Sums over many scores, for a summary.
 
     pairs: sentence pairs. tokens: of the target, `</s>` of each pair counted.
-    log_prob: natural log.
+    unknown: of these, those that are not in the vocabulary. log_prob: natural log.
     """
 
     def __init__(self) -> None:
-        self.pairs, self.tokens, self.log_prob = 0, 0, 0.0
+        self.pairs, self.tokens, self.unknown, self.log_prob = 0, 0, 0, 0.0
 
     def add(self, score: Score) -> None:
         """Count one sentence pair."""
         self.pairs += 1
         self.tokens += len(score.word_scores)
+        self.unknown += score.unknown
         self.log_prob += score.log_prob
 
     @property
@@ -70,11 +75,14 @@ class Totals:
         """e to the cost per token."""
         return math.exp(self.cost_per_token) if self.cost_per_token < 700 else math.inf
 
-    def sentence(self) -> str:
-        """The summary in words."""
+    def sentence(self, counted: str = "pairs") -> str:
+        """The summary in words.
+
+        :param counted: what was scored.
+        """
         each = -self.log_prob / self.pairs if self.pairs else 0.0
         return (
-            f"{self.pairs} pairs, {self.tokens} target tokens (</s> counted): cost per token"
+            f"{self.pairs} {counted}, {self.tokens} target tokens (</s> counted): cost per token"
             f" {self.cost_per_token:.4f}, per sentence {each:.4f} (natural log), perplexity"
             f" {self.perplexity:.4f}"
         )
@@ -109,6 +117,24 @@ class Scorer:
     def has_subwords(self) -> bool:
         """Whether the (first) model's tokens are pieces of words."""
         return self._ensemble.has_subwords
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether a model translates; where none does, sources say nothing."""
+        return self._ensemble.reads_source
+
+    def score_text(self, lines: Iterable[str], tokenized: bool = False) -> Iterator[Score]:
+        """Score lines by what language models say of them, in the order given.
+
+        :param lines: text of the models' target side. An empty line is `</s>` alone.
+        :param tokenized: the lines are tokenised already.
+        :raises ModelError: a model translates.
+        """
+        if self.reads_source:
+            raise ModelError(
+                "a model that translates scores a target by its source; give both, SRC and TGT"
+            )
+        return self.score((("", line) for line in lines), tokenized)
 
     def score(
         self, pairs: Iterable[tuple[str, str]], tokenized: bool = False, alignments: bool = False
@@ -147,7 +173,8 @@ class Scorer:
         self, sources: Sequence[SourceTokens], targets: Sequence[list[str]], alignments: bool
     ) -> list[Score]:
         first = self._ensemble.first
-        tgt, tgt_mask = pad([[*first.tgt_vocab.ids(target), EOS] for target in targets])
+        ids = [first.tgt_vocab.ids(target) for target in targets]
+        tgt, tgt_mask = pad([[*of_one, EOS] for of_one in ids])
         tgt, tgt_mask = tgt.to(first.device), tgt_mask.to(first.device)
         with torch.inference_mode():
             scored: list[Scored] = [
@@ -167,16 +194,24 @@ class Scorer:
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [
             self._one(
-                source[0], target, log_probs[row], None if matrices is None else matrices[row]
+                source[0],
+                target,
+                log_probs[row],
+                None if matrices is None else matrices[row],
+                ids[row].count(UNK),
             )
             for row, (source, target) in enumerate(zip(sources, targets, strict=True))
         ]
 
     @staticmethod
     def _one(
-        source: Sequence[str], target: list[str], log_probs: Tensor, matrix: Tensor | None
+        source: Sequence[str],
+        target: list[str],
+        log_probs: Tensor,
+        matrix: Tensor | None,
+        unknown: int,
     ) -> Score:
         """The score of one pair, padding cut off."""
         word_scores: list[float] = log_probs[: len(target) + 1].tolist()
         cut = None if matrix is None else matrix[: len(target) + 1, : len(source) + 1]
-        return Score(sum(word_scores), word_scores, list(source), target, cut)
+        return Score(sum(word_scores), word_scores, list(source), target, cut, unknown)

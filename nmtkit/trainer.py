@@ -148,6 +148,10 @@ def _training(
     torch.manual_seed(config.training.seed)
     vocabularies = read_vocabularies(folder)
     model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)
+    if config.training.dev_bleu and not model.reads_source:
+        raise ConfigError(
+            "training.dev_bleu: a language model has no translations to measure; set it to false"
+        )
     corpus = Corpus.open(data, "train", vocabularies, config.data.sides)
     batches = Batches(corpus, config.data, config.training.seed)
     monitor = Monitor(folder, config.training, batches.progress, tensorboard)

@@ -26,6 +26,7 @@ from torch import Tensor
 from nmtkit.aligner import Alignment, best_sources, pieces_of_words, word_alignment
 from nmtkit.config import SearchConfig
 from nmtkit.ensemble import Ensemble, SourceTokens
+from nmtkit.errors import ModelError
 from nmtkit.search import Hypothesis, Reading, sample_read, search_batches, with_alignments
 from nmtkit.search.beam import check_settings
 from nmtkit.search.candidates import NONE
@@ -97,6 +98,7 @@ class Translator:
     :param candidates: from which words each translation is made; all by default. Probabilities
         and scores are then those of a softmax over these words.
     :raises ConfigError: `quantize` where a model is not on a CPU.
+    :raises ModelError: all models are language models, which read no source.
     """
 
     def __init__(
@@ -107,6 +109,11 @@ class Translator:
         quantize: bool = False,
         candidates: CandidateLists | None = None,
     ) -> None:
+        if not ensemble.reads_source:
+            raise ModelError(
+                "a language model does not translate; use it beside a model that does, or in"
+                " 'nmtkit score'"
+            )
         self._ensemble = ensemble.for_search(quantize)
         self.search = ensemble.first.config.search if search is None else search
         self._batch_size = batch_size

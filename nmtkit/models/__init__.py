@@ -2,13 +2,14 @@
 
 from typing import Any, TypeAlias
 
+from nmtkit.models.cslm import CSLM
 from nmtkit.models.deep_lstm import DeepLSTM
 from nmtkit.models.grconv import GrConv
 from nmtkit.models.phrase_rnn import PhraseRNN
 from nmtkit.models.rnnenc import RNNenc
 from nmtkit.models.rnnsearch import RNNsearch
 
-Model: TypeAlias = RNNsearch | RNNenc | GrConv | DeepLSTM
+Model: TypeAlias = RNNsearch | RNNenc | GrConv | DeepLSTM | CSLM
 """Any of the models: an `nn.Module` that is a `TranslationModel`."""
 
 MODELS: dict[str, type[Model]] = {
@@ -17,6 +18,7 @@ MODELS: dict[str, type[Model]] = {
     "phrase-rnn": PhraseRNN,
     "grconv": GrConv,
     "deep-lstm": DeepLSTM,
+    "cslm": CSLM,
 }
 
 

@@ -101,6 +101,12 @@ class Scored(NamedTuple):
 class TranslationModel(Protocol):
     """A model of p(y | x)."""
 
+    @property
+    def reads_source(self) -> bool:
+        """Whether p depends on x. A language model reads nothing of it: it has no translations,
+        only their fluency."""
+        ...
+
     def for_search(self, quantize: bool = False) -> "TranslationModel":
         """The same model, ready for many steps of search in one thread: what can be computed once
         is kept; the parameters are shared.

@@ -32,6 +32,7 @@ class ForcedModel(nn.Module):
     :param config: has `dropout`.
     """
 
+    reads_source = True
     E_y: Tensor
     b_y: Tensor
 

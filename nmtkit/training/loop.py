@@ -83,17 +83,16 @@ class Training:
         """Update, validate and save until the rules say that it is over."""
         self.model.train()
         while not self.finished():
-            started = time.monotonic()
+            started, before = time.monotonic(), self.progress
             update = self.update()
-            updates = self.progress.updates + 1
             self.progress = dataclasses.replace(
-                self.progress,
-                updates=updates,
+                before,
+                updates=before.updates + 1,
                 position=self.batches.position,
-                seconds=self.progress.seconds + time.monotonic() - started,
+                seconds=before.seconds + time.monotonic() - started,
             )
             self.monitor.updated(self.progress, update.cost, update.tokens, update.norm)
-            if updates % self.config.validate_every == 0 or self._at_limit():
+            if self._due(before) or self._at_limit():
                 self.checkpoint()
         self.monitor.close()
 
@@ -173,6 +172,14 @@ class Training:
         """Whether a limit or early stopping has ended this training."""
         patience = self.config.patience
         return self._at_limit() or bool(patience and self.progress.stale >= patience)
+
+    def _due(self, before: Progress) -> bool:
+        """Whether the update after `before` is one that a validation follows."""
+        every = self.config.validate_epochs
+        if not every:
+            return self.progress.updates % self.config.validate_every == 0
+        then, now = (self.batches.epochs(p.position) // every for p in (before, self.progress))
+        return now > then
 
     def _at_limit(self) -> bool:
         updates, epochs = self.config.max_updates, self.config.max_epochs

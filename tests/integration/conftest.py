@@ -22,12 +22,14 @@ SMALL = {
     "model.align": 5,
     "model.maxout": 4,
     "model.units": 7,
+    "model.second": 6,
     "model.layers": 2,
     "model.tied": "false",
     "data.batch_size": 5,
     "data.batch_unit": "sentences",
     "training.max_updates": 2,
     "training.validate_every": 1,
+    "training.validate_epochs": 0.0,
 }
 """Settings of a model that trains in a moment, as far as it has them."""
 
@@ -94,6 +96,20 @@ def small_options() -> Callable[[str], list[str]]:
         return [word for key, value in fitting.items() for word in ("--set", f"{key}={value}")]
 
     return of
+
+
+@pytest.fixture(scope="session")
+def language_model(
+    prepared: Path,
+    small_options: Callable[[str], list[str]],
+    nmtkit: Nmtkit,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A model folder of recipe cslm; not to be changed."""
+    folder = tmp_path_factory.mktemp("language-model") / "lm"
+    options = ["--recipe", "cslm", "--device", "cpu", *small_options("cslm")]
+    nmtkit("train", prepared, "--output", folder, *options)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,21 @@ from nmtkit.config import config_from, read_toml, recipe_names
 from nmtkit.trainer import make_config
 
 RECIPES = recipe_names()
+FLUENT = ["cslm"]
+"""Recipes of models that read no source."""
 TIMES = {"seconds", "words_per_second"}
+
+
+FILES = {
+    "config.toml",
+    "vocab.src",
+    "vocab.tgt",
+    "params.best.safetensors",
+    "params.last.safetensors",
+    "metrics.jsonl",
+    "checkpoints",
+}
+"""What a model folder of words consists of."""
 
 
 def metrics(folder: Path):
@@ -27,22 +41,14 @@ def parameter_files(folder: Path):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*.safetensors")}
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", [recipe for recipe in RECIPES if recipe not in FLUENT])
 def test_every_recipe_trains_a_model_that_translates(
     prepared, small_options, nmtkit, tmp_path, recipe
 ):
     folder, small = tmp_path / "model", small_options(recipe)
     trained = nmtkit("train", prepared, "--output", folder, "--recipe", recipe, *small)
     assert trained.stdout == ""
-    assert {path.name for path in folder.iterdir()} == {
-        "config.toml",
-        "vocab.src",
-        "vocab.tgt",
-        "params.best.safetensors",
-        "params.last.safetensors",
-        "metrics.jsonl",
-        "checkpoints",
-    }
+    assert {path.name for path in folder.iterdir()} == FILES
     assert [row["update"] for row in metrics(folder)] == [1, 2]
     config = config_from(read_toml(folder / "config.toml"), "")
     assert config.data.pool == make_config(recipe).data.pool and config.model.hidden == 8
@@ -63,6 +69,54 @@ def test_every_recipe_trains_a_model_that_translates(
     further = [*small, "--set", "training.max_updates=3"]
     nmtkit("train", prepared, "--output", folder, "--recipe", recipe, *further)
     assert [row["update"] for row in metrics(folder)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("recipe", FLUENT)
+def test_a_language_model_is_trained_on_one_side(prepared, small_options, nmtkit, tmp_path, recipe):
+    small = small_options(recipe)
+    found = {}
+    for name, side in (("there", []), ("back", ["--reverse"])):
+        folder, text = tmp_path / name, prepared / ("dev.src" if side else "dev.tgt")
+        options = ["--output", folder, "--recipe", recipe, *side, *small]
+        nmtkit("train", prepared, *options)
+        assert {path.name for path in folder.iterdir()} == FILES
+        assert [row["dev_bleu"] for row in metrics(folder)] == [None, None]
+        nmtkit("train", prepared, *options, "--set", "training.max_updates=3")
+        assert [row["update"] for row in metrics(folder)] == [1, 2, 3]
+        found[name] = nmtkit("score", "-m", folder, text)
+        told = metrics(folder)[-1]["dev_cost_per_token"]
+        assert f"cost per token {told:.4f}"[:-1] in found[name].stderr
+    assert found["there"].stdout != found["back"].stdout
+
+
+def test_a_language_model_is_validated_by_epochs_until_its_patience_is_over(
+    prepared, small_options, nmtkit, tmp_path
+):
+    options = [*small_options("cslm"), "--set", "training.max_updates=0"]
+    options += ["--set", "training.validate_epochs=1", "--set", "training.learning_rate=1e-30"]
+    done = nmtkit("train", prepared, "-o", tmp_path / "lm", "-r", "cslm", *options)
+    rows = [row for row in metrics(tmp_path / "lm") if row["kind"] == "validation"]
+    assert [row["epoch"] for row in rows] == list(range(1, 12))  # the first is the best
+    assert [row["best"] for row in rows] == [True, *[False] * 10]
+    assert "finished after 44 updates" in done.stderr
+
+
+def test_a_language_model_does_not_translate(prepared, language_model, nmtkit, tmp_path):
+    refused = nmtkit("translate", "-m", language_model, input="one\n", status=1)
+    assert "a language model does not translate" in refused.stderr and refused.stdout == ""
+    aligned = nmtkit("align", "-m", language_model, "-", prepared / "dev.tgt", status=1)
+    assert aligned.stdout == ""
+    bleu = ["train", prepared, "-o", tmp_path / "lm", "-r", "cslm", "-s", "training.dev_bleu=true"]
+    assert "training.dev_bleu" in nmtkit(*bleu, status=1).stderr
+    assert not (tmp_path / "lm").exists()
+
+
+def test_a_language_model_may_join_an_ensemble(model, language_model, nmtkit):
+    def translate(*more):
+        return nmtkit("translate", "-m", model, *more, "--scores", input="one two\nsix\n").stdout
+
+    both = translate("-m", language_model)
+    assert len(both.splitlines()) == 2 and both != translate()
 
 
 def test_a_model_may_translate_the_other_way(prepared, small, nmtkit, tmp_path):

@@ -1,7 +1,7 @@
 """Tiny models for the drivers, with random parameters and words a, b, c, ..."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,8 @@ MakeModel = Callable[..., "LoadedModel"]
 
 @pytest.fixture
 def make_model() -> MakeModel:
-    """`make_model(seed, src="abc", tgt="xyz")`: an RNNsearch that reads and writes these words.
+    """`make_model(seed, src="abc", tgt="xyz")`: an RNNsearch that reads and writes these words, or
+    with `sizes` another model.
 
     With `bpe` given, words are split by its merges, and the pieces should be in src and tgt.
     """
@@ -21,10 +22,13 @@ def make_model() -> MakeModel:
 
     from nmtkit.config import Config, SearchConfig, TextConfig
     from nmtkit.model_folder import LoadedModel
-    from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+    from nmtkit.models import MODELS, model_name
+    from nmtkit.models.rnnsearch import RNNsearchConfig
     from nmtkit.text.pipeline import TextPipeline
     from nmtkit.text.subword import BPE
     from nmtkit.text.vocabulary import EOS_WORD, UNK_WORD, Vocabulary
+
+    small = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4)
 
     def make(
         seed: int,
@@ -32,14 +36,14 @@ def make_model() -> MakeModel:
         tgt: str = "vwxyz",
         bpe: BPE | None = None,
         search: SearchConfig | None = None,
+        sizes: Any = small,
     ) -> LoadedModel:
         torch.manual_seed(seed)
         words = [
             Vocabulary([EOS_WORD, UNK_WORD, *(side.split() if " " in side else side)])
             for side in (src, tgt)
         ]
-        sizes = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4)
-        model = RNNsearch(sizes, len(words[0]), len(words[1]))
+        model = MODELS[model_name(sizes)](sizes, len(words[0]), len(words[1]))
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.uniform_(-1, 1)

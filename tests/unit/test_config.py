@@ -22,6 +22,7 @@ from nmtkit.config import (
     write_toml,
 )
 from nmtkit.errors import ConfigError
+from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
@@ -29,6 +30,7 @@ from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.trainer import make_config
 
 RECIPES = [
+    "cslm",
     "grconv",
     "phrase-rnn",
     "rnnenc-30",
@@ -93,6 +95,14 @@ def test_rnnsearch_50_is_rnnsearch_30_but_for_two_settings():
     }
 
 
+def test_the_cslm_stops_after_ten_epochs_without_improvement():
+    config = make_config("cslm")
+    assert config.model == CSLMConfig(6, 512, 1536, 1024, 0.0, "paper")
+    assert (config.training.validate_epochs, config.training.patience) == (1.0, 10)
+    assert (config.training.stop_on, config.training.dev_bleu) == ("cost", False)
+    assert (config.training.max_updates, config.training.max_epochs) == (0, 0.0)
+
+
 def test_the_modern_recipe_uses_what_is_modern():
     config = make_config("rnnsearch-modern")
     assert config.model.tied and config.model.dropout > 0
@@ -120,7 +130,7 @@ def test_a_recipe_differs_from_its_base_only_in_what_it_names(name):
 def test_a_recipe_that_does_not_exist_names_the_nearest():
     with pytest.raises(ConfigError, match="no recipe 'rnsearch-50'; did you mean 'rnnsearch-50'"):
         recipe_table("rnsearch-50")
-    with pytest.raises(ConfigError, match="known are: grconv, phrase-rnn, rnnenc-30"):
+    with pytest.raises(ConfigError, match="known are: cslm, grconv, phrase-rnn"):
         recipe_table("xyz")
 
 

@@ -22,6 +22,7 @@ PACKAGE = Path(nmtkit.__file__).parent
 DRIVERS = {
     "translator",
     "scorer",
+    "rescorer",
     "aligner",
     "structure",
     "trainer",
@@ -42,10 +43,12 @@ ROOMS = {
     "data": {"data", "text", "config", "errors"},
     "search": {"search", "models.base", "config", "errors"},
     "evaluation": {"evaluation", "text", "config", "errors"},
+    "smt": {"smt", "text", "evaluation", "errors"},
     "report": {"report", "evaluation", "text", "config", "errors"},
     "training": {"training", "models", "data", "text", "config", "errors"},
     "driver": DRIVERS
-    | {"nmtkit", "models", "search", "training", "evaluation", "data", "text", "config", "errors"},
+    | {"nmtkit", "models", "search", "training", "evaluation", "smt", "data", "text", "config"}
+    | {"errors"},
     "cli": {"nmtkit", "cli", "errors"},
 }
 """Room -> what it may import at any time: rooms, drivers, or single modules."""
@@ -53,7 +56,7 @@ ROOMS = {
 LAZY = {
     "nmtkit": DRIVERS,
     "config": {"models"},  # whose config dataclasses the section [model] is read into
-    "cli": DRIVERS | {"report", "evaluation", "text", "config"},
+    "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config"},
 }
 """Room -> what it may import besides, inside functions or for types."""
 
@@ -68,6 +71,7 @@ LIBRARIES = {
     "models": {"torch"},
     "text": {"numpy", "sacremoses"},
     "search": {"torch"},
+    "smt": {"numpy"},
 }
 """Room -> the libraries beyond Python's own that it may import; a room left out may import any."""
 
@@ -180,6 +184,8 @@ def test_imports_point_one_way(path: Path) -> None:
         ("models.rnnsearch", "from nmtkit.errors import ConfigError"),
         ("models.rnnsearch", "import numpy"),
         ("search.beam", "from nmtkit.models import rnnsearch"),
+        ("smt.nbest", "import torch"),
+        ("smt.nbest", "from nmtkit.scorer import Scorer"),
         ("search.beam", "from ..models.layers import maxout"),
         ("training.loop", "from nmtkit.search import beam"),
         ("data.batch", "from nmtkit import translator"),

@@ -9,6 +9,7 @@ import torch
 
 from nmtkit.ensemble import Ensemble
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.models.cslm import CSLMConfig
 from nmtkit.scorer import Score, Scorer, Totals
 
 
@@ -105,6 +106,61 @@ def test_a_model_without_alignment_is_an_error(make_model, monkeypatch):
     assert next(scorer.score([("a", "x")])).alignment is None
     with pytest.raises(ModelError, match="no alignment"):
         next(scorer.score([("a", "x")], alignments=True))
+
+
+def test_a_language_model_scores_text_without_a_source(make_model):
+    lm = make_model(3, sizes=CSLMConfig(3, 4, 6, 5))
+    scorer = Scorer(Ensemble((lm,)), batch_size=4)
+    texts = [target for _, target in pairs(100)]
+    found = list(scorer.score_text(iter(texts)))
+    with_source = scorer.score(pairs(100))
+    for text, score, other in zip(texts, found, with_source, strict=True):
+        assert score.tgt_tokens == text.split() and score.src_tokens == []
+        assert score.word_scores == pytest.approx(other.word_scores, abs=1e-5)
+        [alone] = scorer.score_text([text])
+        assert score.word_scores == pytest.approx(alone.word_scores, abs=1e-5)
+    assert not scorer.reads_source
+
+
+def test_the_probabilities_of_all_texts_add_up_to_one(make_model):
+    scorer = Scorer(Ensemble((make_model(4, tgt="xy", sizes=CSLMConfig(2, 4, 6, 5)),)))
+    strings = [list(s) for n in range(3) for s in itertools.product("qxy", repeat=n)]
+    total = 0.0
+    for score in scorer.score_text(" ".join(s) for s in strings):
+        total += math.exp(score.log_prob)
+        if len(score.tgt_tokens) == 2:
+            total += math.exp(sum(score.word_scores[:-1])) * (1 - math.exp(score.word_scores[-1]))
+    assert total == pytest.approx(1, abs=1e-5)
+
+
+def test_a_model_that_translates_wants_a_source(make_model):
+    translating, lm = make_model(1), make_model(2, sizes=CSLMConfig(2, 4, 6, 5))
+    for models in ((translating,), (lm, translating)):
+        scorer = Scorer(Ensemble(models))
+        assert scorer.reads_source
+        with pytest.raises(ModelError, match="both, SRC and TGT"):
+            scorer.score_text(["x"])
+
+
+def test_a_language_model_may_join_one_that_translates(make_model):
+    models = make_model(1), make_model(2, sizes=CSLMConfig(2, 4, 6, 5))
+    single = [list(Scorer(Ensemble((model,))).score(pairs(9))) for model in models]
+    for one, other, mean in zip(*single, Scorer(Ensemble(models)).score(pairs(9)), strict=True):
+        expected = [
+            math.log((math.exp(a) + math.exp(b)) / 2)
+            for a, b in zip(one.word_scores, other.word_scores, strict=True)
+        ]
+        assert mean.word_scores == pytest.approx(expected, abs=1e-5)
+
+
+def test_unknown_words_are_counted(scorer):
+    found = list(scorer.score([("a", "v q q"), ("q", ""), ("a", "q x")]))
+    assert [score.unknown for score in found] == [2, 0, 1]
+    totals = Totals()
+    for score in found:
+        totals.add(score)
+    assert totals.unknown == 3
+    assert totals.sentence("lines").startswith("3 lines, 8 target tokens")
 
 
 def test_totals_are_those_of_the_tokens():

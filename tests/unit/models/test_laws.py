@@ -10,6 +10,7 @@ from torch import Tensor
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS, model_name
 from nmtkit.models.base import BEGIN, log_probs, map_tensors, select_hypotheses, select_sentences
+from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.deep_lstm import DeepLSTMConfig
 from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
@@ -33,6 +34,8 @@ CASES = {
         2, 3, layers=1, reverse=False, peepholes=False
     ),
     "deep-lstm, tied": DeepLSTMConfig(2, 3, layers=3, tied=True),
+    "cslm": CSLMConfig(3, 2, 5, 4),
+    "cslm, 2-gram": CSLMConfig(1, 2, 5, 4),
 }
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [2, 0]]

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from nmtkit.models.cslm import CSLM, CSLMConfig
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 
 M, N, ALIGN, POOL, K = 24, 32, 20, 12, 500
@@ -91,6 +92,21 @@ def test_kernel_calls_grow_by_the_step_and_not_by_the_sentence():
     assert target_step <= 65, "a step of the decoder, forward and backward"
     assert source_step <= 22, "a step of the encoder, forward and backward"
     assert calls - 5 * (target_step + source_step) <= 430, "all else"
+
+
+def test_the_language_model_computes_nothing_for_padding_or_the_source():
+    model = CSLM(CSLMConfig(6, M, N, POOL), K, K)
+    target = 6 * M * N + N * POOL + POOL * K
+    calls = set()
+    for lengths in ([6] * 8, [20, 3, 3, 3, 2], [48]):
+        tgt_mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+        tgt = torch.randint(2, K, tgt_mask.shape) * tgt_mask
+        src = torch.randint(2, K, (len(lengths), 30))
+        with Work() as counted:
+            model.loss(src, src >= 0, tgt, tgt_mask).backward()
+        assert counted.products == 3 * sum(lengths) * target
+        calls.add(counted.calls)
+    assert max(calls) - min(calls) <= 1, "there is no loop over positions"
 
 
 def test_memory_does_not_grow_with_source_times_target():

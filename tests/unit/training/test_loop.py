@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+from typing import Any
 
 import pytest
 import torch
@@ -255,6 +256,34 @@ def test_epochs_end_a_training(begin):
     assert [row["update"] for row in metrics(training)] == [12]
 
 
+def test_validations_come_at_the_ends_of_epochs(begin):
+    training = begin(max_updates=20, validate_every=1, validate_epochs=1.0)
+    training.run()
+    assert [row["update"] for row in metrics(training)] == [6, 12, 18, 20]  # 6 updates an epoch
+    assert [row["epoch"] for row in metrics(training)][:3] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("every", "accumulate", "updates"),
+    [(2.0, 1, [12]), (0.3, 1, [2, 4, 6, 8, 10, 12]), (1.0, 4, [2, 3]), (0.01, 6, [1, 2])],
+)
+def test_validations_come_with_the_first_update_beyond(begin, every, accumulate, updates):
+    """2 updates a pool, 3 pools an epoch; where batches are joined, an epoch may end within."""
+    training = begin(max_updates=0, max_epochs=2.0, validate_epochs=every, accumulate=accumulate)
+    training.run()
+    assert [row["update"] for row in metrics(training)] == updates
+
+
+def test_ten_epochs_without_improvement_end_a_training(begin, dev):
+    figures = dev(costs=[5.0, 6.0, 4.0, *[4.0 + n for n in range(10)], 1.0])
+    training = begin(dev=figures, max_updates=0, validate_epochs=1.0, patience=10)
+    training.run()
+    assert training.progress.position == Position(13)
+    assert [row["update"] for row in metrics(training)] == [6 * n for n in range(1, 14)]
+    assert [n for n, row in enumerate(metrics(training)) if row["best"]] == [0, 2]
+    assert equal(read_parameters(training.folder / "params.best.safetensors"), figures.seen[2])
+
+
 def test_cost_that_does_not_fall_ends_a_training(begin, dev):
     figures = dev(costs=[5.0, 4.0, 4.5, 4.0, 4.1, 1.0])
     training = begin(dev=figures, max_updates=0, validate_every=1, patience=3)
@@ -347,7 +376,7 @@ def test_a_failing_validation_gives_the_parameters_back(begin):
 # Stopping and going on
 
 
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "adadelta": {},
     "adam": {
         "optimizer": "adam", "learning_rate": 0.01, "warmup": 5, "label_smoothing": 0.1,
@@ -358,6 +387,7 @@ OPTIONS = {
         "optimizer": "sgd", "learning_rate": 0.1, "clip_norm": 5.0, "cost": "sentence-mean",
         "max_updates": 12, "cooldown": 4, "data": {"batch_unit": "tokens", "batch_size": 16},
     },
+    "epochs": {"validate_epochs": 0.5},
 }  # fmt: skip
 
 

@@ -1,0 +1,188 @@
+"""CSLM: the feed-forward language model of Cho et al. 2014 (EMNLP), section 4.1.2; Schwenk 2007.
+
+It reads no source: p(y_i | y_<i) is that of y_i behind the six words before it, a 7-gram. Biases
+left out:
+
+    words        p_i = [E_y y_{i-6}; ...; E_y y_{i-1}]       6 * 512 = 3072 wide
+    first layer  h_i = max(0, W_1 p_i)                        1536
+    second       t_i = max(0, W_2 h_i)                        1024
+    next word    p(y_i | y_<i) = softmax(W_o t_i)
+
+To search, sampling, scoring and training it is a model like the others; what it is asked to read
+of a source is nothing. All positions of a batch are computed at once: there is no loop.
+
+Departures and readings:
+
+- Words before the beginning of the sentence have no vector: their part of p_i is zero, as is that
+  of y_0 in the other models. A sentence never looks into the one before it.
+- `</s>` is a word to be foretold, as in the other models; `perplexity` counts it.
+- All layers have biases. "All the weight parameters were initialized uniformly": the matrices and
+  E_y in +-0.01; biases begin at 0.
+- Trained on whole sentences, every word of which is foretold, not on 7-grams drawn one by one.
+- `dropout` (Srivastava et al. 2014; not in the paper): on h_i and t_i.
+- `initialisation` "scaled" (not in the paper): matrices uniform with the variance of He et al. 2015
+  for rectified layers, those of E_y and W_o as in the other models.
+"""
+
+import copy
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nmtkit.models.base import BEGIN, OutputLayer, Step
+from nmtkit.models.forced import Forced, ForcedModel
+from nmtkit.models.layers import bias, glorot, matrix
+from nmtkit.models.matrices import Matrix, product, quantized
+from nmtkit.models.packing import Packing
+
+UNIFORM = 0.01
+"""Bound of the paper's uniform distribution."""
+
+
+@dataclass(frozen=True)
+class CSLMConfig:
+    """Sizes of Cho et al. 2014, section 4.1.2, and what was not in the paper.
+
+    context: words that are looked back on; one less than the n of the n-gram.
+    hidden, second: units of the two rectified layers.
+    """
+
+    context: int = 6
+    embedding: int = 512
+    hidden: int = 1536
+    second: int = 1024
+    dropout: float = 0.0
+    initialisation: Literal["paper", "scaled"] = "paper"
+
+
+class Encoded(NamedTuple):
+    """What was read of the source: nothing, of so many sentences. Shape: [B, 0]."""
+
+    nothing: Tensor
+
+    def narrowed(self) -> "Encoded":
+        """The same: no position of the source is left."""
+        return self
+
+
+class State(NamedTuple):
+    """y_{i-1-c}, ..., y_{i-2}: the c words before the one chosen last, `BEGIN` where there is none.
+
+    Shape: [B, k, c], int64.
+    """
+
+    words: Tensor
+
+
+class SearchWeights(NamedTuple):
+    """The parameters as search takes them.
+
+    W_1: Shape: [c m, n].
+    W_2: Shape: [n, l].
+    output: the output layer.
+    """
+
+    W_1: Matrix
+    W_2: Matrix
+    output: OutputLayer
+
+
+class CSLM(ForcedModel):
+    """p(y), a word at a time by the few before it; see the equations above."""
+
+    config_class = CSLMConfig
+    reads_source = False
+    _prepared: SearchWeights | None
+
+    def __init__(self, config: CSLMConfig, src_size: int, tgt_size: int) -> None:
+        """:param src_size: what every model is told; this one has no use for it.
+        :param tgt_size: K_y, words of the vocabulary, special ones too.
+        """
+        super().__init__(config)
+        self.E_y = matrix(tgt_size, config.embedding)
+        self.W_1 = matrix(config.context * config.embedding, config.hidden)
+        self.b_1 = bias(config.hidden)
+        self.W_2 = matrix(config.hidden, config.second)
+        self.b_2 = bias(config.second)
+        self.W_o = matrix(tgt_size, config.second)
+        self.b_y = bias(tgt_size)
+        self.initialise()
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Draw the parameters anew; see the top of this file.
+
+        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
+        """
+        if self.E_y.is_meta:
+            return
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 1:
+                parameter.zero_()
+            elif self.config.initialisation == "paper":
+                parameter.uniform_(-UNIFORM, UNIFORM)
+            elif name in ("E_y", "W_o"):
+                glorot(parameter, 0)
+            else:
+                bound = (6 / len(parameter)) ** 0.5
+                parameter.uniform_(-bound, bound)
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
+        """Count the sentences; see `TranslationModel.encode`."""
+        return Encoded(self.b_y.new_empty(len(src), 0))
+
+    def initial_state(self, encoded: Encoded) -> State:
+        """No words yet; see `TranslationModel.initial_state`."""
+        shape = len(encoded.nothing), 1, self.config.context
+        return State(torch.full(shape, BEGIN, device=encoded.nothing.device))
+
+    def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
+        """Go on by one target position; see `TranslationModel.step`."""
+        weights = self._search_weights()
+        words = torch.cat([state.words[..., 1:], prev.unsqueeze(-1)], dim=-1)
+        p = self.target_embeddings(words).flatten(-2)
+        h = torch.relu(product(p, weights.W_1, self.b_1))
+        t = torch.relu(product(h, weights.W_2, self.b_2))
+        return Step(t, State(words), None)
+
+    def for_search(self, quantize: bool = False) -> "CSLM":
+        """The same model, ready for many steps; see `TranslationModel.for_search`."""
+        model = copy.copy(self)
+        weights = self._search_weights()
+        if quantize:
+            weights = SearchWeights(
+                quantized(weights.W_1), quantized(weights.W_2), weights.output.quantized()
+            )
+        model._prepared = weights
+        return model
+
+    def _search_weights(self) -> SearchWeights:
+        if self._prepared is not None:
+            return self._prepared
+        return SearchWeights(self.W_1, self.W_2, OutputLayer(self.W_o, self.b_y))
+
+    def teacher_forced(
+        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+    ) -> Forced:
+        """Foretell every word of the target; see `ForcedModel.teacher_forced`."""
+        packing = Packing.of(tgt_mask, tgt.device)
+        p = self.target_embeddings(packing.pack(contexts(tgt, self.config.context))).flatten(1)
+        h = self.dropped(torch.relu(torch.addmm(self.b_1, p, self.W_1)))
+        t = self.dropped(torch.relu(torch.addmm(self.b_2, h, self.W_2)))
+        return Forced(t, packing.pack(tgt), packing)
+
+    def output_words(self) -> Tensor:
+        """W_o; see `ForcedModel.output_words`."""
+        return self.W_o
+
+
+def contexts(tgt: Tensor, size: int) -> Tensor:
+    """The words before each position, the nearest last, `BEGIN` where there is none.
+
+    :param tgt: Shape: [B, T_y].
+    :return: y_{i-size}, ..., y_{i-1}. Shape: [B, T_y, size].
+    """
+    return functional.pad(tgt[:, :-1], (size, 0), value=BEGIN).unfold(1, size, 1)

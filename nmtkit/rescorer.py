@@ -1,0 +1,176 @@
+"""Gives the hypotheses of n-best lists new features: what models think of them; also from Python.
+
+    from nmtkit.rescorer import Rescorer
+    from nmtkit.smt.nbest import read_nbest
+    for entry in Rescorer.load("cslm").rescored(read_nbest("moses.100best.gz")):
+        print(entry.line)
+
+A translation model gives log p(hypothesis | source), a language model log p(hypothesis): Sutskever
+et al. 2014, section 3.7; Cho et al. 2014, section 4.1.2. Each model's is a feature of its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from nmtkit.ensemble import Ensemble
+from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.scorer import Scorer, Totals
+from nmtkit.smt.nbest import Entry, by_sentence, is_feature_name
+from nmtkit.streaming import WINDOW_BATCHES
+
+Group = list[Entry]
+"""The entries of one sentence."""
+
+Pair = tuple[str, str]
+"""Source and hypothesis."""
+
+
+class Rescorer:
+    """Adds a feature for each of some models.
+
+    :param scorers: one for each model.
+    :param names: of their features; by default RNN0, RNN1, ... of translation models and CSLM0, ...
+        of language models.
+    :param batch_size: hypotheses scored together.
+    :raises ConfigError: there are not as many names as models, one of them cannot be a name, or
+        one is there twice.
+    """
+
+    def __init__(
+        self, scorers: Sequence[Scorer], names: Sequence[str] = (), batch_size: int = 64
+    ) -> None:
+        self._scorers = list(scorers)
+        self.names = list(names) or _default_names([s.reads_source for s in scorers])
+        _check_names(self.names, len(self._scorers))
+        self._window = batch_size * WINDOW_BATCHES
+        self.totals = [Totals() for _ in scorers]
+
+    @classmethod
+    def load(
+        cls,
+        *folders: str | Path,
+        names: Sequence[str] = (),
+        device: str = "auto",
+        batch_size: int = 64,
+    ) -> "Rescorer":
+        """Open model folders.
+
+        :raises NmtkitError: a folder lacks something, or the names do not fit.
+        """
+        ensembles = [Ensemble.load([folder], device) for folder in folders]
+        return cls([Scorer(one, batch_size) for one in ensembles], names, batch_size)
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether a model translates."""
+        return any(scorer.reads_source for scorer in self._scorers)
+
+    def rescored(
+        self,
+        entries: Iterable[Entry],
+        sources: Sequence[str] | None = None,
+        tokenized: bool = True,
+        normalized: bool = False,
+    ) -> Iterator[Entry]:
+        """The entries in their order, each with the new features behind its own.
+
+        What is in the list of a sentence several times is scored once. An empty hypothesis is the
+        end of the sentence alone.
+
+        :param sources: the source sentences by number, where a model translates.
+        :param tokenized: hypotheses and sources are tokenised already, as Moses has them.
+        :param normalized: divide log p by the tokens of the hypothesis, `</s>` counted.
+        :raises DataError: a sentence is beyond the end of the sources, a list is not in order, or
+            it has a feature of that name.
+        :raises ModelError: a model translates, and there are no sources.
+        """
+        if sources is None and self.reads_source:
+            raise ModelError(
+                "a model that translates scores hypotheses by their source; give SRC, too"
+            )
+        for groups in self._windows(entries):
+            pairs = [pair for group in groups for pair in _pairs(group, sources)]
+            columns = [
+                self._column(n, pairs, tokenized, normalized) for n in range(len(self.names))
+            ]
+            found = iter(zip(*columns, strict=True))
+            for group in groups:
+                values = {text: next(found) for text in _distinct(group)}
+                for entry in group:
+                    yield self._with_features(entry, values[entry.hypothesis])
+
+    def summary(self) -> list[str]:
+        """A sentence on each model: what the different hypotheses of the sentences cost, and how
+        many of their tokens it does not know."""
+        return [
+            f"{name}: {totals.sentence('hypotheses')}; {totals.unknown} tokens unknown"
+            for name, totals in zip(self.names, self.totals, strict=True)
+        ]
+
+    def _windows(self, entries: Iterable[Entry]) -> Iterator[list[Group]]:
+        """Sentences together that have at least a window of hypotheses."""
+        window: list[Group] = []
+        count = 0
+        for group in by_sentence(entries):
+            window.append(group)
+            count += len(group)
+            if count >= self._window:
+                yield window
+                window, count = [], 0
+        if window:
+            yield window
+
+    def _column(
+        self, number: int, pairs: Sequence[Pair], tokenized: bool, normalized: bool
+    ) -> list[float]:
+        """What one model gives each pair."""
+        values = []
+        for score in self._scorers[number].score(pairs, tokenized):
+            self.totals[number].add(score)
+            values.append(score.normalized if normalized else score.log_prob)
+        return values
+
+    def _with_features(self, entry: Entry, values: Sequence[float]) -> Entry:
+        for name, value in zip(self.names, values, strict=True):
+            entry = entry.with_feature(name, value)
+        return entry
+
+
+def _distinct(group: Group) -> list[str]:
+    """The different hypotheses of a sentence, in the order in which they come."""
+    return list(dict.fromkeys(entry.hypothesis for entry in group))
+
+
+def _pairs(group: Group, sources: Sequence[str] | None) -> list[Pair]:
+    """The different hypotheses of a sentence, each with its source."""
+    if sources is None:
+        return [("", text) for text in _distinct(group)]
+    sentence = group[0].sentence
+    if sentence >= len(sources):
+        raise DataError(
+            f"{group[0].where}: sentence {sentence}, counted from 0, is beyond the source's"
+            f" {len(sources)} lines; give the text that the list was made from"
+        )
+    return [(sources[sentence], text) for text in _distinct(group)]
+
+
+def _default_names(translating: Sequence[bool]) -> list[str]:
+    seen: Counter[str] = Counter()
+    names = []
+    for kind in ("RNN" if translates else "CSLM" for translates in translating):
+        names.append(f"{kind}{seen[kind]}")
+        seen[kind] += 1
+    return names
+
+
+def _check_names(names: Sequence[str], models: int) -> None:
+    if len(names) != models:
+        raise ConfigError(
+            f"{len(names)} feature names for {models} models; give one for each, or none"
+        )
+    for name in names:
+        if not is_feature_name(name):
+            raise ConfigError(f"a feature cannot be called '{name}'; leave out blanks, '=' and '|'")
+        if names.count(name) > 1:
+            raise ConfigError(f"two features would be called '{name}'; give each a name of its own")

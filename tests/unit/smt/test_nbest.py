@@ -1,0 +1,153 @@
+"""Moses's n-best lists: to the byte, and a sentence for every line that is none."""
+
+import gzip
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.smt.nbest import by_sentence, is_feature_name, parse, read_nbest
+
+MOSES = (
+    "0 ||| Un groupe d&apos; hommes  ||| LexicalReordering0= -2.83239 0 0 Distortion0= 0"
+    " LM0= -44.0203 WordPenalty0= -9 TM0= -9.11727 -1e-05 ||| -4.40479"
+)
+LINES = [
+    MOSES,
+    "12 ||| x ||| LM0= -1 ||| -0.5 ||| 0-0 1-1 ||| 3=4 ",
+    "0 |||  ||| LM0= -1 ||| 1",
+    "0 ||| ||| LM0= -1 ||| 1",
+    "3 ||| a|||b || c\t\r |||  LM0= -1   |||  -inf  ",
+    "3 ||| x ||| ||| 0",
+    "3 ||| x |||  ||| 0",
+    "  7 ||| \u2028 \x85 |||LM0= 1",
+]
+
+
+def test_a_line_is_taken_apart():
+    entry = parse(MOSES)
+    assert (entry.sentence, entry.total) == (0, -4.40479)
+    assert entry.hypothesis == "Un groupe d&apos; hommes"
+    assert entry.names == ["LexicalReordering0", "Distortion0", "LM0", "WordPenalty0", "TM0"]
+    assert entry.features == {
+        "LexicalReordering0": (-2.83239, 0.0, 0.0),
+        "Distortion0": (0.0,),
+        "LM0": (-44.0203,),
+        "WordPenalty0": (-9.0,),
+        "TM0": (-9.11727, -1e-05),
+    }
+
+
+@pytest.mark.parametrize("line", LINES[:-1])
+def test_a_line_is_written_as_it_was_read(line):
+    assert parse(line).line == line
+
+
+def test_bars_are_words_of_their_own():
+    assert parse(LINES[4]).hypothesis == "a|||b || c"
+    assert [parse(line).hypothesis for line in LINES[2:4]] == ["", ""]
+    with pytest.raises(DataError, match="has 2 of the fields"):
+        parse(LINES[-1])
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (MOSES, MOSES.replace(" ||| -4.4", " CSLM0= -12.345679 ||| -4.4")),
+        (LINES[1], "12 ||| x ||| LM0= -1 CSLM0= -12.345679 ||| -0.5 ||| 0-0 1-1 ||| 3=4 "),
+        (LINES[4], LINES[4].replace("-1   |||", "-1 CSLM0= -12.345679   |||")),
+        (LINES[5], "3 ||| x ||| CSLM0= -12.345679 ||| 0"),
+        (LINES[6], "3 ||| x ||| CSLM0= -12.345679 ||| 0"),
+    ],
+)
+def test_a_new_feature_stands_behind_the_others_and_nothing_else_changes(line, expected):
+    entry = parse(line)
+    changed = entry.with_feature("CSLM0", -12.3456789)
+    assert changed.line == expected
+    assert parse(expected).features == {**entry.features, "CSLM0": (-12.345679,)}
+    assert entry.line == line
+    assert changed.with_feature("RNN0", 1).names[-2:] == ["CSLM0", "RNN0"]
+
+
+def test_a_feature_that_is_there_cannot_be_added():
+    with pytest.raises(DataError, match=r"l.nb, line 4: has a feature 'LM0' already; choose"):
+        parse(MOSES, "l.nb", 4).with_feature("LM0", 1)
+    assert parse(MOSES).with_feature("LM", 1).names[-1] == "LM"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", "has 1 of the fields .*: number of the sentence, hypothesis, features, total"),
+        ("0 ||| x ||| LM0= 1", "has 3 of the fields"),
+        ("0||| x ||| LM0= 1 ||| 1", "has 3 of the fields"),
+        ("x ||| x ||| LM0= 1 ||| 1", "begins with 'x', not with the number"),
+        ("-1 ||| x ||| LM0= 1 ||| 1", "begins with '-1'"),
+        ("² ||| x ||| LM0= 1 ||| 1", "begins with '²'"),
+        (" ||| x ||| LM0= 1 ||| 1", "begins with ''"),
+        ("0 ||| x ||| LM0= 1 ||| much", "the total is 'much', which is no number"),
+        ("0 ||| x ||| LM0= 1 ||| ", "the total is ''"),
+    ],
+)
+def test_a_line_that_is_none_says_why(line, told):
+    with pytest.raises(DataError, match=f"^some.list, line 7: {told}"):
+        parse(line, "some.list", 7)
+
+
+@pytest.mark.parametrize(
+    ("features", "told"),
+    [
+        ("1 LM0= 2", "begin with '1', not with a name"),
+        ("LM0= 1 x", "a value of the features is 'x', which is no number"),
+        ("LM0= 1 D= 2 LM0= 3", "the feature 'LM0' is there twice"),
+    ],
+)
+def test_features_are_checked_when_they_are_asked_for(features, told):
+    entry = parse(f"0 ||| x ||| {features} ||| 1", "l", 2)
+    assert entry.hypothesis == "x"
+    with pytest.raises(DataError, match=f"^l, line 2: .*{told}"):
+        _ = entry.features
+
+
+def test_a_name_has_neither_blanks_nor_signs():
+    assert all(map(is_feature_name, ["CSLM0", "a_b-c.d", "é"]))
+    assert not any(map(is_feature_name, ["", "a b", "a=", "a|b", " a"]))
+
+
+def test_a_list_is_read_as_a_stream(tmp_path):
+    text = "\n".join(LINES[:-1])
+    plain, packed = tmp_path / "list", tmp_path / "list.gz"
+    plain.write_bytes(text.encode())
+    packed.write_bytes(gzip.compress(f"{text}\n".encode()))
+    for path in (plain, packed):
+        entries = list(read_nbest(path))
+        assert [entry.line for entry in entries] == LINES[:-1]
+        assert entries[2].where == f"{path}, line 3"
+    plain.write_text(f"{MOSES}\nnonsense\n")
+    stream = read_nbest(plain)
+    assert next(stream).line == MOSES
+    with pytest.raises(DataError, match="list, line 2: has 1 of"):
+        next(stream)
+
+
+def test_what_is_not_utf_8_is_named(tmp_path):
+    path = tmp_path / "list"
+    path.write_bytes(b"0 ||| \xe9 ||| LM0= 1 ||| 1\n")
+    with pytest.raises(DataError, match="list, line 1: not UTF-8"):
+        list(read_nbest(path))
+
+
+def entries_of(*sentences):
+    return [parse(f"{s} ||| x ||| ||| 1", "l", n) for n, s in enumerate(sentences, start=1)]
+
+
+def test_sentences_are_groups():
+    groups = list(by_sentence(entries_of(0, 0, 2, 3, 3, 3)))
+    assert [[entry.number for entry in group] for group in groups] == [[1, 2], [3], [4, 5, 6]]
+    assert list(by_sentence([])) == []
+
+
+def test_a_sentence_behind_a_later_one_is_named():
+    groups = by_sentence(entries_of(0, 2, 2, 1))
+    assert len(next(groups)) == 1 and len(next(groups)) == 2
+    with pytest.raises(DataError, match="l, line 4: sentence 1 comes behind sentence 2; sort"):
+        next(groups)
