@@ -22,6 +22,7 @@ PACKAGE = Path(nmtkit.__file__).parent
 DRIVERS = {
     "translator",
     "scorer",
+    "segmenter",
     "aligner",
     "structure",
     "trainer",
