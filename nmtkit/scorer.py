@@ -114,6 +114,11 @@ class Scorer:
         return cls(Ensemble.load(folders, device, params), batch_size)
 
     @property
+    def ensemble(self) -> Ensemble:
+        """The models."""
+        return self._ensemble
+
+    @property
     def has_subwords(self) -> bool:
         """Whether the (first) model's tokens are pieces of words."""
         return self._ensemble.has_subwords

@@ -166,6 +166,11 @@ class Translator:
         return translator
 
     @property
+    def ensemble(self) -> Ensemble:
+        """The models, ready for search."""
+        return self._ensemble
+
+    @property
     def tgt_vocab(self) -> Vocabulary:
         """The words of translations."""
         return self._ensemble.first.tgt_vocab

@@ -17,10 +17,16 @@ from nmtkit.cli.common import (
     threads_option,
     warn,
 )
+from nmtkit.cli.segment_options import (
+    Decode,
+    Segmenting,
+    segment_options,
+    segmenting_decoder,
+)
 
 if TYPE_CHECKING:
     from nmtkit.aligner import Alignment
-    from nmtkit.translator import Translation
+    from nmtkit.translator import Translation, Translator
 
 Format = Callable[[int, "list[Translation]"], list[str]]
 """The number of a line, from 0, and its translations in; lines of output out."""
@@ -109,7 +115,13 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     help="With --sample: write each different translation once, the most frequent first, with the"
     " number of times that it was drawn.",
 )
-@click.option("--seed", type=int, default=1, metavar="S", help="Decides what --sample draws.")
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    metavar="S",
+    help="Decides what --sample draws, and random segments.",
+)
 @click.option(
     "--scores",
     is_flag=True,
@@ -141,6 +153,7 @@ Format = Callable[[int, "list[Translation]"], list[str]]
     help="Write in the place of each unknown word the source word that it owes most to ('copy'), or"
     " the likeliest translation of that word in a lexical table, if it has one.",
 )
+@segment_options
 @click.option("--tokenized", is_flag=True, help="The input is tokenised, and the output shall be.")
 @batch_size_option
 @device_option
@@ -162,6 +175,7 @@ def command(
     quantize: bool,
     candidates: str | None,
     replace_unk: str | None,
+    segmenting: Segmenting,
     tokenized: bool,
     batch_size: int,
     device: str,
@@ -190,11 +204,17 @@ def command(
     line of them belongs to each translation written. The soft form is a JSON object with the words,
     and for each target word the weights of the source words; both sides end with </s>.
 
+    With --segment all spans of a line, up to --max-segment words, are translated, and scored by the
+    --reverse-model: a line of 20 words takes some 200 times as long as without. The score is the
+    sum over the segments, each of which has an end of its own. --segments writes for each line a
+    JSON list of objects with 'source' and 'target', both tokenised, 'score' and 'confidence'.
+
     \b
     Examples:
       echo 'A man is reading.' | nmtkit translate --model model
       nmtkit translate -m model1 -m model2 test.en --beam 5 --output test.fr
       nmtkit translate -m model test.en --quantize --candidates model/lexicon.gz
+      nmtkit translate -m model test.en --segment --reverse-model back --beam 10
     """
     if sample and n_best:
         raise click.UsageError("--sample and --n-best exclude each other.")
@@ -209,6 +229,8 @@ def command(
         raise click.UsageError("The n-best format has the scores already; leave out --scores.")
     if alignments == output:
         raise click.UsageError("--output and --alignments need different files.")
+    others = {"--n-best": n_best, "--sample": sample, "--alignments": alignments}
+    segmenting.check(others, output)
     configure_threads(threads)
     search["forbid_unk"] = search.pop("no_unk") or None
     with contextlib.ExitStack() as stack:
@@ -216,6 +238,8 @@ def command(
 
         results = stack.enter_context(open_output(output, force))
         aligned = stack.enter_context(open_output(alignments, force)) if alignments else None
+        file = segmenting.segments
+        segments = stack.enter_context(open_output(file, force)) if file else None
 
         with importing():
             from nmtkit.ensemble import Ensemble
@@ -236,16 +260,14 @@ def command(
             table = {} if replace_unk == "copy" else best_translations(replace_unk)
             translator = translator.with_replacements(table)
         form = _form(counts, listed, scores)
+        size = translator.window
+        decode = _decoder(translator, n_best or 1, sample, seed, tokenized, bool(aligned))
+        if segmenting.how:
+            segmenter = segmenting.segmenter(translator, batch_size, device, seed)
+            size, decode = segmenter.window, segmenting_decoder(segmenter, tokenized, segments)
         number, unfinished = 0, 0
-        for window in read_windows(source, translator.window):
-            found = (
-                translator.sample_window(
-                    window, sample, seed, tokenized, bool(aligned), first=number + 1
-                )
-                if sample
-                else translator.translate_window(window, n_best or 1, tokenized, bool(aligned))
-            )
-            for translations in found:
+        for window in read_windows(source, size):
+            for translations in decode(window, number + 1):
                 _write(results, form(number, translations))
                 if aligned:
                     _write(aligned, [_alignment_line(t, alignment_format) for t in translations])
@@ -261,6 +283,23 @@ def command(
 
 def _write(stream: TextIO, lines: list[str]) -> None:
     stream.writelines(f"{line}\n" for line in lines)
+
+
+def _decoder(
+    translator: "Translator",
+    n_best: int,
+    sample: int | None,
+    seed: int,
+    tokenized: bool,
+    aligned: bool,
+) -> Decode:
+    def search(window: list[str], _: int) -> "list[list[Translation]]":
+        return translator.translate_window(window, n_best, tokenized, aligned)
+
+    def draw(window: list[str], first: int) -> "list[list[Translation]]":
+        return translator.sample_window(window, sample or 1, seed, tokenized, aligned, first)
+
+    return draw if sample else search
 
 
 def _form(counts: bool, listed: bool, scores: bool) -> Format:

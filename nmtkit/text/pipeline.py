@@ -70,7 +70,13 @@ class TextPipeline:
 
         :param tokenized: leave it tokenised; only BPE is undone.
         """
-        words = tokens if self._bpe is None else undo_bpe(tokens)
+        return self.sentence(tokens if self._bpe is None else undo_bpe(tokens), tokenized)
+
+    def sentence(self, words: Sequence[str], tokenized: bool = False) -> str:
+        """The line that these words make, which are none of BPE's pieces.
+
+        :param tokenized: leave it tokenised.
+        """
         if tokenized or self._settings.tokenized:
             return " ".join(words)
         return self._detokenizer.detokenize(words)

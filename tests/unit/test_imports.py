@@ -23,6 +23,7 @@ DRIVERS = {
     "translator",
     "scorer",
     "rescorer",
+    "segmenter",
     "aligner",
     "structure",
     "trainer",

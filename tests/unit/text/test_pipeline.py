@@ -34,6 +34,15 @@ def test_tokenised_lines_are_left_alone() -> None:
         assert pipeline.line(pipeline.tokens(line, told), told) == line
 
 
+def test_words_are_no_pieces() -> None:
+    """A word that ends in @@ goes on only where it is a piece."""
+    pipeline = TextPipeline("fr", TextConfig(), CODES)
+    words = ["l'", "x@@", "y", "."]
+    assert pipeline.sentence(words) == "l'x@@ y."
+    assert pipeline.sentence(words, tokenized=True) == "l' x@@ y ."
+    assert pipeline.line(words) == "l'xy."
+
+
 def test_blank_lines() -> None:
     pipeline = TextPipeline("en", TextConfig(), CODES)
     assert pipeline.tokens(" ") == []

@@ -1,0 +1,98 @@
+"""Random segmentations against enumerating them all: mean and variance are those seen."""
+
+import itertools
+import math
+import random
+import statistics
+from collections import Counter
+
+import pytest
+
+from nmtkit.search.segment_lengths import SegmentLengths
+
+SEEN = [[3, 4], [2, 1, 4], [6], [5, 1], [1, 4, 2], [2, 2, 4], [6, 2], [3]]
+
+
+def lengths_of_all(words, longest):
+    """Every way to write a number as a sum of numbers from 1 to `longest`, in any order."""
+    if not words:
+        yield ()
+    for first in range(1, min(words, longest) + 1):
+        for rest in lengths_of_all(words - first, longest):
+            yield (first, *rest)
+
+
+def probabilities(law, words):
+    """P(S) = prod_k w(l_k) / Z_n, each segmentation by itself."""
+    shares = {
+        parts: math.exp(sum(law.log_weights[length - 1] for length in parts))
+        for parts in lengths_of_all(words, len(law.log_weights))
+    }
+    total = sum(shares.values())
+    return {parts: share / total for parts, share in shares.items()}
+
+
+def moments(weighted):
+    """Mean and variance of segment lengths, of (lengths, how often) together."""
+    count = sum(times * len(parts) for parts, times in weighted)
+    mean = sum(times * sum(parts) for parts, times in weighted) / count
+    square = sum(times * sum(k * k for k in parts) for parts, times in weighted) / count
+    return mean, square - mean * mean
+
+
+@pytest.mark.parametrize("longest", [6, 8])
+def test_mean_and_variance_are_those_seen(longest):
+    law = SegmentLengths.fitted(SEEN, longest)
+    expected = [
+        pair for line in SEEN for pair in probabilities(law, sum(line)).items()
+    ]  # over sentences of the same lengths
+    assert moments(expected) == pytest.approx(moments([(line, 1) for line in SEEN]), abs=1e-5)
+
+
+def test_weights_are_exponents_of_the_squared_length():
+    one, two, three, four, *_ = SegmentLengths.fitted(SEEN, 6).log_weights
+    assert (three - two) / 5 == pytest.approx((two - one) / 3)
+    assert (four - three) / 7 == pytest.approx((two - one) / 3)
+
+
+def test_draws_are_as_frequent_as_they_are_likely():
+    """Of 4,000 draws every segmentation is within 4.5 standard deviations."""
+    law, n = SegmentLengths.fitted(SEEN, 6), 4000
+    drawn = Counter(tuple(end - start for start, end in law.draw(6, seed)) for seed in range(n))
+    expected = probabilities(law, 6)
+    assert set(drawn) <= set(expected)
+    for parts, p in expected.items():
+        assert abs(drawn[parts] / n - p) < 4.5 * math.sqrt(p * (1 - p) / n)
+
+
+def test_segments_follow_upon_each_other():
+    law = SegmentLengths.fitted(SEEN, 7)
+    for words in [0, 1, 2, 9, 500]:
+        parts = law.draw(words, seed=words)
+        assert [0, *(end for _, end in parts)] == [*(start for start, _ in parts), words]
+        assert all(0 < end - start <= 7 for start, end in parts)
+    assert law.draw(30, 1) == law.draw(30, 1) != law.draw(30, 2)
+
+
+def test_a_text_drawn_anew_has_the_mean_and_variance_seen():
+    draw = random.Random(1)
+    seen = [draw.choices(range(1, 21), [4, 1, *[3] * 10, *[1] * 8], k=3) for _ in range(300)]
+    law = SegmentLengths.fitted(seen, 20)
+    drawn = [
+        end - start
+        for number, line in enumerate(seen * 3)
+        for start, end in law.draw(sum(line), number)
+    ]
+    lengths = list(itertools.chain(*seen))
+    assert statistics.mean(drawn) == pytest.approx(statistics.mean(lengths), rel=0.04)
+    assert statistics.stdev(drawn) == pytest.approx(statistics.stdev(lengths), rel=0.04)
+
+
+@pytest.mark.parametrize(
+    ("seen", "parts"),
+    [([[5], [3], [4]], [4]), ([[1] * 5, [1] * 3], [1] * 4), ([[2, 2], [2] * 3], [2, 2])],
+)
+def test_what_is_always_so_is_drawn_so(seen, parts):
+    law = SegmentLengths.fitted(seen, 5)
+    drawn = [[end - start for start, end in law.draw(sum(parts), seed)] for seed in range(50)]
+    assert drawn.count(parts) > 45
