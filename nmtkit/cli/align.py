@@ -16,7 +16,7 @@ from nmtkit.cli.common import (
     importing,
     threads_option,
 )
-from nmtkit.cli.translate import alignment_line
+from nmtkit.cli.forms import alignment_line
 
 if TYPE_CHECKING:
     from nmtkit.aligner import Alignment

@@ -1,8 +1,6 @@
 """`nmtkit translate`: lines in, their translations out, one for one."""
 
 import contextlib
-import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -17,6 +15,8 @@ from nmtkit.cli.common import (
     threads_option,
     warn,
 )
+from nmtkit.cli.forms import alignment_line, form_of
+from nmtkit.cli.search_options import search_options
 from nmtkit.cli.segment_options import (
     Decode,
     Segmenting,
@@ -25,11 +25,7 @@ from nmtkit.cli.segment_options import (
 )
 
 if TYPE_CHECKING:
-    from nmtkit.aligner import Alignment
     from nmtkit.translator import Translation, Translator
-
-Format = Callable[[int, "list[Translation]"], list[str]]
-"""The number of a line, from 0, and its translations in; lines of output out."""
 
 
 @click.command()
@@ -47,54 +43,7 @@ Format = Callable[[int, "list[Translation]"], list[str]]
 @click.option(
     "-o", "--output", default="-", metavar="FILE", help="Where the translations are written."
 )
-@click.option(
-    "-b",
-    "--beam",
-    type=click.IntRange(min=1),
-    metavar="K",
-    help="Hypotheses kept of each sentence.  [default: the model's]",
-)
-@click.option(
-    "--rule",
-    type=click.Choice(["shrinking", "bounded"]),
-    help="What a finished hypothesis does to the beam: it takes its place with it, or leaves it"
-    " to another.  [default: the model's]",
-)
-@click.option(
-    "--length-penalty",
-    type=click.FloatRange(min=0),
-    metavar="A",
-    help="The best translation is that of the highest score / length^A; 0 counts the score"
-    " alone.  [default: the model's]",
-)
-@click.option(
-    "--penalty",
-    type=click.Choice(["power", "wu"]),
-    help="What A is the power of: the length, or (5 + length) / 6 (Wu et al. 2016).  [default: the"
-    " model's]",
-)
-@click.option(
-    "--coverage-penalty",
-    type=click.FloatRange(min=0),
-    metavar="B",
-    help="Of the translations that search has found, prefer one that leaves no source word out: B"
-    " times the logarithms of what each was looked at, at most once, are added (Wu et al. 2016). "
-    " [default: the model's]",
-)
-@click.option(
-    "--min-length-ratio",
-    type=click.FloatRange(min=0),
-    metavar="R",
-    help="No translation is shorter than R times the source length.  [default: the model's]",
-)
-@click.option(
-    "--max-length-ratio",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="R",
-    help="Search ends after R times the source length, but grants 10 tokens at least."
-    "  [default: the model's]",
-)
-@click.option("--no-unk", is_flag=True, help="Never choose the unknown word.")
+@search_options
 @click.option(
     "--n-best",
     type=click.IntRange(min=1),
@@ -165,6 +114,7 @@ def command(
     weights: list[float],
     average: str,
     output: str,
+    search: dict[str, Any],
     n_best: int | None,
     sample: int | None,
     counts: bool,
@@ -181,7 +131,6 @@ def command(
     device: str,
     threads: int,
     force: bool,
-    **search: Any,
 ) -> None:
     """Translate the lines of INPUT, stdin by default.
 
@@ -216,23 +165,11 @@ def command(
       nmtkit translate -m model test.en --quantize --candidates model/lexicon.gz
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
     """
-    if sample and n_best:
-        raise click.UsageError("--sample and --n-best exclude each other.")
-    if counts and not sample:
-        raise click.UsageError("--counts is for --sample.")
-    if counts and alignments:
-        raise click.UsageError(
-            "--counts joins translations whose alignments differ; leave one out."
-        )
     listed = n_best is not None or (sample or 1) > 1 or counts
-    if scores and listed:
-        raise click.UsageError("The n-best format has the scores already; leave out --scores.")
-    if alignments == output:
-        raise click.UsageError("--output and --alignments need different files.")
+    _check(n_best, sample, counts, listed and scores, alignments, output)
     others = {"--n-best": n_best, "--sample": sample, "--alignments": alignments}
     segmenting.check(others, output)
     configure_threads(threads)
-    search["forbid_unk"] = search.pop("no_unk") or None
     with contextlib.ExitStack() as stack:
         from nmtkit.text.lines import open_output
 
@@ -248,18 +185,10 @@ def command(
 
         ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
         translator = Translator(ensemble, batch_size=batch_size, quantize=quantize).with_search(
-            **{name: value for name, value in search.items() if value is not None}
+            **search
         )
-        if candidates:
-            from nmtkit.text.lexicon import Lexicon
-
-            translator = translator.with_candidates(Lexicon.load(candidates, translator.tgt_vocab))
-        if replace_unk:
-            from nmtkit.text.lexicon import best_translations
-
-            table = {} if replace_unk == "copy" else best_translations(replace_unk)
-            translator = translator.with_replacements(table)
-        form = _form(counts, listed, scores)
+        translator = _with_tables(translator, candidates, replace_unk)
+        form = form_of(counts, listed, scores)
         size = translator.window
         decode = _decoder(translator, n_best or 1, sample, seed, tokenized, bool(aligned))
         if segmenting.how:
@@ -270,7 +199,7 @@ def command(
             for translations in decode(window, number + 1):
                 _write(results, form(number, translations))
                 if aligned:
-                    _write(aligned, [_alignment_line(t, alignment_format) for t in translations])
+                    _write(aligned, _alignment_lines(translations, alignment_format))
                 unfinished += not translations[0].finished
                 number += 1
             results.flush()
@@ -279,6 +208,48 @@ def command(
                 f"{unfinished} of {number} translations are unfinished: they met the longest"
                 " length; --max-length-ratio sets it"
             )
+
+
+def _check(
+    n_best: int | None,
+    sample: int | None,
+    counts: bool,
+    scores_twice: bool,
+    alignments: str | None,
+    output: str,
+) -> None:
+    """Refuse options that exclude each other."""
+    if sample and n_best:
+        raise click.UsageError("--sample and --n-best exclude each other.")
+    if counts and not sample:
+        raise click.UsageError("--counts is for --sample.")
+    if counts and alignments:
+        raise click.UsageError(
+            "--counts joins translations whose alignments differ; leave one out."
+        )
+    if scores_twice:
+        raise click.UsageError("The n-best format has the scores already; leave out --scores.")
+    if alignments == output:
+        raise click.UsageError("--output and --alignments need different files.")
+
+
+def _with_tables(
+    translator: "Translator", candidates: str | None, replace_unk: str | None
+) -> "Translator":
+    """The translator with the lexical tables that were named."""
+    from nmtkit.text.lexicon import Lexicon, best_translations
+
+    if candidates:
+        translator = translator.with_candidates(Lexicon.load(candidates, translator.tgt_vocab))
+    if replace_unk:
+        table = {} if replace_unk == "copy" else best_translations(replace_unk)
+        translator = translator.with_replacements(table)
+    return translator
+
+
+def _alignment_lines(translations: "list[Translation]", form: str) -> list[str]:
+    matrices = [translation.word_alignment for translation in translations]
+    return [alignment_line(matrix, form) for matrix in matrices if matrix is not None]
 
 
 def _write(stream: TextIO, lines: list[str]) -> None:
@@ -300,52 +271,3 @@ def _decoder(
         return translator.sample_window(window, sample or 1, seed, tokenized, aligned, first)
 
     return draw if sample else search
-
-
-def _form(counts: bool, listed: bool, scores: bool) -> Format:
-    if counts:
-        return counted_lines
-    if listed:
-        return n_best_lines
-    return _scored_line if scores else _line
-
-
-def _line(_: int, translations: "list[Translation]") -> list[str]:
-    return [translations[0].text]
-
-
-def _scored_line(_: int, translations: "list[Translation]") -> list[str]:
-    best = translations[0]
-    mark = "" if best.finished else "\tunfinished"
-    return [f"{best.score:.6f}\t{best.text}{mark}"]
-
-
-def n_best_lines(number: int, translations: "list[Translation]") -> list[str]:
-    """Moses's format; the bars that part its fields are escaped in the text, as Moses does."""
-    return [_n_best_line(number, t) for t in translations]
-
-
-def counted_lines(number: int, translations: "list[Translation]") -> list[str]:
-    """The same, each different translation once, with how often it is there."""
-    from nmtkit.translator import counted
-
-    return [_n_best_line(number, t, f" count= {times}") for t, times in counted(translations)]
-
-
-def _n_best_line(number: int, t: "Translation", more: str = "") -> str:
-    text = t.text.replace("|", "&#124;") if "|||" in t.text else t.text
-    return f"{number} ||| {text} ||| nmtkit0= {t.score:.6f}{more} ||| {t.ranking_score:.6f}"
-
-
-def _alignment_line(translation: "Translation", form: str) -> str:
-    assert translation.word_alignment is not None
-    return alignment_line(translation.word_alignment, form)
-
-
-def alignment_line(alignment: "Alignment", form: str) -> str:
-    """An alignment as Moses's links ("hard") or as JSON ("soft"), six digits a weight."""
-    if form == "hard":
-        return alignment.moses()
-    weights = [[round(weight, 6) for weight in row] for row in alignment.matrix.tolist()]
-    table = {"source": alignment.columns, "target": alignment.rows, "alignment": weights}
-    return json.dumps(table, ensure_ascii=False)

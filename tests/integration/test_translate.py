@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from nmtkit.cli.translate import n_best_lines
+from nmtkit.cli.forms import n_best_lines
 from nmtkit.translator import Translation
 
 Nmtkit = Callable[..., Result]
