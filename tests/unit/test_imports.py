@@ -26,6 +26,7 @@ DRIVERS = {
     "structure",
     "trainer",
     "preparation",
+    "phrases",
     "model_folder",
     "ensemble",
     "streaming",
@@ -41,11 +42,13 @@ ROOMS = {
     "text": {"text", "errors"},
     "data": {"data", "text", "config", "errors"},
     "search": {"search", "models.base", "config", "errors"},
+    "smt": {"smt", "text", "errors"},
     "evaluation": {"evaluation", "text", "config", "errors"},
     "report": {"report", "evaluation", "text", "config", "errors"},
     "training": {"training", "models", "data", "text", "config", "errors"},
     "driver": DRIVERS
-    | {"nmtkit", "models", "search", "training", "evaluation", "data", "text", "config", "errors"},
+    | {"nmtkit", "models", "search", "training", "evaluation", "smt", "data", "text"}
+    | {"config", "errors"},
     "cli": {"nmtkit", "cli", "errors"},
 }
 """Room -> what it may import at any time: rooms, drivers, or single modules."""
@@ -53,7 +56,7 @@ ROOMS = {
 LAZY = {
     "nmtkit": DRIVERS,
     "config": {"models"},  # whose config dataclasses the section [model] is read into
-    "cli": DRIVERS | {"report", "evaluation", "text", "config"},
+    "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config"},
 }
 """Room -> what it may import besides, inside functions or for types."""
 
