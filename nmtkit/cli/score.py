@@ -13,13 +13,15 @@ from nmtkit.cli.common import (
     mixture_options,
     threads_option,
 )
+from nmtkit.cli.phrase_table import phrase_table_options, refuse, score_phrase_table
 
 log = logging.getLogger("nmtkit")
 
 
 @click.command()
-@click.argument("source", metavar="SRC")
-@click.argument("target", metavar="TGT")
+@click.argument("source", metavar="SRC", required=False)
+@click.argument("target", metavar="TGT", required=False)
+@phrase_table_options
 @click.option(
     "-m",
     "--model",
@@ -27,7 +29,8 @@ log = logging.getLogger("nmtkit")
     multiple=True,
     required=True,
     metavar="DIR",
-    help="A model folder; given several times, the models' probabilities are averaged.",
+    help="A model folder; given several times, the models' probabilities are averaged (but see"
+    " --phrase-table).",
 )
 @mixture_options
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where the scores are written.")
@@ -47,8 +50,11 @@ log = logging.getLogger("nmtkit")
 @threads_option
 @force_option
 def command(
-    source: str,
-    target: str,
+    source: str | None,
+    target: str | None,
+    phrase_table: str | None,
+    logs: bool,
+    count_unknown: bool,
     models: tuple[str, ...],
     weights: list[float],
     average: str,
@@ -71,7 +77,27 @@ def command(
     Examples:
       nmtkit score --model model test.en test.fr
       nmtkit translate --model model test.en | nmtkit score --model model test.en -
+      nmtkit score --model model --phrase-table phrase-table.gz -o with-rnn.gz
     """
+    if phrase_table:
+        others = {"SRC": source, "--weights": weights, "--average logs": average == "logs"}
+        others |= {"--per-word": per_word, "--normalize": normalize}
+        refuse(others, "cannot be used with --phrase-table")
+        score_phrase_table(
+            phrase_table,
+            models,
+            output,
+            force,
+            threads,
+            device=device,
+            batch_size=batch_size,
+            logs=logs,
+            count_unknown=count_unknown,
+        )
+        return
+    refuse({"--logs": logs, "--count-unknown": count_unknown}, "needs --phrase-table")
+    if source is None or target is None:
+        raise click.UsageError("Give SRC and TGT, or --phrase-table.")
     if per_word and normalize:
         raise click.UsageError("--per-word and --normalize exclude each other.")
     configure_threads(threads)
