@@ -30,6 +30,7 @@ from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.scorer import Score, Scorer
 from nmtkit.smt.phrase_table import PhrasePair
 from nmtkit.streaming import WINDOW_BATCHES, windows
+from nmtkit.text.lines import STANDARD
 from nmtkit.workers import at_once
 
 PHRASES = 4
@@ -92,9 +93,12 @@ class PhraseScorer:
     def moses_lines(self, table: str | Path) -> str:
         """What to change in moses.ini for the table that was written last."""
         before, added = self._scores, len(self._models) + self._count_unknown
+        if not before:
+            return "the phrase table is empty"
+        path = "" if str(table) == STANDARD else f" path={table}"
         return (
             f"moses.ini: in the line of PhraseDictionaryMemory write num-features={before + added}"
-            f" path={table}; in [weight], write {added} more behind the {before} of"
+            f"{path}; in [weight], write {added} more behind the {before} of"
             f" TranslationModel0=, such as {' '.join(['0.1'] * added)}, and tune them"
         )
 

@@ -113,6 +113,8 @@ def test_what_moses_must_be_told(make_model, table):
     scorer = PhraseScorer([make_model(1), make_model(2)], count_unknown=True)
     list(scorer.lines(read_phrase_table(table)))
     told = scorer.moses_lines("out.gz")
+    assert "num-features=5; in" in scorer.moses_lines("-")
+    assert "empty" in PhraseScorer([make_model(1)]).moses_lines("-")
     assert "num-features=5 path=out.gz" in told
     assert "3 more behind the 2 of TranslationModel0=, such as 0.1 0.1 0.1" in told
 
