@@ -5,10 +5,13 @@ blank between, one sentence a line; `bpe.src` and `bpe.tgt` where BPE is used (a
 on both sides together); and `manifest.json`: every setting, the versions of the tools, the
 checksum of every file read and written, and how many pairs went by which rule.
 
+Training data may be a phrase table instead of a bitext: its pairs are tokens, each is kept once.
+
 Only training pairs are cleaned. Dev and test sets keep every line in its place, also empty ones.
-The folder's bytes depend on inputs and settings alone, not on the number of workers. Memory does
-not grow with the corpus, but for the counts of different words where BPE is learned, and some
-100 bytes a pair where duplicates are looked for.
+Pairs may be held out of the training data to be the dev set. The folder's bytes depend on inputs
+and settings alone, not on the number of workers. Memory does not grow with the corpus, but for the
+counts of different words where BPE is learned, and some 100 bytes a pair where duplicates are
+looked for in the whole of it: those of a phrase table stand with their source phrase.
 """
 
 import dataclasses
@@ -21,7 +24,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -30,9 +32,11 @@ from typing import Any, BinaryIO
 from tqdm import tqdm
 
 import nmtkit
-from nmtkit.data.cleaning import RULES, Task, process
 from nmtkit.data.cleaning import PrepareSettings as PrepareSettings
+from nmtkit.data.cleaning import Seen, Task, process
+from nmtkit.data.splits import SIDES, Report, hold_out
 from nmtkit.errors import ConfigError, DataError, OutputError
+from nmtkit.smt.phrase_table import read_phrase_blocks
 from nmtkit.text.lines import (
     STANDARD,
     file_sha256,
@@ -40,7 +44,6 @@ from nmtkit.text.lines import (
     read_raw_blocks,
 )
 from nmtkit.text.parallel import Workers
-from nmtkit.text.pipeline import Side
 from nmtkit.text.subword import BPE
 from nmtkit.text.vocabulary import Shortlist, count_block, shortlist_of
 
@@ -48,55 +51,27 @@ FORMAT = 1
 """Version of the folder's layout; raised when older versions could not read it."""
 
 MANIFEST = "manifest.json"
-SIDES: tuple[Side, Side] = ("src", "tgt")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_TAKEN = {"train", "dev", "bpe", "vocab", "words"}
+_TAKEN = {"train", "dev", "bpe", "vocab", "words", "held"}
 _BLOCK = 2000
 """Pairs that a worker is given at a time."""
 
 Bitext = tuple[str | Path, str | Path]
 """The source file and the target file; line n of one belongs to line n of the other."""
 
+PhraseTable = tuple[str | Path]
+"""Moses's phrase table alone: training pairs of another form."""
+
+Files = Bitext | PhraseTable
+
 logger = logging.getLogger("nmtkit")
-
-
-@dataclass
-class _Report:
-    """What became of one split."""
-
-    read: int = 0
-    pairs: int = 0
-    gone: Counter[str] = field(default_factory=Counter)
-    replaced: int = 0
-    tokens: Counter[str] = field(default_factory=Counter)
-
-    def manifest(self, clean: bool) -> dict[str, Any]:
-        """As it stands in the manifest; the rules are those of training data."""
-        rules = {"gone": {rule: self.gone[rule] for rule in RULES}} if clean else {}
-        tokens = {f"{side}_tokens": self.tokens[side] for side in SIDES}
-        return {
-            "pairs": self.pairs,
-            "read": self.read,
-            **rules,
-            "replaced": self.replaced,
-            **tokens,
-        }
-
-    def summary(self, name: str) -> str:
-        """One line for the log."""
-        told = [f"{count:,} {rule}" for rule, count in sorted(self.gone.items()) if count]
-        if self.replaced:
-            told.append(f"{self.replaced:,} not UTF-8, kept with replacement characters")
-        return f"{name}: {self.pairs:,} of {self.read:,} pairs" + (
-            f" (gone: {', '.join(told)})" if self.gone.total() else "".join(f"; {t}" for t in told)
-        )
 
 
 def prepare(
     settings: PrepareSettings,
     output: str | Path,
-    train: Bitext,
+    train: Bitext | PhraseTable,
     dev: Bitext | None = None,
     tests: Mapping[str, Bitext] | None = None,
     workers: int = 1,
@@ -105,6 +80,8 @@ def prepare(
     """Prepare training, dev and test data into a folder that appears whole or not at all.
 
     :param output: the folder to make.
+    :param train: a bitext, or a phrase table in a tuple of its own; that asks for
+        `settings.text.tokenized`.
     :param tests: test sets by name; their files get that name.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
@@ -114,10 +91,14 @@ def prepare(
     :raises OutputError: the folder exists and `force` is not given, or is no prepared folder.
     """
     settings.check()
+    if len(train) == 1 and not settings.text.tokenized:
+        raise ConfigError("a phrase table holds tokens already: text.tokenized must be true")
+    if dev and settings.held_out:
+        raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
     _check_names(tests or {})
     target = Path(output).resolve()
     _check_target(target, output, force)
-    splits = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
+    splits: dict[str, Files] = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
     folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         folder.mkdir()
@@ -177,42 +158,49 @@ class _Preparation:
         self.workers = workers
         self.bpe: str | None = None
 
-    def run(self, splits: Mapping[str, Bitext]) -> dict[str, Any]:
+    def run(self, splits: Mapping[str, Files]) -> dict[str, Any]:
         """Write all files of the folder; the manifest comes last and is returned."""
         if self.settings.codes:
             self._save_bpe([BPE.load(path) for path in self.settings.codes])
-        reports = {}
+        reports = self._train(splits["train"])
+        _log_reports(reports)
         for name, files in splits.items():
-            if name == "train":
-                report = self._train(files)
-            else:
-                report = self._convert(name, files)
-            logger.info("%s", report.summary(name))
-            reports[name] = report.manifest(clean=name == "train")
+            if name != "train":
+                reports[name] = self._convert(name, files)
+                _log_reports({name: reports[name]})
         manifest = _manifest(self.settings, splits, reports, self.folder)
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (self.folder / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
         return read_manifest(self.folder)
 
-    def _train(self, files: Bitext) -> _Report:
-        """Tokenise and clean the training data; learn BPE from it, if wanted, and apply it."""
-        if not self.settings.merges:
-            report = self._convert("train", files, clean=True)
-        else:
-            report = self._convert("words", files, clean=True)
-            words = (self.folder / "words.src", self.folder / "words.tgt")
-            self._learn(words)
-            report.tokens = self._convert("train", words, tokenized=True).tokens
-            for path in words:
-                path.unlink()
+    def _train(self, files: Files) -> dict[str, Report]:
+        """Tokenise and clean the training data, hold out dev pairs, and learn BPE and apply it to
+        both, as far as it is wanted."""
+        settings = self.settings
+        train, dev = ("words", "held") if settings.merges else ("train", "dev")
+        report = self._convert(train, files, clean=True)
         if not report.pairs:
             raise DataError(
-                f"{files[0]}, {files[1]}: no training pair is left of {report.read:,}; look at the"
-                " files, and at --max-length and --max-ratio"
+                f"{', '.join(map(str, files))}: no training pair is left of {report.read:,}; look"
+                " at the files, and at --max-length and --max-ratio"
             )
-        return report
+        reports = {"train": report}
+        if settings.held_out:
+            count = settings.held_out
+            reports["dev"] = hold_out(self._paths(train), self._paths(dev), count, report)
+        if settings.merges:
+            self._learn(self._paths(train))
+            for (name, report), made in zip(reports.items(), (train, dev), strict=False):
+                words = self._paths(made)
+                report.tokens = self._convert(name, words, tokenized=True).tokens
+                for path in words:
+                    path.unlink()
+        return reports
 
-    def _learn(self, words: Bitext) -> None:
+    def _paths(self, name: str) -> tuple[Path, Path]:
+        return self.folder / f"{name}.src", self.folder / f"{name}.tgt"
+
+    def _learn(self, words: tuple[Path, Path]) -> None:
         """Learn BPE from files of words: one for both together, or one for each."""
         counts = [self._count(path) for path in words]
         if self.settings.text.bpe == "joint":
@@ -237,25 +225,23 @@ class _Preparation:
     def _convert(
         self,
         name: str,
-        files: Bitext,
+        files: Files,
         clean: bool = False,
         tokenized: bool = False,
-    ) -> _Report:
-        """Write one bitext in prepared form, as `name.src` and `name.tgt`.
+    ) -> Report:
+        """Write one bitext, or the phrase table, in prepared form, as `name.src` and `name.tgt`.
 
         :param clean: it is training data, from which pairs go.
         :param tokenized: it is tokenised already; only BPE is applied.
         """
-        report = _Report()
-        seen: set[bytes] = set()
+        report = Report(clean=clean)
+        seen = Seen(grouped=not self.settings.dedup)
         tasks = self._tasks(files, clean, tokenized)
         with ExitStack() as stack:
-            outputs = [
-                stack.enter_context(open(self.folder / f"{name}.{side}", "wb")) for side in SIDES
-            ]
+            outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
             for block in self.workers.in_order(process, tasks):
-                if clean and self.settings.dedup:
+                if block.digests:
                     block.drop_seen(seen)
                 for number, lines in enumerate((block.src, block.tgt)):
                     report.tokens[SIDES[number]] += _write(lines, outputs[number])
@@ -266,13 +252,25 @@ class _Preparation:
                 bar.update(block.read)
         return report
 
-    def _tasks(self, files: Bitext, clean: bool, tokenized: bool) -> Iterator[Task]:
-        names = (str(files[0]), str(files[1]))
+    def _tasks(self, files: Files, clean: bool, tokenized: bool) -> Iterator[Task]:
+        names = (str(files[0]), str(files[-1]))
+        unique = clean and (self.settings.dedup or len(files) == 1)
         first = 1
-        for lines in read_raw_blocks(_BLOCK, *files):
+        for lines in self._blocks(files):
             src, tgt = map(b"\n".join, lines)
-            yield Task(self.settings, names, first, src, tgt, clean, tokenized, self.bpe)
+            yield Task(self.settings, names, first, src, tgt, clean, tokenized, self.bpe, unique)
             first += len(lines[0])
+
+    def _blocks(self, files: Files) -> Iterator[tuple[list[bytes], ...]]:
+        if len(files) == 1:
+            any_bytes = self.settings.invalid == "drop"
+            return read_phrase_blocks(_BLOCK, files[0], any_bytes)
+        return read_raw_blocks(_BLOCK, *files)
+
+
+def _log_reports(reports: Mapping[str, Report]) -> None:
+    for name, report in reports.items():
+        logger.info("%s", report.summary(name))
 
 
 def _no_bar() -> bool | None:
@@ -291,8 +289,8 @@ def _write(lines: list[str], output: BinaryIO) -> int:
 
 def _manifest(
     settings: PrepareSettings,
-    splits: Mapping[str, Bitext],
-    reports: Mapping[str, Any],
+    splits: Mapping[str, Files],
+    reports: Mapping[str, Report],
     folder: Path,
 ) -> dict[str, Any]:
     options = dataclasses.asdict(settings)
@@ -301,7 +299,7 @@ def _manifest(
     return {
         "format": FORMAT,
         "text": text,
-        "splits": reports,
+        "splits": {name: report.manifest() for name, report in reports.items()},
         "settings": options,
         "versions": {
             "nmtkit": nmtkit.__version__,

@@ -170,7 +170,7 @@ def _validation(
     """What measures the dev set: its cost, and BLEU where it is asked for."""
     dev = Corpus.open(data, "dev", vocabularies, config.data.sides)
     if not len(dev):
-        raise DataError(f"{data}: the dev set is empty; prepare again with --dev")
+        raise DataError(f"{data}: the dev set is empty; prepare again with --dev or --held-out")
     targets = read_lines(data / f"dev.{config.data.sides[1]}")
     references = [" ".join(undo_bpe(line.split(" "))) for line in targets]
     batches = list(in_order(dev, VALIDATION_BATCH))
@@ -215,7 +215,9 @@ def _check_prepared(data: Path) -> None:
     """Refuse a folder that cannot be trained on, before anything is made of it."""
     for side in ("src", "tgt"):
         if not (data / f"dev.{side}").is_file():
-            raise DataError(f"{data}: has no dev set to validate on; prepare again with --dev")
+            raise DataError(
+                f"{data}: has no dev set to validate on; prepare again with --dev or --held-out"
+            )
         if not (data / f"vocab.{side}").is_file():
             raise DataError(
                 f"{data}: no shortlist vocab.{side}; make it with 'nmtkit shortlist {data}'"

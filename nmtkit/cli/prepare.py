@@ -8,20 +8,31 @@ import click
 from nmtkit.cli.common import force_option
 
 FILE = click.Path(allow_dash=True)
+PHRASES_HELD_OUT = 1000
 
 
 @click.command(
     epilog="Example: nmtkit prepare --train train.en train.fr --dev dev.en dev.fr --test news"
-    " news.en news.fr -s en -t fr --bpe 10000 --output prepared"
+    " news.en news.fr -s en -t fr --bpe 10000 --output prepared, or nmtkit prepare --phrase-table"
+    " phrase-table.gz --output phrases"
 )
 @click.option(
     "--train",
     type=FILE,
     nargs=2,
-    required=True,
     metavar="SRC TGT",
     help="The training data: a source file and a target file, line by line each other's"
     " translation. Files are UTF-8, and gzip where the name ends in .gz.",
+)
+@click.option(
+    "--phrase-table",
+    type=FILE,
+    metavar="FILE",
+    help="Training data of another form: the phrase pairs of a phrase table in Moses's text format."
+    " Their words are left as they are (as with --tokenized, also those of --dev and --test). How"
+    " often a pair was seen counts for nothing, and each is kept once: copies are looked for among"
+    " the lines with one source phrase, which Moses writes together; with --dedup in the whole"
+    " table, which takes memory.",
 )
 @click.option(
     "--dev",
@@ -29,6 +40,14 @@ FILE = click.Path(allow_dash=True)
     nargs=2,
     metavar="SRC TGT",
     help="The data that training is watched with. Every line is kept.",
+)
+@click.option(
+    "--held-out",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Take N random pairs out of the training data, with all copies of them, and watch training"
+    f" with these. Which they are depends on the pairs alone.  [default: {PHRASES_HELD_OUT} of a"
+    " phrase table where there is no --dev, else 0]",
 )
 @click.option(
     "--test",
@@ -125,7 +144,8 @@ FILE = click.Path(allow_dash=True)
 )
 @force_option
 def command(
-    train: tuple[str, str],
+    train: tuple[str, str] | None,
+    phrase_table: str | None,
     dev: tuple[str, str] | None,
     tests: tuple[tuple[str, str, str], ...],
     output: str,
@@ -133,7 +153,8 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Turn raw parallel text into a prepared folder: tokenised, cleaned, cut by BPE if wanted.
+    """Turn raw parallel text, or a phrase table, into a prepared folder: tokenised, cleaned, cut by
+    BPE if wanted.
 
     The folder holds the text ready for training, the BPE merges, and a manifest with every
     setting, checksum and count. It appears whole or not at all.
@@ -143,7 +164,30 @@ def command(
     named = {name: (src, tgt) for name, src, tgt in tests}
     if len(named) < len(tests):
         raise click.BadParameter("Each test set needs a name of its own.", param_hint="'--test'")
-    prepare(_settings(**options), output, train, dev or None, named, workers, force)
+    pairs = _training_data(train, phrase_table)
+    if phrase_table:
+        options = _phrase_options(dev, **options)
+    if dev and options["held_out"]:
+        raise click.UsageError("The dev set is either given (--dev) or --held-out; choose one.")
+    prepare(_settings(**options), output, pairs, dev or None, named, workers, force)
+
+
+def _training_data(train: tuple[str, str] | None, phrase_table: str | None) -> Any:
+    """What the driver takes: two files, or a phrase table alone."""
+    if bool(train) == bool(phrase_table):
+        raise click.UsageError("Training data is either --train or --phrase-table; give one.")
+    return train or (phrase_table,)
+
+
+def _phrase_options(dev: tuple[str, str] | None, **options: Any) -> dict[str, Any]:
+    """The options as a phrase table needs them."""
+    if options["hyphens"] or options["escape"]:
+        raise click.UsageError(
+            "The words of a phrase table are left as they are; leave out --hyphens and --escape."
+        )
+    if options["held_out"] is None and not dev:
+        options["held_out"] = PHRASES_HELD_OUT
+    return {**options, "tokenized": True}
 
 
 def _settings(
@@ -155,6 +199,7 @@ def _settings(
     tokenized: bool,
     hyphens: bool,
     escape: bool,
+    held_out: int | None,
     **cleaning: Any,
 ) -> Any:
     """The options as the driver's settings."""
@@ -176,4 +221,6 @@ def _settings(
         escape=escape,
         bpe=("separate" if separate else "joint") if merges or bpe_codes else "none",
     )
-    return PrepareSettings(text=text, merges=merges or 0, codes=bpe_codes, **cleaning)
+    return PrepareSettings(
+        text=text, merges=merges or 0, codes=bpe_codes, held_out=held_out or 0, **cleaning
+    )

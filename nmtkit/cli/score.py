@@ -1,7 +1,7 @@
 """`nmtkit score`: source and target lines, text or an n-best list in, log-probabilities out."""
 
 import logging
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -14,6 +14,7 @@ from nmtkit.cli.common import (
     mixture_options,
     threads_option,
 )
+from nmtkit.cli.phrase_table import phrase_table_options, refuse, score_phrase_table
 
 if TYPE_CHECKING:
     from nmtkit.rescorer import Rescorer
@@ -25,6 +26,7 @@ log = logging.getLogger("nmtkit")
 @click.command()
 @click.argument("first", metavar="[SRC]", required=False)
 @click.argument("second", metavar="[TGT]", required=False)
+@phrase_table_options
 @click.option(
     "-m",
     "--model",
@@ -33,7 +35,7 @@ log = logging.getLogger("nmtkit")
     required=True,
     metavar="DIR",
     help="A model folder; given several times, the models' probabilities are averaged, or with"
-    " --nbest each has a feature of its own.",
+    " --nbest or --phrase-table each has a feature of its own.",
 )
 @mixture_options
 @click.option(
@@ -72,6 +74,9 @@ log = logging.getLogger("nmtkit")
 def command(
     first: str | None,
     second: str | None,
+    phrase_table: str | None,
+    logs: bool,
+    count_unknown: bool,
     models: tuple[str, ...],
     weights: list[float],
     average: str,
@@ -112,7 +117,31 @@ def command(
       nmtkit score --model cslm test.fr
       nmtkit score --model cslm --nbest moses.100best.gz --output rescored.gz
       nmtkit score -m model --nbest moses.100best.gz test.tok.en --feature RNNSEARCH0
+      nmtkit score --model model --phrase-table phrase-table.gz -o with-rnn.gz
     """
+    if phrase_table:
+        others: dict[str, Any] = {
+            "SRC": first,
+            "--nbest": nbest,
+            "--feature": features,
+            "--weights": weights,
+        }
+        others |= {"--average logs": average == "logs", "--per-word": per_word}
+        others |= {"--normalize": normalize, "--raw": tokenized is False}
+        refuse(others, "cannot be used with --phrase-table")
+        score_phrase_table(
+            phrase_table,
+            models,
+            output,
+            force,
+            threads,
+            device=device,
+            batch_size=batch_size,
+            logs=logs,
+            count_unknown=count_unknown,
+        )
+        return
+    refuse({"--logs": logs, "--count-unknown": count_unknown}, "needs --phrase-table")
     if per_word and normalize:
         raise click.UsageError("--per-word and --normalize exclude each other.")
     if nbest:

@@ -25,6 +25,7 @@ class PrepareSettings:
     dedup: it goes when a pair with the same bytes came before it.
     merges: BPE merges to learn; 0: none.
     codes: files of BPE merges to use instead: one for both sides, or one for each.
+    held_out: training pairs to take out of the training data, to be the dev set.
     invalid: whether a line that is not UTF-8 is an error, or goes: with its pair from the
         training data; elsewhere it stays, with U+FFFD in place of the bytes.
     """
@@ -36,6 +37,7 @@ class PrepareSettings:
     merges: int = 0
     codes: tuple[str, ...] = ()
     invalid: Literal["error", "drop"] = "error"
+    held_out: int = 0
 
     def check(self) -> None:
         """Refuse settings that contradict each other, before any work is done.
@@ -50,6 +52,8 @@ class PrepareSettings:
             raise ConfigError(f"the number of BPE merges must be at least 1, not {self.merges}")
         if self.merges and self.codes:
             raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
+        if self.held_out < 0:
+            raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")
         if len(self.codes) > 2:
             raise ConfigError(f"{len(self.codes)} files of BPE merges; give one, or two")
         if (self.text.bpe == "none") != (not self.merges and not self.codes):
@@ -70,6 +74,7 @@ class Task:
     clean: training data, from which pairs go.
     tokenized: the lines are tokenised already; only BPE is applied.
     bpe: the folder with the merges to apply, or None.
+    unique: duplicates are looked for.
     """
 
     settings: PrepareSettings
@@ -80,6 +85,29 @@ class Task:
     clean: bool
     tokenized: bool
     bpe: str | None
+    unique: bool
+
+
+class Seen:
+    """Which pairs were met before, by their digests.
+
+    :param grouped: pairs with the same source stand together, so that only those of the present
+        source are kept in memory.
+    """
+
+    def __init__(self, grouped: bool) -> None:
+        self._grouped = grouped
+        self._source: str | None = None
+        self._digests: set[bytes] = set()
+
+    def is_new(self, src: str, digest: bytes) -> bool:
+        """Whether the pair, with this source, comes for the first time; from now on it is known."""
+        if self._grouped and src != self._source:
+            self._source = src
+            self._digests.clear()
+        known = len(self._digests)
+        self._digests.add(digest)
+        return len(self._digests) > known
 
 
 @dataclass
@@ -98,13 +126,13 @@ class Block:
     gone: Counter[str] = field(default_factory=Counter)
     replaced: int = 0
 
-    def drop_seen(self, seen: set[bytes]) -> None:
-        """Drop the pairs whose digest is in `seen`, and add the others' to it."""
-        fresh = []
-        for place, digest in enumerate(self.digests):
-            if digest not in seen:
-                seen.add(digest)
-                fresh.append(place)
+    def drop_seen(self, seen: Seen) -> None:
+        """Drop the pairs that were seen before, in this block or earlier."""
+        fresh = [
+            place
+            for place, digest in enumerate(self.digests)
+            if seen.is_new(self.src[place], digest)
+        ]
         self.gone["duplicate"] = len(self.digests) - len(fresh)
         self.src = [self.src[place] for place in fresh]
         self.tgt = [self.tgt[place] for place in fresh]
@@ -138,7 +166,7 @@ def process(task: Task) -> Block:
             if rule:
                 block.gone[rule] += 1
                 continue
-            if settings.dedup:
+            if task.unique:
                 pair = b"\n".join(raw[place])
                 block.digests.append(hashlib.blake2b(pair, digest_size=16).digest())
         block.src.append(src_pipeline.pieces(src))

@@ -58,8 +58,9 @@ def test_gzip_and_stdin(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
 def test_every_option_reaches_the_manifest(
     nmtkit: Nmtkit, train: list[object], tmp_path: Path
 ) -> None:
-    options = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
+    options: list[object] = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
+    options += ["--held-out", 3]
     nmtkit("prepare", *train, *options, "--invalid", "drop", "--output", tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["text"] == {
@@ -68,7 +69,7 @@ def test_every_option_reaches_the_manifest(
     }  # fmt: skip
     assert manifest["settings"] == {
         "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],
-        "invalid": "drop",
+        "invalid": "drop", "held_out": 3,
     }  # fmt: skip
 
 
@@ -96,6 +97,9 @@ def test_given_codes(
         ["--max-length", "0"],
         ["--test", "a", "x", "y", "--test", "a", "x", "y"],
         ["--invalid", "keep"],
+        ["--phrase-table", "x"],
+        ["--held-out", "2", "--dev", "x", "y"],
+        ["--held-out", "-1"],
     ],
 )
 def test_wrong_usage(nmtkit: Nmtkit, train: list[object], tmp_path: Path, wrong: list[str]) -> None:

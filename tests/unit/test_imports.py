@@ -28,6 +28,7 @@ DRIVERS = {
     "structure",
     "trainer",
     "preparation",
+    "phrases",
     "model_folder",
     "ensemble",
     "streaming",

@@ -1,0 +1,161 @@
+"""From a phrase table to a phrase table with the model's scores, by the command line."""
+
+import gzip
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from nmtkit.config import DataConfig
+from nmtkit.data.batching import Batches
+from nmtkit.data.corpus import Corpus
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.trainer import make_config
+
+Nmtkit = Callable[..., Result]
+
+WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "&apos;s": "&apos;"}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Moses's form, gzip: 30 phrases of one and of two words, each with a translation or two."""
+    lines = []
+    for words in [*itertools.product(WORDS), *itertools.product(WORDS, repeat=2)]:
+        target = " ".join(WORDS[word] for word in words)
+        for translation in (target, f"le {target}")[: 1 + len(words) % 2]:
+            lines.append(
+                f"{' '.join(words)} ||| {translation} ||| 0.5 1e-05 ||| 0-0 ||| 2 2 1 ||| |||"
+            )
+    path = tmp_path_factory.mktemp("moses") / "phrase-table.gz"
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def prepared(table: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("phrases") / "prepared"
+    result = nmtkit("prepare", "--phrase-table", table, "--held-out", 5, "--output", folder)
+    assert "train: 30 of 35 pairs (gone: 5 held out)" in result.stderr
+    nmtkit("shortlist", folder, "--size", 15000)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def phrase_rnn(
+    prepared: Path,
+    small_options: Callable[[str], list[str]],
+    nmtkit: Nmtkit,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    folder = tmp_path_factory.mktemp("phrases") / "model"
+    small = small_options("phrase-rnn")
+    nmtkit("train", prepared, "-o", folder, "--recipe", "phrase-rnn", "--device", "cpu", *small)
+    return folder
+
+
+def rows(path: Path) -> list[list[str]]:
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    return [line.split(" ||| ") for line in text.decode().splitlines()]
+
+
+def test_a_model_of_a_table_scores_it(
+    nmtkit: Nmtkit, table: Path, phrase_rnn: Path, tmp_path: Path
+) -> None:
+    """The same as `score` gives the phrases as two files."""
+    output = tmp_path / "out.gz"
+    score = ["score", "-m", phrase_rnn, "--device", "cpu"]
+    result = nmtkit(*score, "--phrase-table", table, "-o", output, "--logs", "--count-unknown")
+    assert "num-features=4" in result.stderr and result.stdout == ""
+    before, after = rows(table), rows(output)
+    assert [[*row[:2], *row[3:]] for row in after] == [[*row[:2], *row[3:]] for row in before]
+    for number, name in enumerate(("src", "tgt")):
+        (tmp_path / name).write_text("".join(f"{row[number]}\n" for row in before))
+    scores = nmtkit(*score, tmp_path / "src", tmp_path / "tgt").stdout.split()
+    for old, new, expected in zip(before, after, scores, strict=True):
+        log, penalty = new[2].removeprefix(f"{old[2]} ").split()
+        assert float(log) == pytest.approx(float(expected), abs=1e-3)
+        assert penalty == "0"
+
+
+def test_a_plain_table_through_a_pipe(nmtkit: Nmtkit, table: Path, phrase_rnn: Path) -> None:
+    text = gzip.decompress(table.read_bytes())
+    run = ["score", "-m", phrase_rnn, "-m", phrase_rnn, "--device", "cpu", "--phrase-table", "-"]
+    result = nmtkit(*run, input=text)
+    for line, old in zip(result.stdout.splitlines(), text.decode().splitlines(), strict=True):
+        *_, one, two = line.split(" ||| ")[2].split()
+        assert one == two and 0 < float(one) < 1
+        assert line.replace(f" {one} {two} |||", " |||") == old
+
+
+def test_batches_of_the_recipe_are_64_random_pairs(tmp_path: Path, nmtkit: Nmtkit) -> None:
+    """Every pair once an epoch, unlike lengths together, and other batches in each epoch."""
+    lines = [f"{' a' * (1 + n % 7)} ||| b{n} ||| 1" for n in range(256)]
+    (tmp_path / "table").write_text("".join(f"{line.strip()}\n" for line in sorted(lines)))
+    folder = tmp_path / "out"
+    nmtkit("prepare", "--phrase-table", tmp_path / "table", "--held-out", 0, "--output", folder)
+    nmtkit("shortlist", folder, "--size", 15000)
+    words = Vocabulary.load(folder / "vocab.src"), Vocabulary.load(folder / "vocab.tgt")
+    config: DataConfig = make_config("phrase-rnn").data
+    batches = list(itertools.islice(Batches(Corpus.open(folder, "train", words), config, 1), 8))
+    assert [len(batch.lines) for batch in batches] == [64] * 8
+    for epoch in (batches[:4], batches[4:]):
+        assert sorted(line for batch in epoch for line in batch.lines) == list(range(1, 257))
+    assert {frozenset(b.lines) for b in batches[:4]}.isdisjoint(
+        frozenset(b.lines) for b in batches[4:]
+    )
+    for batch in batches:
+        assert len(set(batch.src_mask.sum(1).tolist())) > 4
+        assert 64 < sum(batch.lines) / 64 < 192
+
+
+def test_a_table_too_small_for_what_is_held_out(
+    nmtkit: Nmtkit, table: Path, tmp_path: Path
+) -> None:
+    run = ["prepare", "--phrase-table", table, "--output", tmp_path / "out"]
+    result = nmtkit(*run, status=1)
+    assert "of 35 training pairs 1,000 cannot be held out" in result.stderr
+    assert "--held-out" in result.stderr and result.stderr.count("\n") == 1
+    nmtkit(*run, "--escape", status=2)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a ||| b ||| 1\na ||| b\n", "table, line 2: 2 fields between ' ||| '"),
+        ("a ||| b ||| 1\n ||| b ||| 1\n", "table, line 2: the source phrase is empty"),
+    ],
+)
+def test_lines_that_are_none(
+    nmtkit: Nmtkit, phrase_rnn: Path, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "table").write_text(text)
+    run = ["score", "-m", phrase_rnn, "--device", "cpu", "--phrase-table", tmp_path / "table"]
+    assert message in nmtkit(*run, "-o", tmp_path / "out", status=1).stderr
+    run = ["prepare", "--phrase-table", tmp_path / "table", "--output", tmp_path / "out"]
+    assert message in nmtkit(*run, status=1).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["table"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--phrase-table", "x", "src", "tgt"],
+        ["--phrase-table", "x", "--per-word"],
+        ["--phrase-table", "x", "--normalize"],
+        ["--phrase-table", "x", "--average", "logs"],
+        ["--phrase-table", "x", "--weights", "1"],
+        ["src", "tgt", "--logs"],
+        ["src", "tgt", "--count-unknown"],
+        ["--phrase-table", "x", "--nbest", "y"],
+        ["--phrase-table", "x", "--raw"],
+        ["--phrase-table", "x", "--feature", "RNN0"],
+        [],
+    ],
+)
+def test_wrong_usage(nmtkit: Nmtkit, wrong: list[str]) -> None:
+    nmtkit("score", "-m", "model", *wrong, status=2)
