@@ -54,7 +54,7 @@ bench: $(READY)
 	@[ -f "$(DATA)/train.en" ] || { echo "make bench needs DATA=folder, one with the raw text of" \
 	    "Multi30k; examples/multi30k-en-fr/fetch.py gets it" >&2; exit 2; }
 	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
-	    --models rnnsearch rnnenc grconv deep-lstm --output $(MADE)/train.md
+	    --models rnnsearch rnnenc grconv deep-lstm phrase-rnn cslm --output $(MADE)/train.md
 	$(BIN)/python bench/translate.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
 	    --quantize --candidates --output $(MADE)/translate.md
 	$(BIN)/python bench/cold_start.py $(MADE)/work/translate/nmtkit-800/model --threads $(THREADS) \
