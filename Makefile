@@ -6,13 +6,14 @@ READY = $(VENV)/.ready
 BIN = $(VENV)/bin
 SOURCES = nmtkit bench tests examples setup.py
 
-.PHONY: help demo test check slow bench bench-peers clean
+.PHONY: help demo test check slow faults bench bench-peers clean
 
 help:
 	@echo 'make demo    train a small English-French translator and watch it translate'
 	@echo 'make test    run the tests and measure what they cover'
 	@echo 'make check   look at format, style and types'
 	@echo 'make slow    run the tests that take many minutes'
+	@echo 'make faults  kill trainings at random moments, and look whether anything is lost'
 	@echo 'make bench   measure speed and memory, beside what make bench-peers installs'
 	@echo 'make clean   remove the environment and all that was built'
 	@echo 'PYTHON=python3.12 chooses another Python, VENV=folder another environment.'
@@ -38,6 +39,10 @@ check: $(READY)
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+KILLS ?= 200
+faults: $(READY)
+	$(BIN)/python tests/faults/kill.py --kills $(KILLS)
 
 # DATA=folder with the raw text of Multi30k; THREADS and ROUNDS may be set, and MARIAN=binary.
 # Tables, and all readings as JSON, are in build/bench.

@@ -93,6 +93,8 @@ class TrainingConfig:
         many; 0: never (Sutskever et al. 2014 halve it after 5, and every half epoch from then on).
     warmup: updates over which the learning rate rises to its value in a straight line.
     cooldown: updates before `max_updates` over which it falls to 0 in a straight line.
+    max_skipped: updates in a row whose cost or gradient is not finite, after which training stops;
+        each of them leaves the parameters as they are.
     average: `params.best` is the mean of the last so many checkpoints up to the best one.
     keep: checkpoints kept in the folder.
     """
@@ -121,6 +123,7 @@ class TrainingConfig:
     decay_every: float = 0.5
     warmup: int = 0
     cooldown: int = 0
+    max_skipped: int = 10
     average: int = 1
     keep: int = 3
 
@@ -210,6 +213,7 @@ RANGES: dict[str, Range] = {
     "training.decay_every": POSITIVE,
     "training.warmup": NOT_NEGATIVE,
     "training.cooldown": NOT_NEGATIVE,
+    "training.max_skipped": AT_LEAST_ONE,
     "training.average": AT_LEAST_ONE,
     "training.keep": AT_LEAST_ONE,
     "search.beam": AT_LEAST_ONE,

@@ -21,5 +21,16 @@ class ModelError(NmtkitError):
     """A model folder or checkpoint that is missing, damaged or does not fit its use."""
 
 
+class Interrupted(Exception):
+    """The user or the system has asked by a signal to end, and what was to be saved is saved.
+
+    :param signal: its number.
+    """
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(f"ended by signal {signal}")
+        self.signal = signal
+
+
 class OutputError(NmtkitError):
     """An output that exists already or cannot be written."""

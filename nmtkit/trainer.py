@@ -4,6 +4,7 @@ from nmtkit import train
 train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=2"])
 """
 
+import contextlib
 import dataclasses
 import json
 import logging
@@ -47,6 +48,7 @@ from nmtkit.search.beam import beam_search
 from nmtkit.text.lines import read_lines
 from nmtkit.text.subword import undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.interruption import locked
 from nmtkit.training.loop import Training
 from nmtkit.training.monitor import Monitor, require_tensorboard
 from nmtkit.training.validation import Validation, validate
@@ -99,7 +101,8 @@ def train(
     :param prepared: a folder of `nmtkit prepare` with shortlists in it.
     :param output: the model folder.
     :param force: throw away what `output` holds and start anew.
-    :raises NmtkitError: settings, data or folder do not fit.
+    :raises NmtkitError: settings, data or folder do not fit, or another process trains there.
+    :raises Interrupted: SIGINT or SIGTERM came; everything is saved, and the same call goes on.
     """
     data, folder = Path(prepared), Path(output)
     config = make_config(recipe, config_file, overrides)
@@ -108,22 +111,28 @@ def train(
     if tensorboard:
         require_tensorboard()
     if force and folder.exists():
-        _remove_model_folder(folder)
-    fresh = False
-    if (folder / "config.toml").is_file():
-        _check_same(read_config(folder), config, folder)
-        _check_same_words(data, folder, config.data.sides)
-        write_config(folder, config)  # with the limits and search settings of today
-    else:
+        with locked(folder) if (folder / "config.toml").is_file() else contextlib.nullcontext():
+            _remove_model_folder(folder)
+    fresh = not (folder / "config.toml").is_file()
+    if fresh:
         create_model_folder(folder, config, data)
-        fresh = True
-    _log_start(config, data, folder)
-    try:
-        training = _training(data, folder, config, find_device(device), tensorboard)
-    except NmtkitError:
-        if fresh:  # nothing was learned: leave nothing
-            shutil.rmtree(folder)
-        raise
+    with locked(folder):
+        if not fresh:
+            _check_same(read_config(folder), config, folder)
+            _check_same_words(data, folder, config.data.sides)
+            write_config(folder, config)  # with the limits and search settings of today
+        _log_start(config, data, folder)
+        try:
+            training = _training(data, folder, config, find_device(device), tensorboard)
+        except NmtkitError:
+            if fresh:  # nothing was learned: leave nothing
+                shutil.rmtree(folder)
+            raise
+        _run(training, folder)
+
+
+def _run(training: Training, folder: Path) -> None:
+    """Train to the end, from wherever the folder stands."""
     if training.resume():
         log.info("going on from update %d", training.progress.updates)
     if training.finished():

@@ -3,8 +3,9 @@
 A subcommand's module is imported when it is called, or its own help asked for, and imports its
 driver (and torch) when it runs; so `--help` and shell completion answer at once.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 nobody reads stdout any more
-(what a shell reports of a program that a broken pipe has ended).
+Exit status: 0 done, 1 failed, 2 wrong usage; and what a shell reports of a program that a signal
+has ended, 128 and its number: 130 interrupted, 143 asked to terminate, 141 nobody reads stdout any
+more.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from click.shell_completion import CompletionItem, shell_complete
 
 import nmtkit
 from nmtkit.cli.common import LOGGER, configure_logging, write_stderr
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import Interrupted, NmtkitError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
@@ -49,6 +50,7 @@ COMPLETION_VARIABLE = "_NMTKIT_COMPLETE"
 """Set by the shell's completion code: what is asked for, such as `bash_complete`."""
 
 FAILED = 1
+SIGNALLED = 128
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -122,6 +124,8 @@ class LazyGroup(click.Group):
             status = wish.exit_code
         except (KeyboardInterrupt, click.Abort):
             status = INTERRUPTED
+        except Interrupted as error:
+            status = SIGNALLED + error.signal
         except BrokenPipeError:
             status = BROKEN_PIPE
         except Exception as error:

@@ -34,6 +34,25 @@ class Batch(NamedTuple):
             tgt=self.tgt.to(device, non_blocking=True),
         )
 
+    def halves(self) -> "list[Batch]":
+        """The batch in two, each without the padding that only the other needed; itself alone where
+        it has but one pair."""
+        if len(self.lines) < 2:
+            return [self]
+        middle = len(self.lines) // 2
+        return [self._rows(slice(None, middle)), self._rows(slice(middle, None))]
+
+    def _rows(self, rows: slice) -> "Batch":
+        src_mask, tgt_mask = self.src_mask[rows], self.tgt_mask[rows]
+        src, tgt = slice(int(src_mask.sum(1).max())), slice(int(tgt_mask.sum(1).max()))
+        return Batch(
+            self.src[rows, src],
+            src_mask[:, src],
+            self.tgt[rows, tgt],
+            tgt_mask[:, tgt],
+            self.lines[rows],
+        )
+
 
 def pad(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
     """Put sentences of different lengths into one tensor.

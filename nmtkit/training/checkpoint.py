@@ -2,15 +2,20 @@
 
     checkpoints/00012000/params.safetensors   the parameters by name
                          state.safetensors    the optimizer's tensors, the random generator
-                         state.json           the place in training (`Progress`) and the rest
+                         state.json           the place in training (`Progress`), the rest, and
+                                              the SHA-256 of the other two
+    checkpoints/00012345.interrupted/         the same, of a training that a signal has ended
     params.best.safetensors                   what validation chose, for use
     params.last.safetensors                   the same of the last validation
 
-A checkpoint is written aside and renamed: a folder with a number for a name is whole.
+A checkpoint is written aside and renamed, and renamed before it is removed: a folder whose name
+begins with a number is whole. One that a disk has damaged is found out by its sums and set aside as
+`00012000.damaged`. The one of an interruption is there until the next: means are never of it.
 """
 
 import dataclasses
 import json
+import logging
 import os
 import shutil
 from dataclasses import dataclass, field
@@ -23,9 +28,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nmtkit.data.batching import Position
-from nmtkit.errors import ModelError
+from nmtkit.errors import DataError, ModelError
+from nmtkit.text.lines import file_sha256
+
+log = logging.getLogger("nmtkit")
+
+INTERRUPTED = ".interrupted"
+DAMAGED = ".damaged"
+SUMMED = ("params.safetensors", "state.safetensors")
 
 Parameters = dict[str, Tensor]
+
+
+class Damaged(ModelError):
+    """A file of parameters that cannot be read, or a checkpoint that is not what was written."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,8 @@ class Progress:
     best_cost: the lowest dev cost per token. stale: validations since `best`.
     stale_cost: validations since `best_cost`, or since the last decay.
     seconds: spent in updates and validations.
+    skipped: updates that left the parameters as they were, as cost or gradient were not finite.
+    skipped_in_a_row: of these, the last ones.
     """
 
     updates: int = 0
@@ -47,13 +65,23 @@ class Progress:
     stale: int = 0
     stale_cost: int = 0
     seconds: float = 0.0
+    skipped: int = 0
+    skipped_in_a_row: int = 0
 
 
 def save_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress
+    folder: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    interrupted: bool = False,
 ) -> Path:
-    """Write the checkpoint of `progress.updates`; returns its folder."""
-    target = folder / "checkpoints" / f"{progress.updates:08d}"
+    """Write the checkpoint of `progress.updates`; returns its folder.
+
+    :param interrupted: it is not one of those that are due.
+    """
+    name = f"{progress.updates:08d}{INTERRUPTED if interrupted else ''}"
+    target = folder / "checkpoints" / name
     aside = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
@@ -63,11 +91,19 @@ def save_checkpoint(
         tensors["random.cuda"] = torch.cuda.get_rng_state()
     write_parameters(aside / "params.safetensors", parameters_of(model))
     write_parameters(aside / "state.safetensors", tensors)
-    state = {"progress": dataclasses.asdict(progress), "optimizer": numbers}
+    state = {
+        "progress": dataclasses.asdict(progress),
+        "optimizer": numbers,
+        "sums": {name: file_sha256(aside / name) for name in SUMMED},
+    }
     _write_synced(aside / "state.json", json.dumps(state, indent=1).encode())
+    before = _interruptions(folder)
     if target.exists():
-        shutil.rmtree(target)
+        _remove(target)
     os.replace(aside, target)
+    for path in before:
+        if path != target:
+            _remove(path)
     return target
 
 
@@ -76,12 +112,14 @@ def load_checkpoint(
 ) -> Progress:
     """Put a checkpoint's state into model, optimizer and random generators.
 
-    :raises ModelError: it is damaged or belongs to another model.
+    :raises Damaged: its files are not those that were written.
+    :raises ModelError: it belongs to another model.
     """
-    load_parameters(model, checkpoint / "params.safetensors")
-    tensors = read_parameters(checkpoint / "state.safetensors")
     try:
         state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+        _check_sums(checkpoint, state.get("sums", {}))
+        tensors = read_parameters(checkpoint / "state.safetensors")
+        load_parameters(model, checkpoint / "params.safetensors")
         position = Position(**state["progress"].pop("position"))
         progress = Progress(position=position, **state["progress"])
         torch.set_rng_state(tensors.pop("random.cpu"))
@@ -89,9 +127,34 @@ def load_checkpoint(
         if cuda is not None and torch.cuda.is_available():
             torch.cuda.set_rng_state(cuda)
         _restore_optimizer(optimizer, tensors, state["optimizer"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{checkpoint}: damaged checkpoint ({error}); remove it") from error
+    except (OSError, DataError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"{checkpoint}: damaged checkpoint ({error})") from error
     return progress
+
+
+def load_newest(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> Progress | None:
+    """Go back to the newest checkpoint that is sound; None where there is none at all.
+
+    Damaged ones are told of and set aside under another name.
+
+    :raises ModelError: all are damaged, or belong to another model.
+    """
+    _clean(folder)
+    found = sorted([*checkpoints(folder), *_interruptions(folder)])
+    for path in reversed(found):
+        try:
+            return load_checkpoint(path, model, optimizer)
+        except Damaged as error:
+            log.warning("%s; going back to the one before", error)
+            os.replace(path, path.with_name(f"{path.name}{DAMAGED}"))
+    if found:
+        raise ModelError(
+            f"{folder}: no checkpoint is sound; use --force to start anew, or translate with"
+            " params.best.safetensors, if that can still be read"
+        )
+    return None
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -103,7 +166,32 @@ def checkpoints(folder: Path) -> list[Path]:
 def remove_old_checkpoints(folder: Path, keep: int) -> None:
     """Leave the last `keep` checkpoints."""
     for path in checkpoints(folder)[:-keep]:
-        shutil.rmtree(path)
+        _remove(path)
+
+
+def _interruptions(folder: Path) -> list[Path]:
+    return sorted((folder / "checkpoints").glob(f"[0-9]*{INTERRUPTED}"))
+
+
+def _remove(checkpoint: Path) -> None:
+    """Remove a checkpoint, which is no checkpoint any more from the first moment on."""
+    hidden = checkpoint.with_name(f".{checkpoint.name}.old")
+    shutil.rmtree(hidden, ignore_errors=True)
+    os.replace(checkpoint, hidden)
+    shutil.rmtree(hidden)
+
+
+def _clean(folder: Path) -> None:
+    """Remove what a process that was killed has left half written or half removed."""
+    for path in (folder / "checkpoints").glob(".*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _check_sums(checkpoint: Path, sums: dict[str, str]) -> None:
+    """:raises ValueError: a file is not what was written."""
+    for name, written in sums.items():
+        if name in SUMMED and file_sha256(checkpoint / name) != written:
+            raise ValueError(f"the sum of {name} differs")
 
 
 def average_parameters(paths: list[Path]) -> Parameters:
@@ -130,11 +218,11 @@ def write_parameters(path: Path, tensors: Parameters) -> None:
 
 
 def read_parameters(path: Path) -> Parameters:
-    """:raises ModelError: the file is missing or not a whole safetensors file."""
+    """:raises Damaged: the file is missing or not a whole safetensors file."""
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"{path}: cannot be read as parameters ({error})") from error
+        raise Damaged(f"{path}: cannot be read as parameters ({error})") from error
 
 
 def load_parameters(model: nn.Module, path: Path) -> None:

@@ -14,18 +14,19 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.errors import ModelError
+from nmtkit.errors import Interrupted, ModelError
 from nmtkit.models import Model
 from nmtkit.training.checkpoint import (
     Progress,
     average_parameters,
     checkpoints,
-    load_checkpoint,
+    load_newest,
     parameters_of,
     remove_old_checkpoints,
     save_checkpoint,
     write_parameters,
 )
+from nmtkit.training.interruption import Interruption
 from nmtkit.training.monitor import Monitor
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
 from nmtkit.training.validation import Validation
@@ -36,11 +37,13 @@ log = logging.getLogger("nmtkit")
 @dataclass(frozen=True)
 class Update:
     """What one update cost: sum of -log p (smoothed where training is), target tokens, the
-    gradient's L2 norm before clipping."""
+    gradient's L2 norm before clipping; and whether it left the parameters as they were, as cost or
+    norm were not finite."""
 
     cost: float
     tokens: int
     norm: float
+    skipped: bool = False
 
 
 class Training:
@@ -69,58 +72,133 @@ class Training:
 
     def resume(self) -> bool:
         """Go back to the last checkpoint; False where there is none."""
-        saved = checkpoints(self.folder)
-        if not saved:
+        found = load_newest(self.folder, self.model, self.optimizer)
+        if found is None:
             self.monitor.resumed(0)
             return False
-        self.progress = load_checkpoint(saved[-1], self.model, self.optimizer)
+        self.progress = found
         self.batches.position = self.progress.position
         self.stream = iter(self.batches)
         self.monitor.resumed(self.progress.updates)
         return True
 
     def run(self) -> None:
-        """Update, validate and save until the rules say that it is over."""
+        """Update, validate and save until the rules say that it is over.
+
+        :raises Interrupted: a signal came; the next training goes on from where this one was.
+        :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
+        """
         self.model.train()
-        while not self.finished():
-            started, before = time.monotonic(), self.progress
-            update = self.update()
-            self.progress = dataclasses.replace(
-                before,
-                updates=before.updates + 1,
-                position=self.batches.position,
-                seconds=before.seconds + time.monotonic() - started,
-            )
-            self.monitor.updated(self.progress, update.cost, update.tokens, update.norm)
-            if self._due(before) or self._at_limit():
-                self.checkpoint()
+        with Interruption() as interruption:
+            while not self.finished():
+                started, before = time.monotonic(), self.progress
+                update = self.update()
+                self.progress = dataclasses.replace(
+                    before,
+                    updates=before.updates + 1,
+                    position=self.batches.position,
+                    seconds=before.seconds + time.monotonic() - started,
+                    skipped=before.skipped + update.skipped,
+                    skipped_in_a_row=before.skipped_in_a_row + 1 if update.skipped else 0,
+                )
+                self.monitor.updated(self.progress, update.cost, update.tokens, update.norm)
+                due = self._due(before) or self._at_limit()
+                if due:
+                    self.checkpoint()
+                if interruption.signal is not None:
+                    self._leave(interruption.signal, saved=due)
         self.monitor.close()
 
+    def _leave(self, signal: int, saved: bool) -> None:
+        if not saved:
+            save_checkpoint(
+                self.folder, self.model, self.optimizer, self.progress, interrupted=True
+            )
+        self.monitor.close()
+        log.info("saved at update %d; the same command goes on from there", self.progress.updates)
+        raise Interrupted(signal)
+
     def update(self) -> Update:
-        """Change the parameters once, by the gradient of `accumulate` batches."""
-        self.optimizer.zero_grad(set_to_none=True)
+        """Change the parameters once, by the gradient of `accumulate` batches.
+
+        :raises ModelError: it is one of too many whose cost or gradient is not finite.
+        """
         batches = [next(self.stream) for _ in range(self.config.accumulate)]
+        cost, norm, tokens = self._gradient(batches)
+        if not math.isfinite(cost + norm):
+            self._skip(batches)
+            return Update(cost, tokens, norm, skipped=True)
+        self._step(norm)
+        return Update(cost, tokens, norm)
+
+    def _gradient(self, batches: list[Batch]) -> tuple[float, float, int]:
+        """Compute the gradient of some batches together, in smaller ones where memory is short.
+
+        :return: cost, the gradient's L2 norm, target tokens.
+        """
         tokens = sum(int(batch.tgt_mask.sum()) for batch in batches)
         share = torch.tensor(1 / _divisor(self.config.cost, batches, tokens), device=self.device)
+        while True:
+            try:
+                return *self._summed(batches, share), tokens
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error) or len(max(batches, key=_pairs).lines) == 1:
+                    raise
+            batches = [half for batch in batches for half in batch.halves()]
+            self.optimizer.zero_grad(set_to_none=True)
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+            log.warning(
+                "update %d: not enough memory; trying again with batches of at most %d pairs"
+                " (data.batch_size sets the size of all)",
+                self.progress.updates + 1,
+                max(map(_pairs, batches)),
+            )
+
+    def _summed(self, batches: list[Batch], share: torch.Tensor) -> tuple[float, float]:
+        """Cost and norm of the gradient of some batches; the host waits for the device once."""
+        self.optimizer.zero_grad(set_to_none=True)
         cost = torch.zeros((), device=self.device)
         for batch in batches:
             loss = self._loss(batch)
             loss.backward(share)  # type: ignore[no-untyped-call]
             cost += loss.detach()
-        norm = self._clip_gradient()
-        if not norm < float("inf"):
-            lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(self._gradients())))
+        found: list[float] = torch.stack([cost, norm]).tolist()
+        return found[0], found[1]
+
+    def _skip(self, batches: list[Batch]) -> None:
+        """Leave an update out.
+
+        :raises ModelError: so many were left out before it that something is wrong.
+        """
+        update, row = self.progress.updates + 1, self.progress.skipped_in_a_row + 1
+        lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
+        if row >= self.config.max_skipped:
             raise ModelError(
-                f"the gradient is not finite at update {self.progress.updates + 1} (training lines "
-                f"{lines}, ...); the last checkpoint is whole, but train anew with a lower "
-                "training.learning_rate or training.clip_norm"
+                f"cost or gradient is not finite at update {update} (training lines {lines}, ...),"
+                f" the {row}th time in a row; the last checkpoint is whole, but train anew with a"
+                " lower training.learning_rate or training.clip_norm"
             )
+        log.warning(
+            "update %d: cost or gradient is not finite (training lines %s, ...); left out",
+            update,
+            lines,
+        )
+
+    def _step(self, norm: float) -> None:
+        """Let the optimizer go on, the gradient shortened to `clip_norm` where it is longer."""
+        clip = self.config.clip_norm
+        if clip and norm > clip:
+            torch._foreach_mul_(self._gradients(), clip / norm)
         done = self.progress
         epochs = self.batches.epochs(done.position)
         rate = learning_rate(self.config, done.updates, epochs, done.decays)
         set_learning_rate(self.optimizer, rate)
         self.optimizer.step()
-        return Update(float(cost), tokens, norm)
+
+    def _gradients(self) -> list[torch.Tensor]:
+        return [p.grad for p in self.model.parameters() if p.grad is not None]
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Sum of -log p over a batch, products in the type that `precision` says."""
@@ -128,15 +206,6 @@ class Training:
         lowered = self.config.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=lowered):
             return self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)
-
-    def _clip_gradient(self) -> float:
-        """Shorten the gradient to `clip_norm` where it is longer; its norm before."""
-        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
-        clip = self.config.clip_norm
-        if clip and norm > clip:
-            torch._foreach_mul_(gradients, clip / norm)
-        return norm
 
     def checkpoint(self) -> None:
         """Validate what would be used now, and save everything."""
@@ -214,6 +283,17 @@ def _divisor(cost: str, batches: list[Batch], tokens: int) -> float:
     if cost == "batch-sum":
         return 1.0
     return float(tokens if cost == "token-mean" else sum(len(batch.lines) for batch in batches))
+
+
+def _pairs(batch: Batch) -> int:
+    return len(batch.lines)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether torch could not have the memory that it wanted, on whatever device."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
 
 
 def judged(progress: Progress, found: Validation, config: TrainingConfig) -> Progress:

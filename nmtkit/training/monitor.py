@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,15 @@ class Monitor:
         self.bar.update(updates)
 
     def updated(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
-        """Take in an update; every hundredth, report the mean since the report before."""
-        self.cost += cost
-        self.tokens += tokens
-        self.norm += norm
-        self.count += 1
+        """Take in an update; every hundredth, report the mean since the report before.
+
+        One whose cost or norm is not finite was left out, and is left out here.
+        """
+        if math.isfinite(cost + norm):
+            self.cost += cost
+            self.tokens += tokens
+            self.norm += norm
+            self.count += 1
         self.bar.update(1)
         if progress.updates % REPORT == 0:
             self._report(progress)
@@ -65,7 +70,8 @@ class Monitor:
             "epoch": round(self.epoch_progress(), 3),
             "words_per_second": round(self.tokens / (time.monotonic() - self.started)),
             "cost_per_token": round(self.cost / max(self.tokens, 1), 5),
-            "gradient_norm": round(self.norm / self.count, 5),
+            "gradient_norm": round(self.norm / max(self.count, 1), 5),
+            "skipped": progress.skipped,
             "seconds": round(progress.seconds, 1),
         }
         self._write("training", progress.updates, figures)

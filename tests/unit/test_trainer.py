@@ -216,6 +216,7 @@ def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
 
 def test_a_gradient_that_is_not_finite_is_explained(run):
     wild = ["training.optimizer=sgd", "training.learning_rate=1e38", "training.clip_norm=0"]
+    wild.append("training.max_skipped=1")
     with pytest.raises(ModelError, match=r"not finite at update \d+ \(training lines \d+, \d+"):
         run("model", *wild, "training.warmup=0", "training.cooldown=0", "model.dropout=0")
 

@@ -34,6 +34,16 @@ def test_a_batch_has_both_sides_and_its_line_numbers():
     assert batch.lines == [17, 3]
 
 
+def test_halves_are_the_batches_of_half_the_pairs():
+    src, tgt = [[4, 0], [5, 6, 7, 0], [8, 0]], [[0], [9, 0], [3, 2, 0]]
+    one, other = make_batch(src, tgt, [17, 3, 5]).halves()
+    for half, rows in ((one, slice(0, 1)), (other, slice(1, 3))):
+        expected = make_batch(src[rows], tgt[rows], [17, 3, 5][rows])
+        assert half.lines == expected.lines
+        assert all(map(torch.equal, half[:4], expected[:4]))
+    assert one.halves() == [one]
+
+
 def test_the_words_of_a_batch_move_and_its_masks_stay_with_the_host():
     batch = make_batch([[4, 0]], [[5, 0]], [1]).to(torch.device("meta"))
     assert batch.src.device.type == batch.tgt.device.type == "meta"

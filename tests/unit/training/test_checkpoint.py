@@ -13,10 +13,12 @@ from nmtkit.config import TrainingConfig
 from nmtkit.data.batching import Position
 from nmtkit.errors import ModelError
 from nmtkit.training.checkpoint import (
+    Damaged,
     Progress,
     average_parameters,
     checkpoints,
     load_checkpoint,
+    load_newest,
     load_parameters,
     parameters_of,
     read_parameters,
@@ -136,6 +138,60 @@ def test_a_damaged_checkpoint_is_said_to_be(tmp_path, name, damage):
         (path / name).write_bytes(other[damage])
     with pytest.raises(ModelError, match="00000007"):
         load_checkpoint(path, *make("adam"))
+
+
+@pytest.mark.parametrize("name", ["params.safetensors", "state.safetensors"])
+def test_a_bit_that_has_turned_is_found(tmp_path, name):
+    path = save_checkpoint(tmp_path, *make("adam"), PROGRESS)
+    content = bytearray((path / name).read_bytes())
+    content[-1] ^= 1
+    (path / name).write_bytes(content)
+    with pytest.raises(Damaged, match=f"the sum of {name} differs"):
+        load_checkpoint(path, *make("adam"))
+
+
+def three(tmp_path, damaged=()):
+    """Checkpoints 5, 6 (of an interruption) and 7, some of them damaged."""
+    for updates in (5, 6, 7):
+        progress = dataclasses.replace(PROGRESS, updates=updates)
+        path = save_checkpoint(tmp_path, *make(seed=updates), progress, interrupted=updates == 6)
+        if updates == 6:
+            kept = path.rename(tmp_path / "kept")
+    kept.rename(tmp_path / "checkpoints" / "00000006.interrupted")
+    for path in (tmp_path / "checkpoints").iterdir():
+        if int(path.name[:8]) in damaged:
+            (path / "params.safetensors").write_bytes(b"no")
+
+
+@pytest.mark.parametrize(("damaged", "found"), [((), 7), ((7,), 6), ((7, 6), 5), ((6,), 7)])
+def test_the_newest_that_is_sound_is_taken(tmp_path, damaged, found, caplog):
+    three(tmp_path, damaged)
+    (tmp_path / "checkpoints" / ".00000008.tmp").mkdir()
+    model, optimizer = make(seed=99)
+    progress = load_newest(tmp_path, model, optimizer)
+    assert progress is not None and progress.updates == found
+    expected, _ = make(seed=found)
+    assert all(map(torch.equal, model.parameters(), expected.parameters()))
+    told = [m for m in caplog.messages if "going back to the one before" in m]
+    aside = [p.name for p in (tmp_path / "checkpoints").iterdir() if p.name.endswith(".damaged")]
+    assert len(told) == len(aside) == len([n for n in damaged if n > found])
+    assert not list((tmp_path / "checkpoints").glob(".*"))
+
+
+def test_none_that_is_sound_is_no_beginning(tmp_path):
+    three(tmp_path, (5, 6, 7))
+    with pytest.raises(ModelError, match="no checkpoint is sound"):
+        load_newest(tmp_path, *make())
+
+
+def test_a_checkpoint_that_is_due_takes_the_place_of_an_interruption(tmp_path):
+    save_checkpoint(tmp_path, *make(), PROGRESS, interrupted=True)
+    later = dataclasses.replace(PROGRESS, updates=9)
+    save_checkpoint(tmp_path, *make(), later, interrupted=True)
+    names = [path.name for path in (tmp_path / "checkpoints").iterdir()]
+    assert names == ["00000009.interrupted"] and checkpoints(tmp_path) == []
+    save_checkpoint(tmp_path, *make(), dataclasses.replace(PROGRESS, updates=12))
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000012"]
 
 
 @pytest.mark.parametrize("key", ["updates", "position", "best_cost"])

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+import signal
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import make_batch
 from nmtkit.data.batching import Batches, Position
-from nmtkit.errors import ModelError
+from nmtkit.errors import Interrupted, ModelError
 from nmtkit.training.checkpoint import Progress, checkpoints, read_parameters
 from nmtkit.training.loop import judged
 from nmtkit.training.validation import Validation
@@ -509,7 +510,7 @@ def test_no_limit_is_no_end(begin):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_gradient_that_is_not_finite_stops_before_any_harm(begin, value):
-    training = begin(max_updates=6)
+    training = begin(max_updates=6, max_skipped=1)
     training.run()
     saved = {path: path.read_bytes() for path in training.folder.rglob("*") if path.is_file()}
     training.config = dataclasses.replace(training.config, max_updates=12)
@@ -524,8 +525,138 @@ def test_a_gradient_that_is_not_finite_stops_before_any_harm(begin, value):
     assert {path: path.read_bytes() for path in saved} == saved
 
 
+def multiplied(training, factors):
+    """Let the costs of the updates be so many times what they are, one after the other."""
+    loss, left = training.model.loss, iter(factors)
+    training.model.loss = lambda *arguments: loss(*arguments) * next(left)
+
+
+def test_an_update_that_is_not_finite_is_left_out_and_counted(begin, caplog):
+    nan, inf = float("nan"), float("inf")
+    training = begin(optimizer="sgd", learning_rate=0.1, max_updates=6, max_skipped=3)
+    multiplied(training, [1, nan, inf, 1, nan, 1])
+    training.run()
+    assert (training.progress.updates, training.progress.skipped) == (6, 3)
+    assert training.progress.skipped_in_a_row == 0
+    assert len([m for m in caplog.messages if "left out" in m]) == 3
+    sound = begin("sound", optimizer="sgd", learning_rate=0.1, max_updates=3)
+    batches = [batch for n, batch in enumerate(first_batches(sound, 6)) if n in (0, 3, 5)]
+    sound.stream = iter(batches)
+    sound.run()
+    assert equal(parameters(training), parameters(sound))
+
+
+def test_too_many_in_a_row_end_a_training(begin):
+    nan = float("nan")
+    training = begin(max_updates=9, max_skipped=3)
+    multiplied(training, [nan, nan, 1, nan, nan, nan])
+    with pytest.raises(ModelError, match="update 6 .*, the 3th time in a row"):
+        training.run()
+    assert training.progress.updates == 5
+
+
+@pytest.mark.parametrize("cost", ["batch-sum", "sentence-mean", "token-mean"])
+def test_a_batch_too_large_for_the_memory_is_computed_in_parts(begin, cost, caplog):
+    """At most 3 pairs fit: a batch of 4 becomes two, to the same gradient."""
+    expected, update = gradient_of(begin, cost)
+    training = begin("short", cost=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd")
+    loss, sizes = training.model.loss, []
+
+    def starved(src, *others):
+        sizes.append(len(src))
+        if len(src) > 3:
+            raise torch.OutOfMemoryError("none left")
+        return loss(src, *others)
+
+    training.model.loss = starved
+    found = training.update()
+    assert sizes == [4, 2, 2] and "batches of at most 2 pairs" in caplog.text
+    close(gradients(training), expected, rtol=1e-4, atol=1e-6)
+    assert (found.tokens, found.cost) == (update.tokens, pytest.approx(update.cost))
+
+
+def test_a_single_pair_too_large_for_the_memory_ends_a_training(begin):
+    training = begin()
+
+    def starved(*_):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ...")
+
+    training.model.loss = starved
+    with pytest.raises(RuntimeError, match="allocate memory"):
+        training.update()
+
+
+def test_other_faults_are_not_taken_for_a_lack_of_memory(begin):
+    training = begin()
+
+    def broken(*_):
+        raise RuntimeError("shapes differ")
+
+    training.model.loss = broken
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        training.update()
+
+
+# Signals
+
+
+def signalled(training, update, number):
+    """Let a signal come in the middle of an update."""
+    loss = training.model.loss
+
+    def spied(*arguments):
+        if training.progress.updates == update - 1:
+            signal.raise_signal(number)
+        return loss(*arguments)
+
+    training.model.loss = spied
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("update", [1, 3, 4])
+def test_a_signal_ends_a_training_that_goes_on_as_if_nothing_had_been(begin, number, update):
+    settings = {"max_updates": 7, "average": 2, "dropout": 0.3, "optimizer": "adam"}
+    whole = begin("whole", **settings)
+    whole.run()
+    handlers = [signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)]
+    first = begin("cut", **settings)
+    signalled(first, update, number)
+    with pytest.raises(Interrupted) as wish:
+        first.run()
+    assert wish.value.signal == number and first.progress.updates == update
+    assert handlers == [signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)]
+    last = begin("cut", **settings)
+    assert last.resume() and last.progress.updates == update
+    last.run()
+    assert equal(parameters(whole), parameters(last))
+    for name in ("best", "last"):
+        one, other = (t.folder / f"params.{name}.safetensors" for t in (whole, last))
+        assert one.read_bytes() == other.read_bytes()
+    assert metrics(whole) == metrics(last)
+    assert [p.name for p in (last.folder / "checkpoints").iterdir() if "int" in p.name] == []
+
+
+def test_a_second_signal_ends_at_once(begin):
+    training = begin()
+    loss = training.model.loss
+
+    def spied(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return loss(*arguments)
+
+    training.model.loss = spied
+    training.config = dataclasses.replace(training.config, accumulate=2)
+    with pytest.raises(KeyboardInterrupt):
+        training.run()
+
+
+def first_batches(training, count):
+    """The batches that come first, without taking them."""
+    batches = training.batches
+    stream = iter(Batches(batches.corpus, batches.config, batches.seed, batches.position))
+    return [next(stream) for _ in range(count)]
+
+
 def next_lines(training):
     """The lines of the batch that is next, without taking it."""
-    batches = training.batches
-    ahead = Batches(batches.corpus, batches.config, batches.seed, batches.position)
-    return next(iter(ahead)).lines
+    return first_batches(training, 1)[0].lines

@@ -1,0 +1,217 @@
+"""Kills a small training again and again, and looks whether anything was lost.
+
+    python tests/faults/kill.py --kills 200 --seed 1
+
+One training is never touched. Another, with the same settings, is killed with SIGKILL and goes on,
+until it has been killed so often, and then to its end. A kill comes at a random moment, or at a
+random touch of the model folder: before a file or folder of it is made, opened, renamed or removed,
+and so between any two of these; or when a file of parameters is half written. At the end every
+parameter, every checkpoint and every figure of the two trainings must be the same, bit for bit.
+Prints how many kills of which kind there were; its exit status is 1 where something differs.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import torch
+import torch._dynamo  # which an optimizer imports when it is made: once, instead of in each fork
+from safetensors.torch import save_file
+
+from nmtkit.trainer import train
+from nmtkit.training import checkpoint
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
+PAIRS, DEV_PAIRS = 60, 6
+VALIDATE_EVERY = 3
+SETTINGS = [
+    "model.embedding=4",
+    "model.hidden=5",
+    "model.align=4",
+    "model.maxout=3",
+    "model.dropout=0.3",
+    "data.batch_size=20",
+    f"training.validate_every={VALIDATE_EVERY}",
+    "training.decay_patience=2",
+    "training.average=2",
+    "training.keep=2",
+    "training.dev_bleu=false",
+]
+TIMES = {"seconds", "words_per_second"}
+TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
+"""Audit events of Python that come before a file or folder is touched."""
+
+MOST_TOUCHES = 60
+"""A checkpoint, with validation, takes about half as many."""
+
+LONGEST = 0.6
+"""Seconds until a kill that comes at a random moment: a start, and some updates."""
+
+Arm = Callable[[Path], None]
+"""Prepares the process that trains in a folder to be killed."""
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def at_a_touch(number: int) -> Arm:
+    """Before this touch of the folder, counted from 1."""
+
+    def arm(folder: Path) -> None:
+        left = itertools.count(number - 1, -1)
+
+        def watch(event: str, arguments: tuple[object, ...]) -> None:
+            if event in TOUCHES and str(arguments[0]).startswith(str(folder)) and not next(left):
+                die()
+
+        sys.addaudithook(watch)
+
+    return arm
+
+
+def half_written(number: int) -> Arm:
+    """When so many files of parameters are written, and the last of them only half."""
+
+    def arm(_: Path) -> None:
+        left = itertools.count(number - 1, -1)
+
+        def saved(tensors: dict[str, torch.Tensor], path: Path) -> None:
+            save_file(tensors, path)
+            if not next(left):
+                os.truncate(path, os.path.getsize(path) // 2)
+                die()
+
+        mock.patch.object(checkpoint, "save_file", saved).start()
+
+    return arm
+
+
+def prepare(folder: Path) -> None:
+    """What 'nmtkit prepare' and 'nmtkit shortlist' leave, as far as training needs it."""
+    folder.mkdir()
+    for split, count in (("train", PAIRS), ("dev", DEV_PAIRS)):
+        lines = [
+            " ".join(WORDS[(2 * number + place) % 5] for place in range(1 + number % 4))
+            for number in range(count)
+        ]
+        (folder / f"{split}.src").write_text("".join(f"{line}\n" for line in lines))
+        (folder / f"{split}.tgt").write_text("".join(f"{line.upper()}\n" for line in lines))
+    text = {"src_language": "en", "tgt_language": "fr", "tokenized": True}
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "text": text}))
+    for side, words in (("src", WORDS), ("tgt", [word.upper() for word in WORDS])):
+        rows = (f"{word}\t1\n" for word in ["</s>", "<unk>", *words])
+        (folder / f"vocab.{side}").write_text("".join(rows))
+
+
+def run(prepared: Path, folder: Path, updates: int, arm: Arm | None, seconds: float) -> bool:
+    """Train in a process of its own, killed as `arm` says or after so many seconds.
+
+    :return: whether it was killed.
+    :raises RuntimeError: it failed otherwise.
+    """
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            if arm:
+                arm(folder)
+            overrides = [*SETTINGS, f"training.max_updates={updates}"]
+            train(prepared, folder, recipe="toy", overrides=overrides, device="cpu")
+            status = 0
+        finally:
+            os._exit(status)
+    end = time.monotonic() + seconds
+    while True:
+        finished, status = os.waitpid(child, os.WNOHANG)
+        if finished:
+            break
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.002)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return True
+    if status:
+        raise RuntimeError(f"training failed with status {status} instead of being killed")
+    return False
+
+
+def moment(draw: random.Random) -> tuple[str, Arm | None, float]:
+    """When the next kill comes: its kind, what prepares it, and the seconds until then."""
+    kind = draw.choice(["moment", "touch", "touch", "half-written file"])
+    if kind == "moment":
+        return kind, None, draw.uniform(0, LONGEST)
+    if kind == "touch":
+        return kind, at_a_touch(draw.randint(1, MOST_TOUCHES)), 60.0
+    return kind, half_written(draw.randint(1, 6)), 60.0
+
+
+def metrics(folder: Path) -> list[dict[str, object]]:
+    """The lines of metrics.jsonl without what a clock decides."""
+    rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
+
+
+def state(path: Path) -> dict[str, object]:
+    """A checkpoint's state without what a clock decides."""
+    found: dict[str, dict[str, object]] = json.loads(path.read_text())
+    del found["progress"]["seconds"]
+    return dict(found)
+
+
+def differences(whole: Path, killed: Path) -> list[str]:
+    """What two model folders do not have in common."""
+    ours, theirs = (
+        {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+        for folder in (whole, killed)
+    )
+    found = [f"only one of them has {name}" for name in sorted(ours.keys() ^ theirs.keys())]
+    for name in sorted(ours.keys() & theirs.keys()):
+        if name.name == "metrics.jsonl":
+            same = metrics(whole) == metrics(killed)
+        elif name.name == "state.json":
+            same = state(ours[name]) == state(theirs[name])
+        else:
+            same = ours[name].read_bytes() == theirs[name].read_bytes()
+        found += [] if same else [f"{name} differs"]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    torch.set_num_threads(1)  # and no tensor is computed here: forks have no threads to lose
+    updates = 4 * VALIDATE_EVERY * options.kills
+    kinds: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as work:
+        prepared, whole, killed = (Path(work) / name for name in ("prepared", "whole", "killed"))
+        prepare(prepared)
+        run(prepared, whole, updates, None, 3600.0)
+        while kinds.total() < options.kills:
+            kind, arm, seconds = moment(draw)
+            if not run(prepared, killed, updates, arm, seconds):
+                sys.exit(f"the training was over after {kinds.total()} kills; make it longer")
+            kinds[kind] += 1
+        run(prepared, killed, updates, None, 3600.0)
+        found = differences(whole, killed)
+    told = ", ".join(f"{count} at a {kind}" for kind, count in sorted(kinds.items()))
+    print(f"{kinds.total()} kills ({told}) in {updates} updates: {len(found)} differences")
+    sys.exit("\n".join(found) if found else 0)
+
+
+if __name__ == "__main__":
+    main()

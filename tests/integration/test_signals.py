@@ -1,0 +1,54 @@
+"""A training that is asked to end, as a shell or a cluster asks."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ENDLESS = [
+    "--recipe", "toy", "--device", "cpu", "--threads", "1",
+    *(f"--set={key}={value}" for key, value in {
+        "model.embedding": 6, "model.hidden": 8, "model.align": 5, "model.maxout": 4,
+        "model.tied": "false", "data.batch_size": 5, "data.batch_unit": "sentences",
+        "training.max_updates": 100000, "training.cooldown": 0,
+        "training.validate_every": 100000, "training.dev_bleu": "false",
+    }.items()),
+]  # fmt: skip
+RUN = [sys.executable, "-c", "from nmtkit.cli.main import main; main()", "train"]
+
+
+def started(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
+    """A training that has made some updates."""
+    process = subprocess.Popen(
+        [*RUN, str(prepared), "--output", str(folder), *ENDLESS], stderr=subprocess.PIPE, text=True
+    )
+    metrics = folder / "metrics.jsonl"
+    while not (metrics.is_file() and metrics.stat().st_size):
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, status):
+    process = started(prepared, tmp_path / "model")
+    second = nmtkit("train", prepared, "--output", tmp_path / "model", *ENDLESS, status=1)
+    assert f"process {process.pid} is training there" in second.stderr
+    begun = time.monotonic()
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 10
+    assert process.returncode == status
+    assert "saving after this update" in told and "goes on from there" in told
+    assert "Traceback" not in told
+    saved = [path.name for path in (tmp_path / "model" / "checkpoints").iterdir()]
+    assert len(saved) == 1 and saved[0].endswith(".interrupted")
+    more = int(saved[0][:8]) + 2
+    limit = f"training.max_updates={more}"
+    options = [*ENDLESS, "--set", limit]
+    gone_on = nmtkit("train", prepared, "--output", tmp_path / "model", *options)
+    assert f"going on from update {more - 2}" in gone_on.stderr
+    assert (tmp_path / "model" / "params.best.safetensors").is_file()

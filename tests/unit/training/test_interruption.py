@@ -1,0 +1,67 @@
+"""Signals while a training lasts, and the lock on its folder."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from nmtkit.errors import ModelError
+from nmtkit.training.interruption import LOCK, Interruption, locked
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_is_noted_and_handlers_come_back(number):
+    before = signal.getsignal(number)
+    with Interruption() as interruption:
+        assert interruption.signal is None
+        signal.raise_signal(number)
+        assert interruption.signal == number
+        assert signal.getsignal(number) == before  # for the second one
+    assert signal.getsignal(number) == before
+
+
+def test_in_another_thread_nothing_is_handled():
+    found = []
+
+    def work():
+        with Interruption() as interruption:
+            found.append((interruption.signal, signal.getsignal(signal.SIGINT)))
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(None, before)]
+
+
+def test_a_folder_is_locked_while_the_block_runs(tmp_path):
+    with locked(tmp_path):
+        with pytest.raises(ModelError, match=f"process {os.getpid()} is training there"):
+            with locked(tmp_path):
+                pass
+        assert (tmp_path / LOCK).exists()
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path):
+        pass
+
+
+def test_what_a_killed_process_leaves_locks_nothing(tmp_path):
+    code = (
+        "import os, pathlib, sys; from nmtkit.training.interruption import locked\n"
+        "with locked(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, tmp_path], check=False).returncode == -9
+    assert (tmp_path / LOCK).exists()
+    with locked(tmp_path):
+        assert (tmp_path / LOCK).read_text() == f"{os.getpid()}\n"
+
+
+def test_a_folder_that_is_removed_meanwhile_is_no_error(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    with locked(folder):
+        (folder / LOCK).unlink()
+        folder.rmdir()
