@@ -183,6 +183,8 @@ class Range(NamedTuple):
 
 
 AT_LEAST_ONE = Range("at least 1", lambda value: value >= 1)
+SIZE = Range("from 1 to 1,000,000", lambda value: 1 <= value <= 1_000_000)
+DEPTH = Range("from 1 to 100", lambda value: 1 <= value <= 100)
 NOT_NEGATIVE = Range("at least 0", lambda value: 0 <= value < math.inf)
 POSITIVE = Range("above 0", lambda value: 0 < value < math.inf)
 SHARE = Range("in [0, 1)", lambda value: 0 <= value < 1)
@@ -190,7 +192,9 @@ FRACTION = Range("above 0 and below 1", lambda value: 0 < value < 1)
 
 RANGES: dict[str, Range] = {
     "model.dropout": SHARE,
-    "model.output_rank": NOT_NEGATIVE,
+    "model.output_rank": Range("from 0 to 1,000,000", lambda value: 0 <= value <= 1_000_000),
+    "model.layers": DEPTH,
+    "model.context": DEPTH,
     "data.max_length": AT_LEAST_ONE,
     "data.batch_size": AT_LEAST_ONE,
     "data.pool": AT_LEAST_ONE,
@@ -297,7 +301,7 @@ def _check_ranges(config: Config, where: str) -> None:
     for key, value in _flat(config):
         allowed = RANGES.get(key)
         if allowed is None and key.startswith("model.") and type(value) is int:
-            allowed = AT_LEAST_ONE  # every whole number of a model is a size
+            allowed = SIZE  # every whole number of a model is one
         if allowed is not None and not allowed.holds(value):
             raise ConfigError(f"{where}: {key} must be {allowed.words}, not {value}")
     if config.training.stop_on == "bleu" and not config.training.dev_bleu:

@@ -194,3 +194,30 @@ def test_devices(monkeypatch, available):
     else:
         with pytest.raises(ConfigError, match="finds no CUDA device here; use --device cpu"):
             find_device("cuda")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'type = "rnnsearch"\nhidden = 1000001',
+        'type = "rnnsearch"\nembedding = 10000000000000',
+        'type = "deep-lstm"\nlayers = 1000000',
+        'type = "cslm"\ncontext = 100000',
+        'type = "phrase-rnn"\noutput_rank = 9999999',
+    ],
+)
+def test_sizes_that_no_model_has_are_refused_before_memory_is_taken(made, lines):
+    settings = (made / "config.toml").read_text()
+    begin, end = settings.index("[model]"), settings.index("[data]")
+    (made / "config.toml").write_text(f"{settings[:begin]}[model]\n{lines}\n\n{settings[end:]}")
+    with pytest.raises(ConfigError, match="must be from"):
+        load_model(made, "cpu")
+
+
+def test_sizes_that_the_file_does_not_have_cost_no_memory(made):
+    """A million by a million numbers would be four terabytes."""
+    settings = (made / "config.toml").read_text()
+    large = settings.replace("hidden = 4", "hidden = 1000000")
+    (made / "config.toml").write_text(large.replace("align = 3", "align = 1000000"))
+    with pytest.raises(ModelError, match="the config asks for"):
+        load_model(made, "cpu")
