@@ -33,7 +33,7 @@ from nmtkit.config import (
 )
 from nmtkit.data.batching import Batches, in_order
 from nmtkit.data.corpus import Corpus
-from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError
+from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
 from nmtkit.evaluation.bleu import tokenized_bleu
 from nmtkit.model_folder import (
     build_model,
@@ -132,7 +132,10 @@ def train(
 
 
 def _run(training: Training, folder: Path) -> None:
-    """Train to the end, from wherever the folder stands."""
+    """Train to the end, from wherever the folder stands.
+
+    :raises OutputError: the folder cannot be written.
+    """
     if training.resume():
         log.info("going on from update %d", training.progress.updates)
     if training.finished():
@@ -143,7 +146,12 @@ def _run(training: Training, folder: Path) -> None:
             training.progress.updates,
         )
         return
-    training.run()
+    try:
+        training.run()
+    except (OSError, OutputError) as error:
+        raise OutputError(
+            f"{error}; what was saved before is whole, and the same command goes on from there"
+        ) from error
     log.info("%s: finished after %d updates", folder, training.progress.updates)
 
 

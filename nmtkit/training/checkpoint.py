@@ -28,7 +28,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nmtkit.data.batching import Position
-from nmtkit.errors import DataError, ModelError
+from nmtkit.errors import DataError, ModelError, OutputError
 from nmtkit.text.lines import file_sha256
 
 log = logging.getLogger("nmtkit")
@@ -209,12 +209,22 @@ def parameters_of(model: nn.Module) -> Parameters:
 
 
 def write_parameters(path: Path, tensors: Parameters) -> None:
-    """Write a safetensors file that appears whole or not at all."""
+    """Write a safetensors file that appears whole or not at all.
+
+    :raises OutputError: it cannot be written.
+    """
     aside = path.with_name(f".{path.name}.tmp")
-    save_file({name: value.contiguous() for name, value in tensors.items()}, aside)
-    with open(aside, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(aside, path)
+    try:
+        aside.touch()
+        mode = aside.stat().st_mode  # as the user's files are; safetensors makes private ones
+        save_file({name: value.contiguous() for name, value in tensors.items()}, aside)
+        os.chmod(aside, mode)
+        with open(aside, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except (OSError, SafetensorError) as error:
+        aside.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written: {error}") from error
 
 
 def read_parameters(path: Path) -> Parameters:

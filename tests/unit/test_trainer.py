@@ -1,9 +1,11 @@
 """Training from a prepared folder into a model folder, called from Python."""
 
+import contextlib
 import dataclasses
 import json
 import logging
 import math
+import resource
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import torch
 
 from nmtkit import Scorer, Translator
 from nmtkit.config import config_from, read_toml
-from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError
+from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
 from nmtkit.evaluation.bleu import tokenized_bleu
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.trainer import describe_settings, make_config, train
@@ -212,6 +214,35 @@ def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
     with pytest.raises(ModelError, match="exists and is no model folder"):
         run("thesis")
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter"]
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """Stands for a full disk: no file can be made larger than this, in bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("done", [0, 4])
+def test_a_full_disk_costs_nothing_that_was_saved(run, tmp_path, done):
+    level = "training.cooldown=0"  # as that depends on the number of updates
+    whole = run("whole", level)
+    if done:
+        run("cut", level, f"training.max_updates={done}")
+        before = contents(tmp_path / "cut")
+    with files_of_at_most(2500), pytest.raises(OutputError) as error:
+        run("cut", level)
+    assert "params.best.safetensors: cannot be written" in str(error.value)
+    assert "the same command goes on from there" in str(error.value)
+    if done:
+        old = {path: content for path, content in before.items() if path.suffix == ".safetensors"}
+        assert {path: path.read_bytes() for path in old} == old
+    assert not [path for path in (tmp_path / "cut").rglob(".*")]
+    assert_same_training(whole, run("cut", level))
 
 
 def test_a_gradient_that_is_not_finite_is_explained(run):

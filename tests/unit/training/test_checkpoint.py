@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from torch import nn
 
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batching import Position
-from nmtkit.errors import ModelError
+from nmtkit.errors import ModelError, OutputError
 from nmtkit.training.checkpoint import (
     Damaged,
     Progress,
@@ -251,16 +252,18 @@ def test_parameters_that_are_views_are_written_as_they_look(tmp_path):
     assert torch.equal(found["turned"], values.t()) and torch.equal(found["part"], values[:, 1])
 
 
-def test_a_failed_writing_leaves_the_file_before(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", [OSError, SafetensorError])
+def test_a_failed_writing_leaves_the_file_before(tmp_path, monkeypatch, kind):
     path = tmp_path / "p"
     write_parameters(path, {"a": torch.ones(2)})
 
     def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise kind("No space left on device")
 
     monkeypatch.setattr("nmtkit.training.checkpoint.save_file", fail)
-    with pytest.raises(OSError):
+    with pytest.raises(OutputError, match="p: cannot be written: No space left"):
         write_parameters(path, {"a": torch.zeros(2)})
+    assert list(tmp_path.iterdir()) == [path]
     assert torch.equal(read_parameters(path)["a"], torch.ones(2))
 
 
@@ -303,3 +306,9 @@ def test_a_copied_checkpoint_works_elsewhere(tmp_path):
     path = save_checkpoint(tmp_path / "a", *make(), PROGRESS)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     assert load_checkpoint(tmp_path / "b" / path.relative_to(tmp_path / "a"), *make()) == PROGRESS
+
+
+def test_parameters_are_readable_as_the_users_other_files(tmp_path):
+    (tmp_path / "other").touch()
+    write_parameters(tmp_path / "p", {"a": torch.ones(2)})
+    assert (tmp_path / "p").stat().st_mode == (tmp_path / "other").stat().st_mode
