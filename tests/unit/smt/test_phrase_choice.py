@@ -110,7 +110,7 @@ def test_the_pairs_are_lines_of_the_table_each_once_and_as_likely(tmp_path):
     lines = table_lines(20)
     path = write(tmp_path / "t", lines)
     every = [(pair.src, pair.tgt) for pair in read_phrase_table(path)]
-    times = collections.Counter()
+    times: collections.Counter[tuple[str, str]] = collections.Counter()
     for seed in range(300):
         drawn = chosen(path, pairs=10, min_words=1, top=1, seed=seed).drawn
         assert len({(pair.src, pair.tgt) for pair in drawn}) == 10
@@ -188,7 +188,7 @@ def test_memory_does_not_grow_with_the_table(tmp_path):
     def stream():
         nonlocal alive
         yield from pairs
-        alive = sum(isinstance(thing, Block) for thing in gc.get_objects())
+        alive = sum(type(thing) is Block for thing in gc.get_objects())
 
     choose(stream(), "t", Choosing(pairs=10, min_words=1, top=1))
     assert 100 <= alive <= 201
