@@ -26,7 +26,7 @@ DOTS, LINE = "#0072B2", "black"  # a blue that the colour-blind see, too
 MODEL_AXIS = "model: log p(target | source)"
 TABLE_AXIS = "translation model: log p(target | source)"
 
-_MARKED = {ord(c): f"\\{c}" for c in "\\`*_[]|~#"} | {ord("&"): "&amp;", ord("<"): "&lt;"}
+_MARKED = {ord(c): f"\\{c}" for c in "\\`*_[]|~#$"} | {ord("&"): "&amp;", ord("<"): "&lt;"}
 
 
 def write_phrase_report(

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from nmtkit.errors import OutputError
@@ -22,7 +23,7 @@ def phrase(src="at the end of", count=754.0, samples=(), unfinished=0):
     pairs = [
         ScoredPair(src, "la fin", -2.0, -9.0),
         ScoredPair(src, "à la fin", -1.0, -8.0),
-        ScoredPair(src, "l&apos; <fin> a|b *c* d_e", -7.0, -0.5),
+        ScoredPair(src, "l&apos; <fin> a|b *c* d_e $x", -7.0, -0.5),
     ]
     return ComparedPhrase(src, count, pairs, samples, unfinished)
 
@@ -39,10 +40,10 @@ def test_a_dot_for_each_pair_and_the_line_of_equal_scores():
     pytest.importorskip("matplotlib")
     axes = scores_figure(XS, YS, 834748).axes[0]
     dots, line = axes.lines
-    assert dots.get_xydata().tolist() == [[x, y] for x, y in zip(XS, YS, strict=True)]
+    assert np.asarray(dots.get_xydata()).tolist() == [[x, y] for x, y in zip(XS, YS, strict=True)]
     assert dots.get_linestyle() == "None" and dots.get_marker() == "o"
     assert (dots.get_alpha() or 1) < 1
-    assert line.get_xydata().tolist() == [[-6.25, -6.25], [0, 0]]
+    assert np.asarray(line.get_xydata()).tolist() == [[-6.25, -6.25], [0, 0]]
     low, high = axes.get_xlim()
     assert low < -40 and high > 0
     low, high = axes.get_ylim()
@@ -97,7 +98,7 @@ def test_table_2_has_the_favourites_of_both():
     text = phrase_tables(comparison([phrase()], [phrase("b", 2.5)]), ABOUT)
     assert rows(text, "Long, frequent source phrases: the likeliest targets") == [
         ["at the end of", "754", "3", "à la fin", "-1.00",
-         "l&amp;apos; &lt;fin> a\\|b \\*c\\* d\\_e", "-0.50"],
+         "l&amp;apos; &lt;fin> a\\|b \\*c\\* d\\_e \\$x", "-0.50"],
         ["", "", "", "la fin", "-2.00", "à la fin", "-8.00"],
     ]  # fmt: skip
     assert rows(text, "Long, rare source phrases: the likeliest targets")[0][:2] == ["b", "2.5"]
@@ -140,13 +141,15 @@ def test_the_folder_tells_it_all_again(tmp_path):
     write_phrase_report(tmp_path, found, ABOUT, "svg")
     names = ["phrases.json", "phrases.md", "scores.svg", "scores.tsv"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
+    plot_scores(tmp_path / "alone.svg", XS, YS, 834748)
+    assert (tmp_path / "scores.svg").read_bytes() == (tmp_path / "alone.svg").read_bytes()
     table = json.loads((tmp_path / "phrases.json").read_text(encoding="utf-8"))
     assert table == phrase_json(found, ABOUT)
     assert table["settings"] == ABOUT and table["rare"] == []
     assert (table["pairs"], table["drawn"], table["certain"]) == (834748, 4, 1)
     [one] = table["frequent"]
     assert one["model"] == [
-        {"target": "l&apos; <fin> a|b *c* d_e", "translation_model": -7.0, "model": -0.5},
+        {"target": "l&apos; <fin> a|b *c* d_e $x", "translation_model": -7.0, "model": -0.5},
         {"target": "à la fin", "translation_model": -1.0, "model": -8.0},
     ]
     assert [pair["target"] for pair in one["translation_model"]] == ["à la fin", "la fin"]
