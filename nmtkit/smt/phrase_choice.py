@@ -209,7 +209,7 @@ def _score(pair: PhrasePair, column: int, is_log: bool, path: str | Path, number
     if column > len(scores):
         raise DataError(
             f"{path}, line {number}: there is no score {column}, only {len(scores)}; say which"
-            " column, from 1, holds the scores"
+            " column, from 1, holds the scores (--table-column, --column)"
         )
     text = scores[column - 1]
     value = _number(text)
@@ -217,7 +217,7 @@ def _score(pair: PhrasePair, column: int, is_log: bool, path: str | Path, number
         wanted = "the logarithm of a probability" if is_log else "a probability"
         raise DataError(
             f"{path}, line {number}: score {column}, '{text.decode()}', is not {wanted}; say which"
-            " column, from 1, holds the scores, and whether they are logarithms"
+            " column, from 1, holds the scores (--table-column, --column) or logarithms (--logs)"
         )
     if is_log:
         return max(value, LEAST)
