@@ -19,8 +19,6 @@ import json
 import logging
 import platform
 import re
-import secrets
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -35,8 +33,9 @@ import nmtkit
 from nmtkit.data.cleaning import PrepareSettings as PrepareSettings
 from nmtkit.data.cleaning import Seen, Task, process
 from nmtkit.data.splits import SIDES, Report, hold_out
-from nmtkit.errors import ConfigError, DataError, OutputError
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.smt.phrase_table import read_phrase_blocks
+from nmtkit.text.folders import output_folder
 from nmtkit.text.lines import (
     STANDARD,
     file_sha256,
@@ -96,21 +95,12 @@ def prepare(
     if dev and settings.held_out:
         raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
     _check_names(tests or {})
-    target = Path(output).resolve()
-    _check_target(target, output, force)
     splits: dict[str, Files] = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
-    folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        folder.mkdir()
-        with Workers(workers) as shared:
-            manifest = _Preparation(settings, folder, shared).run(splits)
-        _move_into_place(folder, target)
-    except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            raise OutputError(f"{output}: cannot be written: {error.strerror}") from error
-        raise
-    return manifest
+    with (
+        output_folder(output, MANIFEST, "prepared folder", force) as folder,
+        Workers(workers) as shared,
+    ):
+        return _Preparation(settings, folder, shared).run(splits)
 
 
 def _check_names(tests: Mapping[str, Bitext]) -> None:
@@ -120,33 +110,6 @@ def _check_names(tests: Mapping[str, Bitext]) -> None:
                 f"'{name}' cannot be the name of a test set; choose letters, digits, '.', '_'"
                 f" and '-', and none of {', '.join(sorted(_TAKEN))}"
             )
-
-
-def _check_target(target: Path, output: str | Path, force: bool) -> None:
-    """Refuse to lose what is there: only a prepared folder is replaced, and only with force."""
-    if not target.parent.is_dir():
-        raise OutputError(f"{output}: its parent folder does not exist; make it first")
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return
-    if not (target / MANIFEST).is_file():
-        raise OutputError(f"{output}: exists and is not a prepared folder; give another name")
-    if not force:
-        raise OutputError(f"{output}: exists already; use --force to replace it")
-
-
-def _move_into_place(folder: Path, target: Path) -> None:
-    """Give the finished folder its name; an old one is there until the new one is."""
-    if not target.exists():
-        folder.rename(target)
-        return
-    old = target.with_name(f"{folder.name}.old")
-    target.rename(old)
-    try:
-        folder.rename(target)
-    except BaseException:
-        old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 class _Preparation:

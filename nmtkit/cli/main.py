@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("nmtkit.cli.score", "Give the log-probability of translations."),
     "align": ("nmtkit.cli.align", "Align the words of sentence pairs, and draw them."),
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
+    "report": ("nmtkit.cli.report", "Draw and tabulate what a model has learned."),
 }
 """Name -> module that holds it under the name `command`, and what it does in one sentence."""
 

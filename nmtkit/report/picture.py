@@ -59,15 +59,25 @@ def label(word: str) -> str:
     return word if len(word) <= LONGEST_WORD else word[: LONGEST_WORD - 1] + "…"
 
 
-@contextlib.contextmanager
-def plain_settings() -> Iterator[None]:
-    """Matplotlib as it comes, whatever the user's matplotlibrc says, and only for this block."""
+def check_matplotlib() -> None:
+    """See that pictures can be drawn, before what they show is computed.
+
+    :raises NmtkitError: matplotlib is not installed.
+    """
     try:
-        import matplotlib.style
+        import matplotlib.style  # noqa: F401
     except ImportError as error:
         raise NmtkitError(
             'pictures need matplotlib, which is not installed; run pip install "nmtkit[plots]"'
         ) from error
+
+
+@contextlib.contextmanager
+def plain_settings() -> Iterator[None]:
+    """Matplotlib as it comes, whatever the user's matplotlibrc says, and only for this block."""
+    check_matplotlib()
+    import matplotlib.style
+
     with matplotlib.style.context(["default", SETTINGS]):
         yield
 

@@ -4,8 +4,8 @@
 
 Fields stand between ` ||| `; the last may be empty, when the line ends with ` |||`. A line is kept
 as the bytes of its fields, so that it can be written again, changed or not, with every other byte
-as it was. What comes after the scores is not looked at. Lines with the same source phrase stand
-together, as Moses sorts its tables.
+as it was. What comes after the scores is looked at by those alone who ask for it. Lines with the
+same source phrase stand together, as Moses sorts its tables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,6 +36,17 @@ class PhrasePair:
     def scores(self) -> list[bytes]:
         """The numbers of the third field, as they are written."""
         return self.fields[2].split()
+
+    @property
+    def counts(self) -> list[bytes]:
+        """The numbers of the fifth field; none where the line has no such field.
+
+        Moses writes how often it extracted the target phrase, the source phrase, and both together:
+        without smoothing p(target | source) is the third over the second. The alignment before them
+        may be empty, ` ||| ||| `, so that here, as in Moses, bars need no blanks.
+        """
+        rest = _BAR.join(self.fields[3:]).split(b"|||")
+        return rest[1].split() if len(rest) > 1 else []
 
     def line(self) -> bytes:
         """The line as it was read, without its newline."""

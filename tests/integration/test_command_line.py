@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -76,6 +77,10 @@ def test_an_unknown_option_is_wrong_usage(name: str, nmtkit: Nmtkit) -> None:
         ["score", "--model", "no-model", "no.en", "no.fr"],
         ["align", "--model", "no-model", "no.en", "no.fr"],
         ["evaluate", "no.hyp", "no.ref"],
+        pytest.param(
+            ["report", "--phrase-table", "no.gz", "--model", "no-model", "--output", "out"],
+            marks=pytest.mark.skipif(not find_spec("matplotlib"), reason="draws pictures"),
+        ),
     ],
     ids=lambda arguments: str(arguments[0]),
 )

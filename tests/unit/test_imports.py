@@ -29,6 +29,7 @@ DRIVERS = {
     "trainer",
     "preparation",
     "phrases",
+    "phrase_report",
     "model_folder",
     "ensemble",
     "streaming",

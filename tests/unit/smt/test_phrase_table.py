@@ -52,6 +52,20 @@ def test_scores_are_added_at_the_end_of_the_third_field(tmp_path):
     ]
 
 
+def test_counts_are_the_fifth_field(tmp_path):
+    pairs = read_phrase_table(write(tmp_path / "table", LINES))
+    assert [pair.counts for pair in pairs] == [
+        [b"6", b"5", b"5"], [b"1", b"1", b"1"], [], [], [b"1"], [], []
+    ]  # fmt: skip
+    lines = [
+        "a ||| b ||| 1 ||| ||| 3 2 1",
+        "a ||| b ||| 1 ||| 0-0 ||| 3 2 |||",
+        "a ||| b ||| 1 |||",
+    ]
+    pairs = read_phrase_table(write(tmp_path / "table", lines))
+    assert [pair.counts for pair in pairs] == [[b"3", b"2", b"1"], [b"3", b"2"], []]
+
+
 def test_no_scores_more_change_nothing(tmp_path):
     pairs = read_phrase_table(write(tmp_path / "table", LINES))
     assert [pair.with_scores([]).decode() for pair in pairs] == LINES
