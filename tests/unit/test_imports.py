@@ -23,6 +23,8 @@ DRIVERS = {
     "translator",
     "scorer",
     "rescorer",
+    "reranker",
+    "tuner",
     "aligner",
     "structure",
     "trainer",
