@@ -59,7 +59,7 @@ def tune(
     path = start.path if start else ""
     tuning = load_tuning_list(entries, references, original, path)
     vector = _start_vector(tuning.columns, start)
-    _tell(tuning, original is not None)
+    _tell(tuning, path if original is not None else None)
     before = tuning.bleu(vector)
     log.info("BLEU %.2f by the weights to start with", 100 * before)
     if isinstance(config, MiraConfig):
@@ -95,8 +95,11 @@ def _weights(columns: Columns, point: Point, original: Features | None) -> Weigh
     return replace(weights, values={**weights.values, REST: (point.rest,)}, original=original)
 
 
-def _tell(tuning: TuningList, has_rest: bool) -> None:
-    """Say how large the list is, and what its totals have that it does not print."""
+def _tell(tuning: TuningList, path: str | None) -> None:
+    """Say how large the list is, and what its totals have that it does not print.
+
+    :param path: where the original weights come from; None where there are none.
+    """
     sentences = len(tuning.offsets) - 1
     log.info(
         "%d hypotheses of %d sentences, %d features",
@@ -104,16 +107,24 @@ def _tell(tuning: TuningList, has_rest: bool) -> None:
         sentences,
         tuning.columns.width,
     )
-    if not has_rest:
+    if path is None:
         return
     starts = tuning.offsets[:-1]
     lowest = np.minimum.reduceat(tuning.rest, starts)
     highest = np.maximum.reduceat(tuning.rest, starts)
+    differing = int((highest - lowest > VARIES).sum())
     log.info(
         "%s, what totals have beyond the features: %.4g to %.4g; it differs between the hypotheses"
         " of %d sentences",
         REST,
-        tuning.rest.min(),
-        tuning.rest.max(),
-        int((highest - lowest > VARIES).sum()),
+        lowest.min(),
+        highest.max(),
+        differing,
     )
+    if 2 * differing > sentences:
+        log.warning(
+            "%s differs within most sentences, which unknown words would not make it do; see that"
+            " the weights of %s are those that the list was made with",
+            REST,
+            path,
+        )

@@ -1,13 +1,14 @@
 """Reranking: every entry stays, in the order of its score, and every sentence has its line."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.bleu import tokenized_bleu
-from nmtkit.reranker import Averaged, Oracle, Reranker, Weighted, by_total
-from nmtkit.smt.nbest import parse
+from nmtkit.reranker import Averaged, Oracle, Reranker, Scores, Weighted, by_total
+from nmtkit.smt.nbest import Entry, parse
 from nmtkit.smt.weights import Weights
 
 
@@ -34,7 +35,7 @@ def expected_order(entries, score):
 
 
 WEIGHTS = Weights({"A": (0.5, -1.0), "L": (0.25,)})
-SCORES = {
+SCORES: dict[str, tuple[Scores, Callable[[Entry], float]]] = {
     "total": (by_total, lambda e: e.total),
     "average": (Averaged(["L"]), lambda e: (e.total + e.features["L"][0]) / 2),
     "weights": (

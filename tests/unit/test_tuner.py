@@ -93,9 +93,20 @@ def test_what_totals_hide_is_told(caplog):
     tune(entries_of(), REFERENCES, STARTS[2], MiraConfig(epochs=1))
     told = " ".join(record.getMessage() for record in caplog.records)
     assert "7 hypotheses of 3 sentences, 2 features" in told
-    assert "Rest0, what totals have beyond the features: -103 to -1; it differs" in told
-    assert "of 3 sentences" in told
+    assert (
+        "Rest0, what totals have beyond the features: -103 to 1; it differs between the hypotheses of 3"
+        in told
+    )
+    levels = [r.levelname for r in caplog.records if "Rest0" in r.getMessage()]
+    assert levels == ["INFO", "WARNING"]
+    assert "are those that the list was made with" in told
     assert "has no weights of RNN0, which begin at 0" in told
+
+
+def test_a_rest_that_is_the_same_in_each_sentence_is_no_reason_to_warn(caplog):
+    rows = [(s, w, lm, rnn, 0.5 * lm - 100 * s) for s, w, lm, rnn, _ in ROWS]
+    tune(entries_of(rows), REFERENCES, STARTS[2], MiraConfig(epochs=1))
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
 
 
 def test_a_start_that_does_not_fit_is_named():
