@@ -18,7 +18,7 @@ Departures and readings
 - The starting point is tried, too: the result is never worse on the list.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,11 +56,21 @@ def mira(
     :param told: is given a sentence whenever there is something better.
     :return: never worse than the start.
     """
-    random = np.random.default_rng(config.seed)
     best = Point(start, 1.0, tuning.bleu(start))
-    weights, total, steps = start.copy(), np.zeros_like(start), 0
+    for epoch, mean in enumerate(means(tuning, start, config), start=1):
+        point = Point(shortened(mean), 1.0, tuning.bleu(shortened(mean)))
+        if point.bleu > best.bleu:
+            best = point
+            told(f"epoch {epoch} of {config.epochs}: BLEU {100 * best.bleu:.2f}")
+    return best
+
+
+def means(tuning: TuningList, start: Vector, config: MiraConfig) -> Iterator[Vector]:
+    """After each epoch the mean of the weights after all sentences so far. Shape: [columns]."""
+    random = np.random.default_rng(config.seed)
+    weights, total, steps = start, np.zeros_like(start), 0
     background = np.ones(SIZE)
-    for epoch in range(1, config.epochs + 1):
+    for _ in range(config.epochs):
         for sentence in random.permutation(len(tuning.offsets) - 1):
             lines = slice(tuning.offsets[sentence], tuning.offsets[sentence + 1])
             features, statistics = tuning.features[lines], tuning.statistics[lines]
@@ -75,12 +85,7 @@ def mira(
             )
             background = config.decay * background + statistics[hope]
             total, steps = total + weights, steps + 1
-        mean = shortened(total / steps)
-        point = Point(mean, 1.0, tuning.bleu(mean))
-        if point.bleu > best.bleu:
-            best = point
-            told(f"epoch {epoch} of {config.epochs}: BLEU {100 * best.bleu:.2f}")
-    return best
+        yield total / steps
 
 
 def bleu_gains(statistics: Numbers, background: Numbers) -> Vector:

@@ -67,6 +67,15 @@ def test_before_is_what_the_start_chooses(start):
     assert 100 * tuned.before == pytest.approx(tokenized_bleu(reranker.best, REFERENCES).value)
 
 
+def test_the_weight_of_the_rest_counts_at_the_start():
+    # LM0 + 2 (total - LM0 / 2) = 2 total, by which the right one is the better; total + LM0 / 2
+    # would choose the other.
+    rows = [(0, "x", -1, 0, -3), (0, REFERENCES[0], -9, 0, -2.9)]
+    start = Weights({"LM0": (1.0,), "Rest0": (2.0,)}, {"LM0": (0.5,)})
+    tuned = tune(entries_of(rows), REFERENCES[:1], start, MertConfig(restarts=0))
+    assert (tuned.before, tuned.after) == (1.0, 1.0)
+
+
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_good_feature_is_found(config):
     tuned = tune(entries_of(), REFERENCES, Weights({"LM0": (1.0,)}), config)

@@ -62,6 +62,9 @@ def test_three_lines_through_one_place_give_one_crossing():
     slopes, heights = np.array([-1.0, 0, 1, 1]), np.array([0.0, 0, 0, 0])
     found = upper_envelopes(slopes, heights, np.array([0, 4]))
     assert (found.at.tolist(), found.before.tolist(), found.after.tolist()) == ([0], [0], [2])
+    slopes, heights = np.array([-3.0, -1, 1, 3]), np.array([0.0, 0, 0, -10])
+    found = upper_envelopes(slopes, heights, np.array([0, 4]))
+    assert (found.at.tolist(), found.after.tolist()) == ([0, 5], [2, 3])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -81,11 +84,29 @@ def test_no_place_on_a_line_is_better(make_list, seed):
     assert reached > np.median(tried)
 
 
+RIGHT, HALF, WRONG = [5, 4, 3, 2, 5, 4, 3, 2, 5], [3, 2, 2, 1, 5, 4, 3, 2, 5], [0] * 9
+
+
+@pytest.mark.parametrize(
+    ("second", "statistics", "expected"),
+    [
+        (1.5, [WRONG, RIGHT, WRONG, RIGHT], 4.0),  # 1 to 1.5, or from 3 on
+        (1.5, [WRONG, RIGHT, WRONG, HALF], 1.25),
+        (1.0 + 1e-12, [WRONG, RIGHT, WRONG, HALF], 4.0),  # 1 to 1.000000000001 is not to be hit
+    ],
+)
+def test_the_widest_of_the_best_stretches_is_taken(second, statistics, expected):
+    crossings = np.array([1.0, second, 3.0])  # of the lines with the slopes 0, 1, 2, 3
+    heights = -np.cumsum([0.0, *crossings])
+    offsets, missing = np.array([0, 4]), np.zeros(9, int)
+    found = best_on_line(np.arange(4.0), heights, offsets, np.array(statistics), missing)
+    assert found[0] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("slope", "beyond"), [(1.0, 6.0), (-1.0, -6.0)])
 def test_beyond_the_last_crossing_is_one_away_from_it(slope, beyond):
     slopes, heights = np.array([0.0, slope]), np.array([5.0, 0.0])
-    right, wrong = [5, 4, 3, 2, 5, 4, 3, 2, 5], [0, 0, 0, 0, 5, 4, 3, 2, 5]
-    statistics = np.array([wrong, right])
+    statistics = np.array([WRONG, RIGHT])
     found = best_on_line(slopes, heights, np.array([0, 2]), statistics, np.zeros(9, int))
     assert list(found) == pytest.approx([beyond, 1.0])
 

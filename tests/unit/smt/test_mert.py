@@ -36,6 +36,16 @@ def test_the_end_is_never_below_the_start(make_list, seed):
         assert np.abs(end.weights).sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_no_coordinate_leads_further_from_the_end(make_list, seed):
+    tuning = load_tuning_list(*make_list(seed, sentences=20))
+    end = mert(tuning, np.array([-1.0, 0.2, -0.4]), MertConfig(restarts=0))
+    for column in range(3):
+        for step in np.linspace(-2, 2, 401):
+            moved = end.weights + step * np.eye(3)[column]
+            assert tuning.bleu(moved, end.rest) <= end.bleu + 1e-12
+
+
 def test_the_same_seed_gives_the_same_weights(make_list):
     tuning = load_tuning_list(*make_list(1, sentences=10))
     ends = [mert(tuning, np.ones(3), MertConfig(restarts=2, seed=seed)) for seed in (5, 5, 6)]
