@@ -10,8 +10,9 @@ Departures and readings
   step: features that are correlated can then change together.
 - Other starting points are drawn: each weight evenly from -1 to 1, divided by the sum of the
   absolute values. The given one is always the first.
-- BLEU does not change when all weights are multiplied by a positive number. Weights are divided
-  by the sum of their absolute values in the end, `Rest0` with them, as Moses does.
+- BLEU does not change when all weights are multiplied by a positive number. Those of the start, and
+  of `Rest0` with them, are divided by the sum of their absolute values. After each step the weights
+  are, as Moses does it, but not that of `Rest0`: it keeps its size beside the others.
 - A step is taken only where BLEU, computed anew from the new weights, is higher. So rounding cannot
   make the end worse than the start.
 """
@@ -122,8 +123,10 @@ def _step(tuning: TuningList, point: Point, directions: Vector) -> Point:
         )
         if bleu > best:
             best, chosen = bleu, point.weights + step * direction
+    chosen = _of_length_one(chosen)
     return Point(chosen, point.rest, tuning.bleu(chosen, point.rest))
 
 
 def _of_length_one(vector: Vector) -> Vector:
-    return np.asarray(vector / np.abs(vector).sum(), dtype=np.float64)
+    """Divided by the sum of the absolute values; as it is where all are 0."""
+    return np.asarray(vector / (np.abs(vector).sum() or 1.0), dtype=np.float64)

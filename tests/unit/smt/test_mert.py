@@ -34,6 +34,7 @@ def test_the_end_is_never_below_the_start(make_list, seed):
     for end in (alone, more):
         assert tuning.bleu(end.weights, end.rest) == end.bleu
         assert np.abs(end.weights).sum() == pytest.approx(1.0)
+        assert end.rest == pytest.approx(1.0 / np.abs(start).sum())
 
 
 @pytest.mark.parametrize("seed", range(6))
