@@ -33,6 +33,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("nmtkit.cli.train", "Train a model on a prepared corpus."),
     "translate": ("nmtkit.cli.translate", "Translate lines from stdin to stdout."),
     "score": ("nmtkit.cli.score", "Give the log-probability of translations."),
+    "rerank": ("nmtkit.cli.rerank", "Give the best hypotheses of an n-best list."),
+    "tune": ("nmtkit.cli.tune", "Find weights for the features of an n-best list."),
     "align": ("nmtkit.cli.align", "Align the words of sentence pairs, and draw them."),
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
     "report": ("nmtkit.cli.report", "Draw and tabulate what a model has learned."),

@@ -99,6 +99,18 @@ class Entry:
         changed = f"{features} {name}= {value:.6f}{behind}"
         return replace(self, fields=(*self.fields[:2], changed, *self.fields[3:]))
 
+    def with_total(self, total: float) -> "Entry":
+        """The same line with another total, six digits after the point.
+
+        Where it is the same to so many digits, it stays as it was written.
+        """
+        if f"{total:.6f}" == f"{self.total:.6f}":
+            return self
+        field = self.fields[3]
+        behind = field[len(field.rstrip()) :]
+        fields = (*self.fields[:3], f" {total:.6f}{behind}", *self.fields[4:])
+        return replace(self, fields=fields, total=total)
+
 
 def is_feature_name(name: str) -> bool:
     """Whether a feature can be called that: no blank, no `=`, no bar."""

@@ -75,6 +75,8 @@ def test_an_unknown_option_is_wrong_usage(name: str, nmtkit: Nmtkit) -> None:
         ["train", "no-folder", "--output", "out", "--recipe", "toy"],
         ["translate", "--model", "no-model"],
         ["score", "--model", "no-model", "no.en", "no.fr"],
+        ["rerank", "no.list"],
+        ["tune", "no.list", "no.fr"],
         ["align", "--model", "no-model", "no.en", "no.fr"],
         ["evaluate", "no.hyp", "no.ref"],
         pytest.param(

@@ -24,6 +24,8 @@ DRIVERS = {
     "scorer",
     "rescorer",
     "segmenter",
+    "reranker",
+    "tuner",
     "aligner",
     "structure",
     "trainer",

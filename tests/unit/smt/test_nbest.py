@@ -151,3 +151,21 @@ def test_a_sentence_behind_a_later_one_is_named():
     assert len(next(groups)) == 1 and len(next(groups)) == 2
     with pytest.raises(DataError, match="l, line 4: sentence 1 comes behind sentence 2; sort"):
         next(groups)
+
+
+@pytest.mark.parametrize(
+    ("line", "total", "expected"),
+    [
+        (MOSES, -4.40479, MOSES),
+        (MOSES, -4.40479 + 1e-9, MOSES),
+        (MOSES, -5, MOSES.replace("-4.40479", "-5.000000")),
+        (LINES[1], 2.25, "12 ||| x ||| LM0= -1 ||| 2.250000 ||| 0-0 1-1 ||| 3=4 "),
+        ("0 ||| x ||| LM0= -1 |||  1 \t", 2, "0 ||| x ||| LM0= -1 ||| 2.000000 \t"),
+    ],
+)
+def test_a_new_total_takes_the_place_of_the_old(line, total, expected):
+    entry = parse(line)
+    changed = entry.with_total(total)
+    assert changed.line == expected
+    assert changed.total == pytest.approx(total)
+    assert entry.line == line

@@ -1,0 +1,160 @@
+"""`nmtkit rerank` and `nmtkit tune` through the real command line."""
+
+import gzip
+
+import pytest
+
+LIST = (
+    "0 ||| un x  ||| LM0= -1 TM0= -9 -1 RNN0= -20 ||| -4.40479\n"
+    "0 ||| un deux  ||| LM0= -3 TM0= -8 -1e-05 RNN0= -2 ||| -5 ||| 0-0 1-1\n"
+    "0 |||  ||| LM0= -1 TM0= 0 0 RNN0= -90 ||| -6\n"
+    "2 ||| bonjour  ||| LM0= -2 TM0= 1 0 RNN0= -3 ||| -7\n"
+    "2 ||| bonjour trois quatre cinq ||| LM0= -2 TM0= -1 0 RNN0= -3 ||| -7\n"
+)
+REFERENCES = "un deux\nhuit\nbonjour trois quatre cinq\nneuf\n"
+INI = "[feature]\nKENLM name=LM0\n[weight]\nLM0= 0.5\nTM0= 0.25 0.1\nUnknownWordPenalty0= 1\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in (("list", LIST), ("ref", REFERENCES), ("moses.ini", INI)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "list.gz").write_bytes(gzip.compress(LIST.encode()))
+    return tmp_path
+
+
+def test_the_lists_own_order_is_left_to_the_byte(nmtkit, files):
+    for name in ("list", "list.gz"):
+        again = files / f"again-{name}"
+        result = nmtkit("rerank", files / name, "--list", again)
+        assert result.stdout == "un x\n\nbonjour\n"
+        assert "warning: 1 sentences have no hypotheses in" in result.stderr
+        data = again.read_bytes()
+        assert (gzip.decompress(data) if name.endswith("gz") else data).decode() == LIST
+    ini, kept = files / "moses.ini", files / "kept"
+    own = ["--weights", ini, "--original", ini, "--list", kept]
+    result = nmtkit("rerank", "-", *own, input=LIST)
+    assert kept.read_text() == LIST
+    assert "moses.ini: has no weights of RNN0; they count nothing" in result.stderr
+
+
+def test_the_even_average_sets_the_list_right(nmtkit, files):
+    out = files / "out"
+    result = nmtkit(
+        "rerank", files / "list", "--average", "RNN0", "--list", out, "-o", files / "best"
+    )
+    assert result.stdout == ""
+    assert (files / "best").read_text() == "un deux\n\nbonjour\n"
+    rows = [line.split(" ||| ") for line in out.read_text().splitlines()[:3]]
+    assert [row[3] for row in rows] == ["-3.500000", "-12.202395", "-48.000000"]
+    assert rows[0][4] == "0-0 1-1"
+    assert sorted(r.split("|||")[1] for r in out.read_text().split("\n")[:-1]) == sorted(
+        r.split("|||")[1] for r in LIST.split("\n")[:-1]
+    )
+
+
+def test_weights_without_the_original_leave_the_totals_out(nmtkit, files):
+    result = nmtkit("rerank", files / "list", "--weights", files / "moses.ini", "--sentences", 4)
+    assert result.stdout == "\n\nbonjour\n\n"
+    assert "not in the list, and left out: UnknownWordPenalty0" in result.stderr
+    assert "2 sentences have no hypotheses" in result.stderr
+
+
+def test_the_oracle_is_told(nmtkit, files):
+    result = nmtkit("rerank", files / "list", "--oracle", files / "ref")
+    assert result.stdout == "un deux\n\nbonjour trois quatre cinq\n\n"
+    best = files / "best"
+    best.write_text(result.stdout)
+    figure = nmtkit("evaluate", best, files / "ref").stdout.split()[2]
+    assert f"oracle: BLEU {figure}\n" in result.stderr
+    assert float(figure) > 50
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--method", "mira", "--epochs", 20], ["--restarts", 1, "--seed", 3]]
+)
+@pytest.mark.parametrize("start", [[], ["--start", "moses.ini"]])
+def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
+    start = [files / s if "." in s else s for s in start]
+    arguments = ["tune", files / "list.gz", files / "ref", *options, *start]
+    told = nmtkit(*arguments, "-o", files / "tuned").stderr
+    assert nmtkit(*arguments).stdout == (files / "tuned").read_text()
+    ranked = nmtkit("rerank", files / "list", "--weights", files / "tuned", "--sentences", 4)
+    (files / "best").write_text(ranked.stdout)
+    figure = nmtkit("evaluate", files / "best", files / "ref").stdout.split()[2]
+    last = told.splitlines()[-1].split()
+    assert last[:3] == ["nmtkit:", "BLEU", f"{figure},"]
+    assert float(figure) >= float(last[-4])
+    again = ["tune", files / "list", files / "ref", "--restarts", 0, "--start", files / "tuned"]
+    assert f"BLEU {figure} by the weights to start with" in nmtkit(*again).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["rerank", "none"], 1, "none: cannot be read"),
+        (["rerank", "list", "--weights", "none"], 1, "none: cannot be read"),
+        (["rerank", "list", "--weights", "ref"], 1, "ref: has no section [weight]"),
+        (["rerank", "list", "--average", "CSLM0"], 1, "list, line 1: has no values of 'CSLM0'"),
+        (["rerank", "list", "--average", "TM0"], 1, "list, line 1: has 2 values of 'TM0'"),
+        (["rerank", "list", "--sentences", "2"], 1, "list, line 4: sentence 2, counted from 0"),
+        (["rerank", "bad"], 1, "bad, line 1: has 1 of the fields"),
+        (
+            ["rerank", "odd", "--weights", "moses.ini"],
+            1,
+            "odd, line 2: has the features LM0 (1), but",
+        ),
+        (["rerank", "list", "--weights", "xm"], 1, "xm: has weights of 'XM0', which is no feature"),
+        (["rerank", "list", "--weights", "rest"], 1, "no section [original-weight]"),
+        (["rerank", "list", "--oracle", "short"], 1, "list, line 4: sentence 2"),
+        (["rerank", "list", "--oracle", "ref", "--average", "RNN0"], 2, "exclude each other"),
+        (["rerank", "list", "--oracle", "ref", "--sentences", "4"], 2, "--sentences is not for"),
+        (["rerank", "list", "--original", "moses.ini"], 2, "--original belongs to --weights"),
+        (["rerank", "list", "--list", "-"], 2, "need different files"),
+        (["rerank", "-", "--weights", "-"], 2, "stdin ('-') can be only one"),
+        (["tune", "list", "none"], 1, "none: cannot be read"),
+        (["tune", "bad", "ref"], 1, "bad, line 1: has 1 of the fields"),
+        (["tune", "odd", "ref"], 1, "odd, line 2: has the features"),
+        (["tune", "empty", "ref"], 1, "the n-best list is empty"),
+        (["tune", "list", "short"], 1, "list, line 4: sentence 2, counted from 0, is beyond"),
+        (["tune", "list", "ref", "--start", "xm"], 1, "xm: has weights of 'XM0'"),
+        (
+            ["tune", "list", "ref", "--restarts", "1", "--method", "mira"],
+            2,
+            "--restarts belongs to",
+        ),
+        (["tune", "list", "ref", "--epochs", "1"], 2, "--epochs belongs to --method mira"),
+        (["tune", "-", "-"], 2, "stdin ('-') can be only one"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(nmtkit, files, monkeypatch, arguments, status, told):
+    monkeypatch.chdir(files)
+    (files / "bad").write_text("nonsense\n")
+    (files / "odd").write_text("".join(LIST.splitlines(True)[:1]) + "0 ||| x ||| LM0= 1 ||| 1\n")
+    (files / "xm").write_text("[weight]\nXM0= 1\n")
+    (files / "rest").write_text("[weight]\nRest0= 1\n")
+    (files / "short").write_text("un deux\nhuit\n")
+    (files / "empty").write_text("")
+    result = nmtkit(*arguments, *([] if "--list" in arguments else ["-o", "out"]), status=status)
+    errors = [line for line in result.stderr.splitlines() if line.startswith("nmtkit: error: ")]
+    assert len(errors) == 1 and told in errors[0]
+    assert not (files / "out").exists()
+
+
+def test_existing_files_are_kept(nmtkit, files):
+    out = files / "out"
+    out.write_text("kept")
+    for arguments in (
+        ["rerank", files / "list", "-o", out],
+        ["rerank", files / "list", "--list", out],
+        ["tune", files / "list", files / "ref", "-o", out, "--restarts", 0],
+    ):
+        assert "exists already; use --force" in nmtkit(*arguments, status=1).stderr
+        assert out.read_text() == "kept"
+    nmtkit("rerank", files / "list", "-o", out, "--force")
+    assert out.read_text().startswith("un x\n")
+
+
+def test_empty_lists_have_empty_output(nmtkit):
+    assert nmtkit("rerank", "-", input="").stdout == ""
+    assert nmtkit("rerank", "-", "--sentences", 2, input="").stdout == "\n\n"

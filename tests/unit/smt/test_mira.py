@@ -1,0 +1,135 @@
+"""MIRA: its step by hand, its gains by whole corpora, and a list that it must set right."""
+
+import numpy as np
+import pytest
+
+from nmtkit.smt.mira import MiraConfig, bleu_gains, means, mira, step
+from nmtkit.smt.nbest import parse
+from nmtkit.smt.tuning_list import load_tuning_list
+
+
+def separable(seed=0, sentences=12):
+    """A list in which the right hypothesis always has the greatest A minus B, at a bad start."""
+    random = np.random.default_rng(seed)
+    references = [" ".join(random.choice(list("abcdef"), 6)) for _ in range(sentences)]
+    rows = []
+    for number, reference in enumerate(references):
+        for wrong in random.permutation(6):
+            words = " ".join(reference.split()[: 6 - wrong] + ["x"] * wrong)
+            b = random.integers(-5, 6)
+            rows.append(f"{number} ||| {words} ||| A= {b - wrong} B= {b} ||| 0")
+    return [parse(row) for row in rows], references
+
+
+def corpus_bleu(sums):
+    """BLEU of nine sums, one number at a time."""
+    product = 1.0
+    for n in range(4):
+        if sums[n] <= 0:
+            return 0.0
+        product *= sums[n] / sums[4 + n]
+    return product**0.25 * min(1.0, float(np.exp(1 - sums[8] / sums[4])))
+
+
+def mira_by_hand(tuning, start, config):
+    """The mean of the weights after each epoch, in plain loops."""
+    random = np.random.default_rng(config.seed)
+    weights, total, steps = [float(w) for w in start], [0.0] * len(start), 0
+    background = [1.0] * 9
+    means = []
+    for _ in range(config.epochs):
+        for sentence in random.permutation(len(tuning.offsets) - 1):
+            found = []
+            for line in range(tuning.offsets[sentence], tuning.offsets[sentence + 1]):
+                features = [float(value) for value in tuning.features[line]]
+                score = sum(w * h for w, h in zip(weights, features, strict=True))
+                counts = [float(count) for count in tuning.statistics[line]]
+                sums = [a + b for a, b in zip(counts, background, strict=True)]
+                gain = corpus_bleu(sums) * sums[8]
+                found.append((score + float(tuning.rest[line]), gain, features, counts))
+            hope = max(found, key=lambda one: one[0] + one[1])
+            fear = max(found, key=lambda one: one[0] - one[1])
+            difference = [a - b for a, b in zip(hope[2], fear[2], strict=True)]
+            square = sum(d * d for d in difference)
+            wanted = (hope[1] - fear[1]) - (hope[0] - fear[0])
+            if square and wanted > 0:
+                length = min(config.c, wanted / square)
+                weights = [w + length * d for w, d in zip(weights, difference, strict=True)]
+            background = [config.decay * b + c for b, c in zip(background, hope[3], strict=True)]
+            total = [t + w for t, w in zip(total, weights, strict=True)]
+            steps += 1
+        means.append([t / steps for t in total])
+    return means
+
+
+@pytest.mark.parametrize("c", [0.01, 10.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_weights_are_those_of_plain_loops(make_list, seed, c):
+    entries, references = make_list(seed, sentences=15)
+    tuning = load_tuning_list(entries, references, {"A": (0.3, 0.1), "B": (-0.2,)})
+    config = MiraConfig(epochs=3, c=c, decay=0.9, seed=seed)
+    start = np.array([-1.0, 0.5, -0.5])
+    expected = mira_by_hand(tuning, start, config)
+    assert np.array(list(means(tuning, start, config))) == pytest.approx(np.array(expected))
+    assert expected[0] != pytest.approx(start)
+
+
+def test_a_separable_list_is_set_right():
+    tuning = load_tuning_list(*separable())
+    start = np.array([0.0, 1.0])
+    assert tuning.bleu(start) < 0.7
+    end = mira(tuning, start, MiraConfig(epochs=60, c=0.1))
+    assert end.bleu == pytest.approx(1.0)
+    assert tuning.bleu(end.weights) == end.bleu
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_end_is_never_below_the_start(make_list, seed):
+    entries, references = make_list(seed, sentences=10, without=(3,))
+    tuning = load_tuning_list(entries, references, {"A": (0.3, 0.1), "B": (-0.2,)})
+    start = np.random.default_rng(seed).normal(size=3)
+    end = mira(tuning, start, MiraConfig(epochs=3))
+    assert end.bleu >= tuning.bleu(start)
+    assert tuning.bleu(end.weights, end.rest) == end.bleu
+
+
+def test_the_same_seed_gives_the_same_weights():
+    tuning = load_tuning_list(*separable())
+    start = np.array([0.0, 1.0])
+    ends = [mira(tuning, start, MiraConfig(epochs=1, seed=seed)) for seed in (5, 5, 6)]
+    assert ends[0].weights.tolist() == ends[1].weights.tolist()
+    assert ends[0].weights.tolist() != ends[2].weights.tolist()
+
+
+def test_a_step_closes_the_gap_or_is_as_long_as_allowed():
+    difference = np.array([1.0, -2.0, 0.0])  # square 5
+    assert step(difference, gain=3.0, margin=1.0, c=1.0) == pytest.approx(difference * 2 / 5)
+    weights = np.array([1.0, 0.0, 7.0])  # sets hope 1 above fear
+    moved = weights + step(difference, 3.0, 1.0, 1.0)
+    assert moved @ difference == pytest.approx(3.0)
+    assert step(difference, 3.0, 1.0, c=0.01) == pytest.approx(difference * 0.01)
+
+
+@pytest.mark.parametrize(("gain", "margin"), [(1.0, 1.0), (1.0, 2.0), (0.0, 0.0)])
+def test_where_fear_is_far_enough_below_nothing_changes(gain, margin):
+    assert step(np.array([1.0, 2.0]), gain, margin, 1.0).tolist() == [0, 0]
+    assert step(np.zeros(2), 1.0, 0.0, 1.0).tolist() == [0, 0]
+
+
+def test_a_gain_is_the_bleu_of_the_background_with_the_hypothesis():
+    background = [40, 30, 20, 10, 50, 45, 40, 35, 52]
+    hypotheses = [[5, 4, 3, 2, 5, 4, 3, 2, 5], [0, 0, 0, 0, 0, 0, 0, 0, 5]]
+    expected = []
+    for counts in hypotheses:
+        sums = [a + b for a, b in zip(background, counts, strict=True)]
+        expected.append(corpus_bleu(sums) * sums[8])
+    found = bleu_gains(np.array(hypotheses), np.array(background))
+    assert found == pytest.approx(expected)
+    assert found[0] > found[1]
+
+
+def test_what_is_better_is_told():
+    tuning = load_tuning_list(*separable())
+    told: list[str] = []
+    mira(tuning, np.array([0.0, 1.0]), MiraConfig(epochs=60, c=0.1), told.append)
+    assert told and told[-1].endswith("BLEU 100.00")

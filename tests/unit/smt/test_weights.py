@@ -1,0 +1,71 @@
+"""Weights as Moses writes them: a whole moses.ini, and files of our own."""
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.smt.weights import Weights, read_weights
+
+INI = """# MERT optimized configuration
+[feature]
+KENLM name=LM0 factor=0 path=lm.bin order=5
+LM0= this is no weight
+
+# dense weights
+[weight]
+
+LexicalReordering0= 0.105278 -0.0393396 1e-05
+LM0= 0.0840635
+  # UnknownWordPenalty0= 7
+UnknownWordPenalty0= 1
+[distortion-limit]
+6
+"""
+
+
+def write(tmp_path, text):
+    path = tmp_path / "weights"
+    path.write_text(text)
+    return path
+
+
+def test_a_moses_ini_is_read(tmp_path):
+    path = write(tmp_path, INI)
+    assert read_weights(path) == Weights(
+        {
+            "LexicalReordering0": (0.105278, -0.0393396, 1e-05),
+            "LM0": (0.0840635,),
+            "UnknownWordPenalty0": (1.0,),
+        },
+        path=str(path),
+    )
+
+
+@pytest.mark.parametrize("original", [None, {"LM0": (0.1,)}, {}])
+def test_what_is_written_is_read_again(tmp_path, original):
+    weights = Weights({"A": (0.1, 1 / 3, -1e-300), "Rest0": (2.0,), "B": (1e22,)}, original)
+    read = read_weights(write(tmp_path, weights.text))
+    assert (read.values, read.original) == (weights.values, weights.original)
+
+
+def test_a_section_without_weights_is_a_section(tmp_path):
+    assert read_weights(write(tmp_path, "[weight]\n")).values == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", r"weights: has no section \[weight\]; give a moses.ini"),
+        ("LM0= 1\n", r"has no section \[weight\]"),
+        ("[weight]\nLM0 0.5\n", "weights, line 2: 'LM0 0.5' is no line of weights such as"),
+        ("[weight]\nLM0=\n", "line 2: 'LM0=' is no line"),
+        ("[weight]\n= 1\n", "line 2: '= 1' is no line"),
+        ("[weight]\nLM0= 1 x\n", "line 2: the weight 'x' is no number"),
+        ("[weight]\nLM0= nan\n", "the weight 'nan' is no number"),
+        ("[weight]\nLM0= inf\n", "the weight 'inf' is no number"),
+        ("[weight]\nA= 1\nA= 2\n", "line 3: the weights of 'A' are there twice"),
+        ("[weight]\n[original-weight]\nA= x\n", "line 3: the weight 'x'"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, told):
+    with pytest.raises(DataError, match=told):
+        read_weights(write(tmp_path, text))
