@@ -13,7 +13,7 @@ from nmtkit.cli.strata_options import comparison_options, strata_options
 if TYPE_CHECKING:
     from nmtkit.evaluation.bleu import Measure, Rewriting
     from nmtkit.evaluation.comparison import Protocol
-    from nmtkit.evaluation.strata import Texts
+    from nmtkit.evaluation.strata import Division, Texts
 
 SAMPLES = 1000  # of the bootstrap, where systems are compared
 
@@ -91,7 +91,7 @@ def command(
         _detokenizing(detokenize_language) if detokenize_language else None,
     )
     if form == "csv" or any(value not in (None, (), False) for value in options.values()):
-        _compare(hypotheses, references, rewritings, form, force, **options)
+        _compare(hypotheses, references, rewritings, form, force, options)
     else:
         _measure(hypotheses, references, rewritings, form)
 
@@ -119,89 +119,80 @@ def _compare(
     rewritings: Rewritings,
     form: str,
     force: bool,
-    name: str | None,
-    systems: Sequence[tuple[str, str]],
-    plot: str | None,
-    **options: Any,
+    options: dict[str, Any],
 ) -> None:
     """All that is asked for on request: several systems, intervals, strata, a picture."""
     from nmtkit.cli.comparison_forms import as_csv, as_json, table
     from nmtkit.evaluation.comparison import compare
 
-    files = {name or _spoken(hypotheses): hypotheses}
-    for system, file in systems:
+    files = {options["name"] or _spoken(hypotheses): hypotheses}
+    for system, file in options["systems"]:
         if system in files:
             raise click.UsageError(f"Two systems are called '{system}'; give each its own name.")
         files[system] = file
-    protocol = _protocol(rewritings, len(files), plot is not None, **options)
+    protocol = _protocol(rewritings, len(files), options)
     lines, texts = _read(files, references, options)
     names = {system: _spoken(file) for system, file in files.items()} | {"": _spoken(references)}
-    told = [
-        warning
-        for system, hyps in lines.items()
-        for warning in _signs_of_form(hyps, texts.reference, (names[system], names[""]), rewritings)
-    ]
+    told: dict[str, None] = {}
+    for system, hyps in lines.items():
+        both = names[system], names[""]
+        signs = _signs_of_form(hyps, texts.reference, both, rewritings, protocol.measures)
+        told.update(dict.fromkeys(signs))
     comparison = compare(lines, texts, protocol, names)
-    for warning in dict.fromkeys(told):
+    for warning in told:
         warn(warning)
-    if plot:
+    if options["plot"]:
         from nmtkit.report.strata import plot_strata
 
-        plot_strata(plot, comparison, next(iter(comparison.whole.figures)), force)
+        plot_strata(options["plot"], comparison, next(iter(comparison.whole.figures)), force)
     if form == "json":
         click.echo(as_json(comparison, names, names[""]))
     else:
         click.echo(table(comparison) if form == "text" else as_csv(comparison))
 
 
-def _protocol(
-    rewritings: Rewritings,
-    systems: int,
-    plotted: bool,
-    measures: tuple[str, ...],
-    samples: int | None,
-    seed: int | None,
-    no_unknown: bool,
-    words: tuple[int, int] | None,
-    by: str | None,
-    sides: tuple[str, ...],
-    bounds: tuple[float, ...],
-    window: int | None,
-    neighbours: int | None,
-    tokenize_source: str | None,
-    source: str | None,
-    src_vocab: str | None,
-    tgt_vocab: str | None,
-) -> "Protocol":
+def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> "Protocol":
+    """What the options ask for, where they go together."""
     from nmtkit.evaluation.bootstrap import SEED
     from nmtkit.evaluation.comparison import Protocol
-    from nmtkit.evaluation.strata import Division
 
-    if by is None and (sides or bounds or window or neighbours or plotted):
-        raise click.UsageError("--of, --bounds, --window, --sorted and --plot belong to --by.")
-    if not (by or no_unknown or words) and (tokenize_source or source or src_vocab or tgt_vocab):
-        raise click.UsageError(
-            "The source and vocabularies serve --by, --no-unk and --words; give one of these."
-        )
+    samples, seed = options["samples"], options["seed"]
     if samples is None:
         samples = SAMPLES if systems > 1 else 0
     if seed is not None and not samples:
         raise click.UsageError("--seed belongs to --bootstrap.")
-    divisions = tuple(
-        Division(by, of, bounds, window or 0, neighbours or 0)
-        for of in (dict.fromkeys(sides) or ["source"])
-        if by
-    )
+    language = options["tokenize_source"]
     return Protocol(
         tokenize=rewritings[0],
         detokenize=rewritings[1],
-        tokenize_source=_tokenizing(tokenize_source, False) if tokenize_source else None,
-        measures=measures,
+        tokenize_source=_tokenizing(language, hyphens=False) if language else None,
+        measures=options["measures"],
         samples=samples,
         seed=SEED if seed is None else seed,
-        no_unknown=no_unknown,
-        words=words,
-        divisions=divisions,
+        no_unknown=options["no_unknown"],
+        words=options["words"],
+        divisions=_divisions(options),
+    )
+
+
+def _divisions(options: dict[str, Any]) -> "tuple[Division, ...]":
+    """One for each side that counts; none without --by."""
+    from nmtkit.evaluation.strata import Division
+
+    by, sides, bounds = options["by"], options["sides"], options["bounds"]
+    window, neighbours = options["window"], options["neighbours"]
+    if by is None and (sides or bounds or window or neighbours or options["plot"]):
+        raise click.UsageError("--of, --bounds, --window, --sorted and --plot belong to --by.")
+    texts = ("tokenize_source", "source", "src_vocab", "tgt_vocab")
+    used = by or options["no_unknown"] or options["words"]
+    if not used and any(options[name] for name in texts):
+        raise click.UsageError(
+            "The source and vocabularies serve --by, --no-unk and --words; give one of these."
+        )
+    return tuple(
+        Division(by, of, bounds, window or 0, neighbours or 0)
+        for of in (dict.fromkeys(sides) or ["source"])
+        if by
     )
 
 
@@ -248,9 +239,16 @@ def _detokenizing(language: str) -> "Rewriting":
 
 
 def _signs_of_form(
-    hyps: Sequence[str], refs: Sequence[str], names: tuple[str, str], rewritings: Rewritings
+    hyps: Sequence[str],
+    refs: Sequence[str],
+    names: tuple[str, str],
+    rewritings: Rewritings,
+    measures: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Say where the text is not what a measure needs: many a low BLEU is only that."""
+    """Say where the text is not what a measure needs: many a low BLEU is only that.
+
+    `measures` are those that are taken; all where empty.
+    """
     from nmtkit.evaluation.form import holds_subwords, looks_escaped, looks_tokenized
 
     tokenize, detokenize = rewritings
@@ -263,14 +261,14 @@ def _signs_of_form(
     if two := list(_signs_of_two_forms(names, *tokenized, ("tokenised", "raw"))):
         yield from two
         return
-    if True in tokenized and not detokenize:
+    if True in tokenized and not detokenize and set(measures) != {"bleu"}:
         yield (
             "the text reads as if tokenised already; leave out --tokenize"
             if tokenize
             else "the text reads as if tokenised, but sacreBLEU's BLEU, chrF and TER are meant for"
             " raw text; use --detokenize LANG for them"
         )
-    if False in tokenized and not tokenize:
+    if False in tokenized and not tokenize and ("bleu" in measures or not measures):
         yield (
             "the text reads as if raw already; leave out --detokenize"
             if detokenize

@@ -58,7 +58,8 @@ def strata_options(function: Function) -> Function:
             "--plot",
             type=click.Path(dir_okay=False),
             metavar="FILE",
-            help="Draw the first measure against what --by says: .png, .svg or .pdf.",
+            help="Draw the first measure against what --by says: .png, .svg or .pdf. Parts of fewer"
+            " than 10 sentences are left out.",
         ),
         click.option(
             "--sorted",

@@ -117,7 +117,8 @@ def compare(
     :param texts: translations by people in the form of the systems', and for strata the source.
     :param names: what errors call the lines of a system, and those of the references under the
         key "", for example their files.
-    :raises DataError: a system has more or fewer lines than the references, or none is left.
+    :raises DataError: a system has more or fewer lines than the references, or none is left, of
+        all or for the strata.
     :raises ConfigError: strata need a text or a vocabulary that is not there.
     """
     names = {**{name: name for name in systems}, "": NAMES[1], **(names or {})}
@@ -126,7 +127,7 @@ def compare(
     tokens = texts.rewritten(protocol.tokenize_source, protocol.tokenize)
     chosen = _chosen(tokens, protocol)
     tokens, references = tokens.part(chosen), texts.part(chosen).reference
-    divided = [(division, divide(division, tokens)) for division in protocol.divisions]
+    divided = [(division, _divided(division, tokens)) for division in protocol.divisions]
     counted = {
         name: _counted([hypotheses[i] for i in chosen], references, protocol)
         for name, hypotheses in systems.items()
@@ -203,6 +204,16 @@ def _chosen(texts: Texts, protocol: Protocol) -> Indices:
             " words, allow unknown ones, or see whether the vocabularies fit the text"
         )
     return chosen
+
+
+def _divided(division: Division, texts: Texts) -> list[Stratum]:
+    strata = divide(division, texts)
+    if not strata:
+        raise DataError(
+            f"no sentence belongs to any part by {division.by} of {division.of}; divide by the"
+            " words of one side, or leave blank lines out"
+        )
+    return strata
 
 
 def _counted(

@@ -243,5 +243,6 @@ def _measured(
 
 def _mean_rank(words: Sequence[str], vocabulary: Vocabulary) -> float:
     """The mean of the words' places in the list, from 1; NaN where there are no words."""
-    ids = [len(vocabulary) if i == UNK else i for i in vocabulary.ids(words)]
-    return sum(ids) / len(ids) - UNK if ids else math.nan
+    ids = vocabulary.ids(words)
+    ranks = [len(vocabulary) - UNK if i == UNK else i - UNK for i in ids]  # ids of words: 2, 3, ...
+    return sum(ranks) / len(ranks) if ranks else math.nan

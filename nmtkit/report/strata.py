@@ -7,12 +7,14 @@ that are allowed, and against the mean rank of words by frequency.
 Every system has its colour, its kind of line and its marks, so that it is found in grey print and
 by the colour-blind, too; the colours are those of Okabe & Ito (2008), without the yellow, which
 paper swallows. Where a system is drawn by source, reference and both, these are solid, dotted and
-dashed, as in the paper. Error bars are 95 % intervals.
+dashed, as in the paper. Error bars are 95 % intervals. What rests on fewer than 10 sentences is not
+drawn: chance would rule the picture.
 
 Departures and readings: the axis shows lengths and ranks themselves, where Sutskever's figure shows
 the places of the sentences in their order.
 """
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +26,18 @@ from nmtkit.report.picture import DOTS_PER_INCH, FONT, label, plain_settings, wr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+log = logging.getLogger("nmtkit")
 
 SIZE = (6.0, 3.6)  # inches: the width of a column and a half
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 SIDES = {"source": "-", "reference": ":", "both": "--"}
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MARKED = 12  # places of a curve that have a mark
+LEAST = 10  # sentences of a stratum that is drawn
+NARROW = 60  # characters in a row of the legend
 AXES = {
     "length": "Sentence length (words)",
     "unknown": "Max. number of unknown words",
@@ -65,13 +72,20 @@ def plot_strata(
     :raises OutputError: the ending is another, the file exists or cannot be written.
     """
     names = [*comparison.measures, measure]
+    _log_what_is_not_drawn(comparison.levels)
     write_picture(Path(path), lambda: strata_figure(comparison, measure), names, force)
 
 
-def strata_figure(comparison: Comparison, measure: str) -> "Any":
+def _log_what_is_not_drawn(levels: Sequence[Level]) -> None:
+    few = sum(0 < level.result.sentences < LEAST for level in levels)
+    if few:
+        log.warning("%d parts of fewer than %d sentences are not drawn", few, LEAST)
+
+
+def strata_figure(comparison: Comparison, measure: str) -> "Canvas":
     """Draw one measure of every system against what the strata were made by.
 
-    Strata without sentences are left out. All strata must be made by the same thing.
+    All strata must be made by the same thing.
 
     :return: a figure with one pair of axes, which no other part of matplotlib knows of.
     :raises NmtkitError: matplotlib is not installed.
@@ -87,7 +101,8 @@ def strata_figure(comparison: Comparison, measure: str) -> "Any":
         sides = {curve.of for curve in drawn}
         for curve in drawn:
             _draw(axes, curve, several=len(sides) > 1)
-        _describe(axes, comparison.levels, measure, named=len(drawn) > 1)
+        _describe(axes, comparison.levels, measure)
+        _name(axes, [curve.name for curve in drawn], columns=len(drawn) // len(sides))
     return canvas
 
 
@@ -102,7 +117,7 @@ def curves(comparison: Comparison, measure: str) -> list[Curve]:
 
 
 def _curve(number: int, name: str, levels: Sequence[Level], measure: str) -> Curve:
-    filled = [level for level in levels if level.result.sentences]
+    filled = [level for level in levels if level.result.sentences >= LEAST]
     return Curve(
         system=number,
         name=name,
@@ -131,7 +146,7 @@ def _draw(axes: "Axes", curve: Curve, several: bool) -> None:
             axes.vlines(place, *ends, colors=style["color"], linewidth=0.8)
 
 
-def _describe(axes: "Axes", levels: Sequence[Level], measure: str, named: bool) -> None:
+def _describe(axes: "Axes", levels: Sequence[Level], measure: str) -> None:
     by = levels[0].division.by
     sides = list(dict.fromkeys(level.division.of for level in levels))
     of = f", {sides[0]}" if len(sides) == 1 else ""
@@ -141,9 +156,21 @@ def _describe(axes: "Axes", levels: Sequence[Level], measure: str, named: bool) 
     axes.grid(visible=True, color="0.85", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    if by == "unknown":
-        axes.locator_params(axis="x", integer=True)
-    if named:
-        legend = axes.legend(frameon=False, handlelength=3.5, fontsize=9)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+    axes.locator_params(axis="x", integer=True)
+
+
+def _name(axes: "Axes", names: Sequence[str], columns: int) -> None:
+    """A legend above the axes, where it hides no curve; one column for each system if they fit."""
+    if len(names) < 2:
+        return
+    fit = max(1, NARROW // (max(map(len, map(label, names))) + 8))
+    legend = axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=min(columns, fit),
+        frameon=False,
+        handlelength=3.5,
+        fontsize=9,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
