@@ -91,7 +91,7 @@ def command(
         _detokenizing(detokenize_language) if detokenize_language else None,
     )
     if form == "csv" or any(value not in (None, (), False) for value in options.values()):
-        _compare(hypotheses, references, rewritings, form, force, options)
+        _compare(hypotheses, references, rewritings, form, force, {**options, "hyphens": hyphens})
     else:
         _measure(hypotheses, references, rewritings, form)
 
@@ -165,7 +165,7 @@ def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> 
     return Protocol(
         tokenize=rewritings[0],
         detokenize=rewritings[1],
-        tokenize_source=_tokenizing(language, hyphens=False) if language else None,
+        tokenize_source=_tokenizing(language, options["hyphens"]) if language else None,
         measures=options["measures"],
         samples=samples,
         seed=SEED if seed is None else seed,

@@ -120,7 +120,7 @@ def strata_options(function: Function) -> Function:
         click.option(
             "--tokenize-source",
             metavar="LANG",
-            help="SRC is raw text: tokenise it as text of this language.",
+            help="SRC is raw text: tokenise it as text of this language; --hyphens splits it, too.",
         ),
         click.option("--source", metavar="SRC", help="What was translated, tokenised."),
     ):

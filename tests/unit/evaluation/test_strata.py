@@ -63,9 +63,12 @@ def ranks(lines: Sequence[str], words: Sequence[str]) -> list[float]:
 
 
 def test_values_are_counted_one_by_one(texts: Texts) -> None:
-    found = {
-        "length": [lengths(texts.source), lengths(texts.reference)],
-        "unknown": [unknown(texts.source, SRC_KNOWN), unknown(texts.reference, TGT_KNOWN)],
+    found: dict[str, list[list[float]]] = {
+        "length": [[*lengths(texts.source)], [*lengths(texts.reference)]],
+        "unknown": [
+            [*unknown(texts.source, SRC_KNOWN)],
+            [*unknown(texts.reference, TGT_KNOWN)],
+        ],
         "rank": [ranks(texts.source, SRC_KNOWN), ranks(texts.reference, TGT_KNOWN)],
     }
     for by, sides in found.items():
@@ -103,7 +106,9 @@ def test_buckets_hold_what_is_above_one_bound_and_not_above_the_next(
         ]
         assert numbers(stratum) == inside
         mean = [side[i] for side in values.tolist() for i in inside]
-        assert stratum.place == pytest.approx(sum(mean) / len(mean) if mean else math.nan, nan_ok=1)
+        assert stratum.place == pytest.approx(
+            sum(mean) / len(mean) if mean else math.nan, nan_ok=True
+        )
     assert math.isnan(strata[-1].place) and not numbers(strata[-1])
 
 
@@ -175,7 +180,7 @@ def test_sentences_without_rank_are_in_no_window() -> None:
 
 
 def test_no_unknown_word_in_source_and_reference(texts: Texts) -> None:
-    short = Texts(texts.reference[:3] + ["a", "x y", ""], texts.source[:3] + ["a b", "x", ""])
+    short = Texts([*texts.reference[:3], "a", "x y", ""], [*texts.source[:3], "a b", "x", ""])
     short = Texts(short.reference, short.source, texts.src_vocab, texts.tgt_vocab)
     u, v = unknown(short.source, SRC_KNOWN), unknown(short.reference, TGT_KNOWN)
     assert known(short).tolist() == [i for i in range(6) if u[i] == 0 and v[i] == 0]

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,19 +44,23 @@ def comparison(
     return Comparison(90, measures, levels[0].result, tuple(levels))
 
 
+def picture(found: Comparison, measure: str) -> Any:
+    return strata_figure(found, measure)
+
+
 def drawn(figure):
     return {line.get_label(): line.get_xydata().tolist() for line in figure.axes[0].get_lines()}
 
 
 def test_every_system_is_a_curve_of_its_figures_at_their_places() -> None:
-    assert drawn(strata_figure(comparison(), BLEU)) == {
+    assert drawn(picture(comparison(), BLEU)) == {
         "Moses": [[5, 5], [15, 15], [25, 25]],
         "RNN_$x$": [[5, 15], [15, 25], [25, 35]],
     }
 
 
 def test_every_side_is_a_curve_and_has_the_papers_line() -> None:
-    figure = strata_figure(comparison(sides=["source", "reference", "both"]), BLEU)
+    figure = picture(comparison(sides=["source", "reference", "both"]), BLEU)
     lines = figure.axes[0].get_lines()
     assert [line.get_label() for line in lines[:3]] == [
         f"Moses, {side}" for side in ("source", "reference", "both")
@@ -68,7 +73,7 @@ def test_every_side_is_a_curve_and_has_the_papers_line() -> None:
 
 def test_systems_differ_in_colour_line_and_mark() -> None:
     names = [f"s{i}" for i in range(5)]
-    lines = strata_figure(comparison(systems=names), BLEU).axes[0].get_lines()
+    lines = picture(comparison(systems=names), BLEU).axes[0].get_lines()
     for look in ("get_color", "get_linestyle", "get_marker"):
         looks = [str(getattr(line, look)()) for line in lines]
         assert len(set(looks)) == 5 or look == "get_linestyle" and len(set(looks)) == 4
@@ -84,36 +89,36 @@ def test_axes_say_what_stands_along_them() -> None:
         "rank": "Mean word-frequency rank, source",
     }
     for by, label in labels.items():
-        (axes,) = strata_figure(comparison(by), BLEU).axes
+        (axes,) = picture(comparison(by), BLEU).axes
         assert (axes.get_xlabel(), axes.get_ylabel()) == (label, f"{BLEU}, %")
-    (axes,) = strata_figure(comparison(sides=["source", "both"]), BLEU).axes
+    (axes,) = picture(comparison(sides=["source", "both"]), BLEU).axes
     assert axes.get_xlabel() == "Sentence length (words)"
 
 
 def test_the_legend_names_the_curves_letter_for_letter_and_hides_none() -> None:
-    figure = strata_figure(comparison(), BLEU)
+    figure = picture(comparison(), BLEU)
     figure.canvas.draw()
     (axes,) = figure.axes
     legend = axes.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == SYSTEMS
     assert not any(text.get_parse_math() for text in legend.get_texts())
     assert legend.get_window_extent().y0 >= axes.bbox.y1 - 1
-    assert strata_figure(comparison(systems=["one"]), BLEU).axes[0].get_legend() is None
+    assert picture(comparison(systems=["one"]), BLEU).axes[0].get_legend() is None
 
 
 @pytest.mark.parametrize("length", [1, 10, 100])
 def test_the_legend_is_no_wider_than_the_picture(length: int) -> None:
     names = [letter * length for letter in "abcdef"]
-    figure = strata_figure(comparison(systems=names), BLEU)
+    figure = picture(comparison(systems=names), BLEU)
     figure.canvas.draw()
     assert figure.axes[0].get_legend().get_window_extent().x1 < figure.bbox.x1
 
 
 def test_intervals_are_bars() -> None:
-    (axes,) = strata_figure(comparison(intervals=True), BLEU).axes
+    (axes,) = picture(comparison(intervals=True), BLEU).axes
     bars = [path.vertices.tolist() for c in axes.collections for path in c.get_paths()]
     assert [[5, 3], [5, 8]] in bars and [[25, 33], [25, 38]] in bars and len(bars) == 6
-    assert not strata_figure(comparison(), BLEU).axes[0].collections
+    assert not picture(comparison(), BLEU).axes[0].collections
 
 
 def test_strata_of_few_sentences_are_left_out_and_told(
