@@ -19,9 +19,9 @@ import numpy as np
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.bleu import Bleu, tokenized_bleu
+from nmtkit.evaluation.statistics import Reference, sentence_bleu
 from nmtkit.smt.columns import Columns, Scale
 from nmtkit.smt.nbest import Entry, by_sentence
-from nmtkit.smt.statistics import Reference, sentence_bleu
 from nmtkit.smt.tuning_list import reference_of
 from nmtkit.smt.weights import HIDDEN, Weights
 

@@ -1,16 +1,21 @@
 """`nmtkit evaluate`: translations and references in, figures with their signatures out."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmtkit.cli.common import warn
+from nmtkit.cli.common import force_option, warn
+from nmtkit.cli.strata_options import comparison_options, strata_options
 
 if TYPE_CHECKING:
     from nmtkit.evaluation.bleu import Measure, Rewriting
+    from nmtkit.evaluation.comparison import Protocol
+    from nmtkit.evaluation.strata import Division, Texts
+
+SAMPLES = 1000  # of the bootstrap, where systems are compared
 
 
 @click.command()
@@ -31,7 +36,16 @@ if TYPE_CHECKING:
     help="The files are tokenised text: detokenise both as text of this language for all"
     " measures but the papers' BLEU.",
 )
+@comparison_options
+@strata_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the parts of each BLEU.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "csv"]),
+    help="How figures are printed; json as --json.  [default: text]",
+)
+@force_option
 def command(
     hypotheses: str,
     references: str,
@@ -39,6 +53,9 @@ def command(
     hyphens: bool,
     detokenize_language: str | None,
     as_json: bool,
+    form: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Compare the translations HYP with the references REF, line by line.
 
@@ -51,26 +68,153 @@ def command(
     HYP or REF may be '-' for stdin, or the name of a .gz file. A different number of lines is an
     error.
 
+    More systems are set beside the first with --system: then each figure has its 95 % interval, and
+    every two systems a p-value, both by bootstrap (Koehn 2004) with sacreBLEU's samples. --by tells
+    the figures of parts of the test set, too, and --plot draws them.
+
     \b
     Examples:
       nmtkit translate --model model < test.en | nmtkit evaluate --tokenize fr - test.fr
       nmtkit evaluate --detokenize fr test.hyp.tok.fr test.tok.fr
+      nmtkit evaluate a.fr test.fr --name A --system B b.fr --tokenize fr
+      nmtkit evaluate a.tok test.tok.fr --source test.tok.en --by length --plot length.pdf
     """
     if tokenize_language and detokenize_language:
         raise click.UsageError("Text is raw or tokenised: give --tokenize or --detokenize.")
     if hyphens and not tokenize_language:
         raise click.UsageError("--hyphens belongs to --tokenize.")
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} exclude each other.")
+    form = form or ("json" if as_json else "text")
+    rewritings = (
+        _tokenizing(tokenize_language, hyphens) if tokenize_language else None,
+        _detokenizing(detokenize_language) if detokenize_language else None,
+    )
+    if form == "csv" or any(value not in (None, (), False) for value in options.values()):
+        _compare(hypotheses, references, rewritings, form, force, {**options, "hyphens": hyphens})
+    else:
+        _measure(hypotheses, references, rewritings, form)
+
+
+Rewritings = tuple["Rewriting | None", "Rewriting | None"]
+
+
+def _measure(hypotheses: str, references: str, rewritings: Rewritings, form: str) -> None:
+    """One system, as it stands."""
     from nmtkit.evaluation.bleu import evaluate
     from nmtkit.text.lines import read_parallel
 
     pairs = list(read_parallel(hypotheses, references))
     hyps, refs = [hyp for hyp, _ in pairs], [ref for _, ref in pairs]
     names = (_spoken(hypotheses), _spoken(references))
-    tokenize = _tokenizing(tokenize_language, hyphens) if tokenize_language else None
-    detokenize = _detokenizing(detokenize_language) if detokenize_language else None
-    measures = evaluate(hyps, refs, names, tokenize, detokenize)
-    _warn_of_the_form(hyps, refs, names, tokenize is not None, detokenize is not None)
-    click.echo(_json(names, len(pairs), measures) if as_json else _table(measures))
+    measures = evaluate(hyps, refs, names, *rewritings)
+    for warning in _signs_of_form(hyps, refs, names, rewritings):
+        warn(warning)
+    click.echo(_json(names, len(pairs), measures) if form == "json" else _table(measures))
+
+
+def _compare(
+    hypotheses: str,
+    references: str,
+    rewritings: Rewritings,
+    form: str,
+    force: bool,
+    options: dict[str, Any],
+) -> None:
+    """All that is asked for on request: several systems, intervals, strata, a picture."""
+    from nmtkit.cli.comparison_forms import as_csv, as_json, table
+    from nmtkit.evaluation.comparison import compare
+
+    files = {options["name"] or _spoken(hypotheses): hypotheses}
+    for system, file in options["systems"]:
+        if system in files:
+            raise click.UsageError(f"Two systems are called '{system}'; give each its own name.")
+        files[system] = file
+    protocol = _protocol(rewritings, len(files), options)
+    lines, texts = _read(files, references, options)
+    names = {system: _spoken(file) for system, file in files.items()} | {"": _spoken(references)}
+    told: dict[str, None] = {}
+    for system, hyps in lines.items():
+        both = names[system], names[""]
+        signs = _signs_of_form(hyps, texts.reference, both, rewritings, protocol.measures)
+        told.update(dict.fromkeys(signs))
+    comparison = compare(lines, texts, protocol, names)
+    for warning in told:
+        warn(warning)
+    if options["plot"]:
+        from nmtkit.report.strata import plot_strata
+
+        plot_strata(options["plot"], comparison, next(iter(comparison.whole.figures)), force)
+    if form == "json":
+        click.echo(as_json(comparison, names, names[""]))
+    else:
+        click.echo(table(comparison) if form == "text" else as_csv(comparison))
+
+
+def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> "Protocol":
+    """What the options ask for, where they go together."""
+    from nmtkit.evaluation.bootstrap import SEED
+    from nmtkit.evaluation.comparison import Protocol
+
+    samples, seed = options["samples"], options["seed"]
+    if samples is None:
+        samples = SAMPLES if systems > 1 else 0
+    if seed is not None and not samples:
+        raise click.UsageError("--seed belongs to --bootstrap.")
+    language = options["tokenize_source"]
+    return Protocol(
+        tokenize=rewritings[0],
+        detokenize=rewritings[1],
+        tokenize_source=_tokenizing(language, options["hyphens"]) if language else None,
+        measures=options["measures"],
+        samples=samples,
+        seed=SEED if seed is None else seed,
+        no_unknown=options["no_unknown"],
+        words=options["words"],
+        divisions=_divisions(options),
+    )
+
+
+def _divisions(options: dict[str, Any]) -> "tuple[Division, ...]":
+    """One for each side that counts; none without --by."""
+    from nmtkit.evaluation.strata import Division
+
+    by, sides, bounds = options["by"], options["sides"], options["bounds"]
+    window, neighbours = options["window"], options["neighbours"]
+    if by is None and (sides or bounds or window or neighbours or options["plot"]):
+        raise click.UsageError("--of, --bounds, --window, --sorted and --plot belong to --by.")
+    texts = ("tokenize_source", "source", "src_vocab", "tgt_vocab")
+    used = by or options["no_unknown"] or options["words"]
+    if not used and any(options[name] for name in texts):
+        raise click.UsageError(
+            "The source and vocabularies serve --by, --no-unk and --words; give one of these."
+        )
+    return tuple(
+        Division(by, of, bounds, window or 0, neighbours or 0)
+        for of in (dict.fromkeys(sides) or ["source"])
+        if by
+    )
+
+
+def _read(
+    files: dict[str, str], references: str, options: dict[str, Any]
+) -> tuple[dict[str, Sequence[str]], "Texts"]:
+    """The lines of each system, and what strata are made of."""
+    from nmtkit.evaluation.strata import Texts
+    from nmtkit.text.lines import read_parallel
+    from nmtkit.text.vocabulary import Vocabulary
+
+    source = [options["source"]] if options["source"] else []
+    rows = list(read_parallel(*files.values(), references, *source))
+    columns = list(zip(*rows, strict=True)) or [()] * (len(files) + 1 + len(source))
+    vocabularies = []
+    for path in (options["src_vocab"], options["tgt_vocab"]):
+        vocabulary = Vocabulary.load(path) if path else None
+        if vocabulary and any(word.endswith("@@") for word in vocabulary):
+            warn(f"{path} holds subwords (@@), but words are looked up whole; give a list of words")
+        vocabularies.append(vocabulary)
+    texts = Texts(columns[len(files)], columns[-1] if source else (), *vocabularies)
+    return dict(zip(files, columns, strict=False)), texts
 
 
 def _spoken(path: str) -> str:
@@ -94,32 +238,38 @@ def _detokenizing(language: str) -> "Rewriting":
     return Rewriting(f"moses-{language}", lambda line: detokenizer.detokenize(line.split()))
 
 
-def _warn_of_the_form(
+def _signs_of_form(
     hyps: Sequence[str],
     refs: Sequence[str],
     names: tuple[str, str],
-    tokenize: bool,
-    detokenize: bool,
-) -> None:
-    """Say where the text is not what a measure needs: many a low BLEU is only that."""
+    rewritings: Rewritings,
+    measures: Sequence[str] = (),
+) -> Iterator[str]:
+    """Say where the text is not what a measure needs: many a low BLEU is only that.
+
+    `measures` are those that are taken; all where empty.
+    """
     from nmtkit.evaluation.form import holds_subwords, looks_escaped, looks_tokenized
 
+    tokenize, detokenize = rewritings
     for name, lines in zip(names, (hyps, refs), strict=True):
         if holds_subwords(lines):
-            warn(f"{name} holds subwords (@@) but BLEU counts words; undo BPE first")
-    _warn_of_two_forms(names, looks_escaped(hyps), looks_escaped(refs), ("escaped", "unescaped"))
+            yield f"{name} holds subwords (@@) but BLEU counts words; undo BPE first"
+    escaped = looks_escaped(hyps), looks_escaped(refs)
+    yield from _signs_of_two_forms(names, *escaped, ("escaped", "unescaped"))
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)
-    if _warn_of_two_forms(names, *tokenized, ("tokenised", "raw")):
+    if two := list(_signs_of_two_forms(names, *tokenized, ("tokenised", "raw"))):
+        yield from two
         return
-    if True in tokenized and not detokenize:
-        warn(
+    if True in tokenized and not detokenize and set(measures) != {"bleu"}:
+        yield (
             "the text reads as if tokenised already; leave out --tokenize"
             if tokenize
             else "the text reads as if tokenised, but sacreBLEU's BLEU, chrF and TER are meant for"
             " raw text; use --detokenize LANG for them"
         )
-    if False in tokenized and not tokenize:
-        warn(
+    if False in tokenized and not tokenize and ("bleu" in measures or not measures):
+        yield (
             "the text reads as if raw already; leave out --detokenize"
             if detokenize
             else "the text reads as if raw, but the papers' BLEU is meant for tokenised text;"
@@ -127,15 +277,14 @@ def _warn_of_the_form(
         )
 
 
-def _warn_of_two_forms(
+def _signs_of_two_forms(
     names: tuple[str, str], hyp: bool | None, ref: bool | None, forms: tuple[str, str]
-) -> bool:
+) -> Iterator[str]:
     """Say that one text is in the first form and the other in the second, where that is so."""
     if hyp is None or ref is None or hyp == ref:
-        return False
+        return
     first, second = forms if hyp else forms[::-1]
-    warn(f"{names[0]} reads as if {first} but {names[1]} as if {second}; bring both into one form")
-    return True
+    yield f"{names[0]} reads as if {first} but {names[1]} as if {second}; bring both into one form"
 
 
 def _table(measures: Sequence["Measure"]) -> str:

@@ -108,7 +108,7 @@ def sacrebleu_bleu(
     :raises DataError: There are no lines, or more on one side than on the other.
     """
     both = (hypotheses, references)
-    return _bleu("BLEU (sacreBLEU)", BLEU(force=True), both, names, _signed(detokenization))
+    return _bleu("BLEU (sacreBLEU)", BLEU(force=True), both, names, _detok(detokenization))
 
 
 def chrf(
@@ -126,7 +126,7 @@ def chrf(
     :return: chrF in percent.
     :raises DataError: There are no lines, or more on one side than on the other.
     """
-    score, signature = _score(CHRF(), (hypotheses, references), names, _signed(detokenization))
+    score, signature = _score(CHRF(), (hypotheses, references), names, _detok(detokenization))
     return Measure("chrF", score.score, signature)
 
 
@@ -145,7 +145,7 @@ def ter(
     :return: TER in percent, lower is better; above 100 where the hypotheses are much too long.
     :raises DataError: There are no lines, or more on one side than on the other.
     """
-    score, signature = _score(TER(), (hypotheses, references), names, _signed(detokenization))
+    score, signature = _score(TER(), (hypotheses, references), names, _detok(detokenization))
     return Measure("TER", score.score, signature)
 
 
@@ -166,8 +166,8 @@ def evaluate(
     :return: The papers' BLEU, sacreBLEU's, chrF and TER.
     :raises DataError: There are no lines, or more on one side than on the other.
     """
-    split, tokenization = _rewrite(hypotheses, references, tokenize)
-    raw, detokenization = _rewrite(hypotheses, references, detokenize)
+    split, tokenization = rewrite(hypotheses, references, tokenize)
+    raw, detokenization = rewrite(hypotheses, references, detokenize)
     return (
         tokenized_bleu(*split, names, tokenization),
         sacrebleu_bleu(*raw, names, detokenization),
@@ -176,10 +176,10 @@ def evaluate(
     )
 
 
-def _rewrite(
+def rewrite(
     hypotheses: Sequence[str], references: Sequence[str], rewriting: Rewriting | None
 ) -> tuple[tuple[Sequence[str], Sequence[str]], str]:
-    """Both sides rewritten, and what that is called."""
+    """Both sides rewritten, and what that is called; as they are where there is no rewriting."""
     if rewriting is None:
         return (hypotheses, references), NOTHING
     both = [rewriting.line(h) for h in hypotheses], [rewriting.line(r) for r in references]
@@ -191,9 +191,9 @@ def _bleu(
     metric: BLEU,
     both: tuple[Sequence[str], Sequence[str]],
     names: tuple[str, str],
-    signed: dict[str, str],
+    added: dict[str, str],
 ) -> Bleu:
-    score, signature = _score(metric, both, names, signed)
+    score, signature = _score(metric, both, names, added)
     return Bleu(
         name=name,
         value=min(score.score, 100.0),  # not 100.00000000000004
@@ -205,7 +205,7 @@ def _bleu(
     )
 
 
-def _signed(detokenization: str) -> dict[str, str]:
+def _detok(detokenization: str) -> dict[str, str]:
     """What sacreBLEU's signature lacks when the text was detokenised here."""
     return {} if detokenization == NOTHING else {"detok": detokenization}
 
@@ -214,10 +214,22 @@ def _score(
     metric: Metric,
     both: tuple[Sequence[str], Sequence[str]],
     names: tuple[str, str],
-    signed: dict[str, str],
+    added: dict[str, str],
 ) -> tuple[Any, str]:
-    """SacreBLEU's own result and its signature, to which `signed` is added."""
+    """SacreBLEU's own result and its signature, to which `added` is added."""
     hypotheses, references = both
+    check_lines(hypotheses, references, names)
+    score = metric.corpus_score(hypotheses, [references])
+    return score, _signature(metric, added)
+
+
+def check_lines(
+    hypotheses: Sequence[str], references: Sequence[str], names: tuple[str, str] = NAMES
+) -> None:
+    """See that there is one hypothesis for each reference, and one at all.
+
+    :raises DataError: there are no lines, or more on one side than on the other.
+    """
     if len(hypotheses) != len(references):
         raise DataError(
             f"{len(hypotheses)} lines in {names[0]} but {len(references)} in {names[1]}; give one "
@@ -225,8 +237,15 @@ def _score(
         )
     if not hypotheses:
         raise DataError(f"no lines in {names[0]} and {names[1]}; give at least one")
-    score = metric.corpus_score(hypotheses, [references])
+
+
+def signed(metric: Metric, detokenization: str) -> str:
+    """The signature of a metric of sacreBLEU that has seen its references."""
+    return _signature(metric, _detok(detokenization))
+
+
+def _signature(metric: Metric, added: dict[str, str]) -> str:
     signature = metric.get_signature()
-    for key, value in signed.items():
+    for key, value in added.items():
         signature.update(key, value)
-    return score, str(signature)
+    return str(signature)

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nmtkit.evaluation.statistics import REFERENCE_LENGTH, SIZE, Numbers, bleu
 from nmtkit.smt.columns import Vector, shortened
 from nmtkit.smt.mert import Point
-from nmtkit.smt.statistics import REFERENCE_LENGTH, SIZE, Numbers, bleu
 from nmtkit.smt.tuning_list import TuningList
 
 Told = Callable[[str], None]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
+from nmtkit.evaluation.statistics import SIZE, Reference, bleu
 from nmtkit.smt.columns import Columns, Vector, rounded
 from nmtkit.smt.nbest import Entry, Features, by_sentence
-from nmtkit.smt.statistics import SIZE, Reference, bleu
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from nmtkit.evaluation.statistics import bleu
 from nmtkit.smt.envelope import best_on_line, upper_envelopes
-from nmtkit.smt.statistics import bleu
 from nmtkit.smt.tuning_list import first_best, load_tuning_list
 
 OFFSETS = np.array([0, 1, 3, 8, 20, 40])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmtkit.evaluation.bleu import tokenized_bleu
-from nmtkit.smt.statistics import Reference, bleu, sentence_bleu
+from nmtkit.evaluation.statistics import Reference, bleu, sentence_bleu
 
 WORDS = ["a", "b", "c", "d", "é", "x\u2028y", "\x85"]
 

@@ -1,0 +1,176 @@
+"""Pictures of figures against what makes sentences hard: length, unknown words, rare words.
+
+As figures 4 and 5 of Cho et al. 2014b (SSST-8), figure 2 of Bahdanau et al. 2015 and figure 3 of
+Sutskever et al. 2014, which are of BLEU against the length of sentences, against the unknown words
+that are allowed, and against the mean rank of words by frequency.
+
+Every system has its colour, its kind of line and its marks, so that it is found in grey print and
+by the colour-blind, too; the colours are those of Okabe & Ito (2008), without the yellow, which
+paper swallows. Where a system is drawn by source, reference and both, these are solid, dotted and
+dashed, as in the paper. Error bars are 95 % intervals. What rests on fewer than 10 sentences is not
+drawn: chance would rule the picture.
+
+Departures and readings: the axis shows lengths and ranks themselves, where Sutskever's figure shows
+the places of the sentences in their order.
+"""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmtkit.evaluation.comparison import Comparison, Figure, Level
+from nmtkit.report.picture import DOTS_PER_INCH, FONT, label, plain_settings, write_picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+log = logging.getLogger("nmtkit")
+
+SIZE = (6.0, 3.6)  # inches: the width of a column and a half
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+SIDES = {"source": "-", "reference": ":", "both": "--"}
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKED = 12  # places of a curve that have a mark
+LEAST = 10  # sentences of a stratum that is drawn
+NARROW = 60  # characters in a row of the legend
+AXES = {
+    "length": "Sentence length (words)",
+    "unknown": "Max. number of unknown words",
+    "rank": "Mean word-frequency rank",
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One system by one side.
+
+    system: the number of its colour and mark, from 0.
+    places: along x; `figures` beside them, in percent.
+    """
+
+    system: int
+    name: str
+    of: str
+    places: tuple[float, ...]
+    figures: tuple[Figure, ...]
+
+
+def plot_strata(
+    path: str | Path, comparison: Comparison, measure: str, force: bool = False
+) -> None:
+    """Write the picture of `strata_figure` to a file: whole, or not at all.
+
+    :param path: the picture; its ending says which kind: `.png`, `.svg` or `.pdf`.
+    :param measure: the name of the measure that is drawn.
+    :param force: replace a file that exists.
+    :raises NmtkitError: matplotlib is not installed.
+    :raises OutputError: the ending is another, the file exists or cannot be written.
+    """
+    names = [*comparison.measures, measure]
+    _log_what_is_not_drawn(comparison.levels)
+    write_picture(Path(path), lambda: strata_figure(comparison, measure), names, force)
+
+
+def _log_what_is_not_drawn(levels: Sequence[Level]) -> None:
+    few = sum(0 < level.result.sentences < LEAST for level in levels)
+    if few:
+        log.warning("%d parts of fewer than %d sentences are not drawn", few, LEAST)
+
+
+def strata_figure(comparison: Comparison, measure: str) -> "Canvas":
+    """Draw one measure of every system against what the strata were made by.
+
+    All strata must be made by the same thing.
+
+    :return: a figure with one pair of axes, which no other part of matplotlib knows of.
+    :raises NmtkitError: matplotlib is not installed.
+    """
+    drawn = curves(comparison, measure)
+    with plain_settings():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Canvas
+
+        canvas = Canvas(figsize=SIZE, dpi=DOTS_PER_INCH)
+        FigureCanvasAgg(canvas)
+        axes = canvas.add_subplot()
+        sides = {curve.of for curve in drawn}
+        for curve in drawn:
+            _draw(axes, curve, several=len(sides) > 1)
+        _describe(axes, comparison.levels, measure)
+        _name(axes, [curve.name for curve in drawn], columns=len(drawn) // len(sides))
+    return canvas
+
+
+def curves(comparison: Comparison, measure: str) -> list[Curve]:
+    """What is drawn: a curve for every system and every side, in the order of both."""
+    divisions = list(dict.fromkeys(level.division for level in comparison.levels))
+    return [
+        _curve(number, name, [x for x in comparison.levels if x.division == division], measure)
+        for number, name in enumerate(comparison.measures)
+        for division in divisions
+    ]
+
+
+def _curve(number: int, name: str, levels: Sequence[Level], measure: str) -> Curve:
+    filled = [level for level in levels if level.result.sentences >= LEAST]
+    return Curve(
+        system=number,
+        name=name,
+        of=levels[0].division.of,
+        places=tuple(level.stratum.place for level in filled),
+        figures=tuple(level.result.figures[measure][name] for level in filled),
+    )
+
+
+def _draw(axes: "Axes", curve: Curve, several: bool) -> None:
+    """One curve, with its error bars where there are intervals."""
+    style: dict[str, Any] = {
+        "color": COLOURS[curve.system % len(COLOURS)],
+        "linestyle": SIDES[curve.of] if several else LINES[curve.system % len(LINES)],
+        "marker": MARKS[curve.system % len(MARKS)],
+        "markersize": 4,
+        "linewidth": 1.5,
+        "markevery": max(1, math.ceil(len(curve.places) / MARKED)),
+        "label": label(f"{curve.name}, {curve.of}" if several else curve.name),
+    }
+    values = [figure.value for figure in curve.figures]
+    axes.plot(curve.places, values, **style)
+    for place, figure in zip(curve.places, curve.figures, strict=True):
+        if figure.interval:
+            ends = (figure.interval.low, figure.interval.high)
+            axes.vlines(place, *ends, colors=style["color"], linewidth=0.8)
+
+
+def _describe(axes: "Axes", levels: Sequence[Level], measure: str) -> None:
+    by = levels[0].division.by
+    sides = list(dict.fromkeys(level.division.of for level in levels))
+    of = f", {sides[0]}" if len(sides) == 1 else ""
+    font: Mapping[str, Any] = {"fontfamily": FONT, "parse_math": False}
+    axes.set_xlabel(AXES[by] + of, **font)
+    axes.set_ylabel(f"{measure}, %", **font)
+    axes.grid(visible=True, color="0.85", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.locator_params(axis="x", integer=True)
+
+
+def _name(axes: "Axes", names: Sequence[str], columns: int) -> None:
+    """A legend above the axes, where it hides no curve; one column for each system if they fit."""
+    if len(names) < 2:
+        return
+    fit = max(1, NARROW // (max(map(len, map(label, names))) + 8))
+    legend = axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=min(columns, fit),
+        frameon=False,
+        handlelength=3.5,
+        fontsize=9,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)

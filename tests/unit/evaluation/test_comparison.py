@@ -1,0 +1,140 @@
+"""Systems side by side: each part is measured as it would be alone."""
+
+import random
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.evaluation.bleu import Rewriting, evaluate
+from nmtkit.evaluation.comparison import Protocol, compare
+from nmtkit.evaluation.strata import Division, Texts
+from nmtkit.text.vocabulary import SPECIAL, Vocabulary
+
+WORDS = ["a", "b", "c", "d", "e", "f"]
+VOCABULARY = Vocabulary([*SPECIAL, *"abcde"])
+BY_LENGTH = Division("length", bounds=(5.0, 9.0, 50.0))
+
+
+def lines(seed: int, size: int = 40) -> list[str]:
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 14))) for _ in range(size)]
+
+
+TEXTS = Texts(lines(1), lines(2), VOCABULARY, VOCABULARY)
+SYSTEMS = {
+    "cut": [line[: len(line) * 3 // 4].strip() for line in TEXTS.reference],
+    "swapped": [line.replace("a b", "b a") for line in TEXTS.reference],
+    "same": list(TEXTS.reference),
+}
+
+
+def figures_alone(system: str, part: list[int]) -> list[float]:
+    hypotheses = [SYSTEMS[system][i] for i in part]
+    return [m.value for m in evaluate(hypotheses, [TEXTS.reference[i] for i in part])]
+
+
+def test_every_stratum_has_the_figures_that_it_has_alone() -> None:
+    found = compare(SYSTEMS, TEXTS, Protocol(divisions=(BY_LENGTH,)))
+    for level in found.levels:
+        part = level.stratum.sentences.tolist()
+        assert level.result.sentences == len(part)
+        for system in SYSTEMS if part else ():
+            values = [of[system].value for of in level.result.figures.values()]
+            assert values == pytest.approx(figures_alone(system, part), abs=1e-9)
+    whole = [of["cut"].value for of in found.whole.figures.values()]
+    assert whole == pytest.approx(figures_alone("cut", list(range(40))))
+    assert found.lines == found.whole.sentences == 40
+
+
+def test_an_empty_stratum_has_no_figures() -> None:
+    *_, last = compare(SYSTEMS, TEXTS, Protocol(samples=3, divisions=(BY_LENGTH,))).levels
+    assert (last.result.sentences, last.result.figures, last.result.pairs) == (0, {}, ())
+
+
+def test_without_bootstrap_there_is_neither_interval_nor_pair() -> None:
+    found = compare(SYSTEMS, TEXTS, Protocol())
+    assert not found.whole.pairs and not found.levels
+    assert all(f.interval is None for of in found.whole.figures.values() for f in of.values())
+
+
+def test_every_two_systems_are_compared_by_every_measure() -> None:
+    found = compare(SYSTEMS, TEXTS, Protocol(samples=20, divisions=(BY_LENGTH,)))
+    names = list(found.whole.figures)
+    both = [("cut", "swapped"), ("cut", "same"), ("swapped", "same")]
+    assert [(p.measure, p.first, p.second) for p in found.whole.pairs] == [
+        (name, *pair) for name in names for pair in both
+    ]
+    for pair in found.whole.pairs:
+        of = found.whole.figures[pair.measure]
+        assert pair.difference == of[pair.second].value - of[pair.first].value
+    assert len(found.levels[0].result.pairs) == len(found.whole.pairs)
+    interval = found.levels[0].result.figures["chrF"]["cut"].interval
+    assert interval and interval.low < interval.high
+
+
+def test_windows_have_no_intervals() -> None:
+    windows = Division("length", window=4), Division("length", neighbours=9)
+    found = compare(SYSTEMS, TEXTS, Protocol(samples=5, measures=("bleu",), divisions=windows))
+    assert {level.division for level in found.levels} == set(windows)
+    for level in found.levels:
+        assert not level.result.pairs
+        assert all(f.interval is None for f in level.result.figures["BLEU (multi-bleu)"].values())
+
+
+def test_the_seed_changes_the_samples() -> None:
+    first, again, other = (
+        compare(SYSTEMS, TEXTS, Protocol(samples=20, seed=seed)).whole for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_parts_asked_for_are_all_that_is_measured() -> None:
+    short = [i for i, line in enumerate(TEXTS.reference) if 4 <= len(line.split()) <= 9]
+    part = [i for i in short if 4 <= len(TEXTS.source[i].split()) <= 9]
+    found = compare(SYSTEMS, TEXTS, Protocol(words=(4, 9), divisions=(BY_LENGTH,)))
+    assert (found.lines, found.whole.sentences) == (40, len(part))
+    assert [of["cut"].value for of in found.whole.figures.values()] == pytest.approx(
+        figures_alone("cut", part)
+    )
+    assert sum(level.result.sentences for level in found.levels) == len(part)
+    assert "|subset:words-4-9|" in found.measures["cut"][0].signature
+
+    known = [i for i in part if "f" not in TEXTS.reference[i] + TEXTS.source[i]]
+    found = compare(SYSTEMS, TEXTS, Protocol(words=(4, 9), no_unknown=True, samples=2))
+    assert known and found.whole.sentences == len(known)
+    assert "nrefs:1|bs:2|seed:12345|subset:no-unk,words-4-9|" in found.measures["same"][3].signature
+
+
+def test_strata_are_made_of_tokenised_text() -> None:
+    """While sacreBLEU's measures see the text as it is."""
+    split = Rewriting("split", lambda line: line.replace(".", " ."))
+    texts = Texts(["a b c d.", "a b c."], ["a.", "b"])
+    divisions = (
+        Division("length", bounds=(1.0,)),
+        Division("length", "reference", (4.0,)),
+    )
+    protocol = Protocol(tokenize=split, tokenize_source=split, divisions=divisions)
+    found = compare({"same": texts.reference}, texts, protocol)
+    assert [level.stratum.sentences.tolist() for level in found.levels] == [[1], [0], [1], [0]]
+    assert "tok:split" in found.measures["same"][0].signature
+
+
+def test_uneven_lines_are_told_with_both_counts() -> None:
+    with pytest.raises(DataError, match=r"39 lines in out.b but 40 in test.fr"):
+        compare(
+            {"a": SYSTEMS["cut"], "b": SYSTEMS["cut"][1:]},
+            TEXTS,
+            Protocol(),
+            {"b": "out.b", "": "test.fr"},
+        )
+    with pytest.raises(DataError, match="no lines in a and the references"):
+        compare({"a": []}, Texts([]), Protocol())
+
+
+def test_nothing_left_is_the_users_mistake() -> None:
+    with pytest.raises(DataError, match="none of the 40 sentences"):
+        compare(SYSTEMS, TEXTS, Protocol(words=(90, 99)))
+    blank = Texts(["a b"], [""], VOCABULARY, VOCABULARY)
+    by_rank = Division("rank", neighbours=3)
+    with pytest.raises(DataError, match="no sentence belongs to any part by rank of source"):
+        compare({"a": ["a b"]}, blank, Protocol(divisions=(by_rank,)))
