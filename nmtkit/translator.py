@@ -28,10 +28,10 @@ from nmtkit.config import SearchConfig
 from nmtkit.ensemble import Ensemble, SourceTokens
 from nmtkit.errors import ModelError
 from nmtkit.search import Hypothesis, Reading, sample_read, search_batches, with_alignments
-from nmtkit.search.beam import check_settings
 from nmtkit.search.candidates import NONE
 from nmtkit.search.coverage import best_covering, hypotheses_to_find
 from nmtkit.search.hypothesis import UNK
+from nmtkit.search.rules import check_settings
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import UNK_WORD, Vocabulary
 from nmtkit.workers import at_once

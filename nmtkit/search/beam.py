@@ -35,7 +35,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.config import SearchConfig
-from nmtkit.errors import ConfigError, ModelError
+from nmtkit.errors import ModelError
 from nmtkit.models.base import (
     BEGIN,
     Tensors,
@@ -51,6 +51,7 @@ from nmtkit.search.coverage import best_covering, hypotheses_to_find
 from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, Hypothesis
 from nmtkit.search.mixture import EQUAL, Mixture
+from nmtkit.search.rules import check_settings, continuations, shrinks
 from nmtkit.search.words import Continuations, Forbidden, NextWords
 
 SHORTEST_LIMIT = 10
@@ -272,35 +273,6 @@ def _placed(values: Sequence[Tensors], rows: Tensor, newcomers: Sequence[Tensors
     return [place_sentences(value, rows, new) for value, new in pairs]
 
 
-def check_settings(settings: SearchConfig, n_best: int) -> None:
-    """:raises ConfigError: a setting has no meaning, or the beam is too narrow for the list."""
-    if settings.beam < 1:
-        raise ConfigError(f"the beam must hold at least 1 hypothesis, not {settings.beam}")
-    if not 1 <= n_best <= settings.beam:
-        raise ConfigError(
-            f"{n_best} translations of each sentence cannot come from a beam of {settings.beam};"
-            " ask for at least 1 and at most as many as the beam is wide"
-        )
-    if not 0 <= settings.length_penalty < float("inf"):
-        raise ConfigError(f"the length penalty must be 0 or more, not {settings.length_penalty}")
-    if not 0 <= settings.coverage_penalty < float("inf"):
-        raise ConfigError(
-            f"the coverage penalty must be 0 or more, not {settings.coverage_penalty}"
-        )
-    if not 0 < settings.max_length_ratio < float("inf"):
-        raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
-    if not 0 <= settings.min_length_ratio <= settings.max_length_ratio:
-        raise ConfigError(
-            f"the least length ratio must be from 0 to the largest, {settings.max_length_ratio},"
-            f" not {settings.min_length_ratio}"
-        )
-
-
-def shrinks(settings: SearchConfig) -> bool:
-    """Whether a finished hypothesis takes its place in the beam with it."""
-    return settings.rule == "shrinking" or settings.beam == 1
-
-
 def first_beam(lengths: Tensor, history: History, settings: SearchConfig, n_best: int) -> Beam:
     """One hypothesis a sentence, of no words, which the history is told of.
 
@@ -364,15 +336,6 @@ def forbidden_words(
     least = (lengths * settings.min_length_ratio).ceil().clamp(min=2)  # `</s>` counted
     early = (steps + 1 < least) & (lengths > 1)
     return Forbidden(early.unsqueeze(1).expand(scores.shape), settings.forbid_unk)
-
-
-def continuations(settings: SearchConfig) -> int:
-    """How many of a sentence's continuations are enough to go on with.
-
-    At most one continuation of a hypothesis ends it; so where the places of finished ones are
-    filled again, twice as many as the beam holds.
-    """
-    return settings.beam if shrinks(settings) else 2 * settings.beam
 
 
 def prune(found: Continuations, widths: Tensor, shrinking: bool) -> Pruned:

@@ -1,0 +1,42 @@
+"""What the settings of a search mean for its loop, and which of them mean nothing."""
+
+from nmtkit.config import SearchConfig
+from nmtkit.errors import ConfigError
+
+
+def check_settings(settings: SearchConfig, n_best: int) -> None:
+    """:raises ConfigError: a setting has no meaning, or the beam is too narrow for the list."""
+    if settings.beam < 1:
+        raise ConfigError(f"the beam must hold at least 1 hypothesis, not {settings.beam}")
+    if not 1 <= n_best <= settings.beam:
+        raise ConfigError(
+            f"{n_best} translations of each sentence cannot come from a beam of {settings.beam};"
+            " ask for at least 1 and at most as many as the beam is wide"
+        )
+    if not 0 <= settings.length_penalty < float("inf"):
+        raise ConfigError(f"the length penalty must be 0 or more, not {settings.length_penalty}")
+    if not 0 <= settings.coverage_penalty < float("inf"):
+        raise ConfigError(
+            f"the coverage penalty must be 0 or more, not {settings.coverage_penalty}"
+        )
+    if not 0 < settings.max_length_ratio < float("inf"):
+        raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
+    if not 0 <= settings.min_length_ratio <= settings.max_length_ratio:
+        raise ConfigError(
+            f"the least length ratio must be from 0 to the largest, {settings.max_length_ratio},"
+            f" not {settings.min_length_ratio}"
+        )
+
+
+def shrinks(settings: SearchConfig) -> bool:
+    """Whether a finished hypothesis takes its place in the beam with it."""
+    return settings.rule == "shrinking" or settings.beam == 1
+
+
+def continuations(settings: SearchConfig) -> int:
+    """How many of a sentence's continuations are enough to go on with.
+
+    At most one continuation of a hypothesis ends it; so where the places of finished ones are
+    filled again, twice as many as the beam holds.
+    """
+    return settings.beam if shrinks(settings) else 2 * settings.beam
