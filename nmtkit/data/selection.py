@@ -165,7 +165,7 @@ class KenlmDifference:
             try:
                 self._models.append(kenlm.Model(path, quiet))
             except OSError as error:
-                told = " ".join(str(error).split())
+                told = " ".join(str(error).rpartition("Exception. ")[2].split())
                 raise DataError(
                     f"{path}: KenLM cannot read it as a language model: {told}"
                 ) from None

@@ -28,6 +28,7 @@ DRIVERS = {
     "structure",
     "trainer",
     "preparation",
+    "selector",
     "phrases",
     "model_folder",
     "ensemble",

@@ -30,6 +30,11 @@ def block(src: bytes, tgt: bytes, first: int = 1) -> Lines:
     return Lines(("pool.src", "pool.tgt"), first, (src, tgt))
 
 
+def block_of(pairs: list[tuple[str, str]]) -> Lines:
+    src, tgt = ("\n".join(side).encode() for side in zip(*pairs, strict=True))
+    return block(src, tgt)
+
+
 @pytest.fixture
 def models(tmp_path: Path) -> Models:
     for name, domain, general in zip(("src", "tgt"), DOMAIN, GENERAL, strict=True):
@@ -54,9 +59,7 @@ def entropy(texts: list[str], domain: list[str], line: str) -> float:
 def test_a_score_is_the_difference_of_entropies(models: Models, side: str) -> None:
     pairs = [("a b c", "x"), ("d d q", "z z y"), ("b", "x y z w")]
     settings = SelectSettings(TOKENS, side, 3)  # type: ignore[arg-type]
-    made = score_block(
-        settings, models, block(*("\n".join(lines).encode() for lines in zip(*pairs, strict=True)))
-    )
+    made = score_block(settings, models, block_of(pairs))
     for record, pair in zip(made, pairs, strict=True):
         parts = [
             entropy(domain, domain, line) - entropy(general, domain, line)
@@ -70,7 +73,7 @@ def test_a_score_is_the_difference_of_entropies(models: Models, side: str) -> No
 def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: Models) -> None:
     lines = block(b"a\n\na\na \xff\na", b"x\nx\n\xc2\xa0 \nx\nx")
     for side in ("both", "src", "tgt"):
-        settings = SelectSettings(TOKENS, side, 3, invalid="drop")  # type: ignore[arg-type]
+        settings = SelectSettings(TOKENS, side, 3, invalid="drop")
         made = score_block(settings, models, lines)
         assert np.isfinite(made["score"]).tolist() == [True, False, False, False, True]
         assert made["words"].tolist() == [1, 0, 0, 0, 1]
@@ -96,9 +99,7 @@ def pool(size: int) -> list[Lines]:
     """Blocks of 7 pairs, of 1 to 3 words and of 2, numbered."""
     pairs = [(f"s{n}" + " a" * (n % 3), f"t{n} b") for n in range(size)]
     parts = [pairs[first : first + 7] for first in range(0, size, 7)]
-    return [
-        block(*("\n".join(side).encode() for side in zip(*part, strict=True))) for part in parts
-    ]
+    return [block_of(part) for part in parts]
 
 
 def number(pair: tuple[bytes, bytes]) -> int:
