@@ -200,7 +200,8 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     job = Job(options)
     try:
-        qualities, costs = quality(job), cost(job)
+        costs = cost(job)  # first: what this process holds counts as its children's memory
+        qualities = quality(job)
     except (BenchError, NmtkitError) as error:
         sys.exit(f"bench: {error}")
     figures = {"machine": machine(), "perplexities": qualities, "costs": costs}

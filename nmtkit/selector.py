@@ -12,6 +12,7 @@ alone, not on the number of workers.
 """
 
 import logging
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -119,6 +120,7 @@ def select(
     """
     settings.check()
     _check_inputs(settings, pool, domain, dev, lms)
+    _check_outputs(*output, *([scores] if scores else []))
     if lms:
         import kenlm  # noqa: F401  (so that its want is told before any work)
     with ExitStack() as stack:
@@ -135,9 +137,9 @@ def select(
         for lines in selector.taken(records, cut):
             for data, file in zip(lines.sides, files, strict=True):
                 file.write(f"{data.decode()}\n")
-        for chunk in _chunks(records) if told else ():
-            assert told is not None
-            told.writelines(f"{score:.6f}\n" for score in chunk["score"].tolist())
+        if told:
+            for chunk in _chunks(records):
+                told.writelines(f"{score:.6f}\n" for score in chunk["score"].tolist())
         del records  # unmapped before its file goes
     _log(selection)
     return selection
@@ -169,6 +171,12 @@ def _check_inputs(
                 f"{len(settings.sides)} language models of the domain and as many of general text"
                 f" are needed with side '{settings.side}': one for each side that is compared"
             )
+
+
+def _check_outputs(*paths: str | Path) -> None:
+    names = [str(path) for path in paths if str(path) != os.devnull]
+    if len(set(names)) < len(names):
+        raise ConfigError("the outputs need different names; give each file its own")
 
 
 class _Selector:
@@ -204,13 +212,11 @@ class _Selector:
             vocabulary.save(self.folder / f"{name}.words")
             self.vocabularies.append(vocabulary)
             self.domain.append(token_ids(vocabulary, lines))
-        known = ", ".join(f"{len(vocabulary):,}" for vocabulary in self.vocabularies)
         logger.info(
-            "domain: %s pairs, %s words; vocabulary of %s",
-            f"{len(texts[0]):,}",
-            f"{self.words:,}",
-            known,
-        )
+            "domain: %s pairs, %s words, of which %s different ones come up twice or more",
+            f"{len(texts[0]):,}", f"{self.words:,}",
+            " and ".join(f"{len(vocabulary) - 2:,}" for vocabulary in self.vocabularies),
+        )  # fmt: skip
 
     def learn(self) -> Models:
         """Models of the domain, and of a sample of the pool that is as long."""

@@ -285,6 +285,13 @@ def test_existing_output_is_kept(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -
     assert (tmp_path / "out.fr").read_text() == "mine\n"
 
 
+def test_outputs_with_one_name(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    given = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"), "--pairs", 2]
+    for output, scores in ((["-", "-"], "s"), (["x", "y"], "y")):
+        result = nmtkit("select", *given, "--output", *output, "--scores", scores, status=1)
+        assert "the outputs need different names" in result.stderr
+
+
 def test_nothing_is_left_in_the_temporary_folder(
     select, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
