@@ -33,29 +33,19 @@ from timing import (
 
 from nmtkit.config import TextConfig
 from nmtkit.data.ngrams import NgramModel
-from nmtkit.data.selection import Lines, SelectSettings, sample, token_ids, tokenized
+from nmtkit.data.selection import SelectSettings, read_blocks, sample, token_ids, tokenized
 from nmtkit.data.selection import words_seen_twice as vocabulary_of
 from nmtkit.errors import NmtkitError
-from nmtkit.text.lines import read_raw_blocks
 from nmtkit.text.vocabulary import Vocabulary
 
-BLOCK = 2000
-SIDES = ("src", "tgt")
-Bitext = Sequence[Path]
+Bitext = tuple[Path, Path]
 Texts = tuple[list[str], ...]
-
-
-def blocks(bitexts: Iterable[Bitext]) -> Iterable[Lines]:
-    """Bitexts as the driver reads them."""
-    for files in bitexts:
-        for src, tgt in read_raw_blocks(BLOCK, *files):
-            yield Lines((str(files[0]), str(files[1])), 1, (b"\n".join(src), b"\n".join(tgt)))
 
 
 def words_of(settings: SelectSettings, bitexts: Iterable[Bitext]) -> Texts:
     """The tokens of all pairs with words on both sides, by side."""
     texts: Texts = ([], [])
-    for block in blocks(bitexts):
+    for block in read_blocks(bitexts):
         for text, lines in zip(texts, tokenized(settings, block)[1], strict=True):
             text += lines
     return texts
@@ -87,7 +77,7 @@ class Job:
     def select(self, pools: Sequence[Bitext], words: int) -> tuple[Bitext, Finished]:
         """Run the command; the files that it wrote, and what it took."""
         options, work = self.options, self.options.work
-        output = [work / f"selected.{side}" for side in SIDES]
+        output = (work / "selected.src", work / "selected.tgt")
         command: list[Any] = [*NMTKIT, "select", "--domain", *options.domain, "--words", words]
         for files in pools:
             command += ["--pool", *files]
@@ -97,8 +87,8 @@ class Job:
 
     def draw(self, words: int, seed: int) -> Bitext:
         """Random pairs of the pool that have so many words on the source side."""
-        output = [self.options.work / f"random.{side}" for side in SIDES]
-        pairs = sample(blocks(self.options.pool), words, (0,), seed)
+        output = (self.options.work / "random.src", self.options.work / "random.tgt")
+        pairs = sample(read_blocks(self.options.pool), words, (0,), seed)
         for place, path in enumerate(output):
             path.write_bytes(b"".join(pair[place] + b"\n" for pair in pairs))
         return output
@@ -107,11 +97,11 @@ class Job:
         """The pool, written down so many times over."""
         if times == 1:
             return list(self.options.pool)
-        made = [self.options.work / f"pool-{times}.{side}" for side in SIDES]
+        made = tuple(self.options.work / f"pool-{times}.{side}" for side in ("src", "tgt"))
         for place, path in enumerate(made):
             with open(path, "wb") as output:
                 for _ in range(times):
-                    for block in blocks(self.options.pool):
+                    for block in read_blocks(self.options.pool):
                         output.write(block.sides[place] + b"\n")
         return [made]
 
@@ -141,7 +131,7 @@ def cost(job: Job) -> list[dict[str, Any]]:
     found = []
     for times in job.options.times:
         pools = job.repeated(times)
-        pairs = sum(block.sides[0].count(b"\n") + 1 for block in blocks(pools))
+        pairs = sum(block.sides[0].count(b"\n") + 1 for block in read_blocks(pools))
         tell(f"selecting from {pairs:,} pairs")
         took = job.select(pools, job.options.words[0])[1]
         found.append({"pairs": pairs, **dataclasses.asdict(took)})

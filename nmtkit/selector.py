@@ -18,23 +18,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from nmtkit.data.ngrams import Ints, NgramModel
-from nmtkit.data.ranking import ALL, CHUNK, Cut, Records, best
+from nmtkit.data.ranking import ALL, Cut, Records, best, chunks, taken
 from nmtkit.data.selection import (
     NAMES,
     RECORD,
     Lines,
     Models,
     OwnDifference,
+    blocks_of,
     ids_of_block,
     raw_words,
+    read_blocks,
     sample,
     score_block,
     token_ids,
@@ -43,15 +43,12 @@ from nmtkit.data.selection import (
 )
 from nmtkit.data.selection import SelectSettings as SelectSettings
 from nmtkit.errors import ConfigError, DataError
-from nmtkit.text.lines import STANDARD, open_output, read_raw_blocks
+from nmtkit.text.lines import STANDARD, open_output
 from nmtkit.text.parallel import Workers
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 LARGEST_PART = 1 << 24
 """Words of the largest part of the pool that a model is learned from, to find the best cut."""
-
-_BLOCK = 2000
-"""Pairs that a worker is given at a time."""
 
 _SMALLEST = 4
 """The first part is so many times smaller than the domain."""
@@ -138,7 +135,7 @@ def select(
             for data, file in zip(lines.sides, files, strict=True):
                 file.write(f"{data.decode()}\n")
         if told:
-            for chunk in _chunks(records):
+            for _, chunk in chunks(records):
                 told.writelines(f"{score:.6f}\n" for score in chunk["score"].tolist())
         del records  # unmapped before its file goes
     _log(selection)
@@ -200,7 +197,7 @@ class _Selector:
 
     def read_domain(self, files: Bitext) -> None:
         """Take the text of the domain as ids, and its repeated words as the vocabulary."""
-        blocks = list(_blocks([files]))
+        blocks = list(read_blocks([files]))
         sides = self.settings.sides
         self.raw_words = sum(raw_words(block.sides[side]) for block in blocks for side in sides)
         texts = self._texts(self.settings, blocks)
@@ -223,7 +220,7 @@ class _Selector:
         order = self.settings.order
         pairs = sample(self._pool(), self.raw_words, self.settings.sides, self.settings.seed)
         # What is not UTF-8 there is told with its line number when the pool is scored.
-        texts = self._texts(replace(self.settings, invalid="drop"), _blocks_of(pairs))
+        texts = self._texts(replace(self.settings, invalid="drop"), blocks_of(pairs))
         logger.info("pool: a sample of %s pairs for the general models", f"{len(texts[0]):,}")
         for name, vocabulary, domain, lines in zip(
             self.names, self.vocabularies, self.domain, texts, strict=True
@@ -277,7 +274,7 @@ class _Selector:
         judged = [
             token_ids(vocabulary, lines)
             for vocabulary, lines in zip(
-                self.vocabularies, self._texts(self.settings, _blocks([dev])), strict=True
+                self.vocabularies, self._texts(self.settings, read_blocks([dev])), strict=True
             )
         ]
         if not len(judged[0]):
@@ -285,7 +282,7 @@ class _Selector:
         all_words = _summary(records, ALL).words
         sizes = _sizes(self.words, min(all_words, LARGEST_PART))
         largest = best(records, sizes[-1], "words")
-        candidates = records[_taken(records, largest)]
+        candidates = records[taken(records, largest)]
         texts = self._ids(self.taken(records, largest))
         parts = [
             self._part(best(candidates, size, "words"), candidates, texts, judged) for size in sizes
@@ -309,14 +306,14 @@ class _Selector:
 
         :param texts: the ids of the pairs with these records. :param judged: those of the dev set.
         """
-        taken = cut.takes(records, 0)
+        inside = cut.takes(records, 0)
         cost = 0.0
         for vocabulary, ids, dev in zip(self.vocabularies, texts, judged, strict=True):
-            part = ids[np.repeat(taken, _lengths(ids))]
+            part = ids[np.repeat(inside, _lengths(ids))]
             model = NgramModel.train(part, len(vocabulary), self.settings.order)
             cost -= float(model.log_probs(dev).sum())
         perplexity = float(np.exp(cost / sum(map(len, judged))))
-        return Part(int(records["words"][taken].sum()), int(taken.sum()), perplexity)
+        return Part(int(records["words"][inside].sum()), int(inside.sum()), perplexity)
 
     def _ids(self, blocks: Iterable[Lines]) -> list[Ints]:
         """The ids of pairs that can all be taken, on each side that is compared."""
@@ -336,23 +333,7 @@ class _Selector:
         return texts
 
     def _pool(self) -> Iterator[Lines]:
-        return _blocks(self.pool)
-
-
-def _blocks(bitexts: Iterable[Bitext]) -> Iterator[Lines]:
-    for files in bitexts:
-        names, first = (str(files[0]), str(files[1])), 1
-        for src, tgt in read_raw_blocks(_BLOCK, *files):
-            yield Lines(names, first, (b"\n".join(src), b"\n".join(tgt)))
-            first += len(src)
-
-
-def _blocks_of(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[Lines]:
-    """Pairs from here and there as blocks."""
-    stream = iter(pairs)
-    while some := list(islice(stream, _BLOCK)):
-        src, tgt = (b"\n".join(side) for side in zip(*some, strict=True))
-        yield Lines(("the sample", "the sample"), 1, (src, tgt))
+        return read_blocks(self.pool)
 
 
 def _wanted(settings: SelectSettings, records: Records) -> Cut:
@@ -374,29 +355,16 @@ def _sizes(domain: int, most: int) -> list[int]:
     return [*sizes[:-1], most]
 
 
-def _chunks(records: Records) -> Iterator[Records]:
-    for first in range(0, len(records), CHUNK):
-        yield records[first : first + CHUNK]
-
-
-def _taken(records: Records, cut: Cut) -> NDArray[np.bool_]:
-    """Whether each pair is within the cut."""
-    firsts = range(0, len(records), CHUNK)
-    parts = [cut.takes(chunk, first) for first, chunk in zip(firsts, _chunks(records), strict=True)]
-    return np.concatenate(parts)
-
-
 def _summary(records: Records, cut: Cut) -> Selection:
     """What the cut takes.
 
     :raises DataError: nothing.
     """
-    pairs = words = first = 0
-    for chunk in _chunks(records):
-        taken = cut.takes(chunk, first)
-        first += len(chunk)
-        pairs += int(taken.sum())
-        words += int(chunk["words"][taken].sum(dtype=np.int64))
+    pairs = words = 0
+    for first, chunk in chunks(records):
+        here = cut.takes(chunk, first)
+        pairs += int(here.sum())
+        words += int(chunk["words"][here].sum(dtype=np.int64))
     if not pairs:
         raise DataError(
             "no pair is selected: the pool has none with words on both sides, or the best has more"

@@ -3,9 +3,9 @@
 Chen and Goodman 1998, section 3: with a(g) the adjusted count of an n-gram g, and h' the context h
 without its first word,
 
-    p(w | h) = max(a(hw) - D(a(hw)), 0) / sum_v a(hv) + gamma(h) p(w | h')          (their eq. 25)
-    gamma(h) = sum_v D(a(hv)) / sum_v a(hv)                                         (eq. 27)
-    Y = n1 / (n1 + 2 n2),   D(i) = i - (i + 1) Y n(i+1) / n(i) for i = 1, 2 and 3 or more   (eq. 26)
+    p(w | h) = max(a(hw) - D(a(hw)), 0) / sum_v a(hv) + gamma(h) p(w | h')
+    gamma(h) = sum_v D(a(hv)) / sum_v a(hv)
+    Y = n1 / (n1 + 2 n2),   D(i) = i - (i + 1) Y n(i+1) / n(i) for i = 1, 2 and 3 or more
 
 n(i) being the number of n-grams of that order with adjusted count i. The adjusted count of a
 longest n-gram is how often it was seen, that of a shorter one how many different words were seen
@@ -13,9 +13,8 @@ before it.
 
 An n-gram is known by its place among those of its length, which are sorted by the place of all but
 the last word, then by the last word. So an n-gram that ends at a position of a text is found from
-the
-one, shorter by a word, that ends at the position before: a whole text is looked up by a search in a
-sorted array for each length, without a collision, and nothing is done in Python for single words.
+the one, shorter by a word, that ends at the position before: a whole text is looked up by a search
+in a sorted array for each length, exactly, and nothing is done in Python for single words.
 
 Departures and readings:
 

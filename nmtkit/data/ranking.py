@@ -86,13 +86,23 @@ def _cut_among_equals(
     raise AssertionError("the pairs at the cut were to be too many")
 
 
+def taken(records: Records, cut: Cut) -> NDArray[np.bool_]:
+    """Whether each pair is within the cut."""
+    return np.concatenate([cut.takes(chunk, first) for first, chunk in chunks(records)])
+
+
+def chunks(records: Records) -> Iterator[tuple[int, Records]]:
+    """The ranking in parts, each with the number of its first pair."""
+    for first in range(0, len(records), CHUNK):
+        yield first, records[first : first + CHUNK]
+
+
 def _weighed(
     records: Records, of: Literal["pairs", "words"]
 ) -> Iterator[tuple[int, NDArray[np.uint64], NDArray[np.float64]]]:
     """The number of each chunk's first pair, the pairs' scores as keys, and what each counts: 0
     where it cannot be taken."""
-    for first in range(0, len(records), CHUNK):
-        chunk = records[first : first + CHUNK]
+    for first, chunk in chunks(records):
         finite = np.isfinite(chunk["score"])
         weights = chunk["words"] * finite if of == "words" else finite
         yield first, _keys(chunk["score"]), weights.astype(np.float64)

@@ -1,8 +1,8 @@
 """How near a sentence pair is to a domain: the difference of cross-entropies, block by block.
 
-Moore and Lewis 2010, section 2: a sentence s is ranked by H_I(s) - H_N(s), its cross-entropy per
+Moore and Lewis 2010: a sentence s is ranked by H_I(s) - H_N(s), its cross-entropy per
 word under a language model of the domain less that under one of the general text; what is like the
-domain and unlike the rest has the lowest. Axelrod, He and Gao 2011, section 3.1: a sentence pair is
+domain and unlike the rest has the lowest. Axelrod, He and Gao 2011: a sentence pair is
 ranked by the sum of these differences over both sides.
 
 Departures and readings:
@@ -21,9 +21,10 @@ import heapq
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 from nmtkit.config import TextConfig
 from nmtkit.data.ngrams import Floats, Ints, NgramModel, line_sums
 from nmtkit.errors import ConfigError, DataError
-from nmtkit.text.lines import decode_lines
+from nmtkit.text.lines import decode_lines, read_raw_blocks
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import SPECIAL, Vocabulary
 
@@ -42,6 +43,9 @@ RECORD = np.dtype([("score", "<f8"), ("words", "<u4")])
 words of the side that words are counted on."""
 
 NAMES = ("src", "tgt")
+
+BLOCK = 2000
+"""Pairs that a worker is given at a time."""
 
 
 @dataclass(frozen=True)
@@ -230,6 +234,26 @@ def score_block(settings: SelectSettings, models: Models, block: Lines) -> NDArr
         records["score"][usable] = score + 0.0  # 0 and -0 are one score
         records["words"][usable] = [line.count(" ") + 1 for line in texts[0]]
     return records
+
+
+def read_blocks(bitexts: Iterable[tuple[str | Path, str | Path]]) -> Iterator[Lines]:
+    """Bitexts, one after another.
+
+    :raises DataError: a file cannot be read, or the sides of a bitext differ in length.
+    """
+    for files in bitexts:
+        names, first = (str(files[0]), str(files[1])), 1
+        for src, tgt in read_raw_blocks(BLOCK, *files):
+            yield Lines(names, first, (b"\n".join(src), b"\n".join(tgt)))
+            first += len(src)
+
+
+def blocks_of(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[Lines]:
+    """Pairs from here and there as blocks, their line numbers forgotten."""
+    stream = iter(pairs)
+    while some := list(islice(stream, BLOCK)):
+        src, tgt = (b"\n".join(side) for side in zip(*some, strict=True))
+        yield Lines(("the sample", "the sample"), 1, (src, tgt))
 
 
 def words_seen_twice(lines: Iterable[str]) -> Vocabulary:

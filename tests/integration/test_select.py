@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 
 from nmtkit import selector
+from nmtkit.data import selection
 from nmtkit.data.ngrams import NgramModel
 from nmtkit.data.selection import token_ids, words_seen_twice
 from nmtkit.text.lines import read_lines
@@ -124,7 +125,7 @@ def test_workers_and_blocks_change_nothing(
     select, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = select("--words", 90, "--scores", tmp_path / "one")[0]
-    monkeypatch.setattr(selector, "_BLOCK", 40)
+    monkeypatch.setattr(selection, "BLOCK", 40)
     two = select("--words", 90, "--scores", tmp_path / "two", workers=2)[0]
     assert one == two
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -62,5 +62,6 @@ def test_nothing_is_taken_where_the_best_has_no_room() -> None:
 def test_of_equals_the_earlier_are_taken_also_in_parts() -> None:
     made = records([2.0] * 10, [1] * 10)
     cut = best(made, 4, "pairs")
+    assert ranking.taken(made, cut).tolist() == [True] * 4 + [False] * 6
     assert taken(made, cut) == [0, 1, 2, 3]
     assert cut.takes(made[3:6], 3).tolist() == [True, False, False]
