@@ -166,6 +166,8 @@ class KenlmDifference:
         quiet.arpa_complain = kenlm.ARPALoadComplain.NONE
         self._models = []
         for path in (domain, general):
+            if not Path(path).is_file():
+                raise DataError(f"{path}: there is no such file; give a language model")
             try:
                 self._models.append(kenlm.Model(path, quiet))
             except OSError as error:

@@ -351,13 +351,14 @@ def test_models_of_kenlm(select, tmp_path: Path) -> None:
 def test_models_that_kenlm_cannot_read(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     (tmp_path / "bad.arpa").write_text("hello\n")
-    for name in ("bad.arpa", "missing.arpa"):
+    no_model, no_file = "KenLM cannot read it as a language model", "there is no such file"
+    for name, told in (("bad.arpa", no_model), ("missing.arpa", no_file)):
         models = ["--lm-domain", tmp_path / name, "--lm-general", tmp_path / name]
         result = nmtkit(
             "select", *models, "--side", "src", "--pool", *files(folder, "pool"), "--pairs", 2,
             "--output", *files(tmp_path, "out"), "--workers", 1, status=1,
         )  # fmt: skip
-        assert f"{name}: KenLM cannot read it as a language model" in result.stderr
+        assert f"{name}: {told}" in result.stderr
 
 
 def test_without_kenlm_the_extra_is_named(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmtkit.data.ngrams import FALLBACK, NgramModel, discounts_of, line_sums
+from nmtkit.data.ngrams import FALLBACK, NgramModel, _Table, discounts_of, line_sums
 
 START = "<s>"
 END = 0
@@ -163,3 +163,24 @@ def test_sums_of_lines() -> None:
     ids = ids_of([[1, 2], [3], [4, 1, 1]])
     assert line_sums(np.arange(9.0), ids).tolist() == [3, 7, 26]
     assert line_sums(np.zeros(0), np.zeros(0, np.int64)).tolist() == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 1000])
+def test_keys_are_found_where_they_are_and_nowhere_else(size: int) -> None:
+    draw = random.Random(size)
+    keys = np.array(sorted(draw.sample(range(1 << 40), size)), np.int64)
+    table = _Table(keys)
+    assert table.places(keys).tolist() == list(range(size))
+    others = np.array([n for n in range(3000) if n not in set(keys.tolist())], np.int64)
+    assert set(table.places(others).tolist()) == {-1}
+
+
+def test_keys_that_all_want_one_slot_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def last_but_one(table: _Table, keys: np.ndarray) -> np.ndarray:
+        return np.full(len(keys), table._last - 1)  # so that the search goes on at the first
+
+    monkeypatch.setattr(_Table, "_first_slots", last_but_one)
+    table = _Table(np.arange(0, 100, 2))
+    assert table.places(np.arange(100)).tolist() == [
+        number // 2 if number % 2 == 0 else -1 for number in range(100)
+    ]
