@@ -29,6 +29,7 @@ from nmtkit.errors import Interrupted, NmtkitError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
+    "select": ("nmtkit.cli.select", "Take the pairs of a corpus that are like a domain."),
     "shortlist": ("nmtkit.cli.shortlist", "List the most frequent words of a corpus."),
     "train": ("nmtkit.cli.train", "Train a model on a prepared corpus."),
     "translate": ("nmtkit.cli.translate", "Translate lines from stdin to stdout."),
@@ -46,6 +47,7 @@ EXTRAS = {
     "sklearn": "report",
     "jinja2": "report",
     "tensorboard": "tensorboard",
+    "kenlm": "kenlm",
 }
 """Module that may be missing -> the extra that installs it."""
 

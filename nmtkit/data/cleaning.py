@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Literal
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError, DataError
-from nmtkit.text.lines import decode_line
+from nmtkit.errors import ConfigError
+from nmtkit.text.lines import decode_lines
 from nmtkit.text.pipeline import TextPipeline
 
 RULES = ("invalid", "empty", "long", "ratio", "duplicate")
@@ -180,21 +180,8 @@ def _decoded(task: Task, side: int) -> tuple[list[str], set[int]]:
 
     :raises DataError: there is one, and it is not to be dropped.
     """
-    data = (task.src, task.tgt)[side]
-    try:
-        return data.decode("utf-8").split("\n"), set()
-    except UnicodeDecodeError:
-        lines = []
-        bad = set()
-    for place, line in enumerate(data.split(b"\n")):
-        try:
-            lines.append(decode_line(line, task.files[side], task.first + place))
-        except DataError:
-            if task.settings.invalid == "error":
-                raise
-            lines.append(line.decode("utf-8", errors="replace"))
-            bad.add(place)
-    return lines, bad
+    strict = task.settings.invalid == "error"
+    return decode_lines((task.src, task.tgt)[side], task.files[side], task.first, strict)
 
 
 def _length(words: str) -> int:

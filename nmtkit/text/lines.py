@@ -71,6 +71,32 @@ def decode_line(line: bytes, path: str | Path, number: int) -> str:
         ) from error
 
 
+def decode_lines(
+    data: bytes, path: str | Path, first: int, strict: bool = True
+) -> tuple[list[str], set[int]]:
+    """Lines as text, and the places of those that are not UTF-8.
+
+    :param data: the lines with newlines between them.
+    :param first: the number of the first line in its file, from 1, for the message.
+    :param strict: refuse a line that is not UTF-8; else it has U+FFFD in place of the bytes.
+    :raises DataError: there is such a line, and it is refused.
+    """
+    try:
+        return data.decode("utf-8").split("\n"), set()
+    except UnicodeDecodeError:
+        lines: list[str] = []
+        bad = set()
+    for place, line in enumerate(data.split(b"\n")):
+        try:
+            lines.append(decode_line(line, path, first + place))
+        except DataError:
+            if strict:
+                raise
+            lines.append(line.decode("utf-8", errors="replace"))
+            bad.add(place)
+    return lines, bad
+
+
 def read_texts(path: str | Path, size: int) -> Iterator[str]:
     """The lines of a file, `size` at a time in one text; in it every line ends with a newline.
 

@@ -30,6 +30,7 @@ DRIVERS = {
     "structure",
     "trainer",
     "preparation",
+    "selector",
     "phrases",
     "phrase_report",
     "model_folder",
@@ -242,7 +243,7 @@ def test_importing_starts_nothing_heavy(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["text.lines", "text.pipeline", "text.vocabulary", "preparation"]
+    "module", ["text.lines", "text.pipeline", "text.vocabulary", "preparation", "selector"]
 )
 def test_text_is_prepared_without_torch(module: str) -> None:
     assert "torch" not in loaded_by(f"import nmtkit.{module}")

@@ -127,7 +127,7 @@ def test_aborting_at_a_prompt_is_an_interrupt(run: Run) -> None:
             ["trasnlate"],
             "No such command 'trasnlate'; did you mean 'translate'? See: nmtkit --help",
         ),
-        (["xyz"], "No such command 'xyz'; there are prepare, shortlist, train,"),
+        (["xyz"], "No such command 'xyz'; there are prepare, select, shortlist, train,"),
         (["--bogus"], "No such option"),
         (["work", "--nubmer", "3"], "See: nmtkit work --help"),
         (["work", "--number", "three"], "'three' is not a valid integer"),

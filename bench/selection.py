@@ -1,0 +1,202 @@
+"""What `nmtkit select` is good for and what it costs: perplexities, time and memory.
+
+    python bench/selection.py --domain news.en news.fr --test held.en held.fr --pool a.en a.fr
+        [--pool b.en b.fr] [--words 100000 200000 400000] [--draws 3] [--times 1 10] [--workers 2]
+        [-s en] [-t fr] --work folder --output selection.md
+
+For each number of words, that many of the pool are selected, and as many drawn at random, with
+several seeds. From each, n-gram models are learned, one a side, with one vocabulary: the words that
+the domain has at least twice, and <unk>. The table has their perplexities of the test set. A second
+table has what selecting took, from the pool and from the pool written down several times over.
+"""
+
+import argparse
+import dataclasses
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from timing import (
+    NMTKIT,
+    BenchError,
+    Finished,
+    Spread,
+    machine,
+    run_command,
+    table,
+    tell,
+    with_spread,
+    write_report,
+)
+
+from nmtkit.config import TextConfig
+from nmtkit.data.ngrams import NgramModel
+from nmtkit.data.selection import SelectSettings, read_blocks, sample, token_ids, tokenized
+from nmtkit.data.selection import words_seen_twice as vocabulary_of
+from nmtkit.errors import NmtkitError
+from nmtkit.text.vocabulary import Vocabulary
+
+Bitext = tuple[Path, Path]
+Texts = tuple[list[str], ...]
+
+
+def words_of(settings: SelectSettings, bitexts: Iterable[Bitext]) -> Texts:
+    """The tokens of all pairs with words on both sides, by side."""
+    texts: Texts = ([], [])
+    for block in read_blocks(bitexts):
+        for text, lines in zip(texts, tokenized(settings, block)[1], strict=True):
+            text += lines
+    return texts
+
+
+def perplexities(
+    vocabularies: Sequence[Vocabulary], learned: Texts, test: Texts, order: int
+) -> list[float]:
+    """Of the test set, on each side, under models of what is learned from."""
+    found = []
+    for vocabulary, lines, held in zip(vocabularies, learned, test, strict=True):
+        model = NgramModel.train(token_ids(vocabulary, lines), len(vocabulary), order)
+        found.append(math.exp(-model.log_probs(token_ids(vocabulary, held)).mean()))
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What is selected, how, and where what comes of it is put."""
+
+    options: argparse.Namespace
+
+    @property
+    def settings(self) -> SelectSettings:
+        options = self.options
+        text = TextConfig(src_language=options.src_language, tgt_language=options.tgt_language)
+        return SelectSettings(text=text, order=options.order)
+
+    def select(self, pools: Sequence[Bitext], words: int) -> tuple[Bitext, Finished]:
+        """Run the command; the files that it wrote, and what it took."""
+        options, work = self.options, self.options.work
+        output = (work / "selected.src", work / "selected.tgt")
+        command: list[Any] = [*NMTKIT, "select", "--domain", *options.domain, "--words", words]
+        for files in pools:
+            command += ["--pool", *files]
+        command += ["-s", options.src_language, "-t", options.tgt_language, "--force"]
+        command += ["--order", options.order, "--workers", options.workers, "--output", *output]
+        return output, run_command(list(map(str, command)), work / "select.log")
+
+    def draw(self, words: int, seed: int) -> Bitext:
+        """Random pairs of the pool that have so many words on the source side."""
+        output = (self.options.work / "random.src", self.options.work / "random.tgt")
+        pairs = sample(read_blocks(self.options.pool), words, (0,), seed)
+        for place, path in enumerate(output):
+            path.write_bytes(b"".join(pair[place] + b"\n" for pair in pairs))
+        return output
+
+    def repeated(self, times: int) -> list[Bitext]:
+        """The pool, written down so many times over."""
+        if times == 1:
+            return list(self.options.pool)
+        made = tuple(self.options.work / f"pool-{times}.{side}" for side in ("src", "tgt"))
+        for place, path in enumerate(made):
+            with open(path, "wb") as output:
+                for _ in range(times):
+                    for block in read_blocks(self.options.pool):
+                        output.write(block.sides[place] + b"\n")
+        return [made]
+
+
+def quality(job: Job) -> list[dict[str, Any]]:
+    """For each size the perplexities: of what was selected, and of several random draws."""
+    options = job.options
+    domain, test = (words_of(job.settings, [files]) for files in (options.domain, options.test))
+    vocabularies = [vocabulary_of(lines) for lines in domain]
+    own = perplexities(vocabularies, domain, test, options.order)
+    found = [{"what": "the domain's own text", "selected": own, "random": []}]
+    for words in options.words:
+        tell(f"the best {words:,} words against random ones")
+        learned = [job.select(options.pool, words)[0]]
+        selected = perplexities(vocabularies, words_of(job.settings, learned), test, options.order)
+        drawn = []
+        for seed in range(1, options.draws + 1):
+            learned = [job.draw(words, seed)]
+            texts = words_of(job.settings, learned)
+            drawn.append(perplexities(vocabularies, texts, test, options.order))
+        found.append({"what": f"{words:,} words", "selected": selected, "random": drawn})
+    return found
+
+
+def cost(job: Job) -> list[dict[str, Any]]:
+    """What selecting took, for each size of the pool."""
+    found = []
+    for times in job.options.times:
+        pools = job.repeated(times)
+        pairs = sum(block.sides[0].count(b"\n") + 1 for block in read_blocks(pools))
+        tell(f"selecting from {pairs:,} pairs")
+        took = job.select(pools, job.options.words[0])[1]
+        found.append({"pairs": pairs, **dataclasses.asdict(took)})
+        for files in pools if times > 1 else ():
+            for path in files:
+                path.unlink()
+    return found
+
+
+def report(options: argparse.Namespace, qualities: list[Any], costs: list[Any]) -> str:
+    languages = (options.src_language, options.tgt_language)
+    header = ["learned from"]
+    header += [f"{kind}, {language}" for kind in ("selected", "random") for language in languages]
+    rows = []
+    for row in qualities:
+        random = list(zip(*row["random"], strict=True))
+        told = [with_spread(Spread.of(values), 1) for values in random] or ["", ""]
+        rows.append([row["what"], *(f"{value:,.1f}" for value in row["selected"]), *told])
+    took = [
+        [
+            f"{row['pairs']:,}",
+            f"{row['seconds']:,.0f}",
+            f"{row['cpu']:,.0f}",
+            f"{row['pairs'] / row['cpu']:,.0f}",
+            f"{row['peak'] / 2**20:,.0f}",
+        ]
+        for row in costs
+    ]
+    memory = "MiB of its largest process"
+    heads = ["pairs in the pool", "seconds", "of processors", "pairs/s of one", memory]
+    return f"{machine()}\n\n{table(header, rows)}\n{table(heads, took)}"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    pair: dict[str, Any] = {"nargs": 2, "type": Path, "required": True, "metavar": ("SRC", "TGT")}
+    parser.add_argument("--domain", **pair)
+    parser.add_argument("--test", **pair)
+    parser.add_argument("--pool", action="append", **pair)
+    parser.add_argument("--words", nargs="+", type=int, default=[100_000, 200_000, 400_000])
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--times", nargs="+", type=int, default=[1])
+    parser.add_argument("--order", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("-s", "--src-language", default="en")
+    parser.add_argument("-t", "--tgt-language", default="fr")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--output", type=Path)
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    options.work.mkdir(parents=True, exist_ok=True)
+    job = Job(options)
+    try:
+        costs = cost(job)  # first: what this process holds counts as its children's memory
+        qualities = quality(job)
+    except (BenchError, NmtkitError) as error:
+        sys.exit(f"bench: {error}")
+    figures = {"machine": machine(), "perplexities": qualities, "costs": costs}
+    write_report(options.output, report(options, qualities, costs), figures)
+
+
+if __name__ == "__main__":
+    main()

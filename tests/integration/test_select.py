@@ -1,0 +1,372 @@
+"""`nmtkit select` by its command line: a pool of two domains."""
+
+import gzip
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from nmtkit import selector
+from nmtkit.data import selection
+from nmtkit.data.ngrams import NgramModel
+from nmtkit.data.selection import token_ids, words_seen_twice
+from nmtkit.text.lines import read_lines
+
+Nmtkit = Callable[..., Result]
+Pairs = list[tuple[str, str]]
+
+NEWS = ("the minister said that a vote on this law was won in may".split(),
+        "le ministre dit que un vote de cette loi fut gagné en mai".split())  # fmt: skip
+SPORT = ("the striker kicked a ball into this goal and was cheered on".split(),
+         "le buteur tira un ballon dans ce but et fut acclamé en".split())  # fmt: skip
+NEWS_PAIRS = 30
+
+
+def written(folder: Path, name: str, pairs: Pairs) -> tuple[Path, Path]:
+    paths = (folder / f"{name}.en", folder / f"{name}.fr")
+    for number, path in enumerate(paths):
+        path.write_text("".join(f"{pair[number]}\n" for pair in pairs), encoding="utf-8")
+    return paths
+
+
+def pairs_of(domain: tuple[list[str], list[str]], count: int, seed: int) -> Pairs:
+    """Lines whose words follow each other as in the domain, of different lengths."""
+    draw = random.Random(seed)
+    made = []
+    for _ in range(count):
+        first, length = draw.randrange(8), draw.randrange(3, 9)
+        made.append(tuple(" ".join((2 * side)[first : first + length]) for side in domain))
+    return made  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """{domain,dev,pool,more}.{en,fr}; the pool is mixed, and has 30 pairs of the domain in 150."""
+    made = tmp_path_factory.mktemp("select")
+    written(made, "domain", pairs_of(NEWS, 40, 1))
+    written(made, "dev", pairs_of(NEWS, 20, 2))
+    mixed = pairs_of(NEWS, NEWS_PAIRS, 3) + pairs_of(SPORT, 120, 4)
+    random.Random(5).shuffle(mixed)
+    written(made, "pool", mixed)
+    written(made, "more", pairs_of(SPORT, 10, 6))
+    return made
+
+
+def files(folder: Path, name: str) -> list[object]:
+    return [folder / f"{name}.en", folder / f"{name}.fr"]
+
+
+def read(paths: Sequence[object]) -> Pairs:
+    return list(zip(*(read_lines(str(path)) for path in paths), strict=True))
+
+
+def is_news(pair: tuple[str, str]) -> bool:
+    return any(
+        word in pair[0].split() for word in ("minister", "said", "that", "vote", "law", "won")
+    )
+
+
+@pytest.fixture
+def select(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> Callable[..., tuple[Pairs, Result]]:
+    """`select("--pairs", 5)`: what is selected from the pool, and what was said."""
+
+    def call(*options: object, domain: bool = True, workers: int = 1) -> tuple[Pairs, Result]:
+        given = ["--domain", *files(folder, "domain")] if domain else []
+        output = files(tmp_path, "out")
+        result = nmtkit(
+            "select", *given, "--pool", *files(folder, "pool"), "--output", *output, "--force",
+            "--workers", workers, *options,
+        )  # fmt: skip
+        assert result.stdout == ""
+        return read(output), result
+
+    return call
+
+
+@pytest.mark.parametrize("options", [[], ["--side", "src"], ["--side", "tgt"], ["--order", 2]])
+def test_the_domain_is_preferred(select, folder: Path, options: list[object]) -> None:
+    pairs, result = select("--pairs", 20, *options)
+    assert len(pairs) == 20 and all(map(is_news, pairs))
+    pool = read(files(folder, "pool"))
+    assert sum(map(is_news, pool)) == NEWS_PAIRS
+    rest = iter(pool)
+    assert all(pair in rest for pair in pairs)  # in the order of the pool
+    assert "selected 20 of 150 pairs (13.33 %)" in result.stderr
+
+
+def test_the_scores_tell_which_were_taken(select, folder: Path, tmp_path: Path) -> None:
+    pairs, _ = select("--pairs", 25, "--scores", tmp_path / "scores")
+    scores = [float(line) for line in read_lines(tmp_path / "scores")]
+    pool = read(files(folder, "pool"))
+    best = sorted(sorted(range(len(pool)), key=scores.__getitem__)[:25])
+    assert [pool[place] for place in best] == pairs
+
+
+def test_words_are_counted_on_the_side_that_is_compared(select, tmp_path: Path) -> None:
+    for side, number in (("both", 0), ("src", 0), ("tgt", 1)):
+        scores = tmp_path / "scores"
+        pairs, _ = select("--words", 60, "--side", side, "--scores", scores)
+        used = sum(len(pair[number].split()) for pair in pairs)
+        more, _ = select("--pairs", len(pairs) + 1, "--side", side)
+        assert used <= 60 < sum(len(pair[number].split()) for pair in more)
+
+
+def test_all_of_several_pools_and_a_warning(select, folder: Path) -> None:
+    pairs, result = select("--pairs", 1000, "--pool", *files(folder, "more"))
+    assert pairs == read(files(folder, "pool")) + read(files(folder, "more"))
+    assert "warning: the pool has no more than is asked for" in result.stderr
+
+
+def test_workers_and_blocks_change_nothing(
+    select, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = select("--words", 90, "--scores", tmp_path / "one")[0]
+    monkeypatch.setattr(selection, "BLOCK", 40)
+    two = select("--words", 90, "--scores", tmp_path / "two", workers=2)[0]
+    assert one == two
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_the_seed_decides_about_the_sample(select, tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        select("--pairs", 5, "--seed", seed, "--scores", tmp_path / name)
+    same, again, other = ((tmp_path / name).read_bytes() for name in "abc")
+    assert same == again != other
+
+
+def test_lines_stay_as_they_are(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    kept = [("  The minister,\tsaid \r", "le  ministre\u2028 dit"), ("", "le"), ("goal", " \u00a0")]
+    pool = written(tmp_path, "pool", kept + pairs_of(NEWS, 3, 9))
+    zipped = tmp_path / "pool.fr.gz"
+    zipped.write_bytes(gzip.compress(pool[1].read_bytes()))
+    output = [tmp_path / "out.en.gz", tmp_path / "out.fr"]
+    nmtkit("select", "--domain", "-", folder / "domain.fr", "--pool", pool[0], zipped, "--output",
+           *output, "--pairs", 9, "--workers", 1, "--scores", tmp_path / "scores",
+           input=(folder / "domain.en").read_bytes())  # fmt: skip
+    assert read(output)[:1] == kept[:1] and len(read(output)) == 4
+    assert (tmp_path / "scores").read_text().split("\n")[1:3] == ["inf", "inf"]
+
+
+def test_lines_that_are_no_utf8(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    pool = written(tmp_path, "pool", pairs_of(NEWS, 9, 1))
+    pool[1].write_bytes(pool[1].read_bytes().replace(b"le ", b"\xff ", 1))
+    number = 1 + next(
+        n for n, line in enumerate(pool[1].read_bytes().split(b"\n")) if b"\xff" in line
+    )
+    command = ["select", "--domain", *files(folder, "domain"), "--pool", *pool, "--pairs", 100,
+               "--output", *files(tmp_path, "out"), "--workers", 1]  # fmt: skip
+    result = nmtkit(*command, status=1)
+    assert f"{pool[1]}, line {number}: not UTF-8" in result.stderr
+    assert not (tmp_path / "out.en").exists()
+    nmtkit(*command, "--invalid", "drop")
+    assert len(read(files(tmp_path, "out"))) == 8
+
+
+def test_the_best_cut_is_where_the_dev_perplexity_is_lowest(select, folder: Path) -> None:
+    pairs, result = select("--best-cut", "--dev", *files(folder, "dev"))
+    told = [line for line in result.stderr.splitlines() if "dev perplexity" in line]
+    tried = {}
+    for line in told:  # nmtkit: the best 1,234 words (56 pairs): dev perplexity 7.89
+        words = line.replace(",", "").split()
+        tried[int(words[5].strip("("))] = float(words[-1])
+    assert len(told) > 4 and max(tried) == 150
+    assert min(tried, key=tried.__getitem__) == len(pairs) < 150
+    assert sum(map(is_news, pairs)) == NEWS_PAIRS
+    assert tried[len(pairs)] == pytest.approx(perplexity(pairs, folder), abs=0.006)
+
+
+def perplexity(pairs: Pairs, folder: Path) -> float:
+    """Of the dev set on both sides together, under models of the pairs."""
+    import math
+
+    cost, tokens = 0.0, 0
+    for number in (0, 1):
+        vocabulary = words_seen_twice([pair[number] for pair in read(files(folder, "domain"))])
+        ids = token_ids(vocabulary, [pair[number] for pair in pairs])
+        dev = token_ids(vocabulary, [pair[number] for pair in read(files(folder, "dev"))])
+        cost -= NgramModel.train(ids, len(vocabulary), 4).log_probs(dev).sum()
+        tokens += len(dev)
+    return math.exp(cost / tokens)
+
+
+def test_parts_are_no_larger_than_memory_allows(
+    select, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selector, "LARGEST_PART", 110)
+    pairs, result = select("--best-cut", "--dev", *files(folder, "dev"))
+    assert sum(len(pair[0].split()) for pair in pairs) <= 110
+    assert "warning: the largest part that was tried is the best" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], "How much to take: give one of --pairs, --words and --best-cut"),
+        (["--pairs", 3, "--words", 4], "How much to take"),
+        (["--best-cut"], "--best-cut is found by --dev; give both or neither"),
+        (["--pairs", 3, "--dev", "a", "b"], "--best-cut is found by --dev"),
+        (["--pairs", 3, "--lm-domain", "a"], "give --lm-domain and --lm-general twice each"),
+        (["--pairs", 3, "--side", "src", "--lm-general", "a"], "once each, or neither"),
+        (["--pairs", 3, "--side", "src", "--lm-domain", "a", "--lm-general", "b"],
+         "--lm-domain stands in for --domain"),
+        (["--pairs", 0], "'--pairs'"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(nmtkit: Nmtkit, folder: Path, options: list[object], told: str) -> None:
+    domain = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool")]
+    result = nmtkit("select", *domain, "--output", "x", "y", *options, status=2)
+    assert told in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_a_domain_is_needed(nmtkit: Nmtkit, folder: Path) -> None:
+    pool = ["--pool", *files(folder, "pool"), "--output", "x", "y"]
+    assert "'--domain'" in nmtkit("select", *pool, "--pairs", 3, status=2).stderr
+    options = ["--best-cut", "--dev", "a", "b", "--side", "src"]
+    models = ["--lm-domain", "a", "--lm-general", "b"]
+    assert "'--domain'" in nmtkit("select", *pool, *options, *models, status=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "option", "told"),
+    [
+        ("pool.en", None, "--pool", "pool.en: cannot be read: No such file or directory"),
+        ("domain.fr", None, "--domain", "domain.fr: cannot be read: No such file or directory"),
+        ("domain.fr", "x\n", "--domain", "the files differ in their number of lines"),
+        ("pool.fr", "x\n", "--pool", "the files differ in their number of lines"),
+        ("dev.fr", "\n" * 20, "--dev", "dev.fr: there is no pair with words on both sides"),
+        ("domain.fr", "\n" * 40, "--domain", "domain.fr: there is no pair with words on both"),
+        ("pool.fr", "\n" * 150, "--pool", "no pair is selected"),
+    ],
+)
+def test_wrong_files(
+    nmtkit: Nmtkit,
+    folder: Path,
+    tmp_path: Path,
+    name: str,
+    content: str | None,
+    option: str,
+    told: str,
+) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    given = [
+        word for split in ("domain", "pool") for word in (f"--{split}", *files(tmp_path, split))
+    ]
+    how = ["--best-cut", "--dev", *files(tmp_path, "dev")] if option == "--dev" else ["--pairs", 2]
+    result = nmtkit("select", *given, *how, "--output", *files(tmp_path, "out"), "--workers", 1,
+                    "--scores", tmp_path / "scores", status=1)  # fmt: skip
+    assert told in result.stderr
+    assert not {"out.en", "out.fr", "scores"} & {path.name for path in tmp_path.iterdir()}
+
+
+def test_an_empty_pool_and_a_pool_from_stdin(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    start = ["select", "--domain", *files(folder, "domain"), "--pairs", 2, "--workers", 1]
+    start += ["--output", *files(tmp_path, "out")]
+    empty = written(tmp_path, "empty", [])
+    assert "the pool is empty" in nmtkit(*start, "--pool", *empty, status=1).stderr
+    result = nmtkit(*start, "--pool", "-", empty[1], status=1)
+    assert "the pool cannot be stdin ('-'), as it is read more than once" in result.stderr
+
+
+def test_existing_output_is_kept(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.fr").write_text("mine\n")
+    result = nmtkit(
+        "select", "--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"),
+        "--pairs", 2, "--output", *files(tmp_path, "out"), status=1,
+    )  # fmt: skip
+    assert "out.fr: exists already; use --force" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out.fr"]
+    assert (tmp_path / "out.fr").read_text() == "mine\n"
+
+
+def test_outputs_with_one_name(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    given = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"), "--pairs", 2]
+    for output, scores in ((["-", "-"], "s"), (["x", "y"], "y")):
+        result = nmtkit("select", *given, "--output", *output, "--scores", scores, status=1)
+        assert "the outputs need different names" in result.stderr
+
+
+def test_nothing_is_left_in_the_temporary_folder(
+    select, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    select("--pairs", 2)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+ARPA = """\\data\\
+ngram 1={count}
+ngram 2=1
+
+\\1-grams:
+-1\t<unk>
+-99\t<s>\t0
+-1\t</s>
+{words}
+
+\\2-grams:
+-1\t<s> </s>
+
+\\end\\
+"""
+
+
+def arpa(path: Path, likely: list[str], unlikely: list[str]) -> Path:
+    """A unigram model: log10 p is -0.5 of some words and -3 of others."""
+    entries = [f"-0.5\t{word}" for word in likely] + [f"-3\t{word}" for word in unlikely]
+    path.write_text(ARPA.format(count=len(entries) + 3, words="\n".join(entries)))
+    return path
+
+
+def models(tmp_path: Path, side: int) -> list[object]:
+    """The options for one side's models, of the domain and of general text."""
+    news, sport = sorted({*NEWS[side]}), sorted({*SPORT[side]} - {*NEWS[side]})
+    domain = arpa(tmp_path / f"domain{side}.arpa", news, sport)
+    general = arpa(tmp_path / f"general{side}.arpa", sport, news)
+    return ["--lm-domain", domain, "--lm-general", general]
+
+
+def test_models_of_kenlm(select, tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    scores = tmp_path / "scores"
+    options = [*models(tmp_path, 0), *models(tmp_path, 1), "--scores", scores]
+    pairs, _ = select("--pairs", 20, *options, domain=False)
+    assert len(pairs) == 20 and all(map(is_news, pairs))
+    import math
+
+    lowest = min(float(line) for line in read_lines(scores))
+    per_word = (0.5 - 3) * math.log(10)
+    longest = max(len(pair[0].split()) for pair in pairs)  # all of them words of the domain
+    assert lowest == pytest.approx(2 * per_word * longest / (longest + 1), abs=1e-5)
+
+
+def test_models_that_kenlm_cannot_read(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    (tmp_path / "bad.arpa").write_text("hello\n")
+    no_model, no_file = "KenLM cannot read it as a language model", "there is no such file"
+    for name, told in (("bad.arpa", no_model), ("missing.arpa", no_file)):
+        models = ["--lm-domain", tmp_path / name, "--lm-general", tmp_path / name]
+        result = nmtkit(
+            "select", *models, "--side", "src", "--pool", *files(folder, "pool"), "--pairs", 2,
+            "--output", *files(tmp_path, "out"), "--workers", 1, status=1,
+        )  # fmt: skip
+        assert f"{name}: {told}" in result.stderr
+
+
+def test_without_kenlm_the_extra_is_named(
+    nmtkit: Nmtkit, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "kenlm", None)
+    result = nmtkit(
+        "select", *models(tmp_path, 0), "--side", "src", "--pool", *files(folder, "pool"),
+        "--pairs", 2, "--output", *files(tmp_path, "out"), status=1,
+    )  # fmt: skip
+    assert "kenlm is not installed; run: pip install 'nmtkit[kenlm]'" in result.stderr
