@@ -22,8 +22,9 @@ LOCK = ".lock"
 class Interruption:
     """While it lasts, the first SIGINT or SIGTERM is noted, and the second does what it would have.
 
-    signal: number of the one that came, None before. Outside of the main thread, where Python
-    handles no signals, none ever comes.
+    signal: number of the one that came, None before. One that is ignored, as a shell lets a job in
+    the background ignore SIGINT, stays so. Outside of the main thread, where Python handles no
+    signals, none ever comes.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,8 @@ class Interruption:
 
     def __enter__(self) -> "Interruption":
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+            noted = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+            self._before = {number: signal.signal(number, self._note) for number in noted}
         return self
 
     def __exit__(

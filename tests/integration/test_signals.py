@@ -23,7 +23,10 @@ RUN = [sys.executable, "-c", "from nmtkit.cli.main import main; main()", "train"
 def started(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
     """A training that has made some updates."""
     process = subprocess.Popen(
-        [*RUN, str(prepared), "--output", str(folder), *ENDLESS], stderr=subprocess.PIPE, text=True
+        [*RUN, str(prepared), "--output", str(folder), *ENDLESS],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in the foreground
     )
     metrics = folder / "metrics.jsonl"
     while not (metrics.is_file() and metrics.stat().st_size):

@@ -12,6 +12,25 @@ from nmtkit.errors import ModelError
 from nmtkit.training.interruption import LOCK, Interruption, locked
 
 
+@pytest.fixture(autouse=True)
+def usual_handlers():
+    """Those of a program in the foreground, wherever the tests run."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_what_is_ignored_stays_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with Interruption() as interruption:
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.signal is None
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_is_noted_and_handlers_come_back(number):
     before = signal.getsignal(number)

@@ -600,6 +600,14 @@ def test_other_faults_are_not_taken_for_a_lack_of_memory(begin):
 # Signals
 
 
+@pytest.fixture
+def foreground():
+    """SIGINT as a program in the foreground has it, wherever the tests run."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def signalled(training, update, number):
     """Let a signal come in the middle of an update."""
     loss = training.model.loss
@@ -614,6 +622,7 @@ def signalled(training, update, number):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("update", [1, 3, 4])
+@pytest.mark.usefixtures("foreground")
 def test_a_signal_ends_a_training_that_goes_on_as_if_nothing_had_been(begin, number, update):
     settings = {"max_updates": 7, "average": 2, "dropout": 0.3, "optimizer": "adam"}
     whole = begin("whole", **settings)
@@ -636,6 +645,7 @@ def test_a_signal_ends_a_training_that_goes_on_as_if_nothing_had_been(begin, num
     assert [p.name for p in (last.folder / "checkpoints").iterdir() if "int" in p.name] == []
 
 
+@pytest.mark.usefixtures("foreground")
 def test_a_second_signal_ends_at_once(begin):
     training = begin()
     loss = training.model.loss
