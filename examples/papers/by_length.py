@@ -5,7 +5,7 @@
 
 writes fig2.md, fig2.csv and fig2.svg. An argument is a system's name and its translations, one
 file for each seed. A length is the number of words; each of `--lengths` ends a range, which it
-belongs to, and longer sentences are left out. The table has means over the seeds, the CSV file
+belongs to; longer sentences are left out, and so are ranges without a sentence. The table has means over the seeds, the CSV file
 each value, the picture both: a line and a band from the lowest to the highest.
 """
 
@@ -106,9 +106,13 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     named = (system.split("|") for system in options.systems)
     systems = {name.strip(): [Path(file) for file in files.split()] for name, files in named}
-    ranges = ranges_of(options.lengths)
     lengths = [len(line.split()) for line in text_of(next(iter(systems.values()))[0], "src")]
-    counts = [sum(first <= length <= last for length in lengths) for first, last in ranges]
+    sentences = {
+        (first, last): sum(first <= length <= last for length in lengths)
+        for first, last in ranges_of(options.lengths)
+    }
+    ranges = [ends for ends, count in sentences.items() if count]
+    counts = [sentences[ends] for ends in ranges]
     found = measured(systems, ranges)
     options.output.with_suffix(".md").write_text(table(found, ranges, counts), encoding="utf-8")
     text = "".join(csv_lines(found, ranges))

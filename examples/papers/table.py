@@ -22,7 +22,7 @@ def cell(text: str) -> str:
     if name not in MEASURES or not files:
         return text.strip()
     values = [MEASURES[name](Path(file)) for file in files]
-    digits = 2 if name == "perplexity" else 1
+    digits = 2 if name in ("perplexity", "nll") else 1
     each = " ".join(f"{value:.{digits}f}" for value in values)
     return f"{mean(values):.{digits}f} ({each})" if len(values) > 1 else each
 

@@ -90,9 +90,9 @@ def test_bleu_by_length_is_that_of_the_sentences_with_so_many_source_words(corpu
 def test_figure_by_length_is_written_as_table_values_and_picture(corpus: Path, capsys: Any) -> None:
     both = f"{corpus}/model.1/test.5.hyp {corpus}/model.2/test.5.hyp"
     output = ["--output", str(corpus / "fig")]
-    by_length.main(["--lengths", "5", "9", *output, f"model | {both}"])
+    by_length.main(["--lengths", "1", "5", "9", "20", *output, f"model | {both}"])
     expected = (
-        "| source words | 1-5 | 6-9 |\n| --- | ---: | ---: |\n"
+        "| source words | 2-5 | 6-9 |\n| --- | ---: | ---: |\n"
         "| sentences | 3 | 1 |\n| model | 100.0 | 50.0 |\n"
     )
     assert (corpus / "fig.md").read_text() == capsys.readouterr().out == expected
