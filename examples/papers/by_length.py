@@ -5,8 +5,9 @@
 
 writes fig2.md, fig2.csv and fig2.svg. An argument is a system's name and its translations, one
 file for each seed. A length is the number of words; each of `--lengths` ends a range, which it
-belongs to; longer sentences are left out, and so are ranges without a sentence. The table has means over the seeds, the CSV file
-each value, the picture both: a line and a band from the lowest to the highest.
+belongs to; longer sentences are left out, and so are ranges without a sentence. The table has means
+over the seeds, the CSV file each value, the picture both: a line and a band from the lowest to the
+highest.
 """
 
 import argparse
