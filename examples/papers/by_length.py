@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""BLEU of each range of source lengths: a Markdown table, a CSV file and a picture.
+
+    by_length.py --lengths 10 20 30 --output fig2 'RNNenc | A/every.5.hyp B/every.5.hyp' ...
+
+writes fig2.md, fig2.csv and fig2.svg. An argument is a system's name and its translations, one
+file for each seed. A length is the number of words; each of `--lengths` ends a range, which it
+belongs to; longer sentences are left out, and so are ranges without a sentence. The table has means
+over the seeds, the CSV file each value, the picture both: a line and a band from the lowest to the
+highest.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from measures import lines_of, text_of
+
+from nmtkit.evaluation.bleu import tokenized_bleu
+
+# Okabe and Ito's colours, which the colour-blind can tell apart; marks and dashes serve in print.
+STYLES = (
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+)
+Ranges = list[tuple[int, int]]
+Found = Mapping[str, list[list[float]]]  # system -> range -> seed -> BLEU
+
+
+def ranges_of(ends: Sequence[int]) -> Ranges:
+    """First and last length of each range."""
+    return [(before + 1, end) for before, end in zip([0, *ends], ends, strict=False)]
+
+
+def bleu_within(path: Path, first: int, last: int) -> float:
+    """BLEU of the translations whose sources have so many words."""
+    triples = zip(text_of(path, "src"), lines_of(path), text_of(path, "tgt"), strict=True)
+    chosen = [(hyp, ref) for src, hyp, ref in triples if first <= len(src.split()) <= last]
+    hypotheses, references = zip(*chosen, strict=True)
+    return tokenized_bleu(hypotheses, references).value
+
+
+def measured(systems: Mapping[str, list[Path]], ranges: Ranges) -> Found:
+    """Every system's BLEU, by range and seed."""
+    return {
+        name: [[bleu_within(path, *ends) for path in paths] for ends in ranges]
+        for name, paths in systems.items()
+    }
+
+
+def table(found: Found, ranges: Ranges, counts: Sequence[int]) -> str:
+    """Ranges across, systems down."""
+    rows = [
+        ["source words", *(f"{first}-{last}" for first, last in ranges)],
+        ["---", *("---:" for _ in ranges)],
+        ["sentences", *map(str, counts)],
+        *([name, *(f"{mean(seeds):.1f}" for seeds in row)] for name, row in found.items()),
+    ]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def csv_lines(found: Found, ranges: Ranges) -> Iterator[str]:
+    """A line for each system, range and seed."""
+    yield "system,first,last,seed,bleu\n"
+    for name, row in found.items():
+        for (first, last), seeds in zip(ranges, row, strict=True):
+            for seed, value in enumerate(seeds, start=1):
+                yield f"{name},{first},{last},{seed},{value:.3f}\n"
+
+
+def draw(path: Path, found: Found, ranges: Ranges) -> None:
+    """The picture, in the format that the path's ending names."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    settings: Any = {"svg.hashsalt": "nmtkit", "font.size": 9}
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+        axes = figure.add_subplot()
+        across = [(first + last) / 2 for first, last in ranges]
+        for style, (name, row) in zip(STYLES, found.items(), strict=False):
+            axes.plot(across, [mean(seeds) for seeds in row], label=name, **style)  # type: ignore[arg-type]
+            low, high = [min(seeds) for seeds in row], [max(seeds) for seeds in row]
+            axes.fill_between(across, low, high, color=style["color"], alpha=0.2, linewidth=0)
+        axes.set_xticks(across, [f"{first}-{last}" for first, last in ranges])
+        axes.set_xlabel("source words")
+        axes.set_ylabel("BLEU")
+        axes.set_ylim(0)
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """:param arguments: those of the command line; None takes them from there."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--lengths", type=int, nargs="+", required=True, metavar="N")
+    parser.add_argument("--output", type=Path, required=True, metavar="NAME", help="no ending")
+    parser.add_argument("systems", nargs="+", metavar="'NAME | FILES'")
+    options = parser.parse_args(arguments)
+    named = (system.split("|") for system in options.systems)
+    systems = {name.strip(): [Path(file) for file in files.split()] for name, files in named}
+    lengths = [len(line.split()) for line in text_of(next(iter(systems.values()))[0], "src")]
+    sentences = {
+        (first, last): sum(first <= length <= last for length in lengths)
+        for first, last in ranges_of(options.lengths)
+    }
+    ranges = [ends for ends, count in sentences.items() if count]
+    counts = [sentences[ends] for ends in ranges]
+    found = measured(systems, ranges)
+    options.output.with_suffix(".md").write_text(table(found, ranges, counts), encoding="utf-8")
+    text = "".join(csv_lines(found, ranges))
+    options.output.with_suffix(".csv").write_text(text, encoding="utf-8")
+    draw(options.output.with_suffix(".svg"), found, ranges)
+    print(table(found, ranges, counts), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The experiments of examples/papers: what their tables say, and which commands they run."""
+
+import math
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import by_length
+import measures
+import pytest
+import table
+
+FOLDER = Path(__file__).resolve().parents[3] / "examples" / "papers"
+SOURCES = ["a b", "a b c d e", "a b c d f", "a b c d e f g"]
+REFERENCES = ["u v w x", "u v w x y", "u v w x z", "w x y z u v"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A corpus with one set, two seeds of one model, and what they made of the set."""
+    for name, lines in {
+        "text/test.src": SOURCES,
+        "text/test.tgt": REFERENCES,
+        "model.1/test.5.hyp": REFERENCES,
+        "model.2/test.5.hyp": [*REFERENCES[:3], "v u z y x w"],
+        "model.1/test.scores": ["-1", "-2", "-4", "-5"],
+        "model.1.cpu": ["60.5 29.5", "30 0"],
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def test_bleu_is_against_the_references_of_the_set_that_a_file_is_named_after(corpus: Path) -> None:
+    assert measures.bleu(corpus / "model.1/test.5.hyp") == pytest.approx(100)
+    assert measures.bleu(corpus / "model.2/test.5.hyp") < 100
+
+
+def test_nll_is_of_a_sentence_and_perplexity_of_a_word_the_end_counted(corpus: Path) -> None:
+    scores = corpus / "model.1/test.scores"
+    assert measures.nll(scores) == pytest.approx((1 + 2 + 4 + 5) / 4)
+    words = sum(len(line.split()) + 1 for line in REFERENCES)
+    assert measures.perplexity(scores) == pytest.approx(math.exp(12 / words))
+
+
+def test_minutes_are_those_of_every_time_that_training_was_taken_up(corpus: Path) -> None:
+    assert measures.minutes(corpus / "model.1.cpu") == pytest.approx(2)
+
+
+def test_a_unicode_line_separator_ends_no_line(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("a\u2028b\nc\n", encoding="utf-8")
+    assert measures.lines_of(tmp_path / "x") == ["a\u2028b", "c"]
+
+
+def test_a_cell_is_the_mean_and_each_seed_or_the_only_value_or_the_text_itself(
+    corpus: Path,
+) -> None:
+    both = [corpus / f"model.{seed}/test.5.hyp" for seed in (1, 2)]
+    second = measures.bleu(both[1])
+    assert (
+        table.cell(f" bleu {both[0]} {both[1]} ") == f"{50 + second / 2:.1f} (100.0 {second:.1f})"
+    )
+    assert table.cell(f"minutes {corpus}/model.1.cpu") == "2.0"
+    assert table.cell(" 4.7 ") == "4.7"
+    assert table.cell("") == ""
+
+
+def test_a_table_is_markdown(capsys: Any) -> None:
+    table.main(["model | BLEU", "one | 26.17", "two |"])
+    assert (
+        capsys.readouterr().out == "| model | BLEU |\n| --- | ---: |\n| one | 26.17 |\n| two |  |\n"
+    )
+
+
+def test_ranges_of_lengths_leave_nothing_out_and_take_nothing_twice() -> None:
+    found = by_length.ranges_of([2, 5, 9])
+    assert [length for first, last in found for length in range(first, last + 1)] == [*range(1, 10)]
+
+
+def test_bleu_by_length_is_that_of_the_sentences_with_so_many_source_words(corpus: Path) -> None:
+    second = corpus / "model.2/test.5.hyp"
+    assert by_length.bleu_within(second, 1, 5) == pytest.approx(100)  # wrong in the long one alone
+    assert by_length.bleu_within(second, 6, 9) == 0
+    assert by_length.bleu_within(second, 1, 9) == pytest.approx(measures.bleu(second))
+
+
+def test_figure_by_length_is_written_as_table_values_and_picture(corpus: Path, capsys: Any) -> None:
+    both = f"{corpus}/model.1/test.5.hyp {corpus}/model.2/test.5.hyp"
+    output = ["--output", str(corpus / "fig")]
+    by_length.main(["--lengths", "1", "5", "9", "20", *output, f"model | {both}"])
+    expected = (
+        "| source words | 2-5 | 6-9 |\n| --- | ---: | ---: |\n"
+        "| sentences | 3 | 1 |\n| model | 100.0 | 50.0 |\n"
+    )
+    assert (corpus / "fig.md").read_text() == capsys.readouterr().out == expected
+    assert (corpus / "fig.csv").read_text().splitlines()[-1] == "model,6,9,2,0.000"
+    ElementTree.parse(corpus / "fig.svg")
+
+
+make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+def commands(*arguments: str) -> str:
+    """What make would run, each command on one line."""
+    words = ["make", "-n", "-C", str(FOLDER), "NMTKIT=nmtkit", "WORK=none", *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return done.stdout.replace("\\\n", " ")
+
+
+@make
+@pytest.mark.parametrize("size", ["small", "paper"])
+def test_every_target_that_help_names_can_be_made(size: str) -> None:
+    listed = [line.split()[0] for line in commands("help").splitlines() if "'  " in line]
+    assert listed
+    targets = [
+        line.split("'")[1].split()[0] for line in commands("help").splitlines() if "'  " in line
+    ]
+    assert {"table1", "fig2", "ensembles"} <= set(targets)
+    for target in targets:
+        assert "nmtkit train" in commands(target, f"SIZE={size}")
+
+
+@make
+def test_small_models_of_a_corpus_differ_in_nothing_but_what_is_compared() -> None:
+    trained = [
+        line for line in commands("reversal", "SEEDS=1").splitlines() if "nmtkit train" in line
+    ]
+    forward, backward = sorted(line.replace("-forward", "") for line in trained)
+    assert forward == backward
+
+
+@make
+def test_the_papers_size_is_the_recipe_alone() -> None:
+    lines = commands("table1", "SIZE=paper", "SEEDS=1", "PREPARED=wmt", "TEST=news").splitlines()
+    train = [line.split() for line in lines if "nmtkit train" in line]
+    assert len(train) == 4
+    for words in train:
+        assert words[words.index("train") + 1] == "wmt"
+        assert "--config" not in words
+        assert [words[at + 1] for at, word in enumerate(words) if word == "--set"] == [
+            "training.seed=1"
+        ]
+
+
+@make
+def test_an_ensemble_is_of_models_that_differ_in_their_seed() -> None:
+    lines = commands("ensembles").splitlines()
+    five = [line for line in lines if "nmtkit translate" in line and "1+2+3+4+5" in line]
+    assert len(five) == 3
+    for line in five:
+        assert [f"--model none/toy/seq2seq-lstm.{seed} " in line for seed in range(1, 6)] == [
+            True
+        ] * 5
