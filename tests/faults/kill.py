@@ -54,8 +54,11 @@ TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmt
 MOST_TOUCHES = 60
 """A checkpoint, with validation, takes about half as many."""
 
-LONGEST = 0.6
+LONGEST = 0.3
 """Seconds until a kill that comes at a random moment: a start, and some updates."""
+
+CHECKPOINTS = 12
+"""For each kill; between two of them about a fifth as many are usual."""
 
 Arm = Callable[[Path], None]
 """Prepares the process that trains in a folder to be killed."""
@@ -195,7 +198,7 @@ def main() -> None:
     options = parser.parse_args()
     draw = random.Random(options.seed)
     torch.set_num_threads(1)  # and no tensor is computed here: forks have no threads to lose
-    updates = 4 * VALIDATE_EVERY * options.kills
+    updates = CHECKPOINTS * VALIDATE_EVERY * options.kills
     kinds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as work:
         prepared, whole, killed = (Path(work) / name for name in ("prepared", "whole", "killed"))
