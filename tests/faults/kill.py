@@ -57,8 +57,8 @@ MOST_TOUCHES = 60
 LONGEST = 0.3
 """Seconds until a kill that comes at a random moment: a start, and some updates."""
 
-CHECKPOINTS = 12
-"""For each kill; between two of them about a fifth as many are usual."""
+CHECKPOINTS = 40
+"""For each kill; between two of them about a third as many are usual on a fast machine."""
 
 Arm = Callable[[Path], None]
 """Prepares the process that trains in a folder to be killed."""
