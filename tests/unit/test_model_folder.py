@@ -14,6 +14,7 @@ from nmtkit.model_folder import (
     find_device,
     load_model,
     read_config,
+    write_config,
 )
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword import BPE
@@ -221,3 +222,10 @@ def test_sizes_that_the_file_does_not_have_cost_no_memory(made):
     (made / "config.toml").write_text(large.replace("align = 3", "align = 1000000"))
     with pytest.raises(ModelError, match="the config asks for"):
         load_model(made, "cpu")
+
+
+def test_what_a_killed_process_left_of_a_config_is_removed(made):
+    (made / ".config.toml.0123456789abcdef").write_text("[mod")
+    write_config(made, CONFIG)
+    assert not list(made.glob(".config.toml.*"))
+    assert read_config(made) == CONFIG
