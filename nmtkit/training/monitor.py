@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,13 @@ class Monitor:
 
     def resumed(self, updates: int) -> None:
         """Forget what was written after the checkpoint from which training goes on."""
+        aside = self.path.with_name(f".{self.path.name}.tmp")
+        aside.unlink(missing_ok=True)  # left by a process that was killed
         if self.path.exists():
             lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [line for line in lines if _update(line) <= updates]
-            self.path.write_text("".join(kept), encoding="utf-8")
+            aside.write_text("".join(kept), encoding="utf-8")
+            os.replace(aside, self.path)
         self.bar.update(updates)
 
     def updated(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
