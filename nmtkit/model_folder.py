@@ -127,7 +127,5 @@ def create_model_folder(folder: Path, config: Config, prepared: Path) -> None:
 
 def write_config(folder: Path, config: Config) -> None:
     """Write a model folder's settings, over those that are there; whole or not at all."""
-    for unfinished in folder.glob(".config.toml.*"):  # left by a process that was killed
-        unfinished.unlink(missing_ok=True)
     with open_output(folder / "config.toml", force=True) as file:
         file.write(write_toml(config))

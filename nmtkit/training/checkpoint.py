@@ -35,6 +35,9 @@ log = logging.getLogger("nmtkit")
 
 INTERRUPTED = ".interrupted"
 DAMAGED = ".damaged"
+UNFINISHED = (".config.toml.*", ".metrics.jsonl.*", ".params.*.tmp")
+"""What files of a model folder are called while they are written."""
+
 SUMMED = ("params.safetensors", "state.safetensors")
 
 Parameters = dict[str, Tensor]
@@ -185,6 +188,9 @@ def _clean(folder: Path) -> None:
     """Remove what a process that was killed has left half written or half removed."""
     for path in (folder / "checkpoints").glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
+    for pattern in UNFINISHED:
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 def _check_sums(checkpoint: Path, sums: dict[str, str]) -> None:

@@ -3,7 +3,6 @@
 import json
 import logging
 import math
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from tqdm import tqdm
 
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
+from nmtkit.text.lines import open_output
 from nmtkit.training.checkpoint import Progress
 from nmtkit.training.validation import Validation
 
@@ -46,13 +46,11 @@ class Monitor:
 
     def resumed(self, updates: int) -> None:
         """Forget what was written after the checkpoint from which training goes on."""
-        aside = self.path.with_name(f".{self.path.name}.tmp")
-        aside.unlink(missing_ok=True)  # left by a process that was killed
         if self.path.exists():
             lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [line for line in lines if _update(line) <= updates]
-            aside.write_text("".join(kept), encoding="utf-8")
-            os.replace(aside, self.path)
+            with open_output(self.path, force=True) as file:
+                file.writelines(kept)
         self.bar.update(updates)
 
     def updated(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:

@@ -18,7 +18,8 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword import BPE
-from nmtkit.training.checkpoint import parameters_of, write_parameters
+from nmtkit.training.checkpoint import load_newest, parameters_of, write_parameters
+from nmtkit.training.optimizers import make_optimizer
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2, dropout=0.5), text=TextConfig(tokenized=True))
 
@@ -227,5 +228,7 @@ def test_sizes_that_the_file_does_not_have_cost_no_memory(made):
 def test_what_a_killed_process_left_of_a_config_is_removed(made):
     (made / ".config.toml.0123456789abcdef").write_text("[mod")
     write_config(made, CONFIG)
+    model = build_model(CONFIG, 4, 3)
+    assert load_newest(made, model, make_optimizer(model, CONFIG.training)) is None
     assert not list(made.glob(".config.toml.*"))
     assert read_config(made) == CONFIG
