@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -73,6 +74,35 @@ def _numbers(context: click.Context, parameter: click.Parameter, value: str | No
         return [float(number) for number in value.split(",")] if value else []
     except ValueError:
         raise click.BadParameter(f"'{value}' is no list of numbers such as 0.6,0.4.") from None
+
+
+def language_options(function: Function) -> Function:
+    """`-s` and `-t`: the parameters `src_language` and `tgt_language`."""
+    for short, side, word, default in (
+        ("-t", "tgt", "target", "fr"),
+        ("-s", "src", "source", "en"),
+    ):
+        function = click.option(
+            short,
+            f"--{side}-language",
+            default=default,
+            show_default=True,
+            metavar="LANG",
+            help=f"The {word} language, by its two-letter code.",
+        )(function)
+    return function
+
+
+def workers_option(function: Function) -> Function:
+    """`--workers N`, the parameter `workers`."""
+    return click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=lambda: os.cpu_count() or 1,
+        show_default="all CPU cores",
+        metavar="N",
+        help="How many processes share the work. The result does not depend on it.",
+    )(function)
 
 
 def force_option(function: Function) -> Function:

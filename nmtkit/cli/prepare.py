@@ -1,11 +1,10 @@
 """`nmtkit prepare`: raw parallel text into a prepared folder."""
 
-import os
 from typing import Any
 
 import click
 
-from nmtkit.cli.common import force_option
+from nmtkit.cli.common import force_option, language_options, workers_option
 
 FILE = click.Path(allow_dash=True)
 PHRASES_HELD_OUT = 1000
@@ -60,22 +59,7 @@ PHRASES_HELD_OUT = 1000
 @click.option(
     "--output", type=click.Path(), required=True, metavar="DIR", help="The folder to make."
 )
-@click.option(
-    "-s",
-    "--src-language",
-    default="en",
-    show_default=True,
-    metavar="LANG",
-    help="The source language, by its two-letter code.",
-)
-@click.option(
-    "-t",
-    "--tgt-language",
-    default="fr",
-    show_default=True,
-    metavar="LANG",
-    help="The target language, by its two-letter code.",
-)
+@language_options
 @click.option(
     "--tokenized", is_flag=True, help="The files are tokenised already; leave their words alone."
 )
@@ -134,14 +118,7 @@ PHRASES_HELD_OUT = 1000
     help="What to do about a line that is not UTF-8: stop, or drop its training pair (in dev and"
     " test sets the line stays, with replacement characters).",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="all CPU cores",
-    metavar="N",
-    help="How many processes share the work. The result does not depend on it.",
-)
+@workers_option
 @force_option
 def command(
     train: tuple[str, str] | None,

@@ -1,11 +1,10 @@
 """`nmtkit select`: the pairs of a general corpus that are most like a domain."""
 
-import os
 from typing import Any
 
 import click
 
-from nmtkit.cli.common import force_option
+from nmtkit.cli.common import force_option, language_options, workers_option
 
 FILE = click.Path(allow_dash=True)
 
@@ -107,22 +106,7 @@ FILE = click.Path(allow_dash=True)
     metavar="N",
     help="Chooses the sample of the pool that the general language model is learned from.",
 )
-@click.option(
-    "-s",
-    "--src-language",
-    default="en",
-    show_default=True,
-    metavar="LANG",
-    help="The source language, by its two-letter code.",
-)
-@click.option(
-    "-t",
-    "--tgt-language",
-    default="fr",
-    show_default=True,
-    metavar="LANG",
-    help="The target language, by its two-letter code.",
-)
+@language_options
 @click.option(
     "--tokenized", is_flag=True, help="The files are tokenised already; leave their words alone."
 )
@@ -133,14 +117,7 @@ FILE = click.Path(allow_dash=True)
     show_default=True,
     help="What to do about a line that is not UTF-8: stop, or never take its pair.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="all CPU cores",
-    metavar="N",
-    help="How many processes share the work. The result does not depend on it.",
-)
+@workers_option
 @force_option
 def command(
     domain: tuple[str, str] | None,
