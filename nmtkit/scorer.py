@@ -8,7 +8,7 @@ A language model gives log p(text): `Scorer.load("cslm").score_text(["Je le vois
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -159,31 +159,40 @@ class Scorer:
     def _score_window(
         self, pairs: Sequence[tuple[str, str]], tokenized: bool, alignments: bool
     ) -> list[Score]:
-        sources = [self._ensemble.source_tokens(source, tokenized) for source, _ in pairs]
+        lines = dict.fromkeys(source for source, _ in pairs)
+        read = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
         text = self._ensemble.first.tgt_text
         targets = [text.tokens(target, tokenized) for _, target in pairs]
         lengths = [
-            max(len(source[0]), len(target)) + 1
-            for source, target in zip(sources, targets, strict=True)
+            max(len(read[source][0]), len(target)) + 1
+            for (source, _), target in zip(pairs, targets, strict=True)
         ]
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
-            found = self._score_batch(
-                [sources[i] for i in batch], [targets[i] for i in batch], alignments
-            )
+            sources = [pairs[i][0] for i in batch]
+            found = self._score_batch(sources, read, [targets[i] for i in batch], alignments)
             scores.update(zip(batch, found, strict=True))
         return [scores[number] for number in range(len(pairs))]
 
     def _score_batch(
-        self, sources: Sequence[SourceTokens], targets: Sequence[list[str]], alignments: bool
+        self,
+        sources: Sequence[str],
+        read: Mapping[str, SourceTokens],
+        targets: Sequence[list[str]],
+        alignments: bool,
     ) -> list[Score]:
+        """Scores of pairs of like length; a source that several share is read once."""
         first = self._ensemble.first
         ids = [first.tgt_vocab.ids(target) for target in targets]
         tgt, tgt_mask = pad([[*of_one, EOS] for of_one in ids])
         tgt, tgt_mask = tgt.to(first.device), tgt_mask.to(first.device)
+        place = {source: row for row, source in enumerate(dict.fromkeys(sources))}
+        batch = [read[source] for source in place]
+        rows = torch.tensor([place[source] for source in sources], device=first.device)
+        shared = rows if len(place) < len(sources) else None
         with torch.inference_mode():
             scored: list[Scored] = [
-                model.score(*self._ensemble.source_batch(sources, number), tgt, tgt_mask)
+                model.score(*self._ensemble.source_batch(batch, number), tgt, tgt_mask, shared)
                 for number, model in enumerate(self._ensemble.models)
             ]
             mean = self._ensemble.mixture([part.log_probs for part in scored])
@@ -199,7 +208,7 @@ class Scorer:
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [
             self._one(
-                source[0],
+                read[source][0],
                 target,
                 log_probs[row],
                 None if matrices is None else matrices[row],

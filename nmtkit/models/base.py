@@ -151,8 +151,19 @@ class TranslationModel(Protocol):
         """Sum of -log p over all real target words, `</s>` included (natural log, scalar)."""
         ...
 
-    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
-        """Log-probability of each word of given translations, by teacher forcing."""
+    def score(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
+    ) -> Scored:
+        """Log-probability of each word of given translations, by teacher forcing.
+
+        :param sources: the row of `src` that each target translates, where several share one, which
+            is read once; None where they stand side by side. Shape: [B], int64.
+        """
         ...
 
 

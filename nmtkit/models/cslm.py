@@ -165,7 +165,12 @@ class CSLM(ForcedModel):
         return SearchWeights(self.W_1, self.W_2, OutputLayer(self.W_o, self.b_y))
 
     def teacher_forced(
-        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
     ) -> Forced:
         """Foretell every word of the target; see `ForcedModel.teacher_forced`."""
         packing = Packing.of(tgt_mask, tgt.device)

@@ -244,10 +244,15 @@ class DeepLSTM(ForcedModel):
         return product(self.target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
 
     def teacher_forced(
-        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
     ) -> Forced:
         """Let the decoder read the target; see `ForcedModel.teacher_forced`."""
-        encoded = self.encode(src, src_mask)
+        encoded = self.encode_for(src, src_mask, sources)
         packing = Packing.of(tgt_mask, tgt.device)
         order = longest_first(tgt_mask).to(tgt.device)
         start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)

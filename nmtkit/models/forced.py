@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmtkit.models.base import BEGIN, OutputLayer, Scored
+from nmtkit.models.base import BEGIN, OutputLayer, Scored, select_sentences
 from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing
 
@@ -42,8 +42,22 @@ class ForcedModel(nn.Module):
         self._prepared: Any = None  # the weights as search takes them, once they are made ready
 
     @abstractmethod
+    def encode(self, src: Tensor, src_mask: Tensor) -> Any:
+        """Read the source; see `TranslationModel.encode`."""
+
+    def encode_for(self, src: Tensor, src_mask: Tensor, sources: Tensor | None) -> Any:
+        """What each target needs of its source; parameters as in `TranslationModel.score`."""
+        encoded = self.encode(src, src_mask)
+        return encoded if sources is None else select_sentences(encoded, sources)
+
+    @abstractmethod
     def teacher_forced(
-        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
     ) -> Forced:
         """Let the decoder read the target; parameters as in `TranslationModel.score`."""
 
@@ -71,9 +85,16 @@ class ForcedModel(nn.Module):
         rows = self.output_words()
         return softmax_cost(forced.hidden, rows, self.b_y, forced.words, label_smoothing)
 
-    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
+    def score(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
+    ) -> Scored:
         """Log-probability of each target word; see `TranslationModel.score`."""
-        forced = self.teacher_forced(src, src_mask, tgt, tgt_mask)
+        forced = self.teacher_forced(src, src_mask, tgt, tgt_mask, sources)
         log_probs = target_log_probs(forced.hidden, self.output_words(), self.b_y, forced.words)
         return Scored(forced.packing.pad(log_probs.unsqueeze(1)).squeeze(2), forced.alignment)
 

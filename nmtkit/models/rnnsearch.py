@@ -358,25 +358,40 @@ class RNNsearch(ForcedModel):
             energies[part] = summed.sigmoid_() @ v_a
         return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
 
-    def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
+    def score(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
+    ) -> Scored:
         """Log-probability of each target word; see `TranslationModel.score`."""
-        scored = super().score(src, src_mask, tgt, tgt_mask)
+        scored = super().score(src, src_mask, tgt, tgt_mask, sources)
         back = longest_first(tgt_mask).argsort().to(tgt.device)
         assert scored.alignment is not None
         return Scored(scored.log_probs[back], scored.alignment[back])
 
     def teacher_forced(
-        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
     ) -> Forced:
         """Let the decoder read the target; see `ForcedModel.teacher_forced`.
 
         The sentences of the packing and of the alignment are put in order, longest target first.
         """
         order = longest_first(tgt_mask)
-        tgt_mask, src_mask = tgt_mask[order], src_mask[order.to(src_mask.device)]
-        order = order.to(src.device, non_blocking=True)
-        src, tgt = src[order], tgt[order]
-        encoded = self.encode(src, src_mask)
+        rows = order.to(src.device, non_blocking=True)
+        if sources is None:  # words are put in order, not what is read of them
+            src, src_mask = src[rows], src_mask[order.to(src_mask.device)]
+        else:
+            sources = sources[rows]
+        tgt, tgt_mask = tgt[rows], tgt_mask[order]
+        encoded = self.encode_for(src, src_mask, sources)
         packing = Packing.of(tgt_mask, tgt.device)
         words = packing.pack(tgt)
         previous = previous_words(tgt, packing)

@@ -210,10 +210,15 @@ class SummaryModel(ForcedModel):
         return lambda words: product(self.dropped(self.target_embeddings(words)), W_V, b)
 
     def teacher_forced(
-        self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
     ) -> Forced:
         """Let the decoder read the target; see `ForcedModel.teacher_forced`."""
-        encoded = self.encode(src, src_mask)
+        encoded = self.encode_for(src, src_mask, sources)
         packing = Packing.of(tgt_mask, tgt.device)
         embedded = self.dropped(self.target_embeddings(previous_words(tgt, packing)))
         of_c = encoded.summary.index_select(0, packing.sentences)

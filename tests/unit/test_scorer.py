@@ -43,6 +43,21 @@ def test_probabilities_of_all_translations_add_up_to_one(make_model):
     assert total == pytest.approx(1, abs=1e-5)
 
 
+def test_a_source_of_several_pairs_is_read_once(scorer, monkeypatch):
+    model, sources = scorer.ensemble.models[0], []
+    real = model.encode
+
+    def encode(src, src_mask):
+        sources.extend(src.tolist())
+        return real(src, src_mask)
+
+    monkeypatch.setattr(model, "encode", encode)
+    data = [("a b", "v w"), ("c d", "x y"), ("a b", "z z"), ("a b", "w v")]
+    found = [score.log_prob for score in scorer.score(data)]
+    assert len(sources) == 2
+    assert found == pytest.approx([next(scorer.score([pair])).log_prob for pair in data], abs=1e-5)
+
+
 def test_each_pair_is_scored_as_if_alone(scorer):
     data = pairs(150)  # more than a window
     found = list(scorer.score(iter(data), alignments=True))

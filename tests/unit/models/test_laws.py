@@ -172,6 +172,18 @@ def test_a_batch_of_n_is_n_batches_of_one(model, batch):
     torch.testing.assert_close(model.loss(*batch, label_smoothing=0.1), loss)
 
 
+def test_targets_that_share_a_source_are_scored_as_if_each_had_its_own(model):
+    rows = [2, 0, 2, 2]
+    targets = pad(TARGETS)
+    expected = model.score(*pad([SOURCES[row] for row in rows]), *targets)
+    found = model.score(*pad(SOURCES), *targets, torch.tensor(rows))
+    torch.testing.assert_close(found.log_probs, expected.log_probs)
+    if expected.alignment is not None:
+        width = expected.alignment.size(2)
+        torch.testing.assert_close(found.alignment[:, :, :width], expected.alignment)
+        assert (found.alignment[:, :, width:] == 0).all()
+
+
 def test_gradient_is_that_of_finite_differences(model):
     batch = (*pad(SOURCES[:3]), *pad(TARGETS[:3]))
     parameters = tuple(model.parameters())
