@@ -25,6 +25,9 @@ Group = list[Entry]
 Pair = tuple[str, str]
 """Source and hypothesis."""
 
+PENALTY = "WP0"
+"""The feature that counts unknown words."""
+
 
 class Rescorer:
     """Adds a feature for each of some models.
@@ -33,16 +36,23 @@ class Rescorer:
     :param names: of their features; by default RNN0, RNN1, ... of translation models and CSLM0, ...
         of language models.
     :param batch_size: hypotheses scored together.
+    :param count_unknown: one feature more, `WP0`: -w for a hypothesis of which the first model does
+        not know w tokens (Cho et al. 2014, section 4.1: the word penalty).
     :raises ConfigError: there are not as many names as models, one of them cannot be a name, or
         one is there twice.
     """
 
     def __init__(
-        self, scorers: Sequence[Scorer], names: Sequence[str] = (), batch_size: int = 64
+        self,
+        scorers: Sequence[Scorer],
+        names: Sequence[str] = (),
+        batch_size: int = 64,
+        count_unknown: bool = False,
     ) -> None:
         self._scorers = list(scorers)
         self.names = list(names) or _default_names([s.reads_source for s in scorers])
         _check_names(self.names, len(self._scorers))
+        self._penalty = [PENALTY] if count_unknown else []
         self._window = batch_size * WINDOW_BATCHES
         self.totals = [Totals() for _ in scorers]
 
@@ -53,13 +63,15 @@ class Rescorer:
         names: Sequence[str] = (),
         device: str = "auto",
         batch_size: int = 64,
+        count_unknown: bool = False,
     ) -> "Rescorer":
         """Open model folders.
 
         :raises NmtkitError: a folder lacks something, or the names do not fit.
         """
         ensembles = [Ensemble.load([folder], device) for folder in folders]
-        return cls([Scorer(one, batch_size) for one in ensembles], names, batch_size)
+        scorers = [Scorer(one, batch_size) for one in ensembles]
+        return cls(scorers, names, batch_size, count_unknown)
 
     @property
     def reads_source(self) -> bool:
@@ -91,10 +103,7 @@ class Rescorer:
             )
         for groups in self._windows(entries):
             pairs = [pair for group in groups for pair in _pairs(group, sources)]
-            columns = [
-                self._column(n, pairs, tokenized, normalized) for n in range(len(self.names))
-            ]
-            found = iter(zip(*columns, strict=True))
+            found = iter(self._values(pairs, tokenized, normalized))
             for group in groups:
                 values = {text: next(found) for text in _distinct(group)}
                 for entry in group:
@@ -121,18 +130,19 @@ class Rescorer:
         if window:
             yield window
 
-    def _column(
-        self, number: int, pairs: Sequence[Pair], tokenized: bool, normalized: bool
-    ) -> list[float]:
-        """What one model gives each pair."""
-        values = []
-        for score in self._scorers[number].score(pairs, tokenized):
-            self.totals[number].add(score)
-            values.append(score.normalized if normalized else score.log_prob)
-        return values
+    def _values(
+        self, pairs: Sequence[Pair], tokenized: bool, normalized: bool
+    ) -> Iterator[list[float]]:
+        """The new features of each pair."""
+        columns = [scorer.score(pairs, tokenized) for scorer in self._scorers]
+        for scores in zip(*columns, strict=True):
+            for totals, score in zip(self.totals, scores, strict=True):
+                totals.add(score)
+            values = [score.normalized if normalized else score.log_prob for score in scores]
+            yield [*values, 0.0 - scores[0].unknown] if self._penalty else values
 
     def _with_features(self, entry: Entry, values: Sequence[float]) -> Entry:
-        for name, value in zip(self.names, values, strict=True):
+        for name, value in zip([*self.names, *self._penalty], values, strict=True):
             entry = entry.with_feature(name, value)
         return entry
 

@@ -20,7 +20,7 @@ def phrase_table_options(function: Function) -> Function:
         is_flag=True,
         help="With --phrase-table: append one score more, the word penalty e^-w of a pair with w"
         " words, on both sides together, outside of the (first) model's shortlists; -w with"
-        " --logs.",
+        " --logs. With --nbest: one feature more, WP0= -w for a hypothesis with w such words.",
     )(function)
     function = click.option(
         "--logs",

@@ -105,10 +105,10 @@ def command(
       NUMBER ||| HYPOTHESIS ||| LM0= -44.02 TM0= -9.1 -12.6 ||| TOTAL
 
     NUMBER counts the sentences from 0. Each line is written again as it was, with a feature for
-    each model behind the others. A model that translates takes SRC, too, a sentence a line. The
-    list and SRC are tokenised as Moses left them, so the model's corpus should have been prepared
-    from the same tokens; for a list of plain text, which 'nmtkit translate --n-best' writes, add
-    --raw.
+    each model behind the others, and with what --count-unknown adds. A model that translates takes
+    SRC, too, a sentence a line. The list and SRC are tokenised as Moses left them, so the model's
+    corpus should have been prepared from the same tokens; for a list of plain text, which 'nmtkit
+    translate --n-best' writes, add --raw.
 
     \b
     Examples:
@@ -141,7 +141,8 @@ def command(
             count_unknown=count_unknown,
         )
         return
-    refuse({"--logs": logs, "--count-unknown": count_unknown}, "needs --phrase-table")
+    refuse({"--logs": logs}, "needs --phrase-table")
+    refuse({"--count-unknown": count_unknown and not nbest}, "needs --phrase-table or --nbest")
     if per_word and normalize:
         raise click.UsageError("--per-word and --normalize exclude each other.")
     if nbest:
@@ -160,7 +161,13 @@ def command(
             from nmtkit.scorer import Scorer
 
         if nbest:
-            rescorer = Rescorer.load(*models, names=features, device=device, batch_size=batch_size)
+            rescorer = Rescorer.load(
+                *models,
+                names=features,
+                device=device,
+                batch_size=batch_size,
+                count_unknown=count_unknown,
+            )
             _write_list(results, rescorer, nbest, first, tokenized is not False, normalize)
             return
         ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")

@@ -72,6 +72,12 @@ def test_a_list_is_written_again_with_a_feature_more(nmtkit, language_model, nbe
     assert "CSLM0: 3 hypotheses" in result.stderr and "; 1 tokens unknown" in result.stderr
 
 
+def test_unknown_words_are_a_feature_on_request(nmtkit, language_model, nbest):
+    out = nmtkit("score", "-m", language_model, "--nbest", nbest, "--count-unknown").stdout
+    assert re.sub(r" CSLM0= \S+ WP0= -?\d\S*", "", out) == LIST
+    assert [float(w) for w in re.findall(r"WP0= (\S+)", out)] == [0, 0, 0, -1]
+
+
 def test_models_that_translate_have_the_source(nmtkit, model, language_model, nbest, source):
     models = ["-m", model, "-m", language_model, "-m", model]
     result = nmtkit("score", *models, "--nbest", nbest, source)

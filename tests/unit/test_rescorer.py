@@ -78,6 +78,18 @@ def test_a_window_is_whole_sentences(scorers, entries):
     assert len(taken) == 6 + 40 + 1  # and the line that ends the sentence
 
 
+def test_the_word_penalty_counts_what_the_first_model_does_not_know(scorers, entries):
+    rescorer = Rescorer(scorers, count_unknown=True)
+    plain = Rescorer(scorers)
+    found = list(rescorer.rescored(entries[:6], SOURCES))
+    assert rescorer.names == ["RNN0", "CSLM0"]
+    assert [list(entry.features)[-1] for entry in found] == ["WP0"] * 6
+    expected = [-entry.hypothesis.split().count("q") for entry in found]
+    assert [entry.features["WP0"][0] for entry in found] == expected and min(expected) == -1
+    for before, after in zip(plain.rescored(entries[:6], SOURCES), found, strict=True):
+        assert before.features == {k: v for k, v in after.features.items() if k != "WP0"}
+
+
 def test_normalized_is_by_the_tokens(scorers, entries):
     rescorer = Rescorer(scorers[1:])
     plain, means = (list(rescorer.rescored(entries, normalized=n)) for n in (False, True))
