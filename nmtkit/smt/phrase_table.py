@@ -109,4 +109,16 @@ def _fields(line: bytes, path: str | Path, number: int) -> list[bytes]:
         if not field.strip() or field.startswith(b"|||"):  # a bar that follows another at once
             told = "there are no scores" if name == "scores" else f"the {name} is empty"
             raise DataError(f"{path}, line {number}: {told}; {_FORM}")
+    for score in fields[2].split():
+        if not _is_number(score):
+            text = score.decode(errors="replace")
+            raise DataError(f"{path}, line {number}: the score '{text}' is no number; {_FORM}")
     return fields
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

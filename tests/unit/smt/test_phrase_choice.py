@@ -160,7 +160,7 @@ GOOD = "a ||| t ||| 0.5 0.5 0.5 0.5 ||| 0-0 ||| 1 1 1 ||| |||"
         ("a ||| u ||| 0.5 0.5 0.5 ||| 0-0 ||| 4 0 0", {}, "line 2: the counts .* are '4 0 0'"),
         ("a ||| u ||| 0.5 0.5 ||| 0-0 ||| 1 1 1", {}, "line 2: there is no score 3, only 2"),
         (GOOD, {"model_column": 5}, "line 1: there is no score 5, only 4"),
-        ("a ||| u ||| 1 1 two ||| ||| 1 1 1", {}, "line 2: score 3, 'two', is not a probability"),
+        ("a ||| u ||| 1 1 two ||| ||| 1 1 1", {}, "line 2: the score 'two' is no number"),
         ("a ||| u ||| 1 1 nan ||| ||| 1 1 1", {}, "line 2: score 3, 'nan', is not"),
         ("a ||| u ||| 1 1 2.718 ||| ||| 1 1 1", {}, "line 2: score 3, '2.718', is not"),
         ("a ||| u ||| -1 1 1 ||| ||| 1 1 1", {"model_column": 1}, "line 2: score 1, '-1', is not"),

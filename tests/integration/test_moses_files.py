@@ -1,0 +1,186 @@
+"""Moses's own files of Multi30k, where they are: back to the byte, and their faults are named.
+
+NMTKIT_DATA names the folder that has them in `moses-multi30k`; nothing of it is kept here.
+"""
+
+import gzip
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.evaluation.aer import read_gold_links
+from nmtkit.smt.nbest import read_nbest
+from nmtkit.smt.phrase_table import read_phrase_table
+from nmtkit.smt.weights import Weights, read_weights
+from nmtkit.text.lexicon import best_translations
+from nmtkit.text.lines import read_lines
+
+FOLDER = Path(os.environ.get("NMTKIT_DATA", Path(__file__).parents[2] / "../shared/data"))
+MOSES = FOLDER / "moses-multi30k"
+TABLE = MOSES / "model" / "phrase-table.gz"
+LIST = MOSES / "nbest" / "test2016.1000best.gz"
+LEXICON = MOSES / "model" / "lex.f2e.gz"
+LINKS = MOSES / "model" / "aligned.grow-diag-final-and.gz"
+INI = MOSES / "moses.tuned.ini"
+
+pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason=f"{MOSES} is not there")
+
+HEAD = 5000  # lines of a file, where it need not be whole
+
+Lines = Iterator[bytes]
+
+
+def raw(path: Path) -> Lines:
+    with gzip.open(path) as file:
+        yield from file
+
+
+def table_lines(path: Path) -> Lines:
+    return (pair.line() + b"\n" for pair in read_phrase_table(path))
+
+
+def list_lines(path: Path) -> Lines:
+    return (entry.line.encode() + b"\n" for entry in read_nbest(path))
+
+
+FORMATS = pytest.mark.parametrize(
+    ("path", "again"), [(TABLE, table_lines), (LIST, list_lines)], ids=["table", "list"]
+)
+
+
+@FORMATS
+def test_lines_come_back_to_the_byte(path: Path, again: Callable[[Path], Lines]) -> None:
+    found = list(itertools.islice(again(path), HEAD))
+    assert found == list(itertools.islice(raw(path), HEAD)) and len(found) == HEAD
+
+
+@FORMATS
+@pytest.mark.slow
+def test_whole_files_come_back_to_the_byte(path: Path, again: Callable[[Path], Lines]) -> None:
+    for number, (found, line) in enumerate(zip(again(path), raw(path), strict=True), start=1):
+        assert found == line, f"line {number}"
+
+
+def test_a_list_that_is_read_with_its_features_and_totals_is_written_as_it_was(
+    nmtkit: Callable, tmp_path: Path
+) -> None:
+    """Through the command: Moses's own weights give its totals, and so the same list."""
+    part = tmp_path / "part"
+    part.write_bytes(b"".join(itertools.islice(raw(LIST), HEAD)))
+    options = ["--weights", INI, "--original", INI, "--list", tmp_path / "list"]
+    nmtkit("rerank", part, *options, "-o", tmp_path / "best")
+    assert (tmp_path / "list").read_bytes() == part.read_bytes()
+    best = (tmp_path / "best").read_text().splitlines()
+    expected = (MOSES / "out" / "test2016.hyp.fr").read_text().split("\n")
+    assert best == [line.strip() for line in expected[: len(best)]] and len(best) > 5
+
+
+def test_weights_are_those_of_the_file_and_are_read_again(tmp_path: Path) -> None:
+    weights = read_weights(INI)
+    assert weights.values["TranslationModel0"] == (0.0630878, 0.0227199, 0.0700763, -0.0160794)
+    assert sum(len(values) for values in weights.values.values()) == 15
+    (tmp_path / "again").write_text(Weights(weights.values).text)
+    assert read_weights(tmp_path / "again").values == weights.values
+
+
+def test_tables_of_words_and_alignments_are_read_whole() -> None:
+    best = best_translations(LEXICON)
+    assert len(best) > 10_000 and best["cat"] == "chat"
+    links = read_gold_links(read_lines(LINKS))
+    assert len(links) == 29_000 and (4, 2) in links[0].sure
+
+
+def changed(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    def change(line: bytes) -> bytes:
+        assert old in line
+        return line.replace(old, new, 1)
+
+    return change
+
+
+def without_last_fields(kept: int) -> Callable[[bytes], bytes]:
+    return lambda line: b" ||| ".join(line.split(b" ||| ")[:kept])
+
+
+def read_links(path: Path) -> Lines:
+    yield from (repr(links).encode() for links in read_gold_links(read_lines(path), str(path)))
+
+
+def read_words(path: Path) -> Lines:
+    yield from (word.encode() for word in best_translations(path))
+
+
+def with_features(path: Path) -> Lines:
+    for entry in read_nbest(path):
+        yield str(entry.features).encode()
+
+
+FAULTS = [
+    (TABLE, table_lines, without_last_fields(2), "2 fields between ' ||| '"),
+    (TABLE, table_lines, lambda line: b" " + line[line.index(b"|||") :], "the source phrase is"),
+    (TABLE, table_lines, lambda line: b"a ||| b ||| ||| 0-0 ||| 1 1 1", "there are no scores"),
+    (TABLE, table_lines, lambda line: b"\xff" + line, "not UTF-8"),
+    (TABLE, table_lines, lambda line: line[:3], "1 fields between"),
+    (TABLE, table_lines, changed(b"|||", b"||"), "the score '.*' is no number"),
+    (LIST, list_lines, without_last_fields(3), "has 3 of the fields"),
+    (LIST, list_lines, lambda line: b"x" + line, "begins with 'x"),
+    (LIST, list_lines, lambda line: b"-" + line, "begins with '-"),
+    (LIST, list_lines, lambda line: line.rsplit(b"|||", 1)[0] + b"||| ?", "the total is '\\?'"),
+    (LIST, list_lines, lambda line: b"\xff" + line, "not UTF-8"),
+    (LIST, with_features, changed(b"LM0= -", b"LM0= x"), "a value of the features is 'x"),
+    (LIST, with_features, changed(b"LM0=", b"Distortion0="), "'Distortion0' is there twice"),
+    (LIST, with_features, changed(b"LexicalReordering0= ", b""), "features begin with '-"),
+    (LEXICON, read_words, lambda line: b"one two", "expected 'target source probability'"),
+    (LEXICON, read_words, lambda line: b"one two 1.5", "a number from 0 to 1"),
+    (LEXICON, read_words, lambda line: b"one two three", "expected 'target source probability'"),
+    (LINKS, read_links, changed(b"0-0", b"0-x"), "'0-x' is not a link"),
+    (LINKS, read_links, lambda line: b"0_0", "'0_0' is not a link"),
+]
+
+
+@pytest.mark.parametrize(("path", "read", "spoil", "told"), FAULTS)
+def test_a_spoilt_line_is_named(
+    path: Path,
+    read: Callable[[Path], Lines],
+    spoil: Callable[[bytes], bytes],
+    told: str,
+    tmp_path: Path,
+) -> None:
+    lines = list(itertools.islice(raw(path), 3, 9))  # behind those of the punctuation alone
+    spoilt = tmp_path / "spoilt"
+    spoilt.write_bytes(b"".join(lines))
+    list(read(spoilt))
+    lines[3] = spoil(lines[3].rstrip(b"\n")) + b"\n"
+    spoilt.write_bytes(b"".join(lines))
+    with pytest.raises(DataError, match=f"spoilt, line 4: .*{told}"):
+        list(read(spoilt))
+
+
+@pytest.mark.parametrize("path", [TABLE, LIST, LEXICON, LINKS])
+def test_a_file_that_was_cut_is_an_error(path: Path, tmp_path: Path) -> None:
+    read = {TABLE: table_lines, LIST: list_lines, LEXICON: read_words, LINKS: read_links}[path]
+    whole = path.read_bytes()
+    cut = tmp_path / path.name
+    cut.write_bytes(whole[:100_000])
+    with pytest.raises(DataError, match=str(cut)):
+        list(read(cut))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("Distortion0= 0.0357151", "Distortion0= much", "'much' is no number"),
+        ("LM0= 0.0840635", "LM0 0.0840635", "no line of weights"),
+        ("LM0= 0.0840635", "LM0=", "no line of weights"),
+        ("Distortion0=", "LM0=", "'LM0' are there twice"),
+        ("[weight]", "[weights]", r"no section \[weight\]"),
+    ],
+)
+def test_a_spoilt_moses_ini_is_named(old: str, new: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "ini").write_text(INI.read_text().replace(old, new))
+    with pytest.raises(DataError, match=told):
+        read_weights(tmp_path / "ini")
