@@ -33,7 +33,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.base import BEGIN, OutputLayer, Step
-from nmtkit.models.forced import Forced, ForcedModel
+from nmtkit.models.forced import Forced, ForcedModel, Pairs
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.matrices import Matrix, product, quantized
 from nmtkit.models.packing import Packing
@@ -111,14 +111,8 @@ class CSLM(ForcedModel):
         self.b_y = bias(tgt_size)
         self.initialise()
 
-    @torch.no_grad()
-    def initialise(self) -> None:
-        """Draw the parameters anew; see the top of this file.
-
-        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
-        """
-        if self.E_y.is_meta:
-            return
+    def draw(self) -> None:
+        """Give the parameters their first values; see the top of this file."""
         for name, parameter in self.named_parameters():
             if parameter.dim() == 1:
                 parameter.zero_()
@@ -164,20 +158,14 @@ class CSLM(ForcedModel):
             return self._prepared
         return SearchWeights(self.W_1, self.W_2, OutputLayer(self.W_o, self.b_y))
 
-    def teacher_forced(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        sources: Tensor | None = None,
-    ) -> Forced:
+    def teacher_forced(self, pairs: Pairs) -> Forced:
         """Foretell every word of the target; see `ForcedModel.teacher_forced`."""
-        packing = Packing.of(tgt_mask, tgt.device)
-        p = self.target_embeddings(packing.pack(contexts(tgt, self.config.context))).flatten(1)
+        packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
+        before = packing.pack(contexts(pairs.tgt, self.config.context))
+        p = self.target_embeddings(before).flatten(1)
         h = self.dropped(torch.relu(torch.addmm(self.b_1, p, self.W_1)))
         t = self.dropped(torch.relu(torch.addmm(self.b_2, h, self.W_2)))
-        return Forced(t, packing.pack(tgt), packing)
+        return Forced(t, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
         """W_o; see `ForcedModel.output_words`."""

@@ -34,7 +34,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.forced import Forced, ForcedModel, previous_words
+from nmtkit.models.forced import Forced, ForcedModel, Pairs, previous_words
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.lstm import lstm_scan, lstm_step
 from nmtkit.models.matrices import Matrix, WordRows, product, quantized
@@ -157,14 +157,8 @@ class DeepLSTM(ForcedModel):
         self.b_y = bias(tgt_size)
         self.initialise()
 
-    @torch.no_grad()
-    def initialise(self) -> None:
-        """Draw the parameters anew; see the top of this file.
-
-        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
-        """
-        if self.E_x.is_meta:
-            return
+    def draw(self) -> None:
+        """Give the parameters their first values; see the top of this file."""
         n = self.config.hidden
         for name, parameter in self.named_parameters():
             if self.config.initialisation == "paper":
@@ -243,24 +237,17 @@ class DeepLSTM(ForcedModel):
         """What y_{i-1} gives to the first layer's gates. [...] to [..., 4n]."""
         return product(self.target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
 
-    def teacher_forced(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        sources: Tensor | None = None,
-    ) -> Forced:
+    def teacher_forced(self, pairs: Pairs) -> Forced:
         """Let the decoder read the target; see `ForcedModel.teacher_forced`."""
-        encoded = self.encode_for(src, src_mask, sources)
-        packing = Packing.of(tgt_mask, tgt.device)
-        order = longest_first(tgt_mask).to(tgt.device)
+        encoded = self.encode_for_targets(pairs)
+        packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
+        order = longest_first(pairs.tgt_mask).to(pairs.tgt.device)
         start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)
-        embedded = self.target_embeddings(previous_words(tgt, packing))
+        embedded = self.target_embeddings(previous_words(pairs.tgt, packing))
         states, _ = self.decoder.run(embedded, start, packing, self.dropped)
         hidden = self.dropped(states[-1])
         hidden = hidden @ self.P if self.config.tied else hidden
-        return Forced(hidden, packing.pack(tgt), packing)
+        return Forced(hidden, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
         """W_o, or E_y where they are tied; see `ForcedModel.output_words`."""

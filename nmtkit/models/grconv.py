@@ -67,13 +67,11 @@ class GrConv(SummaryModel):
         self.b_w = bias(3)
         self.initialise()
 
-    @torch.no_grad()
-    def initialise(self) -> None:
-        """Draw the parameters anew; see `SummaryModel.initialise`."""
-        super().initialise()
-        if not self.E_x.is_meta:
-            for square in (self.W_l, self.W_r):
-                square.copy_(RADIUS * orthogonal(*square.shape))
+    def draw(self) -> None:
+        """Give the parameters their first values; see `SummaryModel.draw`."""
+        super().draw()
+        for square in (self.W_l, self.W_r):
+            square.copy_(RADIUS * orthogonal(*square.shape))
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """The top of each sentence's pyramid. Shape: [B, units]."""

@@ -43,8 +43,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step
-from nmtkit.models.forced import Forced, ForcedModel, previous_words
+from nmtkit.models.base import BEGIN, OutputLayer, Step
+from nmtkit.models.forced import Forced, ForcedModel, Pairs, longest_target_first, previous_words
 from nmtkit.models.layers import (
     bias,
     glorot,
@@ -63,7 +63,7 @@ from nmtkit.models.matrices import (
     quantized,
     weighted_sums,
 )
-from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.packing import Packing
 from nmtkit.models.scan import attention_scan, gated_scan, gated_scan_in_8_bits, gated_step
 
 PIECE = 1 << 18
@@ -177,14 +177,8 @@ class RNNsearch(ForcedModel):
         self.b_y = bias(tgt_size)
         self.initialise()
 
-    @torch.no_grad()
-    def initialise(self) -> None:
-        """Draw the parameters anew: appendix B.1, or "scaled" (see the top of this file).
-
-        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
-        """
-        if self.E_x.is_meta:
-            return
+    def draw(self) -> None:
+        """Give the parameters their first values: appendix B.1, or "scaled"; see the file's top."""
         for name, parameter in self.named_parameters():
             if name in ("U_enc", "U_dec"):
                 parameter.copy_(orthogonal(*parameter.shape))
@@ -358,43 +352,13 @@ class RNNsearch(ForcedModel):
             energies[part] = summed.sigmoid_() @ v_a
         return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
 
-    def score(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        sources: Tensor | None = None,
-    ) -> Scored:
-        """Log-probability of each target word; see `TranslationModel.score`."""
-        scored = super().score(src, src_mask, tgt, tgt_mask, sources)
-        back = longest_first(tgt_mask).argsort().to(tgt.device)
-        assert scored.alignment is not None
-        return Scored(scored.log_probs[back], scored.alignment[back])
-
-    def teacher_forced(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        sources: Tensor | None = None,
-    ) -> Forced:
-        """Let the decoder read the target; see `ForcedModel.teacher_forced`.
-
-        The sentences of the packing and of the alignment are put in order, longest target first.
-        """
-        order = longest_first(tgt_mask)
-        rows = order.to(src.device, non_blocking=True)
-        if sources is None:  # words are put in order, not what is read of them
-            src, src_mask = src[rows], src_mask[order.to(src_mask.device)]
-        else:
-            sources = sources[rows]
-        tgt, tgt_mask = tgt[rows], tgt_mask[order]
-        encoded = self.encode_for(src, src_mask, sources)
-        packing = Packing.of(tgt_mask, tgt.device)
-        words = packing.pack(tgt)
-        previous = previous_words(tgt, packing)
+    def teacher_forced(self, pairs: Pairs) -> Forced:
+        """Let the decoder read the target, the longest first; see `ForcedModel.teacher_forced`."""
+        pairs, order = longest_target_first(pairs)
+        encoded = self.encode_for_targets(pairs)
+        packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
+        words = packing.pack(pairs.tgt)
+        previous = previous_words(pairs.tgt, packing)
         if self.config.reading == "groundhog":  # two uses, one gradient of E_y
             both = self.dropped(self.target_embeddings(torch.cat([previous, words])))
             embedded, read = both.chunk(2)
@@ -410,7 +374,8 @@ class RNNsearch(ForcedModel):
         seen = after if self.config.reading == "paper-v1" else before
         alignment = packing.pad(packed)
         context = packing.pack(torch.bmm(alignment, readout_values))
-        return Forced(self._readout(seen, embedded, context), words, packing, alignment)
+        readout = self._readout(seen, embedded, context)
+        return Forced(readout, words, packing, alignment, order)
 
     def _readout(self, s: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
         """t_i, brought to the embedding's size where the softmax is tied to it.

@@ -35,7 +35,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.forced import Forced, ForcedModel, previous_words
+from nmtkit.models.forced import Forced, ForcedModel, Pairs, previous_words
 from nmtkit.models.layers import (
     bias,
     glorot,
@@ -122,14 +122,8 @@ class SummaryModel(ForcedModel):
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """c of each sentence; parameters as in `TranslationModel.encode`. Shape: [B, summary]."""
 
-    @torch.no_grad()
-    def initialise(self) -> None:
-        """Draw the parameters anew: see the top of this file.
-
-        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
-        """
-        if self.E_x.is_meta:
-            return
+    def draw(self) -> None:
+        """Give the parameters their first values; see the top of this file."""
         for name, parameter in self.named_parameters():
             if name.startswith("U_") and name != "U_o":
                 self._initialise_recurrent(parameter)
@@ -209,28 +203,21 @@ class SummaryModel(ForcedModel):
         b = torch.cat([self.b_dec, self.b_o])
         return lambda words: product(self.dropped(self.target_embeddings(words)), W_V, b)
 
-    def teacher_forced(
-        self,
-        src: Tensor,
-        src_mask: Tensor,
-        tgt: Tensor,
-        tgt_mask: Tensor,
-        sources: Tensor | None = None,
-    ) -> Forced:
+    def teacher_forced(self, pairs: Pairs) -> Forced:
         """Let the decoder read the target; see `ForcedModel.teacher_forced`."""
-        encoded = self.encode_for(src, src_mask, sources)
-        packing = Packing.of(tgt_mask, tgt.device)
-        embedded = self.dropped(self.target_embeddings(previous_words(tgt, packing)))
+        encoded = self.encode_for_targets(pairs)
+        packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
+        embedded = self.dropped(self.target_embeddings(previous_words(pairs.tgt, packing)))
         of_c = encoded.summary.index_select(0, packing.sentences)
         gates, readout = torch.split(of_c, [3 * self.config.hidden, 2 * self.config.maxout], dim=1)
         inputs = torch.addmm(self.b_dec, embedded, self.W_dec) + gates
-        start = encoded.start.index_select(0, longest_first(tgt_mask).to(tgt.device))
+        start = encoded.start.index_select(0, longest_first(pairs.tgt_mask).to(pairs.tgt.device))
         weights = self.U_zr_dec.unsqueeze(0), self.U_dec.unsqueeze(0)
         s = gated_scan(inputs.unsqueeze(0), start.unsqueeze(0), *weights, packing).squeeze(0)
         hidden = maxout(s @ self.U_o + embedded @ self.V_o + readout + self.b_o)
         hidden = self.dropped(hidden)
         hidden = hidden @ self.P if self._has_factors else hidden
-        return Forced(hidden, packing.pack(tgt), packing)
+        return Forced(hidden, packing.pack(pairs.tgt), packing)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """E_x x. Shape: [..., m]."""
