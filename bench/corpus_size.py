@@ -1,0 +1,190 @@
+"""A corpus of WMT'14's size: what each step before and at the start of training takes of it.
+
+    python bench/corpus_size.py [--pairs 12000000] [--updates 1000] [--threads 2] --output FILE.md
+
+The corpus is made, not downloaded: pairs as long as those of the 12 million that the papers trained
+on (304 million English and 348 million French words: 25.3 and 29 a sentence), lengths after a gamma
+distribution of shape 2, a target by chance a little longer or shorter than its source; words by
+Zipf's law from a million. It is tokenised already. Then come `prepare --tokenized`, `shortlist`, a
+training of RNNsearch with n = 64, of which the first update waits for the text to become ids, and
+the same training once more, one update further, which is what resuming costs. Of each: seconds,
+memory (see memory.py), and what lies in the folder afterwards.
+"""
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from memory import MIB, Used, peak_memory
+from timing import (
+    NMTKIT,
+    BenchError,
+    machine,
+    table,
+    tell,
+    thread_environment,
+    write_report,
+)
+
+SIDES = ("en", "fr")
+MEAN = {"en": 25.3, "fr": 29.0}  # words a sentence of the papers' corpus
+SHAPE = 2.0  # of the gamma distribution of lengths
+SPREAD = 0.15  # of the logarithm of the lengths' ratio
+LONGEST = 200
+TYPES = 1_000_000
+EXPONENT = 1.05  # of Zipf's law
+BLOCK = 50_000  # sentences made together
+DEV = 10  # validating ends every training, and is no part of what is looked at
+SIZES = ("embedding", "hidden", "align", "maxout")
+N = 64
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a command took, and the bytes of the prepared corpus or model after it."""
+
+    name: str
+    used: Used
+    disk: int
+
+
+def lengths(rng: np.random.Generator, sentences: int) -> dict[str, npt.NDArray[np.int64]]:
+    """Words of each sentence on both sides."""
+    source = rng.gamma(SHAPE, MEAN["en"] / SHAPE, sentences)
+    ratio = MEAN["fr"] / MEAN["en"] * rng.lognormal(-(SPREAD**2) / 2, SPREAD, sentences)
+    both = {"en": source, "fr": source * ratio}
+    return {side: found.round().astype(np.int64).clip(1, LONGEST) for side, found in both.items()}
+
+
+def write_side(path: Path, side: str, sentences: int, seed: int) -> None:
+    """One side of the corpus; the lengths of a block are drawn alike for both."""
+    shares = np.arange(1, TYPES + 1, dtype=np.float64) ** -EXPONENT
+    bounds = np.cumsum(shares / shares.sum())
+    words = [f"{side[0]}{number:x}" for number in range(TYPES)]
+    with open(path, "w", encoding="utf-8") as output:
+        for start in range(0, sentences, BLOCK):
+            count = min(BLOCK, sentences - start)
+            sizes = lengths(np.random.default_rng([seed, start]), count)[side]
+            rng = np.random.default_rng([seed, start, SIDES.index(side)])
+            drawn = np.searchsorted(bounds, rng.random(sizes.sum()) * bounds[-1]).tolist()
+            ends = np.cumsum(sizes).tolist()
+            begins = [0, *ends[:-1]]
+            output.writelines(
+                " ".join([words[word] for word in drawn[begin:end]]) + "\n"
+                for begin, end in zip(begins, ends, strict=True)
+            )
+
+
+def make_corpus(folder: Path, pairs: int) -> None:
+    """`train.en`, `train.fr`, `dev.en`, `dev.fr`, unless they are there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / "made").is_file() and (folder / "made").read_text() == f"{pairs}\n":
+        return
+    tell(f"making {pairs:,} pairs in {folder}")
+    with ProcessPoolExecutor(len(SIDES)) as pool:
+        made = [
+            pool.submit(write_side, folder / f"{name}.{side}", side, count, seed)
+            for side in SIDES
+            for name, count, seed in (("train", pairs, 1), ("dev", DEV, 2))
+        ]
+        for one in made:
+            one.result()
+    (folder / "made").write_text(f"{pairs}\n")
+
+
+def bytes_below(folder: Path) -> int:
+    """What lies in a folder; links count nothing."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(path.stat().st_size for path in files)
+
+
+def measure(options: argparse.Namespace) -> list[Step]:
+    """All steps, in order."""
+    folder: Path = options.work / "corpus_size"
+    make_corpus(folder, options.pairs)
+    prepared, model = folder / "prepared", folder / "model"
+    text = {name: [folder / f"{name}.{side}" for side in SIDES] for name in ("train", "dev")}
+    train = ["train", prepared, "--output", model, "--recipe", "rnnsearch-50"]
+    for size in SIZES:
+        train += ["--set", f"model.{size}={N}"]
+    train += ["--set", "training.dev_bleu=false", "--threads", options.threads]
+    workers = ["--workers", options.threads]
+    prepare = ["prepare", "--train", *text["train"], "--dev", *text["dev"], "-s", "en", "-t", "fr"]
+    prepare += ["--tokenized", *workers, "--force", "--output", prepared]
+    updates = "training.max_updates={}".format
+    first = [*train, "--force"] if model.exists() else train
+    commands = {
+        "prepare --tokenized": (prepare, prepared),
+        "shortlist": (["shortlist", prepared, "--size", "30000", "--force"], prepared),
+        "train, 1 update": ([*first, "--set", updates(1)], prepared),
+        f"train, to update {options.updates:,}": (
+            [*train, "--set", updates(options.updates)],
+            model,
+        ),
+        "train, 1 update more": ([*train, "--set", updates(options.updates + 1)], model),
+    }
+    return [
+        measured(name, [str(word) for word in words], where, options)
+        for name, (words, where) in commands.items()
+    ]
+
+
+def measured(name: str, words: list[str], where: Path, options: argparse.Namespace) -> Step:
+    """One command of nmtkit."""
+    tell(name)
+    environment = thread_environment(options.threads)
+    used = peak_memory([*NMTKIT, "--quiet", *words], options.work / "corpus_size.log", environment)
+    return Step(name, used, bytes_below(where))
+
+
+def rows(steps: list[Step]) -> list[list[str]]:
+    """The table's rows."""
+    return [
+        [
+            step.name,
+            f"{step.used.run.seconds:,.1f}",
+            f"{step.used.run.cpu:,.1f}",
+            f"{step.used.run.peak / MIB:,.0f}",
+            f"{step.used.anonymous / MIB:,.0f}",
+            f"{step.disk / MIB:,.0f}",
+        ]
+        for step in steps
+    ]
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The command line's options."""
+    parser = argparse.ArgumentParser(
+        prog="bench/corpus_size.py", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("--pairs", type=int, default=12_000_000)
+    parser.add_argument("--updates", type=int, default=1000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
+    parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and report; 1 where it cannot be done."""
+    options = options_of(arguments)
+    try:
+        steps = measure(options)
+    except BenchError as error:
+        tell(str(error))
+        return 1
+    header = ["step", "s", "s of processor", "largest process, MiB"]
+    header += ["together, not of files, MiB", "in the folder, MiB"]
+    told = f"{machine()}, {options.threads} threads; {options.pairs:,} pairs."
+    write_report(
+        options.output, f"{told}\n\n{table(header, rows(steps))}", list(map(asdict, steps))
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
