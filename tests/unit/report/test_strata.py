@@ -13,7 +13,8 @@ from nmtkit.evaluation.bleu import Measure
 from nmtkit.evaluation.bootstrap import Interval
 from nmtkit.evaluation.comparison import Comparison, Figure, Level, Result
 from nmtkit.evaluation.strata import Division, Stratum
-from nmtkit.report.strata import COLOURS, LINES, MARKS, curves, plot_strata, strata_figure
+from nmtkit.report.strata import curves, plot_strata, strata_figure
+from nmtkit.report.styles import COLOURS, LINES, MARKS
 
 pytest.importorskip("matplotlib")
 
