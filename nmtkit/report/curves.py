@@ -7,6 +7,7 @@ The cost of training is the mean over the updates since the report before, of wh
 minimises: with dropout, and smoothed where labels are. So it may lie above the dev cost.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -42,7 +43,7 @@ def read_curves(folders: Sequence[str | Path]) -> dict[str, Curve]:
     :raises DataError: one is damaged, has no figures yet, or is given twice.
     """
     paths = [Path(folder) for folder in folders]
-    names = [path.resolve().name for path in paths]
+    names = [os.path.basename(os.path.abspath(path)) for path in paths]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
     curves = {name: read_curve(path) for name, path in zip(names, paths, strict=True)}
@@ -111,7 +112,7 @@ def curves_figure(curves: Mapping[str, Curve], along: Along) -> "Figure":
         if measured:
             _describe(lowest, "dev BLEU, %")
         lowest.set_xlabel(name, fontfamily=FONT)
-        name_curves(cost, list(curves), columns=len(curves))
+        name_curves(cost, list(curves), cost.get_lines()[::2])
     return figure
 
 

@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 APART = 3.0  # points between a dot and its label
-FEW = 100  # points of which every one should have its label, at a distance if need be
-RINGS = 14  # distances that are tried for these
+FEW = 100  # points that are drawn so large that no label may cover one
+RINGS = ((15, 14), (FEW, 3))  # of so many points a label may stand at so many distances
 DOT = 2.0  # half of what a dot takes, in points
 SPARE = np.array([9.0, 5.0, 9.0, 5.0])  # points around a label where there are many
 LEADER = 0.4  # width in points of the line from a dot to a label that stands at a distance
 SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
 _AROUND = np.array([-1.0, -1.0, 1.0, 1.0])
+
+PAPER = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
+"""What stands behind a label among many points, so that it can be read."""
 
 Box = NDArray[np.float64]
 """Left, bottom, right, top."""
@@ -37,8 +40,8 @@ def place_labels(
     """Write texts beside their points as far as there is room; earlier ones go first.
 
     The limits of the axes must be set. Of few points each label also stays clear of every dot, and
-    may stand at a distance, with a line between; of many, labels keep their distance, so that
-    the points can be seen.
+    may stand at a distance, with a line between, the farther the fewer they are; of many, labels
+    keep apart, so that the points can be seen.
 
     :param places: in the coordinates of the axes. Shape: [texts, 2].
     :param others: what is written there already and must not be covered.
@@ -58,16 +61,18 @@ def place_labels(
         taken += [np.array([x, y, x, y]) + DOT * point * _AROUND for x, y in dots]
     spare = point * (np.zeros(4) if few else SPARE * _AROUND)
     line_height = _size(renderer, "lp", properties)[1]  # the least that matplotlib gives a text
+    behind: dict[str, Any] = {} if few else {"bbox": PAPER}
+    rings = next((rings for count, rings in RINGS if len(texts) <= count), 1)
     written = []
     for number, text in enumerate(texts):
         size = np.maximum(_size(renderer, text, properties), (0, line_height))
-        for offset, far in _offsets(size, point, RINGS if few else 1):
+        for offset, far in _offsets(size, point, rings):
             middle = dots[number] + offset
             box = np.concatenate([middle - size / 2, middle + size / 2])
             if _inside(box, room) and not _touches(box + spare, taken):
                 taken.append(box)
                 written.append(number)
-                _write(axes, text, places[number], offset / point, far, font)
+                _write(axes, text, places[number], offset / point, far, font | behind)
                 break
     return written
 

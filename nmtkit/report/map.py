@@ -23,6 +23,7 @@ from nmtkit.report.labels import FEW, place_labels
 from nmtkit.report.picture import (
     DOTS_PER_INCH,
     FONT,
+    MANY,
     check_matplotlib,
     check_picture,
     families,
@@ -52,7 +53,7 @@ ABOVE = 0.06  # of the height of a panel: the room for a letter above a frame
 LETTERS = "ABCDEFGHIJK"
 FRAMES = ("-", "--", ":", "-.")
 TINY = 1e-6
-MANY = 1000  # dots beyond which a picture of lines holds them as points
+ON_TOP = 5  # above labels, which matplotlib draws at 3
 Method = Literal["pca", "tsne", "none"]
 
 
@@ -262,7 +263,7 @@ def _frame(axes: "Axes", region: Region, number: int) -> "Text":
         "linestyle": FRAMES[number % len(FRAMES)],
         "linewidth": 1.2,
     }
-    axes.add_patch(Rectangle(corner, *size, fill=False, **line))
+    axes.add_patch(Rectangle(corner, *size, fill=False, zorder=ON_TOP, **line))
     above = region.top < axes.get_ylim()[1] - ABOVE * np.ptp(axes.get_ylim())
     place: dict[str, Any] = {"textcoords": "offset points", "va": "bottom" if above else "top"}
     start, offset = (region.left, region.top), (0, 1) if above else (3, -2)

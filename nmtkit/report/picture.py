@@ -24,6 +24,7 @@ FONT = "DejaVu Sans"  # comes with matplotlib: the same picture on every machine
 LAST_RESORT = "Last Resort"  # fonts of this name draw a box for every character
 LONGEST_WORD = 40  # characters shown of a word
 DOTS_PER_INCH = 150
+MANY = 1000  # dots beyond which SVG and PDF hold them as points, not as a drawing each
 
 # Nothing that changes from day to day or from run to run may enter a file.
 METADATA: dict[str, dict[str, None]] = {

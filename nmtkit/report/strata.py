@@ -31,6 +31,7 @@ log = logging.getLogger("nmtkit")
 SIZE = (6.0, 3.6)  # inches: the width of a column and a half
 SIDES = {"source": "-", "reference": ":", "both": "--"}
 LEAST = 10  # sentences of a stratum that is drawn
+ROW = 0.07  # height of a row of the legend, as a share of that of the axes
 AXES = {
     "length": "Sentence length (words)",
     "unknown": "Max. number of unknown words",
@@ -95,7 +96,7 @@ def strata_figure(comparison: Comparison, measure: str) -> "Canvas":
         for curve in drawn:
             _draw(axes, curve, several=len(sides) > 1)
         _describe(axes, comparison.levels, measure)
-        name_curves(axes, [curve.name for curve in drawn], columns=len(drawn) // len(sides))
+        _name(axes, drawn)
     return canvas
 
 
@@ -132,6 +133,26 @@ def _draw(axes: "Axes", curve: Curve, several: bool) -> None:
         if figure.interval:
             ends = (figure.interval.low, figure.interval.high)
             axes.vlines(place, *ends, colors=style["color"], linewidth=0.8)
+
+
+def _name(axes: "Axes", drawn: Sequence[Curve]) -> None:
+    """The systems; and below them the sides, where there are several, which have lines alone."""
+    from matplotlib.lines import Line2D
+
+    lines: dict[int, Line2D] = {}
+    for curve, line in zip(drawn, axes.get_lines(), strict=True):
+        lines.setdefault(curve.system, line)
+    names = {curve.system: curve.name for curve in drawn}
+    sides = list(dict.fromkeys(curve.of for curve in drawn))
+    if len(sides) > 1:
+        styles: list[Any] = [SIDES[side] for side in sides]
+        handles = [Line2D([], [], color="black", linestyle=style) for style in styles]
+        name_curves(axes, [f"by {side}" for side in sides], handles)
+        of_sides = axes.get_legend()
+        assert of_sides is not None
+        axes.add_artist(of_sides)  # the next one would take its place
+    above = ROW if len(sides) > 1 else 0.0
+    name_curves(axes, list(names.values()), list(lines.values()), above)
 
 
 def _describe(axes: "Axes", levels: Sequence[Level], measure: str) -> None:

@@ -13,6 +13,7 @@ from nmtkit.report.picture import families, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
@@ -37,19 +38,24 @@ def style_of(system: int, places: int) -> dict[str, Any]:
     }
 
 
-def name_curves(axes: "Axes", names: Sequence[str], columns: int) -> None:
-    """A legend above the axes, where it hides no curve; none for a single curve.
+def name_curves(
+    axes: "Axes", names: Sequence[str], handles: Sequence["Line2D"], above: float = 0.0
+) -> None:
+    """A legend above the axes, where it hides no curve, in as many columns as fit; none for a
+    single curve.
 
-    :param names: of the curves that have a label, as the legend shows them.
-    :param columns: of the legend, fewer where they do not fit.
+    :param handles: a line of each curve that is named.
+    :param above: how far, as a share of the height of the axes.
     """
     if len(names) < 2:
         return
-    fit = max(1, NARROW // (max(map(len, map(label, names))) + 8))
+    shown = [label(name) for name in names]
     legend = axes.legend(
+        handles,
+        shown,
         loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=min(columns, fit),
+        bbox_to_anchor=(0.0, 1.0 + above),
+        ncols=min(len(names), max(1, NARROW // (max(map(len, shown)) + 8))),
         frameon=False,
         handlelength=3.5,
         fontsize=9,

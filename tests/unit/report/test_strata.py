@@ -72,6 +72,25 @@ def test_every_side_is_a_curve_and_has_the_papers_line() -> None:
     assert lines[2].get_xydata().tolist() == [[5, 7], [15, 17], [25, 27]]
 
 
+def test_sides_have_a_legend_of_their_own_beside_that_of_the_systems() -> None:
+    figure = picture(comparison(sides=["source", "reference", "both"]), BLEU)
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    from matplotlib.legend import Legend
+
+    sides, systems = (child for child in axes.get_children() if isinstance(child, Legend))
+    assert [text.get_text() for text in systems.get_texts()] == SYSTEMS
+    assert [text.get_text() for text in sides.get_texts()] == [
+        "by source",
+        "by reference",
+        "by both",
+    ]
+    styles = [line.get_linestyle() for line in sides.get_lines()]
+    assert styles == ["-", ":", "--"] == [line.get_linestyle() for line in axes.get_lines()[:3]]
+    assert systems.get_window_extent().y0 >= sides.get_window_extent().y1 - 6
+    assert max(part.get_window_extent().x1 for part in (sides, systems)) < figure.bbox.x1
+
+
 def test_systems_differ_in_colour_line_and_mark() -> None:
     names = [f"s{i}" for i in range(5)]
     lines = picture(comparison(systems=names), BLEU).axes[0].get_lines()
