@@ -9,7 +9,7 @@ from nmtkit.cli.common import force_option
 
 
 @click.command()
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.argument("model", nargs=-1, required=True)
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -30,7 +30,7 @@ from nmtkit.cli.common import force_option
 )
 @force_option
 def command(
-    models: tuple[str, ...],
+    model: tuple[str, ...],
     plot: Path | None,
     along: Literal["updates", "epochs", "seconds"] | None,
     output: str | None,
@@ -55,7 +55,7 @@ def command(
     from nmtkit.report.curves import plot_curves, read_curves, table_of
     from nmtkit.text.lines import open_output
 
-    curves = read_curves(models)
+    curves = read_curves(model)
     if output or not plot:
         with open_output(output or "-", force) as results:
             results.writelines(f"{line}\n" for line in table_of(curves))
