@@ -14,6 +14,7 @@ from nmtkit.cli.common import (
     device_option,
     force_option,
     importing,
+    terminal_width,
     threads_option,
 )
 from nmtkit.cli.forms import alignment_line
@@ -100,7 +101,7 @@ def command(
     from 0, every target word with the source word that the model looked at most, and never the
     end of a sentence. Words are those after tokenising; pieces of words (BPE) are joined. The
     soft form is a JSON object with the words, and for each target word the weights of the source
-    words; both sides end with </s>.
+    words; both sides end with </s>. Drawings of --show are cut to the width of a terminal.
 
     A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
     by source word, the most probable first. Words are those that the model reads, with BPE pieces
@@ -138,6 +139,7 @@ def command(
     with contextlib.ExitStack() as stack:
         wanted = output or (None if reference or lexicon else "-")
         results = stack.enter_context(open_output(wanted, force)) if wanted else None
+        width = terminal_width() if wanted == "-" else None
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
             from nmtkit.aligner import Aligner
@@ -149,7 +151,7 @@ def command(
         counts = LinkCounts() if table else None
         for number, alignment in enumerate(aligner.align(pairs, tokenized, counts), start=1):
             if results:
-                results.write(_text(alignment, soft, show) + "\n")
+                results.write(_text(alignment, soft, show, width) + "\n")
             if plot:
                 _draw(plot / f"{number:06d}.{kind}", alignment, force)
             if reference:
@@ -190,12 +192,13 @@ def _write_structures(
                 plot_structure(plot / f"{number:06d}.{kind}", of_line.words, of_line.levels, force)
 
 
-def _text(alignment: "Alignment", soft: bool, show: bool) -> str:
+def _text(alignment: "Alignment", soft: bool, show: bool, width: int | None) -> str:
     if not show:
         return alignment_line(alignment, "soft" if soft else "hard")
     from nmtkit.report.terminal import draw_alignment
 
-    return draw_alignment(alignment.columns, alignment.rows, alignment.matrix.numpy()) + "\n"
+    drawn = draw_alignment(alignment.columns, alignment.rows, alignment.matrix.numpy(), width)
+    return drawn + "\n"
 
 
 def _draw(path: Path, alignment: "Alignment", force: bool) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -151,6 +152,11 @@ def warn(message: str) -> None:
 def show_progress() -> bool:
     """Whether a progress bar may be drawn: on a terminal, and not with `--quiet`."""
     return sys.stderr.isatty() and LOGGER.isEnabledFor(logging.INFO)
+
+
+def terminal_width() -> int | None:
+    """Cells of a line where stdout is a terminal; else None."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def configure_logging(level: int) -> None:

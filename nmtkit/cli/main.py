@@ -32,11 +32,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "select": ("nmtkit.cli.select", "Take the pairs of a corpus that are like a domain."),
     "shortlist": ("nmtkit.cli.shortlist", "List the most frequent words of a corpus."),
     "train": ("nmtkit.cli.train", "Train a model on a prepared corpus."),
+    "curves": ("nmtkit.cli.curves", "Tabulate and draw the course of trainings."),
     "translate": ("nmtkit.cli.translate", "Translate lines from stdin to stdout."),
     "score": ("nmtkit.cli.score", "Give the log-probability of translations."),
     "rerank": ("nmtkit.cli.rerank", "Give the best hypotheses of an n-best list."),
     "tune": ("nmtkit.cli.tune", "Find weights for the features of an n-best list."),
     "align": ("nmtkit.cli.align", "Align the words of sentence pairs, and draw them."),
+    "embed": ("nmtkit.cli.embed", "Give a model's vectors of sentences or words."),
+    "map": ("nmtkit.cli.map", "Draw vectors in the plane, by PCA or t-SNE."),
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
     "report": ("nmtkit.cli.report", "Draw and tabulate what a model has learned."),
 }
@@ -44,7 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 EXTRAS = {
     "matplotlib": "plots",
-    "sklearn": "report",
+    "sklearn": "plots",
     "jinja2": "report",
     "tensorboard": "tensorboard",
     "kenlm": "kenlm",

@@ -66,8 +66,8 @@ def command(
 
     The same command given again goes on exactly where training stood, or says that it is over.
     Settings are taken from the recipe, then the config file, then --set. Figures of the training
-    are written to metrics.jsonl in the model folder; --force throws away a model folder that
-    exists and starts anew.
+    are written to metrics.jsonl in the model folder, which 'nmtkit curves' tabulates and draws;
+    --force throws away a model folder that exists and starts anew.
 
     \b
     Example:

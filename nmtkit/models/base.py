@@ -177,6 +177,29 @@ class HasStructure(Protocol):
         ...
 
 
+@runtime_checkable
+class HasSourceVectors(Protocol):
+    """A model that makes vectors of source words and of whole sentences. All do that read one."""
+
+    def source_embeddings(self, words: Tensor) -> Tensor:
+        """E_x x. [...] to [..., m]."""
+        ...
+
+    def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """One vector for each sentence, what the model itself takes for its whole; parameters as
+        in `TranslationModel.encode`. Shape: [B, summary]."""
+        ...
+
+
+@runtime_checkable
+class HasTargetVectors(Protocol):
+    """A model that makes vectors of target words."""
+
+    def target_embeddings(self, words: Tensor) -> Tensor:
+        """E_y y. [...] to [..., m]."""
+        ...
+
+
 def log_probs(layer: OutputLayer, hidden: Tensor) -> Tensor:
     """log softmax(W t + bias), natural log. [..., l] to [..., K]."""
     return torch.log_softmax(hidden @ layer.W.t() + layer.bias, dim=-1)

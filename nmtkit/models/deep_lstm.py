@@ -18,6 +18,8 @@ Departures and readings:
 - The source's `</s>` is read last by the encoder, reversed or not; the decoder has no vector for
   the beginning of a sentence: the term of E_y y_0 is zero, as in the other models.
 - One bias a gate.
+- The vector of a sentence (`summarise`) is the paper's "8000 real numbers" (section 3.4): h and c
+  of all layers. Which "LSTM hidden states" its figure 2 shows is not said.
 - `tied`: W_o = E_y P with P [n, m]. `dropout` (Zaremba et al. 2014; not in the paper): on what
   enters a layer and on s_i^L.
 - `initialisation` "paper": all parameters, biases too, uniform in +-0.08 (section 3.4); "scaled":
@@ -174,7 +176,7 @@ class DeepLSTM(ForcedModel):
         """Read the source; see `TranslationModel.encode`."""
         packing = Packing.of(src_mask, src.device)
         words = turned(src, src_mask.to(src.device)) if self.config.reverse else src
-        embedded = functional.embedding(packing.pack(words), self.E_x)
+        embedded = self.source_embeddings(packing.pack(words))
         nothing = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
         both = self.encoder.run(embedded, (nothing, nothing), packing, self.dropped)
         h, c = (
@@ -182,6 +184,15 @@ class DeepLSTM(ForcedModel):
             for of_layers in both
         )
         return Encoded(h, c)
+
+    def source_embeddings(self, words: Tensor) -> Tensor:
+        """E_x x. Shape: [..., m]."""
+        return functional.embedding(words, self.E_x)
+
+    def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """h of each layer, then c of each, behind the source. Shape: [B, 2 L n]."""
+        encoded = self.encode(src, src_mask)
+        return torch.cat([encoded.h, encoded.c], dim=1).flatten(1)
 
     def initial_state(self, encoded: Encoded) -> State:
         """The encoder's states; see `TranslationModel.initial_state`."""

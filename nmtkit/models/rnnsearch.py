@@ -27,6 +27,8 @@ Departures and readings:
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
 - Every affine map has one bias; where two maps are added they share it. GroundHog has fewer.
 - The source ends with `</s>`, which has an annotation of its own (GroundHog).
+- There is no summary, which is what the paper is about; asked for one (`summarise`) the model gives
+  <-h_1, of which s_0 is made: the one vector of it that has read the whole sentence.
 - `tied`: W_o = E_y P with P [m, l], the readout brought to the size of the target embedding; with a
   matrix of its own in E_y's place this is GroundHog's factored softmax.
 - `dropout` (Srivastava et al. 2014; not in the paper): on E_x x, E_y y, annotations and t_i.
@@ -221,7 +223,7 @@ class RNNsearch(ForcedModel):
             terms, backward = weights.source_words(words).chunk(2, dim=1)
             x = torch.stack([terms, backward.index_select(0, packing.mirror)])
         else:
-            embedded = self.dropped(functional.embedding(words, self.E_x))
+            embedded = self.source_embeddings(words)
             both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
             W_enc = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
             x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, W_enc)
@@ -232,6 +234,16 @@ class RNNsearch(ForcedModel):
             states = gated_scan_in_8_bits(x, start, *weights.recurrent, packing)
         forward, backward = states.unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
+
+    def source_embeddings(self, words: Tensor) -> Tensor:
+        """E_x x. Shape: [..., m]."""
+        return self.dropped(functional.embedding(words, self.E_x))
+
+    def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """<-h_1, all of a sentence that the decoder gets without aligning. Shape: [B, n]."""
+        packing = Packing.of(src_mask, src.device)
+        towards_start = self._annotations(src, packing)[: src.size(0), self.config.hidden :]
+        return towards_start.index_select(0, packing.ranks)
 
     def initial_state(self, encoded: Encoded) -> State:
         """s_0; see `TranslationModel.initial_state`."""

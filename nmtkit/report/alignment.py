@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmtkit.report.picture import DOTS_PER_INCH, FONT, label, plain_settings, write_picture
+from nmtkit.report.picture import DOTS_PER_INCH, families, label, plain_settings, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +86,8 @@ def _write_words(
     """Label the columns and rows; `cell` is their height and width in points."""
     size = min(max(cell * 0.8, SMALLEST_FONT), LARGEST_FONT)
     every = math.ceil(SMALLEST_FONT / (cell * 0.8))
-    font: dict[str, Any] = {"fontsize": size, "fontfamily": FONT, "parse_math": False}
+    fonts = families([*src_words, *tgt_words])
+    font: dict[str, Any] = {"fontsize": size, "fontfamily": fonts, "parse_math": False}
     columns, rows = range(0, len(src_words), every), range(0, len(tgt_words), every)
     axes.set_xticks(columns, [label(src_words[i]) for i in columns], rotation=90, **font)
     axes.set_yticks(rows, [label(tgt_words[i]) for i in rows], **font)

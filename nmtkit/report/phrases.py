@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nmtkit.evaluation.phrases import ComparedPhrase, Comparison, ScoredPair
-from nmtkit.report.picture import DOTS_PER_INCH, FONT, plain_settings, write_picture
+from nmtkit.report.picture import DOTS_PER_INCH, FONT, MANY, plain_settings, write_picture
 from nmtkit.text.lines import open_output
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def scores_figure(model_scores: ArrayLike, table_scores: ArrayLike, total: int) 
         figure = Figure(figsize=SIZE, dpi=DOTS_PER_INCH)
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
-        axes.plot(xs, ys, "o", color=DOTS, alpha=0.25, markersize=3, markeredgewidth=0)
+        look: dict[str, Any] = {"alpha": 0.25, "markersize": 3, "markeredgewidth": 0}
+        axes.plot(xs, ys, "o", color=DOTS, rasterized=len(xs) > MANY, **look)
         corner = float(min(ys.min(), -1.0))
         axes.plot([corner, 0], [corner, 0], color=LINE, linewidth=1, label="equally likely")
         axes.set_xlabel(MODEL_AXIS, **font)

@@ -4,9 +4,7 @@ As figures 4 and 5 of Cho et al. 2014b (SSST-8), figure 2 of Bahdanau et al. 201
 Sutskever et al. 2014, which are of BLEU against the length of sentences, against the unknown words
 that are allowed, and against the mean rank of words by frequency.
 
-Every system has its colour, its kind of line and its marks, so that it is found in grey print and
-by the colour-blind, too; the colours are those of Okabe & Ito (2008), without the yellow, which
-paper swallows. Where a system is drawn by source, reference and both, these are solid, dotted and
+Where a system is drawn by source, reference and both, these are solid, dotted and
 dashed, as in the paper. Error bars are 95 % intervals. What rests on fewer than 10 sentences is not
 drawn: chance would rule the picture.
 
@@ -15,14 +13,14 @@ the places of the sentences in their order.
 """
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmtkit.evaluation.comparison import Comparison, Figure, Level
-from nmtkit.report.picture import DOTS_PER_INCH, FONT, label, plain_settings, write_picture
+from nmtkit.report.picture import DOTS_PER_INCH, families, label, plain_settings, write_picture
+from nmtkit.report.styles import name_curves, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,13 +29,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("nmtkit")
 
 SIZE = (6.0, 3.6)  # inches: the width of a column and a half
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 SIDES = {"source": "-", "reference": ":", "both": "--"}
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MARKED = 12  # places of a curve that have a mark
 LEAST = 10  # sentences of a stratum that is drawn
-NARROW = 60  # characters in a row of the legend
+ROW = 0.07  # height of a row of the legend, as a share of that of the axes
 AXES = {
     "length": "Sentence length (words)",
     "unknown": "Max. number of unknown words",
@@ -102,7 +96,7 @@ def strata_figure(comparison: Comparison, measure: str) -> "Canvas":
         for curve in drawn:
             _draw(axes, curve, several=len(sides) > 1)
         _describe(axes, comparison.levels, measure)
-        _name(axes, [curve.name for curve in drawn], columns=len(drawn) // len(sides))
+        _name(axes, drawn)
     return canvas
 
 
@@ -129,15 +123,10 @@ def _curve(number: int, name: str, levels: Sequence[Level], measure: str) -> Cur
 
 def _draw(axes: "Axes", curve: Curve, several: bool) -> None:
     """One curve, with its error bars where there are intervals."""
-    style: dict[str, Any] = {
-        "color": COLOURS[curve.system % len(COLOURS)],
-        "linestyle": SIDES[curve.of] if several else LINES[curve.system % len(LINES)],
-        "marker": MARKS[curve.system % len(MARKS)],
-        "markersize": 4,
-        "linewidth": 1.5,
-        "markevery": max(1, math.ceil(len(curve.places) / MARKED)),
-        "label": label(f"{curve.name}, {curve.of}" if several else curve.name),
-    }
+    style = style_of(curve.system, len(curve.places))
+    style["label"] = label(f"{curve.name}, {curve.of}" if several else curve.name)
+    if several:
+        style["linestyle"] = SIDES[curve.of]
     values = [figure.value for figure in curve.figures]
     axes.plot(curve.places, values, **style)
     for place, figure in zip(curve.places, curve.figures, strict=True):
@@ -146,31 +135,34 @@ def _draw(axes: "Axes", curve: Curve, several: bool) -> None:
             axes.vlines(place, *ends, colors=style["color"], linewidth=0.8)
 
 
+def _name(axes: "Axes", drawn: Sequence[Curve]) -> None:
+    """The systems; and below them the sides, where there are several, which have lines alone."""
+    from matplotlib.lines import Line2D
+
+    lines: dict[int, Line2D] = {}
+    for curve, line in zip(drawn, axes.get_lines(), strict=True):
+        lines.setdefault(curve.system, line)
+    names = {curve.system: curve.name for curve in drawn}
+    sides = list(dict.fromkeys(curve.of for curve in drawn))
+    if len(sides) > 1:
+        styles: list[Any] = [SIDES[side] for side in sides]
+        handles = [Line2D([], [], color="black", linestyle=style) for style in styles]
+        name_curves(axes, [f"by {side}" for side in sides], handles)
+        of_sides = axes.get_legend()
+        assert of_sides is not None
+        axes.add_artist(of_sides)  # the next one would take its place
+    above = ROW if len(sides) > 1 else 0.0
+    name_curves(axes, list(names.values()), list(lines.values()), above)
+
+
 def _describe(axes: "Axes", levels: Sequence[Level], measure: str) -> None:
     by = levels[0].division.by
     sides = list(dict.fromkeys(level.division.of for level in levels))
     of = f", {sides[0]}" if len(sides) == 1 else ""
-    font: Mapping[str, Any] = {"fontfamily": FONT, "parse_math": False}
+    font: Mapping[str, Any] = {"fontfamily": families([measure]), "parse_math": False}
     axes.set_xlabel(AXES[by] + of, **font)
     axes.set_ylabel(f"{measure}, %", **font)
     axes.grid(visible=True, color="0.85", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.locator_params(axis="x", integer=True)
-
-
-def _name(axes: "Axes", names: Sequence[str], columns: int) -> None:
-    """A legend above the axes, where it hides no curve; one column for each system if they fit."""
-    if len(names) < 2:
-        return
-    fit = max(1, NARROW // (max(map(len, map(label, names))) + 8))
-    legend = axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=min(columns, fit),
-        frameon=False,
-        handlelength=3.5,
-        fontsize=9,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)

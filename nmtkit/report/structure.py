@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmtkit.report.picture import DOTS_PER_INCH, FONT, label, plain_settings, write_picture
+from nmtkit.report.picture import DOTS_PER_INCH, families, label, plain_settings, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ def structure_figure(words: Sequence[str], levels: Coefficients) -> "Figure":
                         axes.plot([below, x], [level - 1, level], color=_grey(share), linewidth=1.5)
                 if new > LEAST:
                     axes.plot([x], [level], "o", color=_grey(new), markersize=5 * shrunk)
-        font: dict[str, Any] = {"fontsize": 10 * shrunk, "fontfamily": FONT}
+        font: dict[str, Any] = {"fontsize": 10 * shrunk, "fontfamily": families(words)}
         for place, word in enumerate(words):
             axes.text(
                 place,

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 SHADES = " ░▒▓█"
 COLUMN = 2  # cells of a source word: as wide as high, and room for a wide character
-LONGEST = 24  # characters shown of a word
+LONGEST = 24  # characters shown of a word that stands upright, cells of one that lies
 
 
 def draw_alignment(
@@ -39,7 +39,7 @@ def draw_alignment(
         )
     if not weights.size:
         return ""
-    labels = _labels(tgt_words)
+    labels = _labels(tgt_words, LONGEST if width is None else min(LONGEST, max(4, width // 2)))
     step = len(src_words)
     if width is not None:
         step = max(1, (width - _cells(labels[0]) - 2) // COLUMN)
@@ -61,11 +61,21 @@ def _block(src_words: Sequence[str], labels: Sequence[str], weights: NDArray[np.
     return "\n".join([*header, f"{margin}┌{edge}┐", *rows, f"{margin}└{edge}┘"])
 
 
-def _labels(words: Sequence[str]) -> list[str]:
-    """The target words, filled with spaces on the left to the same number of cells."""
-    texts = ["".join(_characters(word)) for word in words]
+def _labels(words: Sequence[str], room: int) -> list[str]:
+    """The target words, filled with spaces on the left to the same number of cells, cut to `room`
+    of these."""
+    texts = [_cut(_characters(word), room) for word in words]
     widest = max(_cells(text) for text in texts)
     return [" " * (widest - _cells(text)) + text for text in texts]
+
+
+def _cut(characters: Sequence[str], room: int) -> str:
+    if sum(map(_cells, characters)) <= room:
+        return "".join(characters)
+    kept = list(characters)
+    while sum(map(_cells, kept)) > room - 1:
+        kept.pop()
+    return "".join([*kept, "…"])
 
 
 def _upright(words: Sequence[str]) -> list[str]:

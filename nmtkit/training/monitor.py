@@ -1,8 +1,11 @@
 """What a training says of itself: a line for people, JSON lines and TensorBoard for machines."""
 
+import contextlib
 import json
 import logging
 import math
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,10 +16,13 @@ from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
 from nmtkit.text.lines import open_output
 from nmtkit.training.checkpoint import Progress
+from nmtkit.training.curve import METRICS, read_curve
+from nmtkit.training.sparkline import BLOCKS, course
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
 REPORT = 100  # updates between two reports
+PREFIX = len("nmtkit: ")  # what stands before each line of the log
 
 
 class Monitor:
@@ -30,7 +36,7 @@ class Monitor:
         self, folder: Path, config: TrainingConfig, epoch_progress: Any, tensorboard: bool = False
     ) -> None:
         """:param epoch_progress: gives the epochs done so far, as a float."""
-        self.path = folder / "metrics.jsonl"
+        self.path = folder / METRICS
         self.config = config
         self.epoch_progress = epoch_progress
         self.writer = _summary_writer(folder) if tensorboard else None
@@ -122,7 +128,18 @@ class Monitor:
             bleu,
             " (best)" if better else "",
         )
+        self._show_course()
         self._restart()
+
+    def _show_course(self) -> None:
+        """Draw how the validations went, where people look on; it is never worth a training."""
+        if self.bar.disable or not _draws_blocks(sys.stderr.encoding):
+            return
+        with contextlib.suppress(NmtkitError):  # a line that somebody else wrote
+            points = read_curve(self.path.parent).validation
+            text = course(points, shutil.get_terminal_size().columns - PREFIX)
+            if text:
+                log.info("%s", text)
 
     def _write(self, kind: str, update: int, figures: dict[str, Any]) -> None:
         with open(self.path, "a", encoding="utf-8") as file:
@@ -145,6 +162,14 @@ def _update(line: str) -> float:
         return int(json.loads(line)["update"])
     except ValueError:
         return float("inf")
+
+
+def _draws_blocks(encoding: str | None) -> bool:
+    try:
+        BLOCKS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _summary_writer(folder: Path) -> Any:

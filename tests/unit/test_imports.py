@@ -33,6 +33,7 @@ DRIVERS = {
     "selector",
     "phrases",
     "phrase_report",
+    "embedder",
     "model_folder",
     "ensemble",
     "streaming",
@@ -50,7 +51,7 @@ ROOMS = {
     "search": {"search", "models.base", "config", "errors"},
     "evaluation": {"evaluation", "text", "config", "errors"},
     "smt": {"smt", "text", "evaluation", "errors"},
-    "report": {"report", "evaluation", "text", "config", "errors"},
+    "report": {"report", "evaluation", "training.curve", "text", "config", "errors"},
     "training": {"training", "models", "data", "text", "config", "errors"},
     "driver": DRIVERS
     | {"nmtkit", "models", "search", "training", "evaluation", "smt", "data", "text", "config"}

@@ -70,7 +70,7 @@ def test_what_a_command_returns_is_no_status(run: Run) -> None:
         (FileNotFoundError(errno.ENOENT, "No such file", b"y"), "y: No such file"),
         (OSError(errno.EIO, "Input/output error"), "reading or writing failed: Input/output"),
         (ModuleNotFoundError("no", name="matplotlib.figure"), "pip install 'nmtkit[plots]'"),
-        (ModuleNotFoundError("no", name="sklearn"), "pip install 'nmtkit[report]'"),
+        (ModuleNotFoundError("no", name="sklearn"), "pip install 'nmtkit[plots]'"),
         (MemoryError(), "not enough memory"),
         (OutOfMemoryError("CUDA out of memory"), "not enough memory"),
         (click.ClickException("cannot be"), "cannot be"),

@@ -57,6 +57,14 @@ def test_the_encoder_hands_over_every_layers_last_states(model):
             close(encoded.c[row, layer], c)
 
 
+def test_a_sentences_vector_is_all_that_the_encoder_hands_over(model):
+    found = model.summarise(*pad(SOURCES))
+    assert found.shape == (len(SOURCES), 2 * model.config.layers * model.config.hidden)
+    for row, source in enumerate(SOURCES):
+        hidden, cells = zip(*states_of(model, source), strict=True)
+        close(found[row], np.concatenate([*hidden, *cells]))
+
+
 def test_teacher_forcing_gives_the_reference_log_probs(model):
     scored = model.score(*pad(SOURCES), *pad(TARGETS))
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):

@@ -9,7 +9,15 @@ from torch import Tensor
 
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS, model_name
-from nmtkit.models.base import BEGIN, log_probs, map_tensors, select_hypotheses, select_sentences
+from nmtkit.models.base import (
+    BEGIN,
+    HasSourceVectors,
+    HasTargetVectors,
+    log_probs,
+    map_tensors,
+    select_hypotheses,
+    select_sentences,
+)
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.deep_lstm import DeepLSTMConfig
 from nmtkit.models.grconv import GrConvConfig
@@ -81,6 +89,12 @@ def stepped(model, src, src_mask, tgt):
 
 def own_words(values: Tensor, tgt: Tensor) -> Tensor:
     return values.gather(2, tgt.unsqueeze(2)).squeeze(2)
+
+
+def with_source_vectors(model):
+    if not isinstance(model, HasSourceVectors):
+        pytest.skip("this model reads no source")
+    return model
 
 
 def widened(ids, mask, columns, garbage):
@@ -328,6 +342,36 @@ def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, b
         second = map_tensors(select_sentences(state, rows), lambda value: value[:, 1:2])
         alone = model.step(prev[rows][:, 1:2], second, select_sentences(encoded, rows))
         torch.testing.assert_close(alone.hidden[0, 0], together.hidden[row, 1])
+
+
+def test_a_model_has_vectors_of_what_it_reads(model):
+    assert isinstance(model, HasSourceVectors) == model.reads_source
+    assert isinstance(model, HasTargetVectors)
+
+
+def test_a_summary_is_one_vector_for_each_sentence_whatever_its_batch(model, batch):
+    src, src_mask = batch[:2]
+    summary = with_source_vectors(model).summarise(src, src_mask)
+    assert summary.dim() == 2 and len(summary) == len(SOURCES)
+    torch.testing.assert_close(summary, model.summarise(*widened(src, src_mask, 3, 7)))
+    for row, source in enumerate(SOURCES):
+        torch.testing.assert_close(summary[row], model.summarise(*pad([source]))[0])
+
+
+def test_every_word_and_their_order_count_in_a_summary(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(0.3)  # so that no gate shuts a word out
+    sources = [[3, 8, 1, 0], [8, 3, 1, 0], [3, 1, 8, 0], [3, 8, 2, 0], [5, 8, 1, 0]]
+    first, *others = with_source_vectors(model).summarise(*pad(sources))
+    assert all((first - other).abs().max() > 1e-6 for other in others)
+
+
+def test_embeddings_are_rows_of_the_vocabularies_matrices(model):
+    words = torch.tensor([[3, 1, 4], [0, 0, 2]])
+    assert torch.equal(model.target_embeddings(words), model.E_y[words])
+    found = with_source_vectors(model).source_embeddings(words)
+    assert torch.equal(found, model.E_x[words])
 
 
 def with_dropout(config):

@@ -65,6 +65,14 @@ def test_the_start_is_the_backward_state_at_the_first_word(model):
         close(state.state[row, 0], s_0)
 
 
+def test_the_vector_asked_for_in_a_summarys_place_is_the_same_state(model):
+    weights = reference.weights_of(model)
+    found = model.summarise(*pad(SOURCES))
+    for row, source in enumerate(SOURCES):
+        h_1 = reference.annotations(weights, source)[0]
+        close(found[row], h_1[model.config.hidden :])
+
+
 def test_alignment_is_the_softmax_of_the_energies(model):
     weights = reference.weights_of(model)
     encoded = model.encode(*pad(SOURCES))

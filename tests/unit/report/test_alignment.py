@@ -193,14 +193,16 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_characters_that_the_font_lacks_are_told_once(
+def test_characters_that_no_font_has_are_told_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING, logger="nmtkit"):
         warnings.simplefilter("error")
-        plot_alignment(tmp_path / "a.png", ["東京", "été"], ["東"], [[1.0, 0.0]])
+        plot_alignment(
+            tmp_path / "a.png", ["\U0003fff0x\U0003fff1", "été"], ["\U0003fff0"], [[1.0, 0.0]]
+        )
     assert [r.message for r in caplog.records] == [
-        r"the font DejaVu Sans has no picture of '\u4eac' '\u6771'"
+        r"no font that is installed here has a picture of '\U0003fff0' '\U0003fff1'"
     ]
 
 

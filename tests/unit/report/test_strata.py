@@ -13,7 +13,8 @@ from nmtkit.evaluation.bleu import Measure
 from nmtkit.evaluation.bootstrap import Interval
 from nmtkit.evaluation.comparison import Comparison, Figure, Level, Result
 from nmtkit.evaluation.strata import Division, Stratum
-from nmtkit.report.strata import COLOURS, LINES, MARKS, curves, plot_strata, strata_figure
+from nmtkit.report.strata import curves, plot_strata, strata_figure
+from nmtkit.report.styles import COLOURS, LINES, MARKS
 
 pytest.importorskip("matplotlib")
 
@@ -69,6 +70,25 @@ def test_every_side_is_a_curve_and_has_the_papers_line() -> None:
     assert len({line.get_marker() for line in lines[:3]}) == 1
     assert lines[0].get_marker() != lines[3].get_marker()
     assert lines[2].get_xydata().tolist() == [[5, 7], [15, 17], [25, 27]]
+
+
+def test_sides_have_a_legend_of_their_own_beside_that_of_the_systems() -> None:
+    figure = picture(comparison(sides=["source", "reference", "both"]), BLEU)
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    from matplotlib.legend import Legend
+
+    sides, systems = (child for child in axes.get_children() if isinstance(child, Legend))
+    assert [text.get_text() for text in systems.get_texts()] == SYSTEMS
+    assert [text.get_text() for text in sides.get_texts()] == [
+        "by source",
+        "by reference",
+        "by both",
+    ]
+    styles = [line.get_linestyle() for line in sides.get_lines()]
+    assert styles == ["-", ":", "--"] == [line.get_linestyle() for line in axes.get_lines()[:3]]
+    assert systems.get_window_extent().y0 >= sides.get_window_extent().y1 - 6
+    assert max(part.get_window_extent().x1 for part in (sides, systems)) < figure.bbox.x1
 
 
 def test_systems_differ_in_colour_line_and_mark() -> None:

@@ -105,6 +105,18 @@ def test_a_terminal_too_narrow_still_gets_every_column() -> None:
     assert len(drawing.split("\n\n")) == 4
 
 
+@pytest.mark.parametrize("width", [12, 20, 33])
+def test_long_words_leave_room_for_columns_on_a_narrow_terminal(width: int) -> None:
+    tgt = ["x" * 40, "東京" * 12, "e\u0301" * 23, "a"]
+    for block in draw_alignment(ENGLISH, tgt, WEIGHTS, width=width).split("\n\n"):
+        assert max(cells(line) for line in block.split("\n")) <= width
+        assert block.count("│") == 2 * len(tgt)
+    labels = [line.split("│")[0] for line in draw_alignment(ENGLISH, tgt, WEIGHTS).split("\n")[-5:]]
+    assert labels[0] == "x" * 23 + "…"
+    assert labels[1].strip() == "東京" * 5 + "東…" and cells(labels[1]) == 24
+    assert labels[2].strip() == "e\u0301" * 23
+
+
 @pytest.mark.parametrize(("src", "tgt"), [([], FRENCH), (ENGLISH, []), ([], [])])
 def test_no_words_no_drawing(src: list[str], tgt: list[str]) -> None:
     assert draw_alignment(src, tgt, np.zeros((len(tgt), len(src)))) == ""

@@ -2,6 +2,7 @@
 
 import builtins
 import dataclasses
+import io
 import json
 import logging
 import sys
@@ -119,6 +120,74 @@ def test_the_time_left_is_that_to_the_nearest_limit(tmp_path, told, settings, mi
     message = told.messages[-1]
     assert ("left" in message) == (minutes is not None)
     assert minutes is None or f"at most {minutes} min left" in message
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Makes stderr a terminal of 80 columns, as far as the monitor asks; pytest sets stderr anew
+    behind a fixture, so the test says when."""
+
+    def begin(stream):
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys, "stderr", stream)
+
+    return begin
+
+
+def validate_thrice(monitor):
+    for update, cost in ((10, 4.0), (20, 3.0), (30, 2.0)):
+        found = dataclasses.replace(FOUND, cost_per_token=cost, bleu=10 - cost)
+        monitor.validated(Progress(updates=update), found, better=True)
+    monitor.close()
+
+
+def test_on_a_terminal_each_validation_after_the_first_draws_the_course(
+    tmp_path, told, on_terminal
+):
+    on_terminal(Terminal())
+    validate_thrice(monitored(tmp_path))
+    drawn = [message for message in told.messages if "█" in message]
+    assert drawn == [
+        "dev cost 4.000 █▁ 3.000, BLEU 6.0 ▁█ 7.0",
+        "dev cost 4.000 █▅▁ 2.000, BLEU 6.0 ▁▅█ 8.0",
+    ]
+
+
+def test_a_training_that_goes_on_draws_its_earlier_course_too(tmp_path, told, on_terminal):
+    on_terminal(Terminal())
+    validate_thrice(monitored(tmp_path))
+    monitor = monitored(tmp_path)
+    monitor.resumed(20)
+    monitor.validated(Progress(updates=25), FOUND, better=False)
+    monitor.close()
+    assert told.messages[-1] == "dev cost 4.000 █▃▁ 2.500, BLEU 6.0 ▁▂█ 12.3"
+
+
+def test_a_line_that_somebody_wrote_costs_the_drawing_and_no_more(tmp_path, told, on_terminal):
+    on_terminal(Terminal())
+    monitor = monitored(tmp_path)
+    monitor.path.write_text('{"update": 1}\n')
+    validate_thrice(monitor)
+    assert len(told.messages) == 3 and len(monitor.path.read_text().splitlines()) == 4
+
+
+def test_where_no_terminal_is_or_one_without_blocks_there_is_text_alone(
+    tmp_path, told, on_terminal
+):
+    plain = Terminal()
+    plain.encoding = "ascii"
+    on_terminal(plain)
+    validate_thrice(monitored(tmp_path))
+    on_terminal(io.StringIO())
+    validate_thrice(monitored(tmp_path))
+    assert len(told.messages) == 6 and all(message.isascii() for message in told.messages)
 
 
 def test_stdout_is_left_alone(tmp_path, capsys):

@@ -1,0 +1,56 @@
+"""Learning curves of trained models, by the command line."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Nmtkit = Callable[..., Result]
+
+
+def test_the_table_has_the_figures_that_training_wrote(model: Path, nmtkit: Nmtkit) -> None:
+    header, *rows = (line.split("\t") for line in nmtkit("curves", model).stdout.splitlines())
+    lines = [json.loads(line) for line in (model / "metrics.jsonl").read_text().splitlines()]
+    found = [dict(zip(header, row, strict=True)) for row in rows]
+    assert len(found) == len(lines) == 2
+    for row, line in zip(found, lines, strict=True):
+        assert (row["model"], row["kind"]) == ("model", "validation")
+        assert int(row["update"]) == line["update"]
+        assert float(row["cost_per_token"]) == line["dev_cost_per_token"]
+        assert float(row["epoch"]) == line["epoch"]
+
+
+@pytest.mark.parametrize("along", ["updates", "epochs", "seconds"])
+def test_several_models_in_one_picture(
+    along: str, model: Path, language_model: Path, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "curves.pdf"
+    plot = ["curves", model, language_model, "--plot", picture, "--by", along]
+    assert nmtkit(*plot).stdout == ""
+    assert picture.read_bytes().startswith(b"%PDF")
+    assert "exists already" in nmtkit(*plot, status=1).stderr
+    nmtkit(*plot, "--force", "-o", tmp_path / "curves.tsv")
+    assert {line.split("\t")[0] for line in (tmp_path / "curves.tsv").read_text().splitlines()} == {
+        "model",
+        "lm",
+    }
+
+
+def test_what_is_no_model_folder_or_damaged(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+    assert "no such file" in nmtkit("curves", tmp_path, status=1).stderr
+    assert "given twice" in nmtkit("curves", model, model, status=1).stderr
+    copy = shutil.copytree(model, tmp_path / "copy")
+    with open(copy / "metrics.jsonl", "a") as file:
+        file.write("rubbish\n")
+    stderr = nmtkit("curves", model, copy, "-o", tmp_path / "t.tsv", status=1).stderr
+    assert "copy/metrics.jsonl, line 3: not what 'nmtkit train' writes" in stderr
+    assert not (tmp_path / "t.tsv").exists()
+
+
+@pytest.mark.parametrize("wrong", [[], ["model", "--by", "updates"], ["m", "--by", "hours"]])
+def test_wrong_usage(nmtkit: Nmtkit, wrong: list[str]) -> None:
+    nmtkit("curves", *wrong, status=2)

@@ -1,0 +1,122 @@
+"""From a model to vectors to a map, by the command line."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Nmtkit = Callable[..., Result]
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "size"), [("rnnenc-50", 8), ("grconv", 7), ("seq2seq-lstm", 32), ("phrase-rnn", 8)]
+)
+def test_every_model_that_reads_a_sentence_has_a_vector_of_it(
+    recipe: str,
+    size: int,
+    prepared: Path,
+    small_options: Callable[[str], list[str]],
+    corpus: Path,
+    nmtkit: Nmtkit,
+    tmp_path: Path,
+) -> None:
+    options = ["--recipe", recipe, "--device", "cpu", *small_options(recipe)]
+    nmtkit("train", prepared, "--output", tmp_path / "m", *options)
+    embed = ["embed", "-m", tmp_path / "m", "--device", "cpu"]
+    found = rows(nmtkit(*embed, corpus / "test.en").stdout)
+    assert [row[0] for row in found] == (corpus / "test.en").read_text().splitlines()
+    assert all(len(row) == 1 + size for row in found)
+    words = rows(nmtkit(*embed, "--words", "source").stdout)
+    vocabulary = (tmp_path / "m" / "vocab.src").read_text().splitlines()
+    assert [row[0] for row in words] == [line.split("\t")[0] for line in vocabulary[2:]]
+    assert all(len(row) == 1 + 6 for row in words)
+
+
+def test_sentences_through_a_pipe_to_a_picture(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    embed = nmtkit("embed", "-m", model, "--device", "cpu", input="one two\n\nnine, one\n")
+    assert [row[0] for row in rows(embed.stdout)] == ["one two", "", "nine, one"]
+    picture = tmp_path / "map.svg"
+    assert nmtkit("map", "-", "--plot", picture, input=embed.stdout).stdout == ""
+    assert picture.read_bytes().startswith(b"<?xml")
+    assert "exists already" in nmtkit("map", "none", "--plot", picture, status=1).stderr
+    both = ["--plot", picture, "--force", "--zoom", "one two", "--nearest", 2, "-o", "-"]
+    places = nmtkit("map", "-", *both, input=embed.stdout).stdout
+    assert [len(row) for row in rows(places)] == [3, 3, 3]
+    again = nmtkit("map", "-", input=places).stdout
+    assert again == places  # places are places already
+    assert nmtkit("map", "-", input=embed.stdout).stdout == places
+
+
+def test_tokenized_lines_are_read_as_they_are(model: Path, nmtkit: Nmtkit) -> None:
+    embed = ["embed", "-m", model, "--device", "cpu"]
+    raw = rows(nmtkit(*embed, input="nine, one\n").stdout)[0]
+    tokenized = rows(nmtkit(*embed, "--tokenized", input="nine , one\n").stdout)[0]
+    assert raw[1:] == tokenized[1:]
+    assert raw[1:] != rows(nmtkit(*embed, "--tokenized", input="nine, one\n").stdout)[0][1:]
+
+
+def test_words_by_tsne(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    vectors = tmp_path / "words.tsv.gz"
+    embed = ["embed", "-m", model, "--device", "cpu", "--words", "target", "-o", vectors]
+    nmtkit(*embed, "--limit", 7)
+    tsne = ["map", vectors, "--method", "tsne", "--perplexity", 2]
+    places = [nmtkit(*tsne, "--seed", seed).stdout for seed in (0, 0)]
+    assert places[0] == places[1]
+    assert [len(row) for row in rows(places[0])] == [3] * 7
+
+
+def test_what_is_missing_or_does_not_fit(
+    model: Path, language_model: Path, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    def fails(*arguments: object, input: str | None = None) -> str:
+        stderr = nmtkit(*arguments, input=input, status=1).stderr
+        assert stderr.count("\n") == 1
+        return stderr
+
+    out = tmp_path / "out.tsv"
+    embed = ["embed", "--device", "cpu", "-o", out]
+    assert "reads no source" in fails(*embed, "-m", language_model, input="a\n")
+    assert "no-model" in fails(*embed, "-m", tmp_path / "no-model")
+    assert "no-text" in fails(*embed, "-m", model, tmp_path / "no-text")
+    assert "stdin" not in fails("map", tmp_path / "no-vectors")
+    assert "has no vectors" in fails("map", "-", input="")
+    assert "4 vectors or more" in fails("map", "-", "--method", "tsne", input="a\t1\t2\n")
+    picture = ["--plot", tmp_path / "a.png"]
+    assert "no text 'b' to zoom in" in fails("map", "-", *picture, "--zoom", "b", input="a\t1\t2\n")
+    assert ".png, .svg or .pdf" in fails("map", "-", "--plot", tmp_path / "a.gif", input="a\t1\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_sklearn_nothing_is_read(
+    nmtkit: Nmtkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+    stderr = nmtkit("map", "no-vectors", "--method", "tsne", status=1).stderr
+    assert 'pip install "nmtkit[plots]"' in stderr and stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["embed"],
+        ["embed", "-m", "model", "--words", "source", "text"],
+        ["embed", "-m", "model", "--limit", 5],
+        ["embed", "-m", "model", "--words", "both"],
+        ["map"],
+        ["map", "v.tsv", "--zoom", "a"],
+        ["map", "v.tsv", "--plot", "a.png", "--nearest", 5],
+        ["map", "v.tsv", "--seed", 0],
+        ["map", "v.tsv", "--method", "pca", "--perplexity", 5],
+    ],
+)
+def test_wrong_usage(nmtkit: Nmtkit, wrong: list[object]) -> None:
+    nmtkit(*wrong, status=2)

@@ -1,0 +1,155 @@
+"""Learning curves: the points that are drawn and told are those that training wrote."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from nmtkit.errors import DataError, ModelError, OutputError
+from nmtkit.report.curves import curves_figure, plot_curves, read_curves, table_of
+from nmtkit.training.curve import Curve, TrainingPoint, ValidationPoint
+
+TRAINED = (TrainingPoint(100, 0.5, 60.0, 5.5, 900.0), TrainingPoint(200, 1.0, 130.0, 4.25, 800.0))
+VALIDATED = (
+    ValidationPoint(150, 0.75, 90.0, 4.75, 60.5, 3.25, True),
+    ValidationPoint(200, 1.0, 131.0, 4.5, 58.0, None, False),
+)
+WITH_BLEU = Curve(TRAINED, VALIDATED)
+WITHOUT = Curve(TRAINED, VALIDATED[1:])
+YOUNG = Curve(TRAINED[:1], ())
+
+
+def points(line):
+    return np.asarray(line.get_xydata()).tolist()
+
+
+def told(points):
+    lines = []
+    for point in points:
+        if isinstance(point, TrainingPoint):
+            figures = {"cost_per_token": point.cost_per_token, "words_per_second": 1}
+        else:
+            figures = {
+                "dev_cost_per_token": point.cost_per_token,
+                "dev_cost_per_sentence": point.cost_per_sentence,
+                "dev_bleu": point.bleu,
+                "best": point.best,
+            }
+        kind = "training" if isinstance(point, TrainingPoint) else "validation"
+        common = {"update": point.update, "epoch": point.epoch, "seconds": point.seconds}
+        lines.append(json.dumps({"kind": kind, **common, **figures}) + "\n")
+    return "".join(lines)
+
+
+def folder(path, curve):
+    path.mkdir(parents=True)
+    (path / "metrics.jsonl").write_text(told([*curve.training, *curve.validation]))
+    return path
+
+
+def test_cost_stands_above_and_bleu_below():
+    pytest.importorskip("matplotlib")
+    cost, bleu = curves_figure({"a": WITH_BLEU}, "updates").axes
+    dev, training = cost.lines
+    assert points(dev) == [[150, 4.75], [200, 4.5]]
+    assert points(training) == [[100, 5.5], [200, 4.25]]
+    assert points(bleu.lines[0]) == [[150, 3.25]]
+    assert cost.get_ylabel() == "cost per token\n(marked: dev, thin: training)"
+    assert bleu.get_ylabel() == "dev BLEU, %" and bleu.get_xlabel() == "updates"
+    assert dev.get_marker() != "" and training.get_marker() == ""
+    assert dev.get_linewidth() > 2 * training.get_linewidth()
+    assert cost.get_legend() is None  # of one model there is nothing to tell apart
+
+
+@pytest.mark.parametrize(
+    ("along", "longest", "xs", "name"),
+    [
+        ("epochs", 131.0, [0.75, 1.0], "epochs"),
+        ("seconds", 119.0, [90.0, 119.0], "time in updates (seconds)"),
+        ("seconds", 131.0, [1.5, 131 / 60], "time in updates (minutes)"),
+        ("seconds", 7200.0, [0.025, 2.0], "time in updates (hours)"),
+    ],
+)
+def test_what_stands_along_x(along, longest, xs, name):
+    pytest.importorskip("matplotlib")
+    last = ValidationPoint(200, 1.0, longest, 4.5, 58.0, 7.0, False)
+    figure = curves_figure({"a": Curve((), (VALIDATED[0], last))}, along)
+    cost, bleu = figure.axes
+    assert [x for x, _ in points(cost.lines[0])] == pytest.approx(xs)
+    assert [x for x, _ in points(bleu.lines[0])] == pytest.approx(xs)
+    assert bleu.get_xlabel() == name
+
+
+def test_models_are_told_apart_by_line_mark_and_colour():
+    pytest.importorskip("matplotlib")
+    names = ["rnn", "été", "$x$_<b>"]
+    figure = curves_figure(dict.fromkeys(names, WITH_BLEU), "updates")
+    cost, bleu = figure.axes
+    legend = cost.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == names
+    for kind in ("get_color", "get_linestyle", "get_marker"):
+        styles = [getattr(line, kind)() for line in cost.lines[::2]]
+        assert len(set(map(str, styles))) == 3
+        assert [getattr(line, kind)() for line in bleu.lines] == styles
+    for dev, training in zip(cost.lines[::2], cost.lines[1::2], strict=True):
+        assert dev.get_color() == training.get_color()
+        assert dev.get_linestyle() == training.get_linestyle()
+
+
+def test_without_bleu_there_is_one_panel_and_a_young_model_is_in_the_legend():
+    pytest.importorskip("matplotlib")
+    figure = curves_figure({"a": WITHOUT, "young": YOUNG}, "updates")
+    [cost] = figure.axes
+    assert cost.get_xlabel() == "updates"
+    legend = cost.get_legend()
+    assert legend is not None and [t.get_text() for t in legend.get_texts()] == ["a", "young"]
+    assert points(cost.lines[3]) == [[100, 5.5]]
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
+    pytest.importorskip("matplotlib")
+    diverged = Curve((TrainingPoint(300, 1.0, 9.0, math.nan, 1.0),), ())
+    paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
+    for path in paths:
+        plot_curves(path, {"a": WITH_BLEU, "b": diverged}, "updates")
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        plot_curves(paths[0], {"a": WITH_BLEU}, "updates")
+
+
+def test_the_table_has_every_point_in_the_order_of_updates():
+    assert list(table_of({"a\tb": WITH_BLEU, "c": YOUNG})) == [
+        "model\tkind\tupdate\tepoch\tseconds\tcost_per_token\tbleu\tbest",
+        "a b\ttraining\t100\t0.5\t60\t5.5\t\t",
+        "a b\tvalidation\t150\t0.75\t90\t4.75\t3.25\t1",
+        "a b\ttraining\t200\t1\t130\t4.25\t\t",
+        "a b\tvalidation\t200\t1\t131\t4.5\t\t0",
+        "c\ttraining\t100\t0.5\t60\t5.5\t\t",
+    ]
+
+
+def test_no_figure_of_the_table_is_rounded():
+    point = TrainingPoint(1234567, 12.345, 98765.4, 3.14159, 1.0)
+    row = list(table_of({"a": Curve((point,), ())}))[1]
+    assert row == "a\ttraining\t1234567\t12.345\t98765.4\t3.14159\t\t"
+
+
+def test_curves_are_named_by_their_folders(tmp_path):
+    one, two = folder(tmp_path / "x" / "m", WITH_BLEU), folder(tmp_path / "n", YOUNG)
+    found = read_curves([one, f"{two}/"])
+    assert list(found) == ["m", "n"]
+    assert found["m"].validation == VALIDATED
+    other = folder(tmp_path / "y" / "m", YOUNG)
+    assert list(read_curves([one, other])) == [str(one), str(other)]
+
+
+def test_folders_that_have_no_curve_or_come_twice(tmp_path):
+    one = folder(tmp_path / "m", WITH_BLEU)
+    with pytest.raises(DataError, match="given twice"):
+        read_curves([one, one])
+    with pytest.raises(DataError, match="e: its training has told nothing yet"):
+        read_curves([one, folder(tmp_path / "e", Curve((), ()))])
+    with pytest.raises(ModelError, match=r"none/metrics.jsonl: no such file"):
+        read_curves([tmp_path / "none"])

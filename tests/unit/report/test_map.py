@@ -1,0 +1,153 @@
+"""Maps: what stands where, that it can be read, and which region is drawn larger."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from nmtkit.errors import ConfigError, DataError, OutputError
+from nmtkit.report.labels import FEW
+from nmtkit.report.map import Map, check_map, make_map, map_figure, plot_map
+
+pytest.importorskip("matplotlib")
+
+RANDOM = np.random.default_rng(5)
+MANY = Map([f"word{n}" for n in range(600)], RANDOM.standard_normal((600, 2)) * [3.0, 1.0])
+CROWD = Map([f"sentence {n}" for n in range(12)], RANDOM.standard_normal((12, 2)) * 1e-3)
+
+
+def dots(axes):
+    return np.asarray(axes.lines[0].get_xydata())
+
+
+def written(axes):
+    """Labels and letters: what is written at which point."""
+    return [(text.get_text(), text.xy) for text in axes.texts if hasattr(text, "xy")]
+
+
+def boxes(figure, axes):
+    """Where the texts are, without the lines that lead to some."""
+    from matplotlib.text import Text
+
+    figure.canvas.draw()  # finds the places of annotations
+    renderer = figure.canvas.get_renderer()
+    return [Text.get_window_extent(text, renderer) for text in axes.texts]
+
+
+def frames(axes):
+    return [
+        (x, x + patch.get_width(), y, y + patch.get_height())
+        for patch in axes.patches
+        for x, y in [patch.get_xy()]
+    ]
+
+
+def test_every_text_is_a_dot_at_its_place():
+    figure = map_figure(MANY)
+    np.testing.assert_array_equal(dots(figure.axes[0]), MANY.places)
+    places = dict(zip(MANY.texts, MANY.places.tolist(), strict=True))
+    labels = written(figure.axes[0])
+    assert 20 < len(labels) < 300
+    assert all(list(place) == places[text] for text, place in labels)
+    assert labels[0][0] == "word0"  # the first has its label whatever comes after
+
+
+@pytest.mark.parametrize("drawn", [MANY, CROWD], ids=["many", "few"])
+def test_no_label_covers_another_or_leaves_the_panel(drawn):
+    figure = map_figure(drawn, [drawn.texts[3]])
+    for axes in figure.axes:
+        panel = axes.get_window_extent()
+        found = boxes(figure, axes)
+        for box in found:
+            assert panel.x0 <= box.x0 and box.x1 <= panel.x1
+            assert panel.y0 <= box.y0 and box.y1 <= panel.y1
+        for one, other in itertools.combinations(found, 2):
+            apart = one.x1 <= other.x0 or other.x1 <= one.x0
+            assert apart or one.y1 <= other.y0 + 1 or other.y1 <= one.y0 + 1
+
+
+def test_of_few_texts_each_has_its_label_which_covers_no_dot():
+    figure = map_figure(CROWD)
+    axes = figure.axes[0]
+    assert len(CROWD.texts) <= FEW and {text for text, _ in written(axes)} == set(CROWD.texts)
+    at = axes.transData.transform(CROWD.places)
+    for box in boxes(figure, axes):
+        assert not any(box.contains(x, y) for x, y in at)
+
+
+def test_one_text_and_texts_at_one_place_are_drawn():
+    assert written(map_figure(Map(["a"], np.zeros((1, 2)))).axes[0]) == [("a", (0, 0))]
+    figure = map_figure(Map(["a", "b", "c"], np.ones((3, 2))), ["b"], nearest=2)
+    assert {text for text, _ in written(figure.axes[0])} == {"a", "b", "c", "A"}
+
+
+def test_a_region_has_the_nearest_texts_and_its_frame_on_the_whole():
+    figure = map_figure(MANY, ["word7", "word100"], nearest=15)
+    whole, *panels = figure.axes
+    assert len(panels) == 2 and len(dots(whole)) == 600
+    for axes, number, frame, letter in zip(panels, (7, 100), frames(whole), "AB", strict=True):
+        limits = (*axes.get_xlim(), *axes.get_ylim())
+        assert frame == pytest.approx(limits)
+        shown = {tuple(place) for place in dots(axes).tolist()}
+        scale = np.array([np.ptp(whole.get_xlim()), np.ptp(whole.get_ylim())])
+        away = np.linalg.norm((MANY.places - MANY.places[number]) / scale, axis=1)
+        nearest = {tuple(place) for place in MANY.places[np.argsort(away)[:15]].tolist()}
+        assert nearest <= shown and len(shown) < 60
+        assert axes.texts[0].get_text() == letter
+        assert dict(written(whole))[letter] == pytest.approx((frame[0], frame[3]))
+        size = np.array([frame[1] - frame[0], frame[3] - frame[2]])
+        np.testing.assert_allclose(size / size[0], scale / scale[0])
+    edges = [patch.get_linestyle() for patch in whole.patches]
+    assert len(set(edges)) == 2  # told apart without colour
+
+
+def test_a_text_that_is_not_there_is_told_with_the_nearest():
+    with pytest.raises(DataError, match="no text 'wrd7' to zoom in on; did you mean 'word7'"):
+        map_figure(MANY, ["wrd7"])
+
+
+def test_pca_names_its_axes_and_tsne_has_none():
+    vectors = np.array([[0.0, 0, 0], [2, 0, 0], [1, 1, 0], [1, -1, 0.0]])
+    axes = map_figure(make_map("abcd", vectors, "pca")).axes[0]
+    assert axes.get_xlabel() == "first principal component, 50% of the variance"
+    assert axes.get_ylabel() == "second principal component, 50% of the variance"
+    pytest.importorskip("sklearn")
+    axes = map_figure(make_map("abcd", vectors, "tsne")).axes[0]
+    assert axes.get_xlabel() == "" and not any(
+        t.label1.get_visible() for t in axes.xaxis.majorTicks
+    )
+
+
+def test_distances_of_a_map_without_axes_are_drawn_alike_along_both():
+    axes = map_figure(Map(["a", "b"], np.array([[0.0, 0.0], [9.0, 1.0]]))).axes[0]
+    assert np.ptp(axes.get_xlim()) == pytest.approx(np.ptp(axes.get_ylim()))
+
+
+def test_places_are_drawn_as_they_are_and_longer_vectors_are_none():
+    found = make_map(["a"], np.array([[1.0, 2.0]]), "none")
+    assert found.places.tolist() == [[1, 2]] and found.axes == ("", "")
+    with pytest.raises(DataError, match="vectors of 3 numbers are no places; use pca or tsne"):
+        make_map(["a"], np.ones((1, 3)), "none")
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
+    paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
+    for path in paths:
+        plot_map(path, CROWD, ["sentence 3"], nearest=4)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        plot_map(paths[0], CROWD)
+
+
+def test_words_are_shown_letter_for_letter(tmp_path):
+    words = ["$x$", "a_b", "<b>&amp;", "x" * 60, "a\x07b"]
+    drawn = Map(words, RANDOM.standard_normal((5, 2)))
+    shown = [text for text, _ in written(map_figure(drawn).axes[0])]
+    assert sorted(shown) == sorted([*words[:3], "x" * 39 + "…", "a\ufffdb"])
+    plot_map(tmp_path / "a.svg", drawn)
+
+
+def test_more_regions_than_letters_are_refused():
+    with pytest.raises(ConfigError, match="12 regions; draw at most 11"):
+        check_map(None, None, 12, force=False)

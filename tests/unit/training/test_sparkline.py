@@ -1,0 +1,57 @@
+"""The course of a training in one line: heights in order, figures at the ends, no line too long."""
+
+import math
+
+import pytest
+
+from nmtkit.training.curve import ValidationPoint
+from nmtkit.training.sparkline import BLOCKS, course, sparkline
+
+
+def validations(costs, bleu):
+    return [
+        ValidationPoint(n, n / 10, float(n), cost, cost * 20, of_bleu, False)
+        for n, (cost, of_bleu) in enumerate(zip(costs, bleu, strict=True))
+    ]
+
+
+def test_the_lowest_is_the_lowest_block_and_the_highest_the_highest():
+    assert sparkline([8.0, 1.0, 4.5, 2.0], 9) == "█▁▅▂"
+    assert sparkline(list(range(8)), 8) == BLOCKS
+
+
+def test_more_values_than_room_are_drawn_by_their_means():
+    assert sparkline([0, 2, 7, 9, 14, 16, 21, 23], 4) == sparkline([1, 8, 15, 22], 4)
+    for count in range(1, 60):
+        values = [float(value) for value in range(count)]
+        drawn = sparkline(values, 13)
+        assert len(drawn) == min(count, 13) and list(drawn) == sorted(drawn)
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [([3.0], "▁"), ([2.0] * 3, "▁▁▁"), ([1.0, math.nan, 2.0, math.inf], "▁ █ ")],
+)
+def test_few_equal_and_infinite_figures(values, drawn):
+    assert sparkline(values, 5) == drawn
+
+
+def test_figures_stand_at_the_ends_of_their_curves():
+    points = validations([4.8124, 3.0, 2.1046], [3.14, 12.0, 21.36])
+    assert course(points, 100) == "dev cost 4.812 █▃▁ 2.105, BLEU 3.1 ▁▄█ 21.4"
+
+
+def test_without_bleu_there_is_one_curve():
+    points = validations([4.0, 3.0, 2.0], [None, None, 5.0])
+    assert course(points, 100) == "dev cost 4.000 █▅▁ 2.000"
+
+
+def test_one_validation_is_no_course():
+    assert course([], 80) == course(validations([4.0], [1.0]), 80) == ""
+
+
+@pytest.mark.parametrize("columns", [60, 72, 92, 400])
+def test_the_line_is_no_longer_than_the_terminal(columns):
+    many = validations([12.0] * 100, [55.5] * 100)
+    assert len(course(many, columns)) <= columns
+    assert len(course(many, 20)) == len(course(many, 53))  # one block each is the least
