@@ -57,7 +57,7 @@ PEERED   = --data $(DATA) --peers $(PEERS) $(LOADED)
 
 bench: $(READY)
 	@[ -f "$(DATA)/train.en" ] || { echo "make bench needs DATA=folder, one with the raw text of" \
-	    "Multi30k; examples/multi30k-en-fr/fetch.py gets it" >&2; exit 2; }
+	    "Multi30k; make -C examples/multi30k-en-fr data fetches it" >&2; exit 2; }
 	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
 	    --models rnnsearch rnnenc grconv deep-lstm phrase-rnn cslm --output $(MADE)/train.md
 	$(BIN)/python bench/translate.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \

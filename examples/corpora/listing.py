@@ -1,0 +1,127 @@
+"""The list of a corpus's files: where they are to be had, and what proves that they are right.
+
+A list is TOML. `[sets]` names groups of files; each `[files.NAME]` has
+
+    urls            where it lies, tried in this order
+    bytes           its size, where that is known
+    sha256 or md5   its checksum
+    gunzip          true: what lies there is gzip; size and checksum are of what is in it
+    unpacked_bytes  how much room is needed for what is unpacked from it
+    texts           names of what is unpacked from it (`TEXT = "member of the archive"`)
+
+A mirror may hold files of its own under the names of the official ones. It then says so itself, in
+`mirror.json` at its top, whose sizes and checksums count in place of the list's: whoever names such
+a mirror trusts it.
+"""
+
+import json
+import tomllib
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from corpora import CorpusError
+from corpora.source import Unavailable, read_all
+
+MANIFEST = "mirror.json"
+_ABOUT_MANIFEST = 1 << 20
+"""Bytes that no manifest has."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One file to be had. `bytes` is None where the size is not known."""
+
+    name: str
+    urls: tuple[str, ...]
+    bytes: int | None = None
+    sha256: str = ""
+    md5: str = ""
+    gunzip: bool = False
+    unpacked_bytes: int = 0
+    texts: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.sha256 or self.md5):
+            raise CorpusError(
+                f"{self.name}: the list gives neither sha256 nor md5; add one of them"
+            )
+
+
+def read_listing(path: Path) -> tuple[dict[str, File], dict[str, list[str]]]:
+    """The files of a list by name, and the sets with the names of theirs.
+
+    :raises CorpusError: it cannot be read, or is no such list.
+    """
+    try:
+        with open(path, "rb") as stream:
+            content = tomllib.load(stream)
+        files = {name: _file(name, entry) for name, entry in content["files"].items()}
+        sets = content.get("sets", {})
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorpusError(f"{path}: not a list of files: {error}") from error
+    for name, members in sets.items():
+        for missing in set(members) - set(files):
+            raise CorpusError(f"{path}: the set '{name}' has '{missing}', which is no file of it")
+    return files, sets
+
+
+def _file(name: str, entry: dict[str, Any]) -> File:
+    return File(name, tuple(entry.pop("urls")), **entry)
+
+
+def at_mirror(files: Sequence[File], mirror: str) -> list[File]:
+    """The same files as a mirror has them: a URL, or a folder.
+
+    With a manifest, only the mirror is asked, and for what the manifest says; without one it is
+    asked before the official places, for the official files. Files lie there under the path that
+    they have at the official place, or at the top.
+
+    :raises CorpusError: the mirror is not there, or its manifest lacks a file.
+    """
+    manifest = _manifest(mirror)
+    if manifest is None:
+        return [replace(file, urls=(*_places(file, mirror), *file.urls)) for file in files]
+    return [_as_listed(file, mirror, manifest) for file in files]
+
+
+def _as_listed(file: File, mirror: str, manifest: Mapping[str, Any]) -> File:
+    try:
+        entry = manifest["files"][file.name]
+        url = _join(mirror, entry["path"])
+        size, checksum = int(entry["bytes"]), str(entry["sha256"])
+        unpacked = int(entry.get("unpacked_bytes", 0))
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorpusError(
+            f"{_join(mirror, MANIFEST)}: nothing usable about {file.name} ({error}); make the"
+            " mirror anew"
+        ) from error
+    return replace(file, urls=(url,), bytes=size, sha256=checksum, md5="", unpacked_bytes=unpacked)
+
+
+def _manifest(mirror: str) -> Any:
+    """What the mirror says of itself, or None where it is a plain copy of the official places."""
+    place = _join(mirror, MANIFEST)
+    if "://" not in mirror and not Path(mirror).is_dir():
+        raise CorpusError(f"{mirror}: no such folder; name the mirror's folder, or its URL")
+    try:
+        return json.loads(read_all(place, _ABOUT_MANIFEST))
+    except Unavailable as error:
+        if error.missing:
+            return None
+        raise CorpusError(f"{place}: {error}; is the mirror running?") from error
+    except ValueError as error:
+        raise CorpusError(f"{place}: not JSON: {error}; make the mirror anew") from error
+
+
+def _places(file: File, mirror: str) -> list[str]:
+    paths = [urllib.parse.urlsplit(url).path.lstrip("/") for url in file.urls]
+    return [_join(mirror, path) for path in dict.fromkeys([*paths, file.name])]
+
+
+def _join(mirror: str, path: str) -> str:
+    return f"{mirror.rstrip('/')}/{path}"
