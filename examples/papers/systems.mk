@@ -3,12 +3,12 @@
 #
 #   NMTKIT WORK SIZE THREADS EXTRA BEAM     as examples/papers/Makefile explains them
 #   P_CORPUS            the prepared folder of each corpus, with shortlists
-#   tests               $(call tests,CORPUS): the names of its test sets
+#   test_sets           $(call test_sets,CORPUS): the names of its test sets
 #   $(SIZE)_settings    options of `nmtkit train` besides the recipe; small_settings are here, of
 #                       n_CORPUS, dropout_CORPUS and updates_CORPUS (KIND=updates ...)
 #
-# and may set launch (what every command that needs a device is run by), recipe and updates_for. A step
-# writes a file under another name and renames it, so that none of a killed one is taken for whole.
+# and may set launch (what every command that needs a device is run by), recipe, updates_for, cooldown
+# and SEARCH (options of `nmtkit translate`). A step writes a file under another name and renames it, so that none of a killed one is taken for whole.
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 SHELL   := bash
@@ -37,12 +37,12 @@ $(WORK)/%.src $(WORK)/%.tgt: $(vocabulary)
 # All test sets together, for BLEU by length.
 $(WORK)/%/text/every.src $(WORK)/%/text/every.tgt: $(vocabulary)
 	mkdir -p $(@D)
-	$(call each_side,cat $(foreach set,$(call tests,$*),$(prepared)/$(set).$$side) | $(join))
+	$(call each_side,cat $(foreach set,$(call test_sets,$*),$(prepared)/$(set).$$side) | $(join))
 
 # The first sentences of each test set: segmentation translates every span of them.
 $(WORK)/%/text/some.src $(WORK)/%/text/some.tgt: $(vocabulary)
 	mkdir -p $(@D)
-	$(call each_side,{ for set in $(call tests,$*); do \
+	$(call each_side,{ for set in $(call test_sets,$*); do \
 	  head -n $(SEGMENTED) $(prepared)/$$set.$$side; done | $(join); })
 
 # The first 2,000 training pairs of at most 30 or 50 words a side: those a model has learned from.
@@ -76,6 +76,8 @@ half        = $(shell expr $n / 2)
 sizes_rnnenc    = embedding=$n hidden=$n maxout=$(half)
 sizes_rnnsearch = $(sizes_rnnenc) align=$n
 sizes_grconv    = $(sizes_rnnenc) units=$n
+sizes_phrase    = $(sizes_rnnenc) output_rank=$(half)
+sizes_cslm      = embedding=$n hidden=$n second=$n
 sizes_seq2seq   = embedding=$n hidden=$n layers=2
 updates_for    ?= $(patsubst $(kind)=%,%,$(filter $(kind)=%,$(updates_$(corpus))))
 cooldown       ?= $(shell expr $(updates_for) / 3)
@@ -100,7 +102,7 @@ set       = $(firstword $(subst ., ,$(@F)))
 beam      = $(word 2,$(subst ., ,$(@F)))
 source    = $$(WORK)/$$(call part,1,$$*)/text/$$(firstword $$(subst ., ,$$(@F))).src
 using     = $(addprefix --model ,$(folders)) --tokenized --threads $(THREADS)
-translate = $(launch) $(NMTKIT) translate $(using) $(word 1,$(call pair,$(set)))
+translate = $(launch) $(NMTKIT) translate $(using) $(SEARCH) $(word 1,$(call pair,$(set)))
 back      = $(WORK)/$$(call part,1,$$*)/rnnenc-30-reverse$$(suffix $$(call part,2,$$*))/done
 
 $(WORK)/%.hyp: $(trained) $(source)

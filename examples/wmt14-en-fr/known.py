@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Write the sentence pairs of NAME.src and NAME.tgt that have known words alone.
+"""Write the sentence pairs of a set in a prepared folder that have known words alone.
 
-    known.py prepared/vocab.src prepared/vocab.tgt rnn/text/test
+    known.py prepared test --output text/test-known
 
-writes rnn/text/test-known.src and .tgt, in the same order. For the papers' "No UNK" columns: these
+writes text/test-known.src and .tgt, in the same order. For the papers' "No UNK" columns: these
 sentences are translated anew, with no unknown word allowed. There may be none.
 """
 
 import argparse
 import os
 from pathlib import Path
+
+SIDES = ("src", "tgt")
 
 
 def words_of(path: Path) -> frozenset[str]:
@@ -34,17 +36,17 @@ def known(pairs: list[tuple[str, str]], words: list[frozenset[str]]) -> list[tup
 def main(arguments: list[str] | None = None) -> None:
     """:param arguments: those of the command line; None takes them from there."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("src_vocab", type=Path)
-    parser.add_argument("tgt_vocab", type=Path)
-    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("prepared", type=Path, metavar="PREPARED")
+    parser.add_argument("set", metavar="SET")
+    parser.add_argument("--output", required=True, metavar="NAME")
     options = parser.parse_args(arguments)
-    words = [words_of(options.src_vocab), words_of(options.tgt_vocab)]
-    sides = [lines_of(Path(f"{options.name}.{side}")) for side in ("src", "tgt")]
-    chosen = known(list(zip(*sides, strict=True)), words)
-    for at, side in enumerate(("src", "tgt")):
-        part = Path(f"{options.name}-known.{side}.part")
+    words = [words_of(options.prepared / f"vocab.{side}") for side in SIDES]
+    texts = [lines_of(options.prepared / f"{options.set}.{side}") for side in SIDES]
+    chosen = known(list(zip(*texts, strict=True)), words)
+    for at, side in enumerate(SIDES):
+        part = Path(f"{options.output}.{side}.part")
         part.write_text("".join(pair[at] + "\n" for pair in chosen), encoding="utf-8")
-        os.replace(part, f"{options.name}-known.{side}")
+        os.replace(part, f"{options.output}.{side}")
 
 
 if __name__ == "__main__":

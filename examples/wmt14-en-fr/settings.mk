@@ -11,7 +11,7 @@ SIZE         ?= paper
 
 # All that is made; downloads apart, which other sizes may share.
 WORK         ?= work/$(SIZE)
-DATA         ?= $(WORK)/downloads
+DATA         ?= $(WORK)/data
 # Instead of statmt.org: a server or folder with the same files (mini/build.py makes small ones).
 WMT_MIRROR   ?=
 
@@ -78,6 +78,8 @@ n_mini       := 128
 n_smoke      := 16
 UPDATES_mini  := rnnenc=600 rnnsearch=450 long=900 grconv=350 seq2seq=450 cslm=500 phrase=500
 UPDATES_smoke := rnnenc=40 rnnsearch=40 long=60 grconv=20 seq2seq=30 cslm=20 phrase=20
+# Models that have learned little do not end their sentences; options of every `nmtkit translate`.
+SEARCH       ?= $(if $(filter paper,$(SIZE)),,--max-length-ratio $(if $(filter mini,$(SIZE)),1.5,1))
 # Added to every training: EXTRA="--set training.precision=bfloat16"
 EXTRA        ?=
 
@@ -91,3 +93,5 @@ FAST_ALIGN   ?=
 MOSES_OUTPUT ?=
 MOSES_DEV    ?= dev
 MOSES_TEST   ?= test
+# Of `nmtkit tune`: Och's MERT as in the papers; MIRA is quicker.
+TUNE         ?= $(if $(filter paper,$(SIZE)),--method mert,--method mira)
