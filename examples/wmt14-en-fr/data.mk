@@ -3,7 +3,7 @@
 #   $(WORK)/bitext/train.en  train.fr    the selected pairs
 #   $(WORK)/bitext/dev.en    dev.fr      newstest2012 and newstest2013
 #   $(WORK)/bitext/test.en   test.fr     newstest2014
-#   $(WORK)/bitext/raw/test.en  test.fr  newstest2014 as published, for sacreBLEU on detokenised text
+#   $(WORK)/bitext/raw/test.en  test.fr  newstest2014 as published, for sacreBLEU
 #   $(WORK)/bitext/tokenized             is there where these texts are tokenised (SOURCE=lium)
 #
 # All but raw/ have their quotes in one form (../corpora/quotes.py). It works alone, too:
@@ -34,7 +34,8 @@ wmt_both      = $(addsuffix .en,$1) $(addsuffix .fr,$1)
 # archive was put into the folder. What is trained on shall not hang on whether a site happens to
 # answer today: so it is looked for on its site only if SOURCE=lium says so.
 ifndef SOURCE
-SOURCE := $(if $(wildcard $(wmt_archives)/bitexts.tgz*),lium,official)
+wmt_of_lium := $(wildcard $(wmt_archives)/bitexts.tgz $(wmt_archives)/bitexts.tgz.checked)
+SOURCE      := $(if $(wmt_of_lium),lium,official)
 endif
 
 .DELETE_ON_ERROR:
@@ -104,41 +105,55 @@ unpack: $(foreach name,$(wmt_download),$(call wmt_of,$(wmt_texts_$(name))))
 
 # ---- select: the papers' texts
 
-wmt_joined = $(PYTHON) $(wmt_here)/../join.py $(addprefix $(wmt_text)/,$1) --output
-wmt_pool := europarl commoncrawl un news-commentary giga
+wmt_pool          := europarl commoncrawl un news-commentary giga
 wmt_dev_official  := newstest2012 newstest2013
 wmt_test_official := newstest2014
 wmt_dev_lium      := raw/ntst1213
 wmt_test_lium     := raw/ntst14
-wmt_devs          := $(wmt_dev_$(SOURCE))
-wmt_tests         := $(wmt_test_$(SOURCE))
+wmt_dev           := $(wmt_dev_$(SOURCE))
+wmt_test          := $(wmt_test_$(SOURCE))
+wmt_joined         = $(PYTHON) $(wmt_here)/../join.py $(addprefix $(wmt_text)/,$1) --output
 
-$(call wmt_both,$(wmt_bitext)/dev) &: $(call wmt_of,$(wmt_devs))
-	$(call wmt_joined,$(wmt_devs)) $(wmt_bitext)/dev
+# Empty files, named after what was chosen: another choice makes the texts anew.
+wmt_source := $(wmt_bitext)/.source-$(SOURCE)
+wmt_words  := $(wmt_bitext)/.words-$(SELECT_WORDS)
 
-$(call wmt_both,$(wmt_bitext)/test) &: $(call wmt_of,$(wmt_tests))
-	$(call wmt_joined,$(wmt_tests)) $(wmt_bitext)/test $(if $(TEST_LINES),--lines $(TEST_LINES))
+$(wmt_source) $(wmt_words):
+	@mkdir -p $(@D)
+	@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
+	@touch $@
+
+$(call wmt_both,$(wmt_bitext)/dev) &: $(call wmt_of,$(wmt_dev)) $(wmt_source)
+	$(call wmt_joined,$(wmt_dev)) $(wmt_bitext)/dev
+
+$(call wmt_both,$(wmt_bitext)/test) &: $(call wmt_of,$(wmt_test)) $(wmt_source)
+	$(call wmt_joined,$(wmt_test)) $(wmt_bitext)/test $(TEST_LINES:%=--lines %)
 
 $(call wmt_both,$(wmt_bitext)/raw/test) &: $(call wmt_of,raw/newstest2014)
-	$(call wmt_joined,raw/newstest2014) $(wmt_bitext)/raw/test $(if $(TEST_LINES),--lines $(TEST_LINES))
+	$(call wmt_joined,raw/newstest2014) $(wmt_bitext)/raw/test $(TEST_LINES:%=--lines %)
 
 ifeq ($(SOURCE),lium)
-$(call wmt_both,$(wmt_bitext)/train) &: $(call wmt_of,$(wmt_lium))
+$(call wmt_both,$(wmt_bitext)/train) &: $(call wmt_of,$(wmt_lium)) $(wmt_source)
 	$(call wmt_joined,$(wmt_lium)) $(wmt_bitext)/train
-
-$(wmt_bitext)/tokenized: $(call wmt_both,$(wmt_bitext)/train)
-	echo 'tokenised at LIUM, as tokenizer.perl does it: words apart, &apos; and its like' > $@
+	echo 'tokenised at LIUM, as tokenizer.perl does it: words apart, &apos; and its like' \
+	  > $(wmt_bitext)/tokenized
 else
 # The papers' 348 million words are French ones (304 million English), and select counts words on
-# the source: so it is given French as source. The ranking, by both sides, is the same.
-$(call wmt_both,$(wmt_bitext)/train) &: $(call wmt_of,$(wmt_pool)) $(call wmt_both,$(wmt_bitext)/dev)
-	rm -f $(wmt_bitext)/tokenized
-	TMPDIR=$(wmt_bitext) $(NMTKIT) select -s fr -t en \
+# the source: so it is given French as source. The ranking, by both sides, is the same. What a killed
+# one left in its folder goes.
+wmt_select := $(wmt_bitext)/.select
+
+$(call wmt_both,$(wmt_bitext)/train) &: \
+    $(call wmt_of,$(wmt_pool)) $(call wmt_both,$(wmt_bitext)/dev) $(wmt_source) $(wmt_words)
+	rm -rf $(wmt_select) $(wmt_bitext)/tokenized
+	mkdir $(wmt_select)
+	TMPDIR=$(wmt_select) $(NMTKIT) select -s fr -t en \
 	  --domain $(wmt_bitext)/dev.fr $(wmt_bitext)/dev.en \
 	  $(foreach name,$(wmt_pool),--pool $(wmt_text)/$(name).fr $(wmt_text)/$(name).en) \
-	  --words $(SELECT_WORDS) --invalid drop --workers $(WORKERS) --force \
-	  --output $(wmt_bitext)/train.fr $(wmt_bitext)/train.en
+	  --words $(SELECT_WORDS) --invalid drop --workers $(WORKERS) \
+	  --output $(wmt_select)/train.fr $(wmt_select)/train.en
+	mv $(call wmt_both,$(wmt_select)/train) $(wmt_bitext)
+	rm -rf $(wmt_select)
 endif
 
 select: $(foreach set,train dev test raw/test,$(call wmt_both,$(wmt_bitext)/$(set)))
-select: $(if $(filter lium,$(SOURCE)),$(wmt_bitext)/tokenized)

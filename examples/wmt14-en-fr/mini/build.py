@@ -29,7 +29,7 @@ from typing import Any
 
 import traps
 
-HERE = Path(__file__).resolve().parent
+LISTING = Path(__file__).resolve().parents[1] / "files.toml"
 
 SIZES = {
     "mini": {
@@ -94,9 +94,8 @@ def corpora_of(
 def texts_of(
     corpora: Mapping[str, Bitext], dev: Sequence[Bitext], test: Bitext
 ) -> dict[str, dict[str, bytes]]:
-    """Archive -> member -> content, as in the official archives."""
-    with open(HERE.parent / "files.toml", "rb") as stream:
-        listing = tomllib.load(stream)
+    """Archive -> member -> content, before any compression, as in the official archives."""
+    listing = tomllib.loads(LISTING.read_text(encoding="utf-8"))
     named = {name: traps.with_traps(name, bitext) for name, bitext in corpora.items()}
     for year, bitext in zip(("2012", "2013"), dev, strict=True):
         named[f"newstest{year}"] = traps.joined(bitext)
@@ -108,8 +107,7 @@ def texts_of(
             if member.endswith(".sgm"):
                 members[member] = traps.sgm(test[side == "fr"], side)
             else:
-                content = named[name][side == "fr"]
-                members[member] = zipped(content) if member.endswith(".gz") else content
+                members[member] = named[name][side == "fr"]
     return archives
 
 
@@ -119,10 +117,11 @@ def zipped(content: bytes) -> bytes:
 
 
 def packed(name: str, members: Mapping[str, bytes]) -> bytes:
-    """The members as a tar file, gzip where its name says so; times and owners are left out."""
+    """The members as a tar file, gzip where names say so; times and owners are left out."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for member, content in members.items():
+        for member, plain in members.items():
+            content = zipped(plain) if member.endswith(".gz") else plain
             info = tarfile.TarInfo(member)
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
@@ -131,8 +130,7 @@ def packed(name: str, members: Mapping[str, bytes]) -> bytes:
 
 def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
     """Write the archives under their paths, and at last the manifest."""
-    with open(HERE.parent / "files.toml", "rb") as stream:
-        listing = tomllib.load(stream)["files"]
+    listing = tomllib.loads(LISTING.read_text(encoding="utf-8"))["files"]
     manifest: dict[str, Any] = {"files": {}}
     for name, members in archives.items():
         path = urllib.parse.urlsplit(listing[name]["urls"][0]).path.lstrip("/")
@@ -143,7 +141,7 @@ def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
             "path": path,
             "bytes": len(content),
             "sha256": hashlib.sha256(content).hexdigest(),
-            "unpacked_bytes": sum(map(len, members.values())) * 5,
+            "unpacked_bytes": sum(map(len, members.values())),
         }
     aside = output / ".mirror.json"
     aside.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
