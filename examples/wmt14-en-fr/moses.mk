@@ -132,8 +132,7 @@ $(smt)/text/checked: $(by_moses)/test.tok.en $(P_rnn)/manifest.json
 	  { echo "$<: $$theirs lines, but the test set has $$ours: not the same" >&2; false; }
 	touch $@
 
-numbered   = --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
-rerank     = $(NMTKIT) rerank $< $(numbered)
+rerank     = $(NMTKIT) rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
 references = $$(foreach side,src tgt,$$(smt)/text/$$(firstword $$(subst ., ,$$(notdir $$*))).$$(side))
 
 $(call sets,baseline,hyp): $(smt)/baseline/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/checked
@@ -143,7 +142,7 @@ $(call sets,rnn,hyp): $(smt)/rnn/%.hyp: $(smt)/rnn/%.1000best.gz
 	$(rerank) $(whole)
 $(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/%.tgt
 	mkdir -p $(@D)
-	$(rerank) --oracle $(smt)/text/$*.tgt $(whole)
+	$(NMTKIT) rerank $< --oracle $(smt)/text/$*.tgt $(whole)
 
 # The even average with log p of one LSTM or of five, each a feature: RNN0 to RNN4.
 lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(first)
@@ -181,11 +180,11 @@ judge      = $(call evaluate_in,$(smt)/text/$(set))
 judge_of   = $(judge) --source $(smt)/text/$(set).src
 $(smt)/%.all.json: $(smt)/%.hyp $(references)
 	$(judge) $(whole)
-$(smt)/%.no-unk.json: $(smt)/%.hyp $(references)
+$(smt)/%.no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
 	$(judge_of) $(known) $(whole)
 $(smt)/%.10-20.json: $(smt)/%.hyp $(references)
 	$(judge_of) --words 10-20 $(whole)
-$(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references)
+$(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
 	$(judge_of) $(known) --words 10-20 $(whole)
 
 # The phrase table and the model that learned it, side by side: Cho et al.'s figure 3, tables 2 and 3.

@@ -10,7 +10,7 @@ SIZE         ?= paper
 # ---- Places
 
 # All that is made; downloads apart, which other sizes may share.
-WORK         ?= work/$(SIZE)
+WORK         ?= $(here)/work/$(SIZE)
 DATA         ?= $(WORK)/data
 # Instead of statmt.org: a server or folder with the same files (mini/build.py makes small ones).
 WMT_MIRROR   ?=
@@ -59,6 +59,8 @@ SYSTEMS_mini  := $(SYSTEMS_paper)
 SYSTEMS_smoke := rnnenc-30 rnnsearch-50 rnnsearch-50-long unk-replacement grconv segmentation \
                  lstm ensemble-2
 
+# Single models among these that report.html shows; each translates the test set once more.
+REPORTED     ?= rnnenc-30 rnnenc-50 rnnsearch-50 rnnsearch-50-long grconv lstm
 # Each model is trained once for each seed; the ensembles have seeds 1 to 5 in any case.
 SEEDS        ?= 1
 BEAM         ?= $(if $(filter paper,$(SIZE)),12,5)

@@ -27,6 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "papers"))
 
 PUBLISHED = Path(__file__).resolve().with_name("published.toml")
+PAPERS_BLEU, SACREBLEU = "BLEU (multi-bleu)", "BLEU (sacreBLEU)"
 TRAINED = ("updates", "epochs", "hours")
 DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hours": 2}
 
@@ -174,8 +175,8 @@ def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: C
         take = nll if measure == "nll" else perplexity
         return Cell(column, figure, measure, tuple(take(path) for path in paths))
     found = [evaluated(path) for path in paths]
-    ours = tuple(values["BLEU"] for values, _, _ in found if "BLEU" in values)
-    sacre = tuple(values["sacreBLEU"] for values, _, _ in found if "sacreBLEU" in values)
+    ours = tuple(values[PAPERS_BLEU] for values, _, _ in found if PAPERS_BLEU in values)
+    sacre = tuple(values[SACREBLEU] for values, _, _ in found if SACREBLEU in values)
     return Cell(column, figure, measure, ours, sacre, found[0][1], found[0][2])
 
 
