@@ -26,8 +26,6 @@ RAW = "raw/"
 """Texts under this folder are left as they are."""
 
 _BLOCK = 4 << 20
-_SGM_LIMIT = 64 << 20
-"""Bytes that no test set has: SGML is read as a whole."""
 
 _DAMAGED = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
@@ -93,7 +91,7 @@ def _write(member: str, stream: IO[bytes], texts: Mapping[str, Text]) -> None:
     with ExitStack() as stack:
         files = {name: stack.enter_context(open(text.path, "wb")) for name, text in texts.items()}
         if member.endswith(".sgm"):
-            found = sgm.segments(_decoded(member, stream.read(_SGM_LIMIT)))
+            found = sgm.segments(_decoded(member, stream.read()))
             blocks: Iterator[bytes] = iter(["".join(f"{seg.text}\n" for seg in found).encode()])
             for text in texts.values():
                 text.segments = [(seg.document, seg.number) for seg in found]
