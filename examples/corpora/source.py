@@ -68,7 +68,8 @@ def opened(url: str, start: int = 0) -> Iterator[Answer]:
 def _asked(url: str, start: int) -> Iterator[Answer]:
     headers = {"User-Agent": "nmtkit-examples"} | ({"Range": f"bytes={start}-"} if start else {})
     host = urllib.parse.urlsplit(url).hostname
-    proxies = {} if host in ("localhost", "127.0.0.1", "::1") else None  # None: as the system says
+    here = host in ("localhost", "127.0.0.1", "::1")
+    proxies: dict[str, str] | None = {} if here else None  # None: as the environment says
     opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
     try:
         answer = opener.open(urllib.request.Request(url, headers=headers), None, TIMEOUT)

@@ -145,7 +145,7 @@ def test_what_comes_damaged_twice_is_an_error(corpus: Corpus, capsys: Any) -> No
     assert corpus.fetch() == 1
     assert list(corpus.there()) == ["one.tgz.damaged"]
     told = capsys.readouterr().err.splitlines()[-1]
-    assert "one.tgz: its sha256 was wrong twice" in told and str(corpus.folder) in told
+    assert "/one.tgz: its sha256 was wrong twice" in told and str(corpus.folder) in told
 
 
 def test_md5_and_an_unknown_size_serve_too(corpus: Corpus, mirror: Any) -> None:
@@ -179,6 +179,26 @@ def test_after_damage_another_place_is_asked_first(tmp_path: Path, mirror: Any) 
         (mirror.folder / "b" / name).write_bytes(content[::-1])
     assert Corpus(tmp_path, f"{mirror.url}/b", f"{mirror.url}/a").fetch() == 0
     assert len(mirror.asked) == 4
+
+
+def test_another_form_elsewhere_is_taken_when_the_first_is_not_to_be_had(
+    corpus: Corpus, mirror: Any
+) -> None:
+    other = b"PK" + CONTENT["one.tgz"][::-1]
+    (mirror.folder / "one.zip").write_bytes(other)
+    form = {"urls": [f"{mirror.url}/one.zip"], "sha256": hashlib.sha256(other).hexdigest()}
+    corpus.entries["one.tgz"] |= {f"elsewhere.{key}": value for key, value in form.items()}
+    corpus.folder.mkdir()
+    assert corpus.fetch("one.tgz") == 0
+    assert corpus.there() == {"one.tgz": CONTENT["one.tgz"]}
+    (corpus.folder / "one.tgz").unlink()
+    (mirror.folder / "a" / "one.tgz").write_bytes(CONTENT["one.tgz"][:-1])  # what it has now
+    (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"][:5])
+    assert corpus.fetch("one.tgz") == 0
+    assert corpus.there()["one.tgz"] == other
+    asked = len(mirror.asked)
+    assert corpus.fetch("one.tgz") == 0
+    assert len(mirror.asked) == asked
 
 
 def test_redirects_are_followed_with_the_range(corpus: Corpus, mirror: Any) -> None:

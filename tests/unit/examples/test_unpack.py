@@ -3,7 +3,9 @@
 import gzip
 import io
 import os
+import stat
 import tarfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,35 @@ class TestArchive:
         texts = {"x.en": "x.en.gz", "x.fr": "x.fr.gz"}
         assert unpacked(path, tmp_path / "text", texts) == {"x.en": EN, "x.fr": FR}
 
+    def test_a_zip_file_under_the_same_name_serves_too(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.tgz"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+            made.writestr("training/", b"")
+            made.writestr("../news.en", b"x")
+            made.writestr("training/news.en", EN)
+            made.writestr("training/news.fr", FR)
+        assert unpacked(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
+        content = path.read_bytes()
+        path.write_bytes(content[:-30])
+        with pytest.raises(CorpusError, match="damaged"):
+            unpacked(path, tmp_path / "text")
+
+    def test_a_link_in_a_zip_file_is_refused(self, tmp_path: Path) -> None:
+        linked = zipfile.ZipInfo("training/news.en")
+        linked.external_attr = (stat.S_IFLNK | 0o777) << 16
+        with zipfile.ZipFile(tmp_path / "a.tgz", "w") as made:
+            made.writestr(linked, str(tmp_path))
+            made.writestr("training/news.fr", FR)
+        with pytest.raises(CorpusError, match=r"news\.en is no regular file"):
+            unpacked(tmp_path / "a.tgz", tmp_path / "text")
+
+    def test_a_tar_file_with_a_zip_file_in_it_is_none(self, tmp_path: Path) -> None:
+        inner = io.BytesIO()
+        zipfile.ZipFile(inner, "w").close()
+        members = {"training/news.en": EN, "training/news.fr": FR, "x.zip": inner.getvalue()}
+        path = tar(tmp_path / "a.tar", members, "w")
+        assert unpacked(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
+
     def test_what_leads_elsewhere_reaches_no_file(self, tmp_path: Path) -> None:
         outside = tmp_path / "outside"
         outside.mkdir()
@@ -87,7 +118,7 @@ class TestArchive:
     ) -> None:
         secret = tmp_path / "secret"
         secret.write_bytes(EN)
-        members = {
+        members: dict[str, bytes | tarfile.TarInfo] = {
             "training/news.fr": FR,
             "training/news.en": link("training/news.en", str(secret), kind),
         }

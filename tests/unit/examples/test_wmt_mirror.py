@@ -47,7 +47,7 @@ def texts(mirror: Path, output: Path) -> dict[str, list[bytes]]:
     """What the recipe's own list unpacks from a mirror: the lines of each text."""
     files, sets = listing.read_listing(FOLDER / "files.toml")
     for file in listing.at_mirror([files[name] for name in sets["official"]], str(mirror)):
-        archive.unpack(Path(file.urls[0]), file.texts or {}, output)
+        archive.unpack(Path(file.forms[0].urls[0]), file.texts or {}, output)
     return {
         str(path.relative_to(output)): path.read_bytes().split(b"\n")[:-1]
         for path in output.rglob("*.*")
