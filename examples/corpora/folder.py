@@ -42,6 +42,7 @@ class Folder:
             return False
         known = self._known(file)
         if any(known == _state(path, form) for form in file.forms):
+            os.utime(self._checked(file))  # make, which asked, shall see that it was answered
             return True
         for form in file.forms:
             if _is_right(path, form):
@@ -131,16 +132,19 @@ class Folder:
         number = file.forms.index(form)
         return self.path / f"{file.name}.part{number + 1 if number else ''}"
 
+    def _checked(self, file: File) -> Path:
+        return self.path / f"{file.name}.checked"
+
     def _known(self, file: File) -> object:
         try:
-            return json.loads((self.path / f"{file.name}.checked").read_text(encoding="utf-8"))
+            return json.loads(self._checked(file).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
     def _remember(self, file: File, state: dict[str, object]) -> None:
         aside = self.path / f".{file.name}.checked"
         aside.write_text(json.dumps(state) + "\n", encoding="utf-8")
-        os.replace(aside, self.path / f"{file.name}.checked")
+        os.replace(aside, self._checked(file))
 
 
 def check_room(folder: Path, needed: int) -> None:

@@ -78,8 +78,6 @@ def test_from_a_mirror_to_the_texts_through_every_mishap(tmp_path: Path, mirror:
     recipe.make("download")
     assert [name for name, _ in mirror.asked[asked:]] == ["mirror.json"]
 
-    recipe.make("unpack")
-    shutil.rmtree(archives.parent)  # all that was made, archives and texts
     mirror.faults.moved.clear()
     recipe.make("-j2", "select")
     assert recipe.make("select").strip() == "make: Nothing to be done for 'select'."
@@ -103,6 +101,17 @@ def test_from_a_mirror_to_the_texts_through_every_mishap(tmp_path: Path, mirror:
     said = recipe.make("select", "SELECT_WORDS=15000")
     assert "fetch.py" not in said and "unpack.py" not in said
     assert len(recipe.lines("train.fr")) < len(train) and not stopped.exists()
+
+
+def test_a_folder_filled_in_one_size_is_no_other_size_s(tmp_path: Path, mirror: Any) -> None:
+    recipe = Recipe(tmp_path / "work", str(mirror.folder))
+    checked = f"{recipe.work}/data/archives/training-parallel-nc-v9.tgz.checked"
+    recipe.make(checked)
+    assert "is up to date" in recipe.make("-n", checked)
+    for _ in range(2):
+        assert "fetch.py" in recipe.make("-n", checked, "SIZE=mini")
+    recipe.make(checked, "SIZE=mini")
+    assert "is up to date" in recipe.make("-n", checked, "SIZE=mini")
 
 
 def test_a_test_set_of_another_length_is_refused(tmp_path: Path, mirror: Any) -> None:
