@@ -35,7 +35,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=5, help="tries of all places [5]")
     parser.add_argument("--wait", type=float, default=2.0, help="seconds before the second [2]")
-    return parser.parse_args(arguments)
+    return parser.parse_intermixed_args(arguments)
 
 
 def wanted(options: argparse.Namespace) -> list[File]:

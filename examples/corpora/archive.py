@@ -12,11 +12,14 @@ they are SGML the same segments, else neither appears.
 import gzip
 import lzma
 import os
+import stat
 import tarfile
+import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
@@ -26,10 +29,12 @@ RAW = "raw/"
 """Texts under this folder are left as they are."""
 
 _BLOCK = 4 << 20
-_SGM_LIMIT = 64 << 20
-"""Bytes that no test set has: SGML is read as a whole."""
 
-_DAMAGED = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_DAMAGED = (
+    tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile,
+)  # fmt: skip
+
+Opener = Callable[[], IO[bytes]]
 
 
 @dataclass
@@ -72,20 +77,44 @@ def unpack(archive: Path, texts: Mapping[str, str], output: Path) -> dict[str, i
 def _members(archive: Path, wanted: set[str]) -> Iterator[tuple[str, IO[bytes]]]:
     """The wanted members as they come, each once; the archive is read no further than needed."""
     left = set(wanted)
+    for path, stream in _of_zip(archive) if _is_zip(archive) else _of_tar(archive):
+        name = path.removeprefix("./")
+        if name not in left:
+            continue
+        if stream is None:
+            raise CorpusError(f"{archive}: {name} is no regular file, but a link or device")
+        left.remove(name)
+        with stream() as opened:
+            yield name, opened
+        if not left:
+            return
+    raise CorpusError(f"{archive}: it has no {', '.join(sorted(left))}; it is another archive")
+
+
+def _is_zip(archive: Path) -> bool:
+    """By how it begins: a tar file that ends with a zip file is none."""
+    with open(archive, "rb") as stream:
+        return stream.read(4) == b"PK\x03\x04"
+
+
+def _of_tar(archive: Path) -> Iterator[tuple[str, Opener | None]]:
+    """The members' names, and what opens each; None where it is no regular file."""
     with tarfile.open(archive) as tar:
         for info in tar:
-            name = info.name.removeprefix("./")
-            if name not in left:
-                continue
-            stream = tar.extractfile(info) if info.isreg() else None
-            if stream is None:
-                raise CorpusError(f"{archive}: {name} is no regular file, but a link or device")
-            left.remove(name)
-            with stream:
-                yield name, stream
-            if not left:
-                return
-    raise CorpusError(f"{archive}: it has no {', '.join(sorted(left))}; it is another archive")
+            yield info.name, partial(_extracted, tar, info) if info.isreg() else None
+
+
+def _extracted(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    return cast(IO[bytes], tar.extractfile(info))
+
+
+def _of_zip(archive: Path) -> Iterator[tuple[str, Opener | None]]:
+    """As `_of_tar`. The upper half of a member's attributes is its kind, if Unix packed it."""
+    with zipfile.ZipFile(archive) as made:
+        for info in made.infolist():
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            regular = kind in (0, stat.S_IFREG) and not info.is_dir()
+            yield info.filename, partial(made.open, info) if regular else None
 
 
 def _write(member: str, stream: IO[bytes], texts: Mapping[str, Text]) -> None:
@@ -93,7 +122,7 @@ def _write(member: str, stream: IO[bytes], texts: Mapping[str, Text]) -> None:
     with ExitStack() as stack:
         files = {name: stack.enter_context(open(text.path, "wb")) for name, text in texts.items()}
         if member.endswith(".sgm"):
-            found = sgm.segments(_decoded(member, stream.read(_SGM_LIMIT)))
+            found = sgm.segments(_decoded(member, stream.read()))
             blocks: Iterator[bytes] = iter(["".join(f"{seg.text}\n" for seg in found).encode()])
             for text in texts.values():
                 text.segments = [(seg.document, seg.number) for seg in found]

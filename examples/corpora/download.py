@@ -40,7 +40,7 @@ def download(urls: Sequence[str], part: Path, size: int | None, patience: Patien
     reasons: dict[str, str] = {}
     left = list(urls)
     tries = 0
-    with _sole(part) as file:
+    with sole(part) as file:
         while left and tries < patience.rounds:
             if tries:
                 time.sleep(patience.wait * 2 ** (tries - 1))
@@ -60,7 +60,7 @@ def download(urls: Sequence[str], part: Path, size: int | None, patience: Patien
 
 
 @contextmanager
-def _sole(part: Path) -> Iterator[BinaryIO]:
+def sole(part: Path) -> Iterator[BinaryIO]:
     """The unfinished file, held by this process alone.
 
     :raises CorpusError: another process holds it.

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from corpora import CorpusError
 from corpora.download import Patience, download
-from corpora.listing import File
+from corpora.listing import File, Form
 from corpora.progress import size_of
 from corpora.source import Unavailable
 
@@ -40,13 +40,15 @@ class Folder:
         path = self.path / file.name
         if not path.is_file():
             return False
-        state = _state(path, file)
-        if self._known(file) == state:
+        known = self._known(file)
+        if any(known == _state(path, form) for form in file.forms):
+            os.utime(self._checked(file))  # make, which asked, shall see that it was answered
             return True
-        if not _is_right(path, file):
-            return False
-        self._remember(file, state)
-        return True
+        for form in file.forms:
+            if _is_right(path, form):
+                self._remember(file, _state(path, form))
+                return True
+        return False
 
     def obtain(self, file: File) -> None:
         """Have the file, whole and right, under its name; it is fetched where it is not there.
@@ -58,15 +60,17 @@ class Folder:
             return
         if path.exists():
             self._set_aside(file, path)
-        urls = list(file.urls)
-        for _ in range(2):
-            if self._fetched(file, urls):
+        reasons = []
+        for form in file.forms:
+            reason = self._fetch(file, form)
+            if not reason:
                 tell(f"{path}: fetched and checked")
                 return
-            urls = urls[1:] + urls[:1]  # the second time begin with another place
+            reasons.append(reason)
         raise CorpusError(
-            f"{file.name}: its {_named(file)} was wrong twice, the last one is kept as"
-            f" {path}.damaged; {self._by_hand(file)}"
+            f"{file.name}: not fetched: {'; '.join(reasons)}; run it again when the network is"
+            f" there, or put {file.name} into {self.path.resolve()} by hand, or name a mirror that"
+            " has it"
         )
 
     def missing(self, files: Iterable[File]) -> int:
@@ -74,37 +78,42 @@ class Folder:
         lacking = 0
         for file in files:
             if not (self.path / file.name).is_file():
-                part = self._part(file)
-                here = part.stat().st_size if part.is_file() else 0
-                lacking += max((file.bytes or 0) - here, 0)
+                parts = [self._part(file, form) for form in file.forms]
+                here = max(part.stat().st_size if part.is_file() else 0 for part in parts)
+                lacking += max((file.forms[0].bytes or 0) - here, 0)
         return lacking
 
-    def _fetched(self, file: File, urls: list[str]) -> bool:
-        """Whether a download gave the right file; what is wrong is set aside."""
-        part = self._part(file)
-        try:
-            download(urls, part, None if file.gunzip else file.bytes, self.patience)
-            made = self._gunzipped(file, part) if file.gunzip else part
-        except Unavailable as error:
-            raise CorpusError(
-                f"{file.name}: not fetched: {error}; {self._by_hand(file)}"
-            ) from error
-        if made is None or not _is_right(made, file):
+    def _fetch(self, file: File, form: Form) -> str:
+        """Fetch one form of a file, twice where it comes wrong; why that failed, if it did."""
+        part = self._part(file, form)
+        urls = list(form.urls)
+        for _ in range(2):
+            try:
+                download(urls, part, None if form.gunzip else form.bytes, self.patience)
+            except Unavailable as error:
+                return str(error)
+            made = self._gunzipped(form, part) if form.gunzip else part
+            if made and _is_right(made, form):
+                self._accept(file, form, made)
+                part.unlink(missing_ok=True)
+                return ""
             self._set_aside(file, made or part)
             part.unlink(missing_ok=True)
-            return False
+            urls = urls[1:] + urls[:1]  # the second time begin with another place
+        return f"{urls[-1]}: its {form.algorithm} was wrong twice, and not {form.checksum}"
+
+    def _accept(self, file: File, form: Form, made: Path) -> None:
+        """Give a file that was checked its name."""
         with open(made, "rb") as stream:
             os.fsync(stream.fileno())
         path = self.path / file.name
         os.replace(made, path)
-        part.unlink(missing_ok=True)
-        self._remember(file, _state(path, file))
-        return True
+        self._remember(file, _state(path, form))
 
-    def _gunzipped(self, file: File, part: Path) -> Path | None:
+    def _gunzipped(self, form: Form, part: Path) -> Path | None:
         """What is in the gzip file, in a file beside it; None where it is none."""
         made = part.with_suffix(".unpacked")
-        limit = file.bytes or sys.maxsize
+        limit = form.bytes or sys.maxsize
         try:
             with gzip.open(part) as source, open(made, "wb") as target:
                 while (block := source.read(1 << 20)) and target.tell() <= limit:
@@ -116,28 +125,26 @@ class Folder:
 
     def _set_aside(self, file: File, path: Path) -> None:
         aside = self.path / f"{file.name}.damaged"
-        tell(f"{path}: its {_named(file)} is not the one wanted; set aside as {aside.name}")
+        tell(f"{path}: its checksum is not the one wanted; set aside as {aside.name}")
         os.replace(path, aside)
 
-    def _by_hand(self, file: File) -> str:
-        return (
-            f"run it again when the network is there, or put {file.name} into"
-            f" {self.path.resolve()} by hand, or name a mirror that has it"
-        )
+    def _part(self, file: File, form: Form) -> Path:
+        number = file.forms.index(form)
+        return self.path / f"{file.name}.part{number + 1 if number else ''}"
 
-    def _part(self, file: File) -> Path:
-        return self.path / f"{file.name}.part"
+    def _checked(self, file: File) -> Path:
+        return self.path / f"{file.name}.checked"
 
     def _known(self, file: File) -> object:
         try:
-            return json.loads((self.path / f"{file.name}.checked").read_text(encoding="utf-8"))
+            return json.loads(self._checked(file).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
     def _remember(self, file: File, state: dict[str, object]) -> None:
         aside = self.path / f".{file.name}.checked"
         aside.write_text(json.dumps(state) + "\n", encoding="utf-8")
-        os.replace(aside, self.path / f"{file.name}.checked")
+        os.replace(aside, self._checked(file))
 
 
 def check_room(folder: Path, needed: int) -> None:
@@ -157,20 +164,18 @@ def tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _named(file: File) -> str:
-    return "sha256" if file.sha256 else "md5"
-
-
-def _state(path: Path, file: File) -> dict[str, object]:
+def _state(path: Path, form: Form) -> dict[str, object]:
     """What a checked file is known by: a change of it changes its size or its time."""
     found = path.stat()
-    checksum = file.sha256 or file.md5
-    return {"bytes": found.st_size, "mtime_ns": found.st_mtime_ns, _named(file): checksum}
+    return {
+        "bytes": found.st_size,
+        "mtime_ns": found.st_mtime_ns,
+        form.algorithm: form.checksum,
+    }
 
 
-def _is_right(path: Path, file: File) -> bool:
-    if file.bytes is not None and path.stat().st_size != file.bytes:
+def _is_right(path: Path, form: Form) -> bool:
+    if form.bytes is not None and path.stat().st_size != form.bytes:
         return False
     with open(path, "rb") as stream:
-        found = hashlib.file_digest(stream, _named(file)).hexdigest()
-    return bool(found == (file.sha256 or file.md5))
+        return bool(hashlib.file_digest(stream, form.algorithm).hexdigest() == form.checksum)

@@ -8,6 +8,8 @@ A list is TOML. `[sets]` names groups of files; each `[files.NAME]` has
     gunzip          true: what lies there is gzip; size and checksum are of what is in it
     unpacked_bytes  how much room is needed for what is unpacked from it
     texts           names of what is unpacked from it (`TEXT = "member of the archive"`)
+    elsewhere       urls, bytes and checksum of another archive of the same members, on another
+                    host, for when the first cannot be had; it gets the same name
 
 A mirror may hold files of its own under the names of the official ones. It then says so itself, in
 `mirror.json` at its top, whose sizes and checksums count in place of the list's: whoever names such
@@ -31,23 +33,32 @@ _ABOUT_MANIFEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class File:
-    """One file to be had. `bytes` is None where the size is not known."""
+class Form:
+    """One form in which a file is to be had. `bytes` is None where the size is not known."""
 
-    name: str
     urls: tuple[str, ...]
     bytes: int | None = None
     sha256: str = ""
     md5: str = ""
     gunzip: bool = False
+
+    @property
+    def algorithm(self) -> str:
+        return "sha256" if self.sha256 else "md5"
+
+    @property
+    def checksum(self) -> str:
+        return self.sha256 or self.md5
+
+
+@dataclass(frozen=True)
+class File:
+    """One file to be had, in the form wanted most or, where that is not to be had, in another."""
+
+    name: str
+    forms: tuple[Form, ...]
     unpacked_bytes: int = 0
     texts: Mapping[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        if not (self.sha256 or self.md5):
-            raise CorpusError(
-                f"{self.name}: the list gives neither sha256 nor md5; add one of them"
-            )
 
 
 def read_listing(path: Path) -> tuple[dict[str, File], dict[str, list[str]]]:
@@ -71,7 +82,16 @@ def read_listing(path: Path) -> tuple[dict[str, File], dict[str, list[str]]]:
 
 
 def _file(name: str, entry: dict[str, Any]) -> File:
-    return File(name, tuple(entry.pop("urls")), **entry)
+    own = {key: entry.pop(key) for key in ("unpacked_bytes", "texts") if key in entry}
+    others = [entry.pop("elsewhere")] if "elsewhere" in entry else []
+    return File(name, tuple(_form(name, form) for form in (entry, *others)), **own)
+
+
+def _form(name: str, entry: dict[str, Any]) -> Form:
+    form = Form(tuple(entry.pop("urls")), **entry)
+    if not form.checksum:
+        raise CorpusError(f"{name}: the list gives neither sha256 nor md5; add one of them")
+    return form
 
 
 def at_mirror(files: Sequence[File], mirror: str) -> list[File]:
@@ -85,22 +105,27 @@ def at_mirror(files: Sequence[File], mirror: str) -> list[File]:
     """
     manifest = _manifest(mirror)
     if manifest is None:
-        return [replace(file, urls=(*_places(file, mirror), *file.urls)) for file in files]
+        return [_asked_first(file, mirror) for file in files]
     return [_as_listed(file, mirror, manifest) for file in files]
+
+
+def _asked_first(file: File, mirror: str) -> File:
+    forms = [replace(form, urls=(*_places(file, form, mirror), *form.urls)) for form in file.forms]
+    return replace(file, forms=tuple(forms))
 
 
 def _as_listed(file: File, mirror: str, manifest: Mapping[str, Any]) -> File:
     try:
         entry = manifest["files"][file.name]
-        url = _join(mirror, entry["path"])
-        size, checksum = int(entry["bytes"]), str(entry["sha256"])
-        unpacked = int(entry.get("unpacked_bytes", 0))
+        form = Form(
+            (_join(mirror, entry["path"]),), int(entry["bytes"]), sha256=str(entry["sha256"])
+        )
+        return replace(file, forms=(form,), unpacked_bytes=int(entry.get("unpacked_bytes", 0)))
     except (KeyError, TypeError, ValueError) as error:
         raise CorpusError(
             f"{_join(mirror, MANIFEST)}: nothing usable about {file.name} ({error}); make the"
             " mirror anew"
         ) from error
-    return replace(file, urls=(url,), bytes=size, sha256=checksum, md5="", unpacked_bytes=unpacked)
 
 
 def _manifest(mirror: str) -> Any:
@@ -118,8 +143,8 @@ def _manifest(mirror: str) -> Any:
         raise CorpusError(f"{place}: not JSON: {error}; make the mirror anew") from error
 
 
-def _places(file: File, mirror: str) -> list[str]:
-    paths = [urllib.parse.urlsplit(url).path.lstrip("/") for url in file.urls]
+def _places(file: File, form: Form, mirror: str) -> list[str]:
+    paths = [urllib.parse.urlsplit(url).path.lstrip("/") for url in form.urls]
     return [_join(mirror, path) for path in dict.fromkeys([*paths, file.name])]
 
 

@@ -41,6 +41,17 @@ endif
 .DELETE_ON_ERROR:
 .PHONY: download unpack select
 
+# ---- Choices: empty files named after them. Another choice makes what depends on it anew.
+
+wmt_size   := $(DATA)/.size-$(SIZE)
+wmt_source := $(wmt_bitext)/.source-$(SOURCE)
+wmt_words  := $(wmt_bitext)/.words-$(SELECT_WORDS)
+
+$(wmt_size) $(wmt_source) $(wmt_words):
+	@mkdir -p $(@D)
+	@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
+	@touch $@
+
 # ---- The small mirrors
 
 # SIZE=smoke makes its own corpora, so that it needs nothing: sentences of the toy grammar.
@@ -71,7 +82,7 @@ wmt_download          := $(wmt_download_$(SOURCE))
 $(if $(wmt_download),,$(error SOURCE=$(SOURCE): it is official or lium))
 
 define wmt_fetched
-$(wmt_archives)/$1.checked: $(wildcard $(wmt_archives)/$1) | $(wmt_own_mirror)
+$(wmt_archives)/$1.checked: $(wildcard $(wmt_archives)/$1) $(wmt_size) | $(wmt_own_mirror)
 	$$(if $$(wmt_refused),@echo '$$(wmt_refused)' >&2; exit 1)
 	$$(PYTHON) $$(wmt_here)/../fetch.py $$(wmt_here)/files.toml $1 --set $$(SOURCE) \
 	  --output $$(wmt_archives) --unpacked $$(wmt_text) $$(wmt_mirror:%=--mirror %)
@@ -113,15 +124,6 @@ wmt_test_lium     := raw/ntst14
 wmt_dev           := $(wmt_dev_$(SOURCE))
 wmt_test          := $(wmt_test_$(SOURCE))
 wmt_joined         = $(PYTHON) $(wmt_here)/../join.py $(addprefix $(wmt_text)/,$1) --output
-
-# Empty files, named after what was chosen: another choice makes the texts anew.
-wmt_source := $(wmt_bitext)/.source-$(SOURCE)
-wmt_words  := $(wmt_bitext)/.words-$(SELECT_WORDS)
-
-$(wmt_source) $(wmt_words):
-	@mkdir -p $(@D)
-	@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
-	@touch $@
 
 $(call wmt_both,$(wmt_bitext)/dev) &: $(call wmt_of,$(wmt_dev)) $(wmt_source)
 	$(call wmt_joined,$(wmt_dev)) $(wmt_bitext)/dev
