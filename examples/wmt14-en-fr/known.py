@@ -29,7 +29,10 @@ def known(pairs: list[tuple[str, str]], words: list[frozenset[str]]) -> list[tup
     return [
         pair
         for pair in pairs
-        if all(have.issuperset(line.split()) for line, have in zip(pair, words, strict=True))
+        if all(
+            have.issuperset(word for word in line.split(" ") if word)
+            for line, have in zip(pair, words, strict=True)
+        )
     ]
 
 

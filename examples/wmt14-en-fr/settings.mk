@@ -78,7 +78,7 @@ LEXICON_PAIRS_smoke := 200
 # Sizes of the small models, and the updates of each kind.
 n_mini       := 128
 n_smoke      := 16
-UPDATES_mini  := rnnenc=600 rnnsearch=450 long=900 grconv=350 seq2seq=450 cslm=500 phrase=500
+UPDATES_mini  := rnnenc=600 rnnsearch=450 long=900 grconv=350 seq2seq=350 cslm=500 phrase=500
 UPDATES_smoke := rnnenc=40 rnnsearch=40 long=60 grconv=20 seq2seq=30 cslm=20 phrase=20
 # Models that have learned little do not end their sentences; options of every `nmtkit translate`.
 SEARCH       ?= $(if $(filter paper,$(SIZE)),,--max-length-ratio $(if $(filter mini,$(SIZE)),1.5,1))
