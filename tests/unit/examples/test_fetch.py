@@ -201,6 +201,12 @@ def test_another_form_elsewhere_is_taken_when_the_first_is_not_to_be_had(
     assert len(mirror.asked) == asked
 
 
+def test_no_proxy_is_asked_for_what_is_on_this_machine(corpus: Corpus, monkeypatch: Any) -> None:
+    monkeypatch.setenv("http_proxy", NOWHERE)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert corpus.fetch() == 0
+
+
 def test_redirects_are_followed_with_the_range(corpus: Corpus, mirror: Any) -> None:
     (mirror.folder / "moved.tgz").write_bytes(CONTENT["one.tgz"])
     mirror.faults.moved["one.tgz"] = f"{mirror.url}/moved.tgz"
