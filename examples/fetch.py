@@ -38,7 +38,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_intermixed_args(arguments)
 
 
-def wanted(options: argparse.Namespace) -> list[File]:
+def wanted(options: argparse.Namespace, patience: Patience) -> list[File]:
     """The files of the set, as the mirror has them where there is one.
 
     :raises CorpusError: the list is not in order, or the set not in it.
@@ -51,7 +51,7 @@ def wanted(options: argparse.Namespace) -> list[File]:
         if name not in names:
             raise CorpusError(f"{options.listing}: no file '{name}'; there are {', '.join(names)}")
     chosen = [files[name] for name in names]
-    return at_mirror(chosen, options.mirror) if options.mirror else chosen
+    return at_mirror(chosen, options.mirror, patience) if options.mirror else chosen
 
 
 def to_unpack(files: Sequence[File], folder: Path | None) -> int:
@@ -70,8 +70,9 @@ def fetch(options: argparse.Namespace) -> None:
 
     :raises CorpusError: something could not be had.
     """
-    files = wanted(options)
-    folder = Folder(options.output, Patience(options.rounds, options.wait))
+    patience = Patience(options.rounds, options.wait)
+    files = wanted(options, patience)
+    folder = Folder(options.output, patience)
     needed = folder.missing(files) + to_unpack(files, options.unpacked)
     check_room(options.output, needed)
     for file in files:

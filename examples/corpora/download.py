@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,10 @@ class Patience:
     rounds: int = 5
     wait: float = 2.0
 
+    def pause(self, tries: int) -> None:
+        """Wait as long as is due after so many vain tries, at least one."""
+        time.sleep(self.wait * 2 ** (tries - 1))
+
 
 def download(urls: Sequence[str], part: Path, size: int | None, patience: Patience) -> None:
     """Fill `part` with all of a file; what it has already is kept.
@@ -43,7 +48,7 @@ def download(urls: Sequence[str], part: Path, size: int | None, patience: Patien
     with sole(part) as file:
         while left and tries < patience.rounds:
             if tries:
-                time.sleep(patience.wait * 2 ** (tries - 1))
+                patience.pause(tries)
             tries += 1
             for url in list(left):
                 had = file.seek(0, os.SEEK_END)
@@ -70,6 +75,8 @@ def sole(part: Path) -> Iterator[BinaryIO]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise CorpusError(f"{part}: another process is fetching it") from error
+        except OSError:
+            pass  # a disk that knows no locks: a mixture of two is found by its checksum
         yield file
 
 
@@ -89,13 +96,19 @@ def _take(url: str, file: BinaryIO, size: int | None) -> None:
             raise Unavailable("it does not answer from the byte asked for", missing=True)
         file.truncate(answer.start)
         with Progress(url.rpartition("/")[2], answer.start, total) as progress:
-            while answer.stream and (block := answer.stream.read(_BLOCK)):
+            for block in _blocks(answer, total):
                 _write(file, block)
                 progress.add(len(block))
-                if total is not None and progress.done > total:
-                    raise Unavailable("it is longer than it says", missing=True)
     if total is not None and progress.done < total:
         raise Unavailable(f"broke off after {progress.done:,} of {total:,} bytes")
+
+
+def _blocks(answer: Answer, total: int | None) -> Iterator[bytes]:
+    """What comes, as it comes: read1 waits for no full block, so that a kill loses nothing."""
+    left = sys.maxsize if total is None else total - answer.start
+    while answer.stream and left and (block := answer.stream.read1(min(_BLOCK, left))):
+        left -= len(block)
+        yield block
 
 
 def _write(file: BinaryIO, block: bytes) -> None:

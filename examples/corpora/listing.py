@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora import CorpusError
+from corpora.download import Patience
 from corpora.source import Unavailable, read_all
 
 MANIFEST = "mirror.json"
@@ -94,7 +95,7 @@ def _form(name: str, entry: dict[str, Any]) -> Form:
     return form
 
 
-def at_mirror(files: Sequence[File], mirror: str) -> list[File]:
+def at_mirror(files: Sequence[File], mirror: str, patience: Patience) -> list[File]:
     """The same files as a mirror has them: a URL, or a folder.
 
     With a manifest, only the mirror is asked, and for what the manifest says; without one it is
@@ -103,7 +104,7 @@ def at_mirror(files: Sequence[File], mirror: str) -> list[File]:
 
     :raises CorpusError: the mirror is not there, or its manifest lacks a file.
     """
-    manifest = _manifest(mirror)
+    manifest = _manifest(mirror, patience)
     if manifest is None:
         return [_asked_first(file, mirror) for file in files]
     return [_as_listed(file, mirror, manifest) for file in files]
@@ -128,19 +129,23 @@ def _as_listed(file: File, mirror: str, manifest: Mapping[str, Any]) -> File:
         ) from error
 
 
-def _manifest(mirror: str) -> Any:
+def _manifest(mirror: str, patience: Patience) -> Any:
     """What the mirror says of itself, or None where it is a plain copy of the official places."""
     place = _join(mirror, MANIFEST)
     if "://" not in mirror and not Path(mirror).is_dir():
         raise CorpusError(f"{mirror}: no such folder; name the mirror's folder, or its URL")
-    try:
-        return json.loads(read_all(place, _ABOUT_MANIFEST))
-    except Unavailable as error:
-        if error.missing:
-            return None
-        raise CorpusError(f"{place}: {error}; is the mirror running?") from error
-    except ValueError as error:
-        raise CorpusError(f"{place}: not JSON: {error}; make the mirror anew") from error
+    for tries in range(1, patience.rounds + 1):
+        try:
+            return json.loads(read_all(place, _ABOUT_MANIFEST))
+        except Unavailable as error:
+            if error.missing:
+                return None
+            reason = str(error)
+        except ValueError as error:
+            raise CorpusError(f"{place}: not JSON: {error}; make the mirror anew") from error
+        if tries < patience.rounds:
+            patience.pause(tries)
+    raise CorpusError(f"{place}: {reason}; is the mirror running?")
 
 
 def _places(file: File, form: Form, mirror: str) -> list[str]:

@@ -10,7 +10,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from io import BufferedIOBase
+from typing import cast
 
 TIMEOUT = 60.0
 """Seconds without a byte after which a connection counts as broken."""
@@ -33,7 +34,7 @@ class Unavailable(Exception):
 class Answer:
     """What was found: `stream` begins at the byte `start`; `total` is the file's size, if known."""
 
-    stream: BinaryIO | None
+    stream: BufferedIOBase | None
     start: int
     total: int | None
 
@@ -82,10 +83,10 @@ def _asked(url: str, start: int) -> Iterator[Answer]:
     with answer:
         if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
             begin, total = _range(answer.headers.get("Content-Range"))
-            yield Answer(cast(BinaryIO, answer), start if begin is None else begin, total)
+            yield Answer(cast(BufferedIOBase, answer), start if begin is None else begin, total)
         else:
             length = answer.headers.get("Content-Length")
-            yield Answer(cast(BinaryIO, answer), 0, int(length) if length else None)
+            yield Answer(cast(BufferedIOBase, answer), 0, int(length) if length else None)
 
 
 def _range(header: str | None) -> tuple[int | None, int | None]:
@@ -104,10 +105,12 @@ def _told(reason: object) -> str:
 def read_all(url: str, limit: int) -> bytes:
     """A small file as a whole.
 
-    :raises Unavailable: it cannot be had, or has more than `limit` bytes.
+    :raises Unavailable: it cannot be had as a whole, or has more than `limit` bytes.
     """
     with opened(url) as answer:
         content = answer.stream.read(limit + 1) if answer.stream else b""
     if len(content) > limit:
-        raise Unavailable(f"more than {limit:,} bytes")
+        raise Unavailable(f"more than {limit:,} bytes", missing=True)
+    if answer.total is not None and len(content) < answer.total:
+        raise Unavailable(f"broke off after {len(content):,} of {answer.total:,} bytes")
     return content

@@ -11,6 +11,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -102,8 +103,9 @@ class _Handler(BaseHTTPRequestHandler):
             middle = len(body) // 2
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
         body = body[: faults.cut.pop(name, len(body))]
-        for first in range(0, len(body), _BLOCK):
-            self.wfile.write(body[first : first + _BLOCK])
+        with suppress(ConnectionError):  # the other side was killed, perhaps
+            for first in range(0, len(body), _BLOCK):
+                self.wfile.write(body[first : first + _BLOCK])
 
     def log_message(self, format: str, *arguments: object) -> None:
         print(f"{self.command} {self.path} {self.headers.get('Range', '')}", file=sys.stderr)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,27 @@ def test_so_does_one_that_was_killed(corpus: Corpus, mirror: Any) -> None:
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT
     assert mirror.asked[0] == ("one.tgz", "bytes=1234-")
+
+
+def test_what_has_come_is_on_the_disk_before_more_comes(
+    corpus: Corpus, mirror: Any, monkeypatch: Any
+) -> None:
+    sent = serve._Handler._send_body
+    seen: list[int] = []
+
+    def in_two(handler: Any, name: str, body: bytes) -> None:
+        sent(handler, name, body[:1000])
+        part = corpus.folder / f"{name}.part"
+        until = time.monotonic() + 5
+        while part.stat().st_size < 1000 and time.monotonic() < until:
+            time.sleep(0.001)
+        seen.append(part.stat().st_size)
+        sent(handler, name, body[1000:])
+
+    monkeypatch.setattr(serve._Handler, "_send_body", in_two)
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+    assert seen == [1000, 1000]
 
 
 def test_one_that_was_killed_after_its_last_byte_is_taken_as_it_is(
@@ -199,6 +221,12 @@ def test_another_form_elsewhere_is_taken_when_the_first_is_not_to_be_had(
     asked = len(mirror.asked)
     assert corpus.fetch("one.tgz") == 0
     assert len(mirror.asked) == asked
+
+
+def test_no_proxy_is_asked_for_what_is_on_this_machine(corpus: Corpus, monkeypatch: Any) -> None:
+    monkeypatch.setenv("http_proxy", NOWHERE)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert corpus.fetch() == 0
 
 
 def test_redirects_are_followed_with_the_range(corpus: Corpus, mirror: Any) -> None:
@@ -331,6 +359,13 @@ class TestMirror:
         corpus = Corpus(tmp_path, f"{NOWHERE}/a", f"{mirror.url}/b")
         assert corpus.fetch("--mirror", str(getattr(mirror, form))) == 0
         assert corpus.there() == CONTENT
+
+    def test_a_manifest_that_breaks_off_is_asked_for_again(
+        self, tmp_path: Path, mirror: Any
+    ) -> None:
+        self.manifest(mirror)
+        mirror.faults.cut["mirror.json"] = 10
+        assert Corpus(tmp_path, NOWHERE).fetch("--mirror", mirror.url) == 0
 
     def test_what_its_manifest_lacks_is_an_error(self, corpus: Corpus, capsys: Any) -> None:
         mirror = corpus.folder.parent / "mirror"

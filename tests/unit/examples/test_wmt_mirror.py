@@ -16,6 +16,7 @@ import pytest
 import serve
 import traps
 from corpora import archive, listing
+from corpora.download import Patience
 
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
 SIZE = {"giga": 60, "un": 50, "europarl": 40, "commoncrawl": 45, "news-commentary": 30}
@@ -46,7 +47,9 @@ def make_mirror(bitext: list[str], output: Path) -> int:
 def texts(mirror: Path, output: Path) -> dict[str, list[bytes]]:
     """What the recipe's own list unpacks from a mirror: the lines of each text."""
     files, sets = listing.read_listing(FOLDER / "files.toml")
-    for file in listing.at_mirror([files[name] for name in sets["official"]], str(mirror)):
+    for file in listing.at_mirror(
+        [files[name] for name in sets["official"]], str(mirror), Patience()
+    ):
         archive.unpack(Path(file.forms[0].urls[0]), file.texts or {}, output)
     return {
         str(path.relative_to(output)): path.read_bytes().split(b"\n")[:-1]
