@@ -9,11 +9,14 @@ SIZE         ?= paper
 
 # ---- Places
 
-# All that is made; downloads apart, which other sizes may share.
+# All that is made. DATA has archives and texts (data.md), of this size alone.
 WORK         ?= $(here)/work/$(SIZE)
 DATA         ?= $(WORK)/data
 # Instead of statmt.org: a server or folder with the same files (mini/build.py makes small ones).
 WMT_MIRROR   ?=
+# official: the corpora of statmt.org; lium: the authors' selection, which is used unasked where its
+# bitexts.tgz lies in $(DATA)/archives.
+# SOURCE     ?= official
 
 # ---- Machine
 

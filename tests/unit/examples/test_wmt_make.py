@@ -82,13 +82,18 @@ else:
 
 
 class Run:
-    """The recipe in a folder of its own, with the stand-in."""
+    """The recipe in a folder of its own, with the stand-in.
 
-    def __init__(self, folder: Path) -> None:
+    :param like: a run whose corpora are taken over, as they were left.
+    """
+
+    def __init__(self, folder: Path, like: "Run | None" = None) -> None:
         self.work, self.calls = folder / "work", folder / "calls"
         self.nmtkit = folder / "nmtkit"
         self.nmtkit.write_text(STAND_IN.format(python=sys.executable))
         self.nmtkit.chmod(0o755)
+        for name in ("toy", "mirror", "data", "bitext") if like else ():
+            shutil.copytree(like.work / name, self.work / name)
 
     def make(self, *words: str, size: str = "smoke", **environment: str) -> tuple[int, str]:
         """Status and all that was said."""
@@ -150,12 +155,12 @@ def test_a_lexicon_that_is_missing_is_made_and_not_done_without(whole: Run) -> N
     assert f"--replace-unk {folder}/lexicon.gz" in translate
 
 
-def test_what_broke_goes_on_where_it_was(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    status, told = run.make(BREAK="rnnsearch-50.1")
+def test_what_broke_goes_on_where_it_was(whole: Run, tmp_path: Path) -> None:
+    run = Run(tmp_path, whole)
+    status, told = run.make("SYSTEMS=rnnsearch-50", BREAK="rnnsearch-50.1")
     assert status != 0 and "nmtkit: error: broken" in told
     before = run.called()
-    assert run.make()[0] == 0
+    assert run.make("SYSTEMS=rnnsearch-50")[0] == 0
     again = run.called()
     shared = set(before) & set(again)
     assert [call.split()[0] for call in shared] == ["train"]
@@ -229,8 +234,8 @@ def output_of_moses(folder: Path, lines: int) -> Path:
     return folder
 
 
-def test_what_moses_made_is_rescored_tuned_and_shown(tmp_path: Path) -> None:
-    run, output = Run(tmp_path), output_of_moses(tmp_path / "moses", 100)
+def test_what_moses_made_is_rescored_tuned_and_shown(whole: Run, tmp_path: Path) -> None:
+    run, output = Run(tmp_path, whole), output_of_moses(tmp_path / "moses", 100)
     named = [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
     status, told = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *named)
     assert status == 0, told
@@ -245,10 +250,10 @@ def test_what_moses_made_is_rescored_tuned_and_shown(tmp_path: Path) -> None:
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
 
 
-def test_lists_of_another_test_set_are_refused(tmp_path: Path) -> None:
+def test_lists_of_another_test_set_are_refused(whole: Run, tmp_path: Path) -> None:
     output = output_of_moses(tmp_path / "moses", 7)
     named = [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
-    status, told = Run(tmp_path).make("SYSTEMS=rnnenc-30", *named)
+    status, told = Run(tmp_path, whole).make("SYSTEMS=rnnenc-30", *named)
     assert status != 0 and "7 lines, but the test set has 100" in told
 
 
