@@ -8,7 +8,8 @@
 #                       n_CORPUS, dropout_CORPUS and updates_CORPUS (KIND=updates ...)
 #
 # and may set launch (what every command that needs a device is run by), recipe, updates_for, cooldown
-# and SEARCH (options of `nmtkit translate`). A step writes a file under another name and renames it, so that none of a killed one is taken for whole.
+# and SEARCH (options of `nmtkit translate`). A step writes a file under another name and renames it,
+# so that none of a killed one is taken for whole.
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 SHELL   := bash
@@ -115,10 +116,10 @@ $(WORK)/%.scores: $(trained) $(source)
 
 $(WORK)/%.confidence.seg: $(trained) $(back) $(source)
 	$(translate) --beam $(BEAM) --segment confidence --reverse-model $(@D)/../rnnenc-30-reverse.$(seed) \
-	  --segments $@.json --force $(whole)
+	  --segments $(basename $@).segments --force $(whole)
 
 $(WORK)/%.random.seg: $(WORK)/%.confidence.seg
-	$(translate) --beam $(BEAM) --segment random --segment-lengths $<.json $(whole)
+	$(translate) --beam $(BEAM) --segment random --segment-lengths $(basename $<).segments $(whole)
 
 $(WORK)/%.random-confidence.seg: $(trained) $(source)
 	$(translate) --beam $(BEAM) --segment random-confidence $(whole)

@@ -70,7 +70,7 @@ BEAM         ?= $(if $(filter paper,$(SIZE)),12,5)
 # Sentences of the test set that are translated by segments, of which there are many in each.
 SEGMENTED    ?= $(SEGMENTED_$(SIZE))
 SEGMENTED_paper := 3003
-SEGMENTED_mini  := 30
+SEGMENTED_mini  := 100
 SEGMENTED_smoke := 3
 # Training pairs of which rnnsearch-50-long makes the table of word translations.
 LEXICON_PAIRS   ?= $(LEXICON_PAIRS_$(SIZE))

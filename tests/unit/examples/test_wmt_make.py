@@ -209,6 +209,18 @@ def test_segments_have_their_controls(tmp_path: Path) -> None:
     lines = [line for line in commands(Run(tmp_path), size="paper") if "--segment " in line]
     ways = [line.split("--segment ")[1].split()[0] for line in lines]
     assert sorted(ways) == ["confidence", "random", "random-confidence"]
+    written = [line.split("--segments ")[1].split()[0] for line in lines if "--segments " in line]
+    read = [line.split("--segment-lengths ")[1].split()[0] for line in lines if "-lengths " in line]
+    assert written == read
+
+
+def test_no_two_commands_write_one_file(tmp_path: Path) -> None:
+    lines = commands(Run(tmp_path), size="paper")
+    words = [(line.split(), at) for line in lines for at in range(len(line.split()))]
+    options = ("--segments", "--lexicon", "--plot")
+    written = [line[at + 1] for line, at in words if line[at] in options]
+    written += [line[at + 1].removesuffix(".part") for line, at in words if line[at] == ">"]
+    assert len(written) > 50 and len(set(written)) == len(written)
 
 
 def test_gpus_are_shared_out(tmp_path: Path) -> None:
