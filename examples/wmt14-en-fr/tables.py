@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """The papers' tables, with our figure beside each published one.
 
-    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds '1 2' --beam 12 --list files
-    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds '1 2' --beam 12 --output results
+    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --list files
+    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --output results
 
 `--list` prints the files that the tables of these systems are made of, or the models; otherwise
-tables.md, tables.json and tables.csv are written. What was published, and which file each figure is in, says
-published.toml. A row without a figure of ours says why; a file that should be there and is not is an
-error, never an empty cell.
+tables.md, tables.json and tables.csv are written. What was published, and which file each figure is
+in, says published.toml. A row without a figure of ours says why; a file that should be there and is
+not is an error, never an empty cell.
 """
 
 import argparse
@@ -329,13 +329,14 @@ def write(choice: Choice, output: Path, size: str) -> None:
 def head(size: str, choice: Choice) -> str:
     """How to read the tables."""
     text = (
-        "BLEU is cased and of tokenised text, as the papers measured it (multi-bleu); sacreBLEU is of "
-        "detokenised text. They cannot be compared with each other.\n"
+        "BLEU is cased and of tokenised text, as the papers measured it (multi-bleu); sacreBLEU is "
+        "of detokenised text. They cannot be compared with each other.\n"
     )
     if size != "paper":
         text += (
-            f"\nThese are models of the size `{size}`, trained for minutes on little data: they show "
-            "that everything runs, and stand beside the published figures for no other reason.\n"
+            f"\nThese are models of the size `{size}`, trained for minutes on little data: they "
+            "show that everything runs, and stand beside the published figures for no other "
+            "reason.\n"
         )
     return text
 

@@ -1,12 +1,12 @@
-"""Runs `make wmt14 SIZE=smoke` from nothing, then once more through faults, and compares the tables.
+"""Runs `make wmt14 SIZE=smoke` from nothing, then once more through faults; compares the tables.
 
     python tests/faults/wmt14.py --work /some/folder -- make -j2 wmt14
 
 The first run is left alone: it makes its own mirror, and needs no network. The second one fetches
-from a server of that mirror. A connection breaks, and while the download waits to go on everything is
-killed; an archive arrives with a wrong byte; one that is there is damaged afterwards; everything is
-killed while a model is trained. After each the same is typed again. At the end the tables must say
-the same as those of the first run, figure for figure, but for hours. Its exit status is 1 otherwise.
+from a server of that mirror. A connection breaks, and while the download waits to go on everything
+is killed; an archive arrives with a wrong byte; one that is there is damaged afterwards; everything
+is killed while a model is trained. After each the same is typed again. At the end the tables must
+say the same as those of the first run, figure for figure, but for hours; else the status is 1.
 """
 
 import argparse

@@ -1,5 +1,8 @@
 """What runs where: examples/wmt14-en-fr/device.py shares GPUs out."""
 
+import fcntl
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -64,9 +67,9 @@ def test_a_gpu_stays_taken_by_a_command_that_outlives_us(tmp_path: Path) -> None
         try:
             with open(tmp_path / "gpu.0.lock", "w", encoding="utf-8") as file:
                 with pytest.raises(BlockingIOError):
-                    device.fcntl.flock(file, device.fcntl.LOCK_EX | device.fcntl.LOCK_NB)
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         finally:
-            device.os.kill(child, device.signal.SIGKILL)
+            os.kill(child, signal.SIGKILL)
 
 
 def test_the_status_is_the_commands_and_that_of_a_signal_a_shells() -> None:

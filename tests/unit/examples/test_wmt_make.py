@@ -92,8 +92,9 @@ class Run:
         self.nmtkit = folder / "nmtkit"
         self.nmtkit.write_text(STAND_IN.format(python=sys.executable))
         self.nmtkit.chmod(0o755)
-        for name in ("toy", "mirror", "data", "bitext") if like else ():
-            shutil.copytree(like.work / name, self.work / name)
+        if like:
+            for name in ("toy", "mirror", "data", "bitext"):
+                shutil.copytree(like.work / name, self.work / name)
 
     def make(self, *words: str, size: str = "smoke", **environment: str) -> tuple[int, str]:
         """Status and all that was said."""

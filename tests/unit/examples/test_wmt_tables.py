@@ -1,4 +1,4 @@
-"""The papers' tables of examples/wmt14-en-fr: what is published, what is ours, and what is left out."""
+"""The tables of examples/wmt14-en-fr: what is published, what is ours, and what is left out."""
 
 import csv
 import io
