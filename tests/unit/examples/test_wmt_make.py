@@ -235,6 +235,20 @@ def test_without_moses_its_systems_say_so(whole: Run) -> None:
     assert "Moses (paper: all 33.3, no UNK 35.63): needs what Moses made: set MOSES" in text
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [("SIZE=huge", "SIZE=huge: it is paper, mini or smoke"), ("SYSTEMS=lstn", "'lstn'")],
+)
+def test_what_there_is_not_is_refused(tmp_path: Path, setting: str, told: str) -> None:
+    status, said = Run(tmp_path).make("-n", setting)
+    assert status != 0 and told in said
+
+
+def test_make_can_tell_before_there_is_an_environment(tmp_path: Path) -> None:
+    status, told = Run(tmp_path).make("-n", f"PYTHON={tmp_path}/no/python")
+    assert status == 0 and "nmtkit train" in told
+
+
 def output_of_moses(folder: Path, lines: int) -> Path:
     (folder / "nbest").mkdir(parents=True)
     (folder / "corpus").mkdir()
