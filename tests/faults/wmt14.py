@@ -96,6 +96,12 @@ def spoil(archive: Path) -> None:
     archive.write_bytes(content)
 
 
+def saved(model: Path) -> bool:
+    """Whether a whole checkpoint is there, and the training is not over."""
+    names = [path.parent.name for path in model.glob("checkpoints/*/state.json")]
+    return any(name.isdigit() for name in names) and not (model / "done").exists()
+
+
 def through_faults(command: list[str], work: Path, mirror: Path) -> None:
     """The second run."""
     log = Path(f"{work}.served")
@@ -106,8 +112,7 @@ def through_faults(command: list[str], work: Path, mirror: Path) -> None:
         killed(command, work, lambda: any(archives.glob(part)), source)
         killed(command, work, lambda: any((work / "bitext").glob("train.??")), source)
         spoil(archives / SPOILT)
-        trained = model / "checkpoints"
-        killed(command, work, lambda: any(trained.glob("*/state.json")), source)
+        killed(command, work, lambda: saved(model), source)
         completed(command, work, source)
     told = log.read_text(encoding="utf-8")
     check("a download went on where it ended", "bytes=4000-" in told)
