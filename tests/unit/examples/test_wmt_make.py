@@ -15,15 +15,15 @@ import pytest
 RECIPE = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
-STAND_IN = """#!{python}
-import gzip, json, os, sys
+STAND_IN = """#!{python} -IS
+import json, os, sys
 command, *words = sys.argv[1:]
 with open(os.environ["CALLS"], "a") as calls:
     calls.write(" ".join(sys.argv[1:]) + "\\n")
 def after(*names):
     return next(words[at + 1] for at, word in enumerate(words) if word in names)
 def read(path):
-    return (gzip.open(path, "rt") if path.endswith("gz") else open(path)).read().splitlines()
+    return open(path).read().splitlines()
 def write(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     open(path, "w").write(text)
