@@ -6,10 +6,11 @@ READY = $(VENV)/.ready
 BIN = $(VENV)/bin
 SOURCES = nmtkit bench tests examples setup.py
 
-.PHONY: help demo test check slow faults bench bench-peers clean
+.PHONY: help demo wmt14 test check slow faults bench bench-peers clean
 
 help:
 	@echo 'make demo    train a small English-French translator and watch it translate'
+	@echo 'make wmt14   the papers on WMT14 English-French; SIZE=smoke tries it in minutes, without network'
 	@echo 'make test    run the tests and measure what they cover'
 	@echo 'make check   look at format, style and types'
 	@echo 'make slow    run the tests that take many minutes'
@@ -28,6 +29,12 @@ $(READY): setup.py pyproject.toml constraints.txt
 
 demo: $(READY)
 	NMTKIT=$(BIN)/nmtkit PYTHON=$(BIN)/python examples/toy-en-fr/demo.sh
+
+# From the download to the papers' tables: examples/wmt14-en-fr. What is interrupted goes on when the
+# same is typed again.
+wmt14: $(READY)
+	+$(MAKE) --no-print-directory -f examples/wmt14-en-fr/Makefile $(STEP) \
+	    NMTKIT=$(BIN)/nmtkit PYTHON=$(BIN)/python
 
 test: $(READY)
 	$(BIN)/python -m pytest --cov --cov-report=term --durations=5
@@ -57,7 +64,7 @@ PEERED   = --data $(DATA) --peers $(PEERS) $(LOADED)
 
 bench: $(READY)
 	@[ -f "$(DATA)/train.en" ] || { echo "make bench needs DATA=folder, one with the raw text of" \
-	    "Multi30k; examples/multi30k-en-fr/fetch.py gets it" >&2; exit 2; }
+	    "Multi30k; make -C examples/multi30k-en-fr data fetches it" >&2; exit 2; }
 	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
 	    --models rnnsearch rnnenc grconv deep-lstm phrase-rnn cslm --output $(MADE)/train.md
 	$(BIN)/python bench/translate.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \

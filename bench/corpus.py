@@ -22,7 +22,9 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
     files = {split: [data / f"{split}.{side}" for side in ("en", "fr")] for split in SPLITS}
     for path in (path for pair in files.values() for path in pair):
         if not path.is_file():
-            raise BenchError(f"{path}: no such file; examples/multi30k-en-fr/fetch.py gets it")
+            raise BenchError(
+                f"{path}: no such file; make -C examples/multi30k-en-fr data fetches it"
+            )
     tell(f"tokenising {data} into {folder}")
     texts: list[str | Path] = ["--train", *files["train"], "--dev", *files["val"]]
     test: list[str | Path] = ["--test", "test2016", *files["test2016"]]

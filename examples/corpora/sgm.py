@@ -1,0 +1,49 @@
+"""The SGML of WMT's test sets: documents of segments, one sentence each.
+
+    <srcset setid="newstest2014" srclang="any">
+    <doc sysid="ref" docid="..." genre="news" origlang="fr">
+    <p>
+    <seg id="1">Spectacular Wingsuit Jump Over Bogota</seg>
+
+Text is between the tags of segments alone; XML's entities and those by number stand for their
+characters. Blanks at its ends, and line ends within it, are none of it.
+"""
+
+import html
+import re
+from typing import NamedTuple
+
+_TAG = re.compile(r"<doc\b([^>]*)>|<seg\b([^>]*)>(.*?)</seg\s*>", re.DOTALL | re.IGNORECASE)
+_ATTRIBUTE = r"""\b{}\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d+|#[xX][0-9a-fA-F]+);")
+_LINE_END = re.compile(r"\s*[\r\n]\s*")
+
+
+class Segment(NamedTuple):
+    """One sentence, and what it is known by: its document and its number there."""
+
+    document: str
+    number: str
+    text: str
+
+
+def segments(sgm: str) -> list[Segment]:
+    """The segments of a file, in its order."""
+    document = ""
+    found = []
+    for of_document, of_segment, content in _TAG.findall(sgm):
+        if of_document:
+            document = _attribute(of_document, "docid")
+        else:
+            found.append(Segment(document, _attribute(of_segment, "id"), _text(content)))
+    return found
+
+
+def _attribute(tag: str, name: str) -> str:
+    found = re.search(_ATTRIBUTE.format(name), tag, re.IGNORECASE)
+    return next((value for value in found.groups() if value is not None), "") if found else ""
+
+
+def _text(content: str) -> str:
+    joined = _LINE_END.sub(" ", content.strip())
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), joined)

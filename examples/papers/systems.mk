@@ -1,0 +1,125 @@
+# What experiments on any corpora have in common: texts in words, models, and what these make of texts.
+# Included by a Makefile that sets
+#
+#   NMTKIT WORK SIZE THREADS EXTRA BEAM     as examples/papers/Makefile explains them
+#   P_CORPUS            the prepared folder of each corpus, with shortlists
+#   test_sets           $(call test_sets,CORPUS): the names of its test sets
+#   $(SIZE)_settings    options of `nmtkit train` besides the recipe; small_settings are here, of
+#                       n_CORPUS, dropout_CORPUS and updates_CORPUS (KIND=updates ...)
+#
+# and may set launch (what every command that needs a device is run by), recipe, updates_for, cooldown
+# and SEARCH (options of `nmtkit translate`). A step writes a file under another name and renames it,
+# so that none of a killed one is taken for whole.
+
+systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+SHELL   := bash
+whole    = > $@.part && mv $@.part $@
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SECONDEXPANSION:
+
+# ---- Text in words, whatever the prepared folder is cut into: CORPUS/text/SET.src and .tgt
+
+SEGMENTED ?= 50
+part       = $(word $1,$(subst /, ,$2))
+corpus     = $(call part,1,$*)
+prepared   = $(P_$(corpus))
+pair       = $(WORK)/$(corpus)/text/$1.src $(WORK)/$(corpus)/text/$1.tgt
+vocabulary = $$(P_$$(call part,1,$$*))/vocab.tgt
+join       = sed -e 's/@@ //g'
+each_side  = for side in src tgt; do $1 > $(made).part && mv $(made).part $(made) || exit; done
+made       = $(@D)/$(basename $(@F)).$$side
+
+$(WORK)/%.src $(WORK)/%.tgt: $(vocabulary)
+	mkdir -p $(@D)
+	$(call each_side,$(join) $(prepared)/$(basename $(@F)).$$side)
+
+# All test sets together, for BLEU by length.
+$(WORK)/%/text/every.src $(WORK)/%/text/every.tgt: $(vocabulary)
+	mkdir -p $(@D)
+	$(call each_side,cat $(foreach set,$(call test_sets,$*),$(prepared)/$(set).$$side) | $(join))
+
+# The first sentences of each test set: segmentation translates every span of them.
+$(WORK)/%/text/some.src $(WORK)/%/text/some.tgt: $(vocabulary)
+	mkdir -p $(@D)
+	$(call each_side,{ for set in $(call test_sets,$*); do \
+	  head -n $(SEGMENTED) $(prepared)/$$set.$$side; done | $(join); })
+
+# The first 2,000 training pairs of at most 30 or 50 words a side: those a model has learned from.
+$(WORK)/%/text/train30.src $(WORK)/%/text/train30.tgt: $(vocabulary)
+	mkdir -p $(@D)
+	$(call shortest,30,2000)
+$(WORK)/%/text/train50.src $(WORK)/%/text/train50.tgt: $(vocabulary)
+	mkdir -p $(@D)
+	$(call shortest,50,2000)
+shortest = paste $(prepared)/train.src $(prepared)/train.tgt | $(join) | awk -F '\t' \
+  'split($$1, a, " ") <= $1 && split($$2, b, " ") <= $1 && n++ < $2 { \
+    print $$1 > "$(@D)/$(basename $(@F)).src.part"; print $$2 > "$(@D)/$(basename $(@F)).tgt.part" }' && \
+  for side in src tgt; do mv $(made).part $(made) || exit; done
+
+# ---- Models: CORPUS/MODEL.SEED is a model folder, CORPUS/MODEL.1+2 two models together
+
+# MODEL is a recipe; rnnenc-30-reverse is the recipe rnnenc-30 from French to English. At the small
+# size small.toml has the settings of all trainings, and each model a number of updates, so that all
+# models of a corpus take about as much time.
+run         = $(call part,2,$*)
+model       = $(basename $(run))
+seed        = $(patsubst .%,%,$(suffix $(run)))
+kind        = $(firstword $(subst -, ,$(model)))
+recipe     ?= $(patsubst %-reverse,%,$(model))
+members     = $(foreach s,$(subst +, ,$(patsubst .%,%,$(suffix $1))),$(basename $1).$s)
+folders     = $(addprefix $(WORK)/$(corpus)/,$(call members,$(run)))
+trained     = $$(addsuffix /done,$$(addprefix $(WORK)/$$(call part,1,$$*)/,$$(call members,$$(call part,2,$$*))))
+
+n           = $(n_$(corpus))
+half        = $(shell expr $n / 2)
+sizes_rnnenc    = embedding=$n hidden=$n maxout=$(half)
+sizes_rnnsearch = $(sizes_rnnenc) align=$n
+sizes_grconv    = $(sizes_rnnenc) units=$n
+sizes_phrase    = $(sizes_rnnenc) output_rank=$(half)
+sizes_cslm      = embedding=$n hidden=$n second=$n
+sizes_seq2seq   = embedding=$n hidden=$n layers=2
+updates_for    ?= $(patsubst $(kind)=%,%,$(filter $(kind)=%,$(updates_$(corpus))))
+cooldown       ?= $(shell expr $(updates_for) / 3)
+
+small_settings = --config $(systems)/small.toml --set training.max_updates=$(updates_for) \
+  --set training.cooldown=$(cooldown) \
+  $(addprefix --set model.,$(sizes_$(kind)) $(if $(dropout_$(corpus)),dropout=$(dropout_$(corpus))))
+
+# MODEL.SEED.cpu: seconds of processor time of the training, of user and system; a line for each
+# time that the training was taken up.
+$(WORK)/%/done: $(vocabulary)
+	mkdir -p $(dir $(@D))
+	TIMEFORMAT='%U %S'; { time $(launch) $(NMTKIT) train $(prepared) --output $(@D) \
+	  --recipe $(recipe) $(if $(filter %-reverse,$(model)),--reverse) \
+	  $($(SIZE)_settings) --set training.seed=$(seed) $(EXTRA) --threads $(THREADS) \
+	  2>> $(@D).log; } 2>> $(@D).cpu || { tail -n 3 $(@D).log >&2; false; }
+	touch $@
+
+# CORPUS/MODEL.SEED/SET.BEAM.hyp: translations; SET.scores: log p of each reference; SET.HOW.seg:
+# translations by segments, cut where confidence in both directions is largest, or at random.
+set       = $(firstword $(subst ., ,$(@F)))
+beam      = $(word 2,$(subst ., ,$(@F)))
+source    = $$(WORK)/$$(call part,1,$$*)/text/$$(firstword $$(subst ., ,$$(@F))).src
+using     = $(addprefix --model ,$(folders)) --tokenized --threads $(THREADS)
+translate = $(launch) $(NMTKIT) translate $(using) $(SEARCH) $(word 1,$(call pair,$(set)))
+back      = $(WORK)/$$(call part,1,$$*)/rnnenc-30-reverse$$(suffix $$(call part,2,$$*))/done
+
+$(WORK)/%.hyp: $(trained) $(source)
+	mkdir -p $(@D)
+	$(translate) --beam $(beam) $(whole)
+
+$(WORK)/%.scores: $(trained) $(source)
+	mkdir -p $(@D)
+	$(launch) $(NMTKIT) score $(using) $(call pair,$(set)) $(whole)
+
+$(WORK)/%.confidence.seg: $(trained) $(back) $(source)
+	$(translate) --beam $(BEAM) --segment confidence --reverse-model $(@D)/../rnnenc-30-reverse.$(seed) \
+	  --segments $(basename $@).segments --force $(whole)
+
+$(WORK)/%.random.seg: $(WORK)/%.confidence.seg
+	$(translate) --beam $(BEAM) --segment random --segment-lengths $(basename $<).segments $(whole)
+
+$(WORK)/%.random-confidence.seg: $(trained) $(source)
+	$(translate) --beam $(BEAM) --segment random-confidence $(whole)

@@ -1,0 +1,50 @@
+"""Unpack the texts of one archive: `unpack.py corpus/files.toml archives/NAME --output text`.
+
+The list says which members become which texts; corpora/archive.py says how.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from corpora import CorpusError
+from corpora.archive import unpack
+from corpora.listing import read_listing
+
+
+def run(arguments: Sequence[str] | None) -> None:
+    """Make the texts of the archive, and tell how long they are.
+
+    :raises CorpusError: the archive is not there or not in order.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("listing", type=Path, help="the list of files (TOML)")
+    parser.add_argument("archive", type=Path, help="one of its files")
+    parser.add_argument("--output", type=Path, default=Path("text"), help="folder for the texts")
+    options = parser.parse_args(arguments)
+    archive: Path = options.archive
+    files, _ = read_listing(options.listing)
+    if archive.name not in files:
+        raise CorpusError(f"{archive}: {options.listing} has no archive of this name")
+    if not archive.is_file():
+        raise CorpusError(f"{archive}: not there; remove {archive}.checked to have it fetched anew")
+    for name, lines in unpack(archive, files[archive.name].texts or {}, options.output).items():
+        print(f"{options.output / name}: {lines:,} lines", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """1 where something was not in order."""
+    try:
+        run(arguments)
+    except CorpusError as error:
+        print(f"unpack: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"unpack: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,161 @@
+# The data of the recipe: download -> unpack -> select.
+#
+#   $(WORK)/bitext/train.en  train.fr    the selected pairs
+#   $(WORK)/bitext/dev.en    dev.fr      newstest2012 and newstest2013
+#   $(WORK)/bitext/test.en   test.fr     newstest2014
+#   $(WORK)/bitext/raw/test.en  test.fr  newstest2014 as published, for sacreBLEU
+#   $(WORK)/bitext/tokenized             is there where these texts are tokenised (SOURCE=lium)
+#
+# All but raw/ have their quotes in one form (../corpora/quotes.py). It works alone, too:
+# make -f data.mk select WMT_MIRROR=folder
+
+SIZE         ?= paper
+WORK         ?= work/$(SIZE)
+DATA         ?= $(WORK)/data
+WMT_MIRROR   ?=
+NMTKIT       ?= nmtkit
+PYTHON       ?= python3
+WORKERS      ?= 2
+SELECT_WORDS ?= 348000000
+TEST_LINES   ?= $(if $(filter smoke,$(SIZE)),,3003)
+
+ifeq ($(filter grouped-target,$(.FEATURES)),)
+$(error this recipe needs GNU make 4.3 or newer, and this is $(MAKE_VERSION))
+endif
+
+wmt_here     := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+wmt_archives := $(DATA)/archives
+wmt_text     := $(DATA)/text
+wmt_bitext   := $(WORK)/bitext
+wmt_both      = $(addsuffix .en,$1) $(addsuffix .fr,$1)
+
+# SOURCE=official: the corpora of statmt.org, from which we select.
+# SOURCE=lium: what the papers' authors had selected and tokenised. It is used unasked where its
+# archive was put into the folder. What is trained on shall not hang on whether a site happens to
+# answer today: so it is looked for on its site only if SOURCE=lium says so.
+ifndef SOURCE
+wmt_of_lium := $(wildcard $(wmt_archives)/bitexts.tgz $(wmt_archives)/bitexts.tgz.checked)
+SOURCE      := $(if $(wmt_of_lium),lium,official)
+endif
+
+.DELETE_ON_ERROR:
+.PHONY: download unpack select
+
+# ---- Choices: empty files named after them. Another choice makes what depends on it anew.
+
+wmt_size   := $(DATA)/.size-$(SIZE)
+wmt_source := $(wmt_bitext)/.source-$(SOURCE)
+wmt_words  := $(wmt_bitext)/.words-$(SELECT_WORDS)
+
+$(wmt_size) $(wmt_source) $(wmt_words):
+	@mkdir -p $(@D)
+	@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
+	@touch $@
+
+# ---- The small mirrors
+
+# SIZE=smoke makes its own corpora, so that it needs nothing: sentences of the toy grammar.
+wmt_mirror := $(WMT_MIRROR)
+ifeq ($(SIZE)$(WMT_MIRROR),smoke)
+wmt_mirror     := $(WORK)/mirror
+wmt_own_mirror := $(wmt_mirror)/mirror.json
+
+$(wmt_own_mirror):
+	$(PYTHON) $(wmt_here)/../toy-en-fr/generate.py --force --train 3000 --dev 200 --test 100 \
+	  --output $(WORK)/toy
+	$(PYTHON) $(wmt_here)/mini/build.py --size smoke --output $(wmt_mirror) \
+	  --bitext giga $(call wmt_both,$(WORK)/toy/train) \
+	  --dev $(call wmt_both,$(WORK)/toy/dev) --test $(call wmt_both,$(WORK)/toy/test)
+endif
+# SIZE=mini is made for a mirror; what it would be without one, 6 GB from afar, nobody wants.
+ifeq ($(SIZE)$(WMT_MIRROR),mini)
+wmt_refused := SIZE=mini needs WMT_MIRROR=folder or URL: a mirror of any bitexts, by mini/build.py
+endif
+
+# ---- download: NAME.checked says that archives/NAME was whole and right
+
+wmt_download_official := training-parallel-europarl-v7.tgz training-parallel-commoncrawl.tgz \
+                     training-parallel-un.tgz training-parallel-nc-v9.tgz training-giga-fren.tar \
+                     dev.tgz test-full.tgz
+wmt_download_lium     := bitexts.tgz dev+test.tgz test-full.tgz
+wmt_download          := $(wmt_download_$(SOURCE))
+$(if $(wmt_download),,$(error SOURCE=$(SOURCE): it is official or lium))
+
+define wmt_fetched
+$(wmt_archives)/$1.checked: $(wildcard $(wmt_archives)/$1) $(wmt_size) | $(wmt_own_mirror)
+	$$(if $$(wmt_refused),@echo '$$(wmt_refused)' >&2; exit 1)
+	$$(PYTHON) $$(wmt_here)/../fetch.py $$(wmt_here)/files.toml $1 --set $$(SOURCE) \
+	  --output $$(wmt_archives) --unpacked $$(wmt_text) $$(wmt_mirror:%=--mirror %)
+endef
+$(foreach name,$(wmt_download),$(eval $(call wmt_fetched,$(name))))
+
+download: $(wmt_download:%=$(wmt_archives)/%.checked)
+
+# ---- unpack: the archives may be removed when it is done
+
+wmt_texts_training-parallel-europarl-v7.tgz := europarl
+wmt_texts_training-parallel-commoncrawl.tgz := commoncrawl
+wmt_texts_training-parallel-un.tgz          := un
+wmt_texts_training-parallel-nc-v9.tgz       := news-commentary
+wmt_texts_training-giga-fren.tar            := giga
+wmt_texts_dev.tgz                           := newstest2012 newstest2013
+wmt_texts_test-full.tgz                     := newstest2014 raw/newstest2014
+wmt_lium          := $(addprefix raw/lium-,ep7 nc9 dev08-11 crawl ccb2 un2000)
+wmt_texts_bitexts.tgz                       := $(wmt_lium)
+wmt_texts_dev+test.tgz                      := raw/ntst1213 raw/ntst14
+wmt_of             = $(call wmt_both,$(addprefix $(wmt_text)/,$1))
+
+define wmt_unpacked
+$(call wmt_of,$(wmt_texts_$1)) &: $(wmt_archives)/$1.checked
+	$$(PYTHON) $$(wmt_here)/../unpack.py $$(wmt_here)/files.toml $(wmt_archives)/$1 \
+	  --output $$(wmt_text)
+endef
+$(foreach name,$(wmt_download),$(eval $(call wmt_unpacked,$(name))))
+
+unpack: $(foreach name,$(wmt_download),$(call wmt_of,$(wmt_texts_$(name))))
+
+# ---- select: the papers' texts
+
+wmt_pool          := europarl commoncrawl un news-commentary giga
+wmt_dev_official  := newstest2012 newstest2013
+wmt_test_official := newstest2014
+wmt_dev_lium      := raw/ntst1213
+wmt_test_lium     := raw/ntst14
+wmt_dev           := $(wmt_dev_$(SOURCE))
+wmt_test          := $(wmt_test_$(SOURCE))
+wmt_joined         = $(PYTHON) $(wmt_here)/../join.py $(addprefix $(wmt_text)/,$1) --output
+
+$(call wmt_both,$(wmt_bitext)/dev) &: $(call wmt_of,$(wmt_dev)) $(wmt_source)
+	$(call wmt_joined,$(wmt_dev)) $(wmt_bitext)/dev
+
+$(call wmt_both,$(wmt_bitext)/test) &: $(call wmt_of,$(wmt_test)) $(wmt_source)
+	$(call wmt_joined,$(wmt_test)) $(wmt_bitext)/test $(TEST_LINES:%=--lines %)
+
+$(call wmt_both,$(wmt_bitext)/raw/test) &: $(call wmt_of,raw/newstest2014)
+	$(call wmt_joined,raw/newstest2014) $(wmt_bitext)/raw/test $(TEST_LINES:%=--lines %)
+
+ifeq ($(SOURCE),lium)
+$(call wmt_both,$(wmt_bitext)/train) &: $(call wmt_of,$(wmt_lium)) $(wmt_source)
+	$(call wmt_joined,$(wmt_lium)) $(wmt_bitext)/train
+	echo 'tokenised at LIUM, as tokenizer.perl does it: words apart, &apos; and its like' \
+	  > $(wmt_bitext)/tokenized
+else
+# The papers' 348 million words are French ones (304 million English), and select counts words on
+# the source: so it is given French as source. The ranking, by both sides, is the same. What a killed
+# one left in its folder goes.
+wmt_select := $(wmt_bitext)/.select
+
+$(call wmt_both,$(wmt_bitext)/train) &: \
+    $(call wmt_of,$(wmt_pool)) $(call wmt_both,$(wmt_bitext)/dev) $(wmt_source) $(wmt_words)
+	rm -rf $(wmt_select) $(wmt_bitext)/tokenized
+	mkdir $(wmt_select)
+	TMPDIR=$(wmt_select) $(NMTKIT) select -s fr -t en \
+	  --domain $(wmt_bitext)/dev.fr $(wmt_bitext)/dev.en \
+	  $(foreach name,$(wmt_pool),--pool $(wmt_text)/$(name).fr $(wmt_text)/$(name).en) \
+	  --words $(SELECT_WORDS) --invalid drop --workers $(WORKERS) \
+	  --output $(wmt_select)/train.fr $(wmt_select)/train.en
+	mv $(call wmt_both,$(wmt_select)/train) $(wmt_bitext)
+	rm -rf $(wmt_select)
+endif
+
+select: $(foreach set,train dev test raw/test,$(call wmt_both,$(wmt_bitext)/$(set)))

@@ -1,0 +1,201 @@
+"""Build a small mirror of WMT'14's archives, out of any bitexts.
+
+    build.py --size mini --bitext giga laws.en.gz laws.fr.gz --bitext commoncrawl web.en web.fr \\
+        --dev news2012.en news2012.fr --dev news2013.en news2013.fr \\
+        --test news2014.en news2014.fr --output mirror
+
+The archives have the official names, folders and members, and the traps of the real corpora
+(traps.py), so that a recipe which works on the mirror has met them; only what is in them is small.
+Their sizes and checksums are in mirror.json, which whoever fetches from the mirror relies on in
+place of the official ones. The same bitexts give the same bytes.
+
+A corpus goes on where the corpus before it in the same files ended, so that no pair is in two of
+them; one that is not given is taken from the files named last.
+"""
+
+import argparse
+import gzip
+import hashlib
+import io
+import json
+import sys
+import tarfile
+import tomllib
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import traps
+
+LISTING = Path(__file__).resolve().parents[1] / "files.toml"
+
+SIZES = {
+    "mini": {
+        "giga": 40_000, "un": 20_000, "europarl": 15_000, "commoncrawl": 12_000,
+        "news-commentary": 3_000,
+    },
+    "smoke": {
+        "giga": 1_200, "un": 600, "europarl": 500, "commoncrawl": 450, "news-commentary": 250,
+    },
+}  # fmt: skip
+"""Pairs of each corpus, traps not counted."""
+
+Bitext = tuple[list[str], list[str]]
+"""English and French lines, without their newlines."""
+
+
+class MirrorError(Exception):
+    """What the user can mend, in one sentence."""
+
+
+def lines_of(path: str) -> Iterator[str]:
+    """The lines of a file, plain or gzip; only the newline ends one."""
+    opened = gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
+    with opened as stream:
+        for line in stream:
+            yield line.rstrip(b"\n").decode("utf-8")
+
+
+def whole(files: Sequence[str]) -> Bitext:
+    """All pairs of a bitext.
+
+    :raises MirrorError: its sides differ in length.
+    """
+    src, tgt = (list(lines_of(path)) for path in files)
+    if len(src) != len(tgt):
+        raise MirrorError(f"{files[0]} has {len(src)} lines and {files[1]} has {len(tgt)}")
+    return src, tgt
+
+
+def corpora_of(
+    bitexts: Mapping[str, tuple[str, str]], sizes: Mapping[str, int]
+) -> dict[str, Bitext]:
+    """The pairs of each corpus.
+
+    :raises MirrorError: a bitext has fewer than are asked of it.
+    """
+    last = list(bitexts.values())[-1]
+    places = {name: bitexts.get(name, last) for name in sizes}
+    streams = {files: tuple(map(lines_of, files)) for files in set(places.values())}
+    corpora = {}
+    for name in sorted(sizes, key=lambda name: name not in bitexts):  # those given come first
+        src, tgt = (list(islice(side, sizes[name])) for side in streams[places[name]])
+        if not len(src) == len(tgt) == sizes[name]:
+            raise MirrorError(
+                f"{places[name][0]}: {len(src)} English and {len(tgt)} French lines were left for"
+                f" '{name}', which needs {sizes[name]}; give it another bitext"
+            )
+        corpora[name] = (src, tgt)
+    return corpora
+
+
+def texts_of(
+    corpora: Mapping[str, Bitext], dev: Sequence[Bitext], test: Bitext
+) -> dict[str, dict[str, bytes]]:
+    """Archive -> member -> content, before any compression, as in the official archives."""
+    listing = tomllib.loads(LISTING.read_text(encoding="utf-8"))
+    named = {name: traps.with_traps(name, bitext) for name, bitext in corpora.items()}
+    for year, bitext in zip(("2012", "2013"), dev, strict=True):
+        named[f"newstest{year}"] = traps.joined(bitext)
+    archives: dict[str, dict[str, bytes]] = {}
+    for archive in listing["sets"]["official"]:
+        members = archives[archive] = traps.strangers(archive)
+        for text, member in listing["files"][archive]["texts"].items():
+            name, side = text.removeprefix("raw/").rsplit(".", 1)
+            if member.endswith(".sgm"):
+                members[member] = traps.sgm(test[side == "fr"], side)
+            else:
+                members[member] = named[name][side == "fr"]
+    return archives
+
+
+def zipped(content: bytes) -> bytes:
+    """As gzip, the same bytes for the same content."""
+    return gzip.compress(content, mtime=0)
+
+
+def packed(name: str, members: Mapping[str, bytes]) -> bytes:
+    """The members as a tar file, gzip where names say so; times and owners are left out."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for member, plain in members.items():
+            content = zipped(plain) if member.endswith(".gz") else plain
+            info = tarfile.TarInfo(member)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return zipped(made.getvalue()) if name.endswith(".tgz") else made.getvalue()
+
+
+def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
+    """Write the archives under their paths, and at last the manifest."""
+    listing = tomllib.loads(LISTING.read_text(encoding="utf-8"))["files"]
+    manifest: dict[str, Any] = {"files": {}}
+    for name, members in archives.items():
+        path = urllib.parse.urlsplit(listing[name]["urls"][0]).path.lstrip("/")
+        content = packed(name, members)
+        (output / path).parent.mkdir(parents=True, exist_ok=True)
+        (output / path).write_bytes(content)
+        manifest["files"][name] = {
+            "path": path,
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "unpacked_bytes": sum(map(len, members.values())),
+        }
+    aside = output / ".mirror.json"
+    aside.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    aside.replace(output / "mirror.json")
+
+
+def halves(bitext: Bitext) -> list[Bitext]:
+    """Two dev sets of one."""
+    middle = (len(bitext[0]) + 1) // 2
+    return [
+        (bitext[0][:middle], bitext[1][:middle]),
+        (bitext[0][middle:], bitext[1][middle:]),
+    ]
+
+
+def run(arguments: Sequence[str] | None) -> None:
+    """:raises MirrorError: the bitexts do not suffice."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--size", choices=SIZES, default="mini", help="how much [mini]")
+    parser.add_argument(
+        "--bitext", nargs=3, action="append", required=True, metavar=("NAME", "EN", "FR"),
+        help=f"what one of the corpora is made of: {', '.join(SIZES['mini'])}; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dev", nargs=2, action="append", required=True, metavar=("EN", "FR"),
+        help="newstest2012, and given again newstest2013; given once, half of it is each",
+    )  # fmt: skip
+    parser.add_argument("--test", nargs=2, required=True, metavar=("EN", "FR"), help="newstest2014")
+    parser.add_argument("--output", type=Path, required=True, help="the mirror's folder")
+    options = parser.parse_args(arguments)
+    bitexts = {name: (src, tgt) for name, src, tgt in options.bitext}
+    for name in bitexts:
+        if name not in SIZES[options.size]:
+            raise MirrorError(f"no corpus '{name}'; there are {', '.join(SIZES[options.size])}")
+    dev = [whole(files) for files in options.dev]
+    if len(dev) > 2:
+        raise MirrorError(f"{len(dev)} dev sets; give one, or newstest2012 and newstest2013")
+    dev = halves(dev[0]) if len(dev) == 1 else dev
+    corpora = corpora_of(bitexts, SIZES[options.size])
+    write(texts_of(corpora, dev, whole(options.test)), options.output)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """1 where something was not in order."""
+    try:
+        run(arguments)
+    except MirrorError as error:
+        print(f"build: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"build: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

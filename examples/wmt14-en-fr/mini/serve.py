@@ -1,0 +1,137 @@
+"""Serve a mirror on this machine: `serve.py mirror --port 8014`, then WMT_MIRROR=http://127.0.0.1:8014
+
+Ranges of files are served as great servers do, so that a download can go on where it ended. To see
+a recipe recover, faults can be asked for, each of which happens once:
+
+    --cut training-parallel-un.tgz=20000     the connection breaks after so many bytes
+    --damage training-giga-fren.tar          a byte of what is sent is another
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_BLOCK = 1 << 16
+
+
+@dataclass
+class Faults:
+    """What goes wrong, by the names of files; what has gone wrong is taken out.
+
+    cut: bytes after which the connection breaks. damage: files of which a byte is changed.
+    moved: files that lie elsewhere, and where; they stay there.
+    """
+
+    cut: dict[str, int] = field(default_factory=dict)
+    damage: set[str] = field(default_factory=set)
+    moved: dict[str, str] = field(default_factory=dict)
+
+
+class Mirror(ThreadingHTTPServer):
+    """A server of one folder, on this machine alone.
+
+    :param port: 0 takes any that is free; `url` tells.
+    :param ranges: whether parts of files can be asked for.
+    """
+
+    daemon_threads = True
+
+    def __init__(
+        self, folder: Path, port: int = 0, faults: Faults | None = None, ranges: bool = True
+    ) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.folder = folder.resolve()
+        self.faults = faults or Faults()
+        self.ranges = ranges
+        self.asked: list[tuple[str, str]] = []
+        """Each file that was asked for, and the range, in their order."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    server: Mirror
+
+    def do_GET(self) -> None:
+        place = unquote(urlsplit(self.path).path)
+        path = (self.server.folder / place.lstrip("/")).resolve()
+        self.server.asked.append((path.name, self.headers.get("Range", "")))
+        faults = self.server.faults
+        if path.name in faults.moved and place != urlsplit(faults.moved[path.name]).path:
+            self.send_response(HTTPStatus.FOUND)
+            self.send_header("Location", faults.moved[path.name])
+            self.end_headers()
+        elif not path.is_relative_to(self.server.folder) or not path.is_file():
+            self.send_error(HTTPStatus.NOT_FOUND)
+        else:
+            self._send(path.name, path.read_bytes())
+
+    def _send(self, name: str, content: bytes) -> None:
+        start = self._start()
+        if start > len(content) or (start and start == len(content)):
+            self.send_response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+            self.send_header("Content-Range", f"bytes */{len(content)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if start else HTTPStatus.OK)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        self._send_body(name, content[start:])
+
+    def _start(self) -> int:
+        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        return int(found[1]) if found and self.server.ranges else 0
+
+    def _send_body(self, name: str, body: bytes) -> None:
+        faults = self.server.faults
+        if name in faults.damage:
+            faults.damage.remove(name)
+            middle = len(body) // 2
+            body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+        body = body[: faults.cut.pop(name, len(body))]
+        with suppress(ConnectionError):  # the other side was killed, perhaps
+            for first in range(0, len(body), _BLOCK):
+                self.wfile.write(body[first : first + _BLOCK])
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        print(f"{self.command} {self.path} {self.headers.get('Range', '')}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until it is interrupted."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="the mirror that build.py made")
+    parser.add_argument("--port", type=int, default=8014, help="0: any that is free [8014]")
+    parser.add_argument("--cut", action="append", default=[], metavar="NAME=BYTES")
+    parser.add_argument("--damage", action="append", default=[], metavar="NAME")
+    options = parser.parse_args(arguments)
+    if not options.folder.is_dir():
+        print(f"serve: {options.folder}: no such folder; make it with build.py", file=sys.stderr)
+        return 1
+    cuts = dict(fault.split("=") for fault in options.cut)
+    faults = Faults({name: int(size) for name, size in cuts.items()}, set(options.damage))
+    with Mirror(options.folder, options.port, faults) as mirror:
+        print(mirror.url, flush=True)
+        try:
+            mirror.serve_forever()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

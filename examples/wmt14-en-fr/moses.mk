@@ -1,0 +1,199 @@
+# The phrase-based baseline, and neural scores for it: included by the Makefile, see docs/moses.md.
+#
+# Targets are named one by one, in static patterns: the Makefile's own patterns would match them, too.
+# What Moses makes lies in $(WORK)/smt/moses: {dev,test}.tok.{en,fr}, {dev,test}.1000best.gz,
+# phrase-table.gz and moses.tuned.ini. Either it comes from MOSES_OUTPUT, or Moses is trained here. That
+# folder can be another's MOSES_OUTPUT. The other folders of smt/ have a system's choices from the lists:
+#
+#   baseline            Moses's own           forward reversed reversed-5   rescored by LSTMs
+#   oracle              the best by BLEU      cslm                          a language model more
+#   rnn rnn-cslm rnn-cslm-wp    decoded anew with scores more in the phrase table (MOSES only)
+
+smt       := $(WORK)/smt
+by_moses  := $(smt)/moses
+sets       = $(smt)/$1/dev.$2 $(smt)/$1/test.$2
+has        = $(filter $1,$(SYSTEMS))
+
+ifneq ($(MOSES)$(MOSES_OUTPUT),)
+smt_systems := moses cslm $(if $(call has,lstm),rescoring) $(if $(call has,lstm-forward),rescoring-forward) \
+               $(if $(call has,ensemble-5),rescoring-5) $(if $(MOSES),moses-decoder)
+else
+smt_systems :=
+endif
+no_moses    := needs what Moses made: set MOSES or MOSES_OUTPUT
+reasons     := $(if $(smt_systems),,$(foreach s,moses cslm rescoring rescoring-forward rescoring-5,\
+                 --reason '$s=$(no_moses)')) \
+               $(if $(MOSES),,--reason 'moses-decoder=needs the decoder of Moses: set MOSES')
+
+# ---- From elsewhere
+
+ifneq ($(MOSES_OUTPUT),)
+$(if $(MOSES),$(error MOSES trains a system and MOSES_OUTPUT has one: set one of them))
+found      = $(or $(firstword $(wildcard $(MOSES_OUTPUT)/$1 $(MOSES_OUTPUT)/*/$1)),\
+               $(error MOSES_OUTPUT=$(MOSES_OUTPUT) has no $1, nor has a folder in it))
+named_dev  = $(MOSES_DEV)
+named_test = $(MOSES_TEST)
+define taken
+$(by_moses)/$1: $(call found,$2)
+	mkdir -p $$(@D)
+	ln -sf $$(abspath $$<) $$@
+endef
+$(foreach set,dev test,$(foreach part,1000best.gz tok.en tok.fr,\
+  $(eval $(call taken,$(set).$(part),$(named_$(set)).$(part)))))
+$(foreach file,phrase-table.gz moses.tuned.ini,$(eval $(call taken,$(file),$(file))))
+endif
+
+# ---- Training Moses: the models' own text, aligned by fast_align; phrases of at most 7 words
+
+ifneq ($(MOSES),)
+scripts   := $(MOSES)/scripts
+trained_in := $(smt)/training
+ini        = $(trained_in)/$1/moses.ini
+
+$(smt)/corpus.en $(smt)/corpus.fr &: $(P_rnn)/manifest.json
+	mkdir -p $(smt)
+	paste $(P_rnn)/train.src $(P_rnn)/train.tgt | awk -F '\t' \
+	  'split($$1, a, " ") <= 80 && split($$2, b, " ") <= 80 { \
+	    print $$1 > "$(smt)/corpus.en"; print $$2 > "$(smt)/corpus.fr" }'
+
+$(call sets,moses,tok.en): $(by_moses)/%.tok.en: $(P_rnn)/manifest.json
+	mkdir -p $(@D)
+	cp $(P_rnn)/$*.src $@
+$(call sets,moses,tok.fr): $(by_moses)/%.tok.fr: $(P_rnn)/manifest.json
+	mkdir -p $(@D)
+	cp $(P_rnn)/$*.tgt $@
+
+# Moses's papers had a larger language model, of 418 million words more; see README.md.
+$(smt)/lm.bin: $(smt)/corpus.fr
+	$(MOSES)/bin/lmplz -o 5 -S 50% -T $(smt)/ < $< > $(smt)/lm.arpa
+	$(MOSES)/bin/build_binary $(smt)/lm.arpa $@.part && mv $@.part $@
+
+$(smt)/aligned.grow-diag-final-and: $(smt)/corpus.en $(smt)/corpus.fr
+	paste -d '\t' $^ | sed -e 's/\t/ ||| /' > $(smt)/pairs
+	$(FAST_ALIGN)/fast_align -i $(smt)/pairs -d -o -v > $(smt)/forward.align
+	$(FAST_ALIGN)/fast_align -i $(smt)/pairs -d -o -v -r > $(smt)/reverse.align
+	$(FAST_ALIGN)/atools -i $(smt)/forward.align -j $(smt)/reverse.align -c grow-diag-final-and $(whole)
+
+$(call ini,model): $(smt)/aligned.grow-diag-final-and $(smt)/lm.bin
+	$(scripts)/training/train-model.perl -root-dir $(trained_in) -corpus $(smt)/corpus -f en -e fr \
+	  -first-step 4 -alignment grow-diag-final-and -alignment-file $(smt)/aligned \
+	  -reordering msd-bidirectional-fe -max-phrase-length 7 -cores $(WORKERS) \
+	  -lm 0:5:$(abspath $(smt)/lm.bin):8 -external-bin-dir $(FAST_ALIGN)
+
+$(by_moses)/phrase-table.gz: $(call ini,model)
+	mkdir -p $(@D)
+	ln -f $(trained_in)/model/phrase-table.gz $@
+
+# The tables of what dev and test need.
+$(call ini,filtered): $(call ini,model) $(by_moses)/dev.tok.en $(by_moses)/test.tok.en
+	rm -rf $(@D)
+	cat $(by_moses)/dev.tok.en $(by_moses)/test.tok.en > $(smt)/both.tok.en
+	$(scripts)/training/filter-model-given-input.pl $(@D) $< $(smt)/both.tok.en
+
+# A system's folder has its moses.ini; MERT, then the lists of dev and test with its weights.
+$(by_moses)/moses.ini: $(call ini,filtered)
+	cp $< $@
+$(addprefix $(smt)/,$(addsuffix /moses.tuned.ini,moses rnn rnn-wp)): $(smt)/%/moses.tuned.ini: $(smt)/%/moses.ini $(by_moses)/dev.tok.en $(by_moses)/dev.tok.fr
+	$(scripts)/training/mert-moses.pl $(by_moses)/dev.tok.en $(by_moses)/dev.tok.fr \
+	  $(MOSES)/bin/moses $< --mertdir $(MOSES)/bin --working-dir $(abspath $(@D)/mert) \
+	  --decoder-flags "-threads $(WORKERS)"
+	cp $(@D)/mert/moses.ini $@
+$(foreach s,moses rnn rnn-wp,$(call sets,$s,1000best.gz)): $(smt)/%.1000best.gz: $$(dir $$(smt)/$$*)moses.tuned.ini $$(by_moses)/$$(notdir $$*).tok.en
+	$(MOSES)/bin/moses -f $< -threads $(WORKERS) -n-best-list $(smt)/$*.1000best 1000 distinct \
+	  < $(by_moses)/$(notdir $*).tok.en > $(smt)/$*.out
+	gzip -f $(smt)/$*.1000best
+
+# The phrase table with the RNN Encoder-Decoder's score, and with the words outside of its shortlists.
+features_rnn    := 5
+features_rnn-wp := 6
+more_rnn-wp     := --count-unknown
+$(smt)/rnn/phrase-table.gz $(smt)/rnn-wp/phrase-table.gz: $(call ini,filtered) $(WORK)/phrases/phrase-rnn.$(first)/done
+	mkdir -p $(@D)
+	$(launch) $(NMTKIT) score -m $(WORK)/phrases/phrase-rnn.$(first) $(more_$(notdir $(@D))) \
+	  --phrase-table $$(ls $(trained_in)/filtered/phrase-table*.gz) --threads $(THREADS) --force -o $@
+$(smt)/rnn/moses.ini $(smt)/rnn-wp/moses.ini: $(smt)/%/moses.ini: $(call ini,filtered) $(smt)/%/phrase-table.gz
+	sed -e '/^PhraseDictionary/s|path=[^ ]*|path=$(abspath $(smt)/$*/phrase-table.gz)|' \
+	  -e '/^PhraseDictionary/s/num-features=4/num-features=$(features_$*)/' \
+	  -e '/^TranslationModel0=/s/$$/$(if $(filter 6,$(features_$*)), 0.1 0.1, 0.1)/' $< $(whole)
+endif
+
+# ---- What is chosen from the lists
+
+ifneq ($(smt_systems),)
+$(call sets,text,src): $(smt)/text/%.src: $(by_moses)/%.tok.en
+	mkdir -p $(@D)
+	cp $< $@
+$(call sets,text,tgt): $(smt)/text/%.tgt: $(by_moses)/%.tok.fr
+	mkdir -p $(@D)
+	cp $< $@
+$(smt)/text/checked: $(by_moses)/test.tok.en $(P_rnn)/manifest.json
+	mkdir -p $(@D)
+	@ours=$$(wc -l < $(P_rnn)/test.src); theirs=$$(wc -l < $<); [ $$ours -eq $$theirs ] || \
+	  { echo "$<: $$theirs lines, but the test set has $$ours: not the same" >&2; false; }
+	touch $@
+
+rerank     = $(NMTKIT) rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
+references = $$(foreach side,src tgt,$$(smt)/text/$$(firstword $$(subst ., ,$$(notdir $$*))).$$(side))
+
+$(call sets,baseline,hyp): $(smt)/baseline/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/checked
+	mkdir -p $(@D)
+	$(rerank) $(whole)
+$(call sets,rnn,hyp): $(smt)/rnn/%.hyp: $(smt)/rnn/%.1000best.gz
+	$(rerank) $(whole)
+$(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/%.tgt
+	mkdir -p $(@D)
+	$(NMTKIT) rerank $< --oracle $(smt)/text/$*.tgt $(whole)
+
+# The even average with log p of one LSTM or of five, each a feature: RNN0 to RNN4.
+lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(first)
+lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(first)
+lstms_reversed-5 := $(foreach s,1 2 3 4 5,$(WORK)/lstm/seq2seq-lstm.$s)
+averages_forward    := --average RNN0
+averages_reversed   := --average RNN0
+averages_reversed-5 := $(foreach i,0 1 2 3 4,--average RNN$i)
+define rescored
+$(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1))
+	mkdir -p $$(@D)
+	$$(launch) $$(NMTKIT) score $(addprefix -m ,$(lstms_$1)) --nbest $$< $(by_moses)/$$*.tok.en \
+	  --threads $$(THREADS) --force -o $$@
+$(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz
+	$$(rerank) $(averages_$1) $$(whole)
+endef
+$(foreach way,forward reversed reversed-5,$(eval $(call rescored,$(way))))
+
+# CSLM: one feature more in the lists of a system, and weights tuned on those of dev.
+define with_cslm
+$(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(WORK)/cslm/cslm.$(first)/done
+	mkdir -p $$(@D)
+	$$(launch) $$(NMTKIT) score -m $(WORK)/cslm/cslm.$(first) --nbest $$< --threads $$(THREADS) --force -o $$@
+$(smt)/$1/weights: $(smt)/$1/dev.gz $(smt)/$2/moses.tuned.ini $(by_moses)/dev.tok.fr
+	$$(NMTKIT) tune $$< $(by_moses)/dev.tok.fr --start $(smt)/$2/moses.tuned.ini $(TUNE) --force -o $$@
+$(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz $(smt)/$1/weights
+	$$(rerank) --weights $(smt)/$1/weights $$(whole)
+endef
+$(eval $(call with_cslm,cslm,moses))
+$(eval $(call with_cslm,rnn-cslm,rnn))
+$(eval $(call with_cslm,rnn-cslm-wp,rnn-wp))
+
+# "No UNK" by the shortlists of RNNsearch: of the same sentences, where the tokens are the same.
+judge      = $(call evaluate_in,$(smt)/text/$(set))
+judge_of   = $(judge) --source $(smt)/text/$(set).src
+$(smt)/%.all.json: $(smt)/%.hyp $(references)
+	$(judge) $(whole)
+$(smt)/%.no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
+	$(judge_of) $(known) $(whole)
+$(smt)/%.10-20.json: $(smt)/%.hyp $(references)
+	$(judge_of) --words 10-20 $(whole)
+$(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
+	$(judge_of) $(known) --words 10-20 $(whole)
+
+# The phrase table and the model that learned it, side by side: Cho et al.'s figure 3, tables 2 and 3.
+$(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
+	mkdir -p $(WORK)/phrases
+	$(NMTKIT) prepare --phrase-table $< --workers $(WORKERS) --force --output $(@D)
+$(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json
+	$(NMTKIT) shortlist $(@D) $(SHORTLIST_phrases) --force
+$(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done
+	$(launch) $(NMTKIT) report --phrase-table $< -m $(WORK)/phrases/phrase-rnn.$(first) \
+	  --threads $(THREADS) --format svg --force -o $(@D)
+endif

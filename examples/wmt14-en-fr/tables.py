@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""The papers' tables, with our figure beside each published one.
+
+    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --list files
+    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --output results
+
+`--list` prints the files that the tables of these systems are made of, or the models; otherwise
+tables.md, tables.json and tables.csv are written. What was published, and which file each figure is
+in, says published.toml. A row without a figure of ours says why; a file that should be there and is
+not is an error, never an empty cell.
+"""
+
+import argparse
+import csv
+import io
+import json
+import math
+import os
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "papers"))
+
+PUBLISHED = Path(__file__).resolve().with_name("published.toml")
+PAPERS_BLEU, SACREBLEU = "BLEU (multi-bleu)", "BLEU (sacreBLEU)"
+TRAINED = ("updates", "epochs", "hours")
+DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hours": 2}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which systems were run, and how.
+
+    reasons: of a system that was not, why; any other was left out on purpose.
+    """
+
+    work: Path
+    systems: frozenset[str]
+    seeds: tuple[str, ...]
+    beam: str
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure beside the published one; `ours` has a value for each seed, none without a run."""
+
+    column: str
+    published: float
+    measure: str
+    ours: tuple[float, ...] = ()
+    sacrebleu: tuple[float, ...] = ()
+    sentences: int | None = None
+    signatures: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> float:
+        return mean(self.ours) if self.ours else math.nan
+
+    @property
+    def difference(self) -> float:
+        return self.value - self.published
+
+
+@dataclass(frozen=True)
+class Row:
+    """A system of a table; `reason` where nothing of ours is in it."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    folders: tuple[Path, ...]
+    reason: str = ""
+
+
+def published() -> list[dict[str, Any]]:
+    """The tables of published.toml."""
+    tables: list[dict[str, Any]] = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["tables"]
+    return tables
+
+
+def reason_of(row: Mapping[str, Any], choice: Choice) -> str:
+    """Why a row has no figures of ours; empty where it has."""
+    if "quoted" in row:
+        return str(row["quoted"])
+    system = row["system"]
+    if system in choice.systems:
+        return ""
+    return choice.reasons.get(system, f"'{system}' is not among SYSTEMS")
+
+
+def folders_of(row: Mapping[str, Any], choice: Choice) -> tuple[Path, ...]:
+    """A folder for each seed; one where seeds play no part."""
+    name = str(row.get("folder", ""))
+    found = dict.fromkeys(name.replace("{seed}", seed) for seed in choice.seeds)
+    return tuple(choice.work / one for one in found)
+
+
+def result_of(
+    table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: Choice
+) -> tuple[str, str]:
+    """What a cell measures, and the file in the row's folder that says it."""
+    column = table["columns"][at]
+    name = next(iter(row.get("results", [])[at : at + 1]), "")
+    measure = str(column.get("measure", "bleu"))
+    if measure in TRAINED:
+        return measure, "metrics.jsonl"
+    return measure, str(name or column["result"]).replace("{beam}", choice.beam)
+
+
+def files(choice: Choice) -> list[Path]:
+    """All that the tables are made of, each once."""
+    found: dict[Path, None] = {}
+    for table in published():
+        for row in table["rows"]:
+            if reason_of(row, choice):
+                continue
+            for at in range(len(table["columns"])):
+                measure, name = result_of(table, row, at, choice)
+                name = "done" if measure in TRAINED else name  # metrics.jsonl changes in training
+                found.update((folder / name, None) for folder in folders_of(row, choice))
+            if table.get("training") and "{seed}" in row["folder"]:
+                names = [train_scores(row["folder"]), "dev.scores"]
+                found.update((f / name, None) for f in folders_of(row, choice) for name in names)
+    return list(found)
+
+
+def models(choice: Choice) -> list[Path]:
+    """The model folders behind the tables, each once."""
+    found: dict[Path, None] = {}
+    for row in (row for table in published() for row in table["rows"]):
+        for name in [row.get("folder", ""), *row.get("needs", [])]:
+            if name.startswith("smt/") or reason_of(row, choice):
+                continue
+            for folder in folders_of({"folder": name}, choice):
+                found.update((member, None) for member in members_of(folder))
+    return list(found)
+
+
+def train_scores(folder: str) -> str:
+    """The file with log p of training pairs, none longer than those that a model learned from."""
+    return "train30.scores" if "-30." in folder else "train50.scores"
+
+
+def trained(folder: Path) -> dict[str, float]:
+    """Updates, epochs and hours of a training, from the last line that has them."""
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    last = json.loads(lines[-1])
+    hours = last["seconds"] / 3600
+    return {"updates": last["update"] / 1e5, "epochs": last["epoch"], "hours": hours}
+
+
+def evaluated(path: Path) -> tuple[dict[str, float], int, tuple[str, ...]]:
+    """The measures of a JSON of `nmtkit evaluate`, the sentences, and the signatures."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    measures = found["systems"][0]["measures"]
+    values = {measure["name"]: measure["value"] for measure in measures}
+    return values, found["sentences"], tuple(measure["signature"] for measure in measures)
+
+
+def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: Choice) -> Cell:
+    """A cell with our figures in it."""
+    measure, name = result_of(table, row, at, choice)
+    column, figure = str(table["columns"][at]["name"]), float(row["published"][at])
+    paths = [folder / name for folder in folders_of(row, choice)]
+    if measure in TRAINED:
+        return Cell(column, figure, measure, tuple(trained(p.parent)[measure] for p in paths))
+    if measure != "bleu":
+        from measures import nll, perplexity  # which takes time that --list does not have
+
+        take = nll if measure == "nll" else perplexity
+        return Cell(column, figure, measure, tuple(take(path) for path in paths))
+    found = [evaluated(path) for path in paths]
+    ours = tuple(values[PAPERS_BLEU] for values, _, _ in found if PAPERS_BLEU in values)
+    sacre = tuple(values[SACREBLEU] for values, _, _ in found if SACREBLEU in values)
+    return Cell(column, figure, measure, ours, sacre, found[0][1], found[0][2])
+
+
+def row_of(table: Mapping[str, Any], row: Mapping[str, Any], choice: Choice) -> Row:
+    """A row, with our figures where its system was run."""
+    reason = reason_of(row, choice)
+    if not reason:
+        cells = tuple(cell_of(table, row, at, choice) for at in range(len(table["columns"])))
+        return Row(row["name"], cells, folders_of(row, choice))
+    cells = tuple(
+        Cell(str(column["name"]), float(figure), str(column.get("measure", "bleu")))
+        for column, figure in zip(table["columns"], row["published"], strict=True)
+    )
+    return Row(row["name"], cells, (), reason)
+
+
+def shown(value: float, measure: str, sign: str = "") -> str:
+    """A figure, empty where there is none."""
+    return "" if math.isnan(value) else f"{value:{sign}.{DIGITS[measure]}f}"
+
+
+def training_of(row: Row, work: Path) -> list[str]:
+    """Updates, epochs, hours, device and NLL of the models of a row, those that are trained here.
+
+    Of an ensemble the sum of what its members took.
+    """
+    folders = [member for folder in row.folders for member in members_of(folder)]
+    known = [trained(folder) for folder in folders if (folder / "metrics.jsonl").is_file()]
+    if not known or len(known) < len(folders):
+        return [""] * 6
+    count = len(row.folders)
+    figures = [sum(found[name] for found in known) / count for name in TRAINED]
+    devices = [Path(f"{folder}.device") for folder in folders]
+    names = dict.fromkeys(
+        path.read_text(encoding="utf-8").strip() for path in devices if path.is_file()
+    )
+    numbers = [shown(value, name) for value, name in zip(figures, TRAINED, strict=True)]
+    scores = (train_scores(str(row.folders[0])), "dev.scores")
+    return [*numbers, ", ".join(names), *(_nll(row.folders, name) for name in scores)]
+
+
+def members_of(folder: Path) -> list[Path]:
+    """The model folders behind MODEL.1+2; of any other the folder itself."""
+    name, _, seeds = folder.name.rpartition(".")
+    return [folder.with_name(f"{name}.{seed}") for seed in seeds.split("+")] if name else [folder]
+
+
+def _nll(folders: Sequence[Path], name: str) -> str:
+    from measures import nll
+
+    paths = [folder / name for folder in folders]
+    found = [nll(path) for path in paths if path.is_file()]
+    return shown(mean(found), "nll") if found else ""
+
+
+def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
+    """One table, with the signatures of its figures below it."""
+    titles = ["system"]
+    bleu = any(cell.measure == "bleu" for row in rows for cell in row.cells)
+    for column in table["columns"]:
+        titles += [f"{column['name']}: paper", "ours", "difference"]
+        titles += ["sacreBLEU"] if column.get("measure", "bleu") == "bleu" else []
+    more = table.get("training", False)
+    titles += ["updates, 1e5", "epochs", "hours", "device", "train NLL", "dev NLL"] if more else []
+    lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
+    for row in (row for row in rows if not row.reason):
+        cells = [text for cell in row.cells for text in _told(cell)]
+        lines.append([row.name, *cells, *(training_of(row, work) if more else [])])
+    text = f"## {table['title']}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    text = text if len(lines) > 2 else f"## {table['title']}\n\nNone of its systems was run.\n"
+    left = [row for row in rows if row.reason]
+    text += "".join(f"\n- {missing(row)}" for row in left) + ("\n" if left else "")
+    signs = {sign: None for row in rows for cell in row.cells for sign in cell.signatures}
+    notes = [table.get("note", ""), _sentences(rows) if bleu else ""]
+    notes += ["Signatures: " + ", ".join(f"`{sign}`" for sign in signs)] if signs else []
+    return text + "".join(f"\n{note}\n" for note in notes if note)
+
+
+def missing(row: Row) -> str:
+    """A row that has nothing of ours: the published figures, and why."""
+    figures = [f"{cell.column} {cell.published:g}" for cell in row.cells if cell.published > 0]
+    quoted = f" (paper: {', '.join(figures)})" if figures else ""
+    return f"left out: {row.name}{quoted}: {row.reason}."
+
+
+def _told(cell: Cell) -> list[str]:
+    """Paper, ours with each seed, difference; of BLEU sacreBLEU, too."""
+    each = " ".join(shown(value, cell.measure) for value in cell.ours)
+    ours = shown(cell.value, cell.measure) + (f" ({each})" if len(cell.ours) > 1 else "")
+    paper = "" if math.isnan(cell.published) else f"{cell.published:g}"
+    texts = [paper, ours or "none", shown(cell.difference, cell.measure, "+")]
+    if cell.measure == "bleu":
+        texts.append(shown(mean(cell.sacrebleu), "bleu") if cell.sacrebleu else "")
+    return texts
+
+
+def _sentences(rows: Sequence[Row]) -> str:
+    """Of how many sentences the figures of each column are."""
+    found: dict[str, set[int]] = {}
+    for cell in (cell for row in rows for cell in row.cells if cell.sentences is not None):
+        found.setdefault(cell.column, set()).add(cell.sentences or 0)
+    counts = [f"{name} {' or '.join(map(str, sorted(some)))}" for name, some in found.items()]
+    return f"Sentences: {', '.join(counts)}." if counts else ""
+
+
+def records(tables: Sequence[tuple[str, Sequence[Row]]]) -> Iterator[dict[str, Any]]:
+    """Every cell for programs; None where there is no figure."""
+    for key, rows in tables:
+        for row in rows:
+            for cell in row.cells:
+                yield {
+                    "table": key,
+                    "system": row.name,
+                    "column": cell.column,
+                    "measure": cell.measure,
+                    "published": None if math.isnan(cell.published) else cell.published,
+                    "ours": cell.value if cell.ours else None,
+                    "seeds": list(cell.ours),
+                    "difference": cell.difference if cell.difference == cell.difference else None,
+                    "sacrebleu": mean(cell.sacrebleu) if cell.sacrebleu else None,
+                    "sentences": cell.sentences,
+                    "signatures": list(cell.signatures),
+                    "reason": row.reason,
+                }
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The same for spreadsheets; lists with blanks between."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        flat = {k: " ".join(map(str, v)) if isinstance(v, list) else v for k, v in row.items()}
+        writer.writerow(flat)
+    return text.getvalue()
+
+
+def write(choice: Choice, output: Path, size: str) -> None:
+    """tables.md, tables.json, tables.csv: each whole, or not at all."""
+    made = [(table, [row_of(table, row, choice) for row in table["rows"]]) for table in published()]
+    parts = [f"# The papers' tables, SIZE={size}\n\n{head(size, choice)}"]
+    parts += [markdown(table, rows, choice.work) for table, rows in made]
+    found = list(records([(table["key"], rows) for table, rows in made]))
+    output.mkdir(parents=True, exist_ok=True)
+    replace(output / "tables.json", json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    replace(output / "tables.csv", as_csv(found))
+    replace(output / "tables.md", "\n".join(parts))
+
+
+def head(size: str, choice: Choice) -> str:
+    """How to read the tables."""
+    text = (
+        "BLEU is cased and of tokenised text, as the papers measured it (multi-bleu); sacreBLEU is "
+        "of detokenised text. They cannot be compared with each other.\n"
+    )
+    if size != "paper":
+        text += (
+            f"\nThese are models of the size `{size}`, trained for minutes on little data: they "
+            "show that everything runs, and stand beside the published figures for no other "
+            "reason.\n"
+        )
+    return text
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """:param arguments: those of the command line; None takes them from there."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--work", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--systems", required=True, metavar="'NAME ...'")
+    parser.add_argument("--seeds", default="1", metavar="'N ...'")
+    parser.add_argument("--beam", default="12", metavar="K")
+    parser.add_argument("--size", default="paper", metavar="SIZE")
+    parser.add_argument("--reason", action="append", default=[], metavar="SYSTEM=TEXT")
+    parser.add_argument("--list", choices=["files", "models"])
+    parser.add_argument("--output", type=Path, metavar="DIR")
+    options = parser.parse_args(arguments)
+    reasons = dict(reason.split("=", 1) for reason in options.reason)
+    systems = frozenset(options.systems.split())
+    seeds = tuple(options.seeds.split())
+    choice = Choice(options.work, systems, seeds, options.beam, reasons)
+    unknown = systems - {row.get("system") for table in published() for row in table["rows"]}
+    if unknown:
+        print(f"tables.py: error: no table has the system {min(unknown)!r}", file=sys.stderr)
+        return 2
+    if options.list:
+        print(*(files if options.list == "files" else models)(choice), sep="\n")
+    if options.output:
+        write(choice, options.output, options.size)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

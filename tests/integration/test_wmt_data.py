@@ -1,0 +1,122 @@
+"""The data of the WMT'14 recipe, by make over a small mirror, as a user has it: with mishaps."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import serve
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: Any) -> Iterator[Any]:
+    """A server of the mirror that SIZE=smoke makes for itself."""
+    folder = tmp_path_factory.mktemp("smoke")
+    words = ["make", "-s", "-f", str(EXAMPLES / "wmt14-en-fr" / "data.mk"), "SIZE=smoke"]
+    made = f"{folder}/mirror/mirror.json"
+    subprocess.run([*words, f"WORK={folder}", f"PYTHON={sys.executable}", made], check=True)
+    with serve.Mirror(folder / "mirror") as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+class Recipe:
+    """`make` in a folder of its own."""
+
+    def __init__(self, work: Path, url: str) -> None:
+        self.work = work
+        command = work / "nmtkit"
+        work.mkdir()
+        command.write_text(
+            f"#!{sys.executable}\nfrom nmtkit.cli.main import main\n\nmain()\n", encoding="utf-8"
+        )
+        command.chmod(0o755)
+        self.words = ["make", "-f", str(EXAMPLES / "wmt14-en-fr" / "data.mk"), "SIZE=smoke"]
+        self.words += [f"WORK={work}", f"WMT_MIRROR={url}", f"NMTKIT={command}", "WORKERS=1"]
+        self.words += [f"PYTHON={sys.executable}", "SELECT_WORDS=20000"]
+
+    def make(self, *arguments: str, status: int = 0) -> str:
+        """What it says."""
+        root = str(EXAMPLES.parent)
+        known = os.environ | {
+            "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+        }
+        done = subprocess.run([*self.words, *arguments], capture_output=True, text=True, env=known)
+        assert done.returncode == status, done.stderr
+        return done.stdout + done.stderr
+
+    def lines(self, name: str) -> list[str]:
+        text = (self.work / "bitext" / name).read_text(encoding="utf-8")
+        assert text.endswith("\n") and len(text.splitlines()) == text.count("\n")
+        return text.splitlines()
+
+
+def test_from_a_mirror_to_the_texts_through_every_mishap(tmp_path: Path, mirror: Any) -> None:
+    recipe = Recipe(tmp_path / "work", mirror.url)
+    mirror.faults.cut["training-parallel-un.tgz"] = 5_000
+    mirror.faults.damage.add("training-giga-fren.tar")
+    mirror.faults.moved["dev.tgz"] = f"{mirror.url}/nowhere"
+
+    said = recipe.make("download", "-k", status=2)
+    assert "going on after 5.0 kB" in said and "set aside as training-giga-fren.tar.damaged" in said
+    assert "dev.tgz: not fetched: " in said and f"put dev.tgz into {tmp_path}/work/data" in said
+    archives = tmp_path / "work" / "data" / "archives"
+    shutil.copy(mirror.folder / "wmt19" / "translation-task" / "dev.tgz", archives)  # by hand
+    asked = len(mirror.asked)
+    recipe.make("download")
+    assert [name for name, _ in mirror.asked[asked:]] == ["mirror.json"]
+
+    mirror.faults.moved.clear()
+    recipe.make("-j2", "select")
+    assert recipe.make("select").strip() == "make: Nothing to be done for 'select'."
+    assert "Nothing" in recipe.make("-n", "download", "unpack")
+
+    train, dev, test = (
+        list(zip(recipe.lines(f"{name}.en"), recipe.lines(f"{name}.fr"), strict=True))
+        for name in ("train", "dev", "test")
+    )
+    assert (len(dev), len(test)) == (200, 100)
+    assert 1_000 < len(train) < 3_000
+    assert all(en.strip() and fr.strip() for en, fr in train)
+    assert sum(len(fr.split()) for _, fr in train) <= 20_000
+    given = (mirror.folder.parent / "toy" / "test.fr").read_text(encoding="utf-8")
+    assert (recipe.work / "bitext" / "raw" / "test.fr").read_text(encoding="utf-8") == given
+
+    (recipe.work / "bitext" / "train.fr").unlink()
+    stopped = recipe.work / "bitext" / ".select"
+    stopped.mkdir()
+    (stopped / "left by a killed one").touch()
+    said = recipe.make("select", "SELECT_WORDS=15000")
+    assert "fetch.py" not in said and "unpack.py" not in said
+    assert len(recipe.lines("train.fr")) < len(train) and not stopped.exists()
+
+
+def test_a_folder_filled_in_one_size_is_no_other_size_s(tmp_path: Path, mirror: Any) -> None:
+    recipe = Recipe(tmp_path / "work", str(mirror.folder))
+    checked = f"{recipe.work}/data/archives/training-parallel-nc-v9.tgz.checked"
+    recipe.make(checked)
+    assert "is up to date" in recipe.make("-n", checked)
+    for _ in range(2):
+        assert "fetch.py" in recipe.make("-n", checked, "SIZE=mini")
+    recipe.make(checked, "SIZE=mini")
+    assert "is up to date" in recipe.make("-n", checked, "SIZE=mini")
+
+
+def test_a_test_set_of_another_length_is_refused(tmp_path: Path, mirror: Any) -> None:
+    recipe = Recipe(tmp_path / "work", str(mirror.folder))
+    test = recipe.work / "bitext" / "test.en"
+    said = recipe.make(str(test), "SIZE=mini", status=2)
+    assert "100 pairs, where there must be exactly 3,003" in said
+    assert not test.exists()

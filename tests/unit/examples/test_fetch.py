@@ -1,0 +1,414 @@
+"""Fetching: from servers that break off, lie, move and vanish, and from a folder filled by hand."""
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections import namedtuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fetch
+import pytest
+import serve
+from corpora import CorpusError, download, folder, listing
+
+CONTENT = {"one.tgz": bytes(range(256)) * 800, "two.tar": b"second " * 5_000}
+NOWHERE = "http://127.0.0.1:9"
+"""Nobody listens there: the port is for what shall be thrown away."""
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Any]:
+    """A server that has all files under `a/`, and its faults."""
+    (tmp_path / "served" / "a").mkdir(parents=True)
+    for name, content in CONTENT.items():
+        (tmp_path / "served" / "a" / name).write_bytes(content)
+    with serve.Mirror(tmp_path / "served") as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+class Corpus:
+    """A list of both files, and the folder that they shall come to."""
+
+    def __init__(self, path: Path, *places: str) -> None:
+        self.list = path / "files.toml"
+        self.folder = path / "archives"
+        self.entries = {
+            name: {
+                "urls": [f"{place}/{name}" for place in places],
+                "bytes": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }
+            for name, content in CONTENT.items()
+        }
+
+    def fetch(self, *options: str) -> int:
+        lines = ['[sets]\nall = ["one.tgz", "two.tar"]']
+        for name, entry in self.entries.items():
+            lines.append(f'[files."{name}"]')
+            lines += [f"{key} = {json.dumps(value)}" for key, value in entry.items()]
+        self.list.write_text("\n".join(lines), encoding="utf-8")
+        arguments = [str(self.list), "--output", str(self.folder), "--wait", "0", "--rounds", "3"]
+        return int(fetch.main([*arguments, *options]))
+
+    def there(self) -> dict[str, bytes]:
+        return {
+            path.name: path.read_bytes()
+            for path in self.folder.iterdir()
+            if path.suffix != ".checked"
+        }
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, mirror: Any) -> Corpus:
+    return Corpus(tmp_path, f"{mirror.url}/a")
+
+
+def test_files_are_fetched_once_and_not_even_asked_for_again(corpus: Corpus, mirror: Any) -> None:
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+    assert mirror.asked == [("one.tgz", ""), ("two.tar", "")]
+    assert corpus.fetch() == 0
+    assert len(mirror.asked) == 2
+
+
+def test_only_files_that_are_named_are_fetched(corpus: Corpus) -> None:
+    assert corpus.fetch("two.tar", "--set", "all") == 0
+    assert corpus.there() == {"two.tar": CONTENT["two.tar"]}
+
+
+def test_a_download_that_breaks_off_goes_on_where_it_ended(corpus: Corpus, mirror: Any) -> None:
+    mirror.faults.cut["one.tgz"] = 70_000
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+    assert mirror.asked[:2] == [("one.tgz", ""), ("one.tgz", "bytes=70000-")]
+
+
+def test_so_does_one_that_was_killed(corpus: Corpus, mirror: Any) -> None:
+    corpus.folder.mkdir()
+    (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"][:1234])
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+    assert mirror.asked[0] == ("one.tgz", "bytes=1234-")
+
+
+def test_what_has_come_is_on_the_disk_before_more_comes(
+    corpus: Corpus, mirror: Any, monkeypatch: Any
+) -> None:
+    sent = serve._Handler._send_body
+    seen: list[int] = []
+
+    def in_two(handler: Any, name: str, body: bytes) -> None:
+        sent(handler, name, body[:1000])
+        part = corpus.folder / f"{name}.part"
+        until = time.monotonic() + 5
+        while part.stat().st_size < 1000 and time.monotonic() < until:
+            time.sleep(0.001)
+        seen.append(part.stat().st_size)
+        sent(handler, name, body[1000:])
+
+    monkeypatch.setattr(serve._Handler, "_send_body", in_two)
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+    assert seen == [1000, 1000]
+
+
+def test_one_that_was_killed_after_its_last_byte_is_taken_as_it_is(
+    corpus: Corpus, mirror: Any
+) -> None:
+    corpus.folder.mkdir()
+    (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"])
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+
+
+def test_a_server_that_knows_no_ranges_begins_anew(corpus: Corpus, mirror: Any) -> None:
+    mirror.ranges = False
+    mirror.faults.cut["one.tgz"] = 70_000
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+
+
+def test_a_beginning_that_is_longer_than_the_file_is_thrown_away(corpus: Corpus) -> None:
+    corpus.folder.mkdir()
+    (corpus.folder / "two.tar.part").write_bytes(b"x" * 50_000)
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+
+
+def test_a_beginning_of_another_file_is_found_by_the_checksum(corpus: Corpus) -> None:
+    corpus.folder.mkdir()
+    (corpus.folder / "two.tar.part").write_bytes(b"x" * 50)
+    assert corpus.fetch() == 0
+    there = corpus.there()
+    assert there.pop("two.tar.damaged")[:50] == b"x" * 50
+    assert there == CONTENT
+
+
+def test_what_comes_damaged_is_set_aside_and_fetched_anew(corpus: Corpus, mirror: Any) -> None:
+    mirror.faults.damage.add("one.tgz")
+    assert corpus.fetch() == 0
+    there = corpus.there()
+    assert len(there.pop("one.tgz.damaged")) == len(CONTENT["one.tgz"])
+    assert there == CONTENT
+
+
+def test_what_comes_damaged_twice_is_an_error(corpus: Corpus, capsys: Any) -> None:
+    corpus.entries["one.tgz"]["sha256"] = "0" * 64
+    assert corpus.fetch() == 1
+    assert list(corpus.there()) == ["one.tgz.damaged"]
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "/one.tgz: its sha256 was wrong twice" in told and str(corpus.folder) in told
+
+
+def test_md5_and_an_unknown_size_serve_too(corpus: Corpus, mirror: Any) -> None:
+    md5 = hashlib.md5(CONTENT["one.tgz"]).hexdigest()
+    corpus.entries["one.tgz"] = {"urls": corpus.entries["one.tgz"]["urls"], "md5": md5}
+    mirror.faults.damage.add("one.tgz")
+    mirror.faults.cut["two.tar"] = 1
+    assert corpus.fetch() == 0
+    assert corpus.there().items() >= CONTENT.items()
+
+
+def test_places_are_tried_in_their_order(tmp_path: Path, mirror: Any) -> None:
+    corpus = Corpus(tmp_path, f"{mirror.url}/lacks/it", NOWHERE, f"{mirror.url}/a")
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+    assert [name for name, _ in mirror.asked] == ["one.tgz", "one.tgz", "two.tar", "two.tar"]
+
+
+def test_another_file_under_the_name_is_not_downloaded(tmp_path: Path, mirror: Any) -> None:
+    (mirror.folder / "b").mkdir()
+    (mirror.folder / "b" / "one.tgz").write_bytes(b"<html>moved</html>")
+    (mirror.folder / "b" / "two.tar").write_bytes(CONTENT["two.tar"])
+    corpus = Corpus(tmp_path, f"{mirror.url}/b", f"{mirror.url}/a")
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+
+
+def test_after_damage_another_place_is_asked_first(tmp_path: Path, mirror: Any) -> None:
+    (mirror.folder / "b").mkdir()
+    for name, content in CONTENT.items():
+        (mirror.folder / "b" / name).write_bytes(content[::-1])
+    assert Corpus(tmp_path, f"{mirror.url}/b", f"{mirror.url}/a").fetch() == 0
+    assert len(mirror.asked) == 4
+
+
+def test_another_form_elsewhere_is_taken_when_the_first_is_not_to_be_had(
+    corpus: Corpus, mirror: Any
+) -> None:
+    other = b"PK" + CONTENT["one.tgz"][::-1]
+    (mirror.folder / "one.zip").write_bytes(other)
+    form = {"urls": [f"{mirror.url}/one.zip"], "sha256": hashlib.sha256(other).hexdigest()}
+    corpus.entries["one.tgz"] |= {f"elsewhere.{key}": value for key, value in form.items()}
+    corpus.folder.mkdir()
+    assert corpus.fetch("one.tgz") == 0
+    assert corpus.there() == {"one.tgz": CONTENT["one.tgz"]}
+    (corpus.folder / "one.tgz").unlink()
+    (mirror.folder / "a" / "one.tgz").write_bytes(CONTENT["one.tgz"][:-1])  # what it has now
+    (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"][:5])
+    assert corpus.fetch("one.tgz") == 0
+    assert corpus.there()["one.tgz"] == other
+    asked = len(mirror.asked)
+    assert corpus.fetch("one.tgz") == 0
+    assert len(mirror.asked) == asked
+
+
+def test_no_proxy_is_asked_for_what_is_on_this_machine(corpus: Corpus, monkeypatch: Any) -> None:
+    monkeypatch.setenv("http_proxy", NOWHERE)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert corpus.fetch() == 0
+
+
+def test_redirects_are_followed_with_the_range(corpus: Corpus, mirror: Any) -> None:
+    (mirror.folder / "moved.tgz").write_bytes(CONTENT["one.tgz"])
+    mirror.faults.moved["one.tgz"] = f"{mirror.url}/moved.tgz"
+    mirror.faults.cut["moved.tgz"] = 1000
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT
+    assert ("moved.tgz", "bytes=1000-") in mirror.asked
+
+
+def test_without_a_network_the_message_says_what_to_put_where(tmp_path: Path, capsys: Any) -> None:
+    corpus = Corpus(tmp_path, NOWHERE)
+    assert corpus.fetch() == 1
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1
+    for part in (f"{NOWHERE}/one.tgz: Connection refused", "put one.tgz into", str(corpus.folder)):
+        assert part in told[0]
+
+
+def test_a_file_put_there_by_hand_is_read_once(tmp_path: Path, monkeypatch: Any) -> None:
+    corpus = Corpus(tmp_path, NOWHERE)
+    corpus.folder.mkdir()
+    for name, content in CONTENT.items():
+        (corpus.folder / name).write_bytes(content)
+    assert corpus.fetch() == 0
+
+    def never(*_: object) -> bool:
+        raise AssertionError("the file is read again")
+
+    right = folder._is_right
+    monkeypatch.setattr(folder, "_is_right", never)
+    assert corpus.fetch() == 0
+    os.utime(corpus.folder / "one.tgz", (1, 1))  # perhaps another file
+    with pytest.raises(AssertionError):
+        corpus.fetch()
+    monkeypatch.setattr(folder, "_is_right", right)
+    assert corpus.fetch() == 0
+
+
+def test_a_wrong_file_put_there_by_hand_is_kept_aside(corpus: Corpus) -> None:
+    corpus.folder.mkdir()
+    (corpus.folder / "one.tgz").write_bytes(b"the wrong one")
+    assert corpus.fetch() == 0
+    assert corpus.there() == CONTENT | {"one.tgz.damaged": b"the wrong one"}
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_fetched(
+    corpus: Corpus, mirror: Any, monkeypatch: Any, capsys: Any
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    spare = folder._SPARE
+    whole = sum(map(len, CONTENT.values()))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1, 1, spare + whole - 1))
+    assert corpus.fetch() == 1
+    assert "239.8 kB are still to be fetched" in capsys.readouterr().err
+    assert mirror.asked == []
+    (corpus.folder / "two.tar.part").write_bytes(CONTENT["two.tar"][:1])  # room that it has already
+    assert corpus.fetch() == 0
+
+
+def test_what_is_still_to_be_unpacked_needs_room_too(
+    corpus: Corpus, tmp_path: Path, monkeypatch: Any
+) -> None:
+    texts = tmp_path / "text"
+    texts.mkdir()
+    corpus.entries["one.tgz"] |= {"unpacked_bytes": 1_000}
+    room = folder._SPARE + sum(map(len, CONTENT.values()))
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1, 1, room))
+    corpus.entries["two.tar"]["texts.x"] = "member"
+    corpus.entries["two.tar"]["unpacked_bytes"] = 1
+    assert corpus.fetch("--unpacked", str(texts)) == 1
+    (texts / "x").touch()
+    assert corpus.fetch("--unpacked", str(texts)) == 0
+
+
+def test_a_gzip_file_is_unpacked_and_its_content_checked(corpus: Corpus, mirror: Any) -> None:
+    for entry in corpus.entries.values():
+        entry["gunzip"] = True
+    for name, content in CONTENT.items():
+        (mirror.folder / "a" / name).write_bytes(gzip.compress(content))
+    mirror.faults.damage.add("two.tar")
+    assert corpus.fetch() == 0
+    there = corpus.there()
+    assert there.pop("two.tar.damaged")
+    assert there == CONTENT
+
+
+def test_two_processes_do_not_write_one_file(corpus: Corpus, capsys: Any) -> None:
+    corpus.folder.mkdir()
+    with download.sole(corpus.folder / "one.tgz.part"):
+        assert corpus.fetch() == 1
+    assert "another process is fetching it" in capsys.readouterr().err
+
+
+class TestMirror:
+    def manifest(self, mirror: Any) -> None:
+        """The mirror has files of its own under the names."""
+        own = {name: content[::2] for name, content in CONTENT.items()}
+        for name, content in own.items():
+            (mirror.folder / "a" / name).write_bytes(content)
+        files = {
+            name: {
+                "path": f"a/{name}",
+                "bytes": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }
+            for name, content in own.items()
+        }
+        (mirror.folder / "mirror.json").write_text(json.dumps({"files": files}))
+
+    @pytest.mark.parametrize("form", ["url", "folder"])
+    def test_its_manifest_stands_in_for_the_list(
+        self, tmp_path: Path, mirror: Any, form: str
+    ) -> None:
+        self.manifest(mirror)
+        corpus = Corpus(tmp_path, NOWHERE)
+        assert corpus.fetch("--mirror", str(getattr(mirror, form))) == 0
+        assert corpus.there() == {name: content[::2] for name, content in CONTENT.items()}
+
+    @pytest.mark.parametrize("form", ["url", "folder"])
+    def test_without_one_it_is_a_copy_and_asked_first(
+        self, tmp_path: Path, mirror: Any, form: str
+    ) -> None:
+        (mirror.folder / "a" / "one.tgz").write_bytes(CONTENT["one.tgz"][:-1])  # not the official
+        (mirror.folder / "two.tar").write_bytes(CONTENT["two.tar"])  # at its top
+        (mirror.folder / "b").mkdir()
+        (mirror.folder / "b" / "one.tgz").write_bytes(CONTENT["one.tgz"])
+        corpus = Corpus(tmp_path, f"{NOWHERE}/a", f"{mirror.url}/b")
+        assert corpus.fetch("--mirror", str(getattr(mirror, form))) == 0
+        assert corpus.there() == CONTENT
+
+    def test_a_manifest_that_breaks_off_is_asked_for_again(
+        self, tmp_path: Path, mirror: Any
+    ) -> None:
+        self.manifest(mirror)
+        mirror.faults.cut["mirror.json"] = 10
+        assert Corpus(tmp_path, NOWHERE).fetch("--mirror", mirror.url) == 0
+
+    def test_what_its_manifest_lacks_is_an_error(self, corpus: Corpus, capsys: Any) -> None:
+        mirror = corpus.folder.parent / "mirror"
+        mirror.mkdir()
+        (mirror / "mirror.json").write_text('{"files": {}}')
+        assert corpus.fetch("--mirror", str(mirror)) == 1
+        assert "mirror.json: nothing usable about one.tgz" in capsys.readouterr().err
+        (mirror / "mirror.json").write_text("x")
+        assert corpus.fetch("--mirror", str(mirror)) == 1
+        assert "mirror.json: not JSON" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("place", ["no/such/folder", NOWHERE])
+    def test_one_that_is_not_there_is_an_error(
+        self, corpus: Corpus, place: str, capsys: Any
+    ) -> None:
+        assert corpus.fetch("--mirror", place) == 1
+        assert place in capsys.readouterr().err
+        assert not corpus.folder.exists()
+
+
+class TestList:
+    def test_names_that_it_lacks_are_refused(self, corpus: Corpus, capsys: Any) -> None:
+        assert corpus.fetch("three.tgz") == 1
+        assert "no file 'three.tgz'; there are one.tgz, two.tar" in capsys.readouterr().err
+        assert corpus.fetch("--set", "other") == 1
+        assert "no set 'other'; there are all" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("x", "not a list of files"),
+            ("[sets]", "not a list of files"),
+            ('[files.x]\nurls = []\nsha256 = "0"\nsize = 3', "not a list of files"),
+            ("[files.x]\nurls = []", "x: the list gives neither sha256 nor md5"),
+            ('[files]\n[sets]\na = ["y"]', "the set 'a' has 'y'"),
+        ],
+    )
+    def test_what_is_none_is_refused(self, tmp_path: Path, text: str, told: str) -> None:
+        path = tmp_path / "files.toml"
+        path.write_text(text)
+        with pytest.raises(CorpusError, match=told):
+            listing.read_listing(path)
+
+    def test_one_that_is_not_there_is_refused(self, tmp_path: Path, capsys: Any) -> None:
+        assert fetch.main([str(tmp_path / "none.toml")]) == 1
+        assert "none.toml: cannot be read: No such file" in capsys.readouterr().err

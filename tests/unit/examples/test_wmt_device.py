@@ -1,0 +1,86 @@
+"""What runs where: examples/wmt14-en-fr/device.py shares GPUs out."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import device
+import pytest
+
+SCRIPT = Path(device.__file__)
+TELL = "import os; print(os.environ.get('CUDA_VISIBLE_DEVICES', 'unset'))"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_without_gpus_a_command_runs_as_it_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert run("--", sys.executable, "-c", TELL).stdout == "unset\n"
+
+
+def test_a_command_sees_the_first_gpu_that_is_free(tmp_path: Path) -> None:
+    options = ["--gpus", "3 5", "--locks", str(tmp_path)]
+    held = device.free_gpu(["3"], tmp_path)
+    try:
+        assert run(*options, "--", sys.executable, "-c", TELL).stdout == "5\n"
+    finally:
+        held[1].close()
+    assert run(*options, "--", sys.executable, "-c", TELL).stdout == "3\n"
+
+
+def test_a_command_waits_where_all_gpus_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number, held = device.free_gpu(["0"], tmp_path)
+    waits: list[float] = []
+
+    def pause(seconds: float) -> None:
+        waits.append(seconds)
+        held.close()
+
+    monkeypatch.setattr(time, "sleep", pause)
+    number, lock = device.free_gpu(["0"], tmp_path)
+    lock.close()
+    assert (number, len(waits)) == ("0", 1)
+
+
+def test_a_gpu_stays_taken_by_a_command_that_outlives_us(tmp_path: Path) -> None:
+    nap = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"]
+    words = [sys.executable, str(SCRIPT), "--gpus", "0", "--locks", str(tmp_path), "--", *nap]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "up\n"
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        if not children.exists():
+            process.kill()
+            pytest.skip("this system does not tell a process's children")
+        child = int(children.read_text().split()[0])
+        process.kill()
+        process.wait()
+        try:
+            with open(tmp_path / "gpu.0.lock", "w", encoding="utf-8") as file:
+                with pytest.raises(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_the_status_is_the_commands_and_that_of_a_signal_a_shells() -> None:
+    assert run("--", sys.executable, "-c", "raise SystemExit(7)").returncode == 7
+    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert run("--", sys.executable, "-c", killed).returncode == 128 + 9
+
+
+def test_the_device_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = tmp_path / "device"
+    run("--record", str(record), "--", sys.executable, "-c", "")
+    assert record.read_text() == device.device_name(None) + "\n"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert device.device_name(None) == device.processor() != ""

@@ -1,0 +1,299 @@
+"""The make of examples/wmt14-en-fr: which commands it runs, and which it does not run again.
+
+A stand-in for nmtkit writes what the real command would, at once; what the real one makes of the
+same recipe is shown by tests/faults/wmt14.py.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RECIPE = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+STAND_IN = """#!{python} -IS
+import json, os, sys
+command, *words = sys.argv[1:]
+with open(os.environ["CALLS"], "a") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
+def after(*names):
+    return next(words[at + 1] for at, word in enumerate(words) if word in names)
+def read(path):
+    return open(path).read().splitlines()
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    open(path, "w").write(text)
+if command == "select":
+    at = words.index("--domain")
+    for source, target in zip(words[at + 1 : at + 3], words[words.index("--output") + 1 :]):
+        write(target, open(source).read())
+elif command == "prepare":
+    out = after("--output")
+    write(out + "/manifest.json", "{{}}")
+    if "--train" in words:
+        for name, at in (("train", 1), ("dev", 1), ("test", 2)):
+            for side, path in zip(("src", "tgt"), words[words.index("--" + name) + at :]):
+                write(out + "/" + name + "." + side, open(path).read())
+elif command == "shortlist":
+    for side in ("src", "tgt"):
+        write(words[0] + "/vocab." + side, "</s>\\t1\\n")
+elif command == "train":
+    out = after("--output")
+    line = dict(kind="validation", update=1, epoch=1.0, seconds=1.0)
+    write(out + "/metrics.jsonl", json.dumps(line) + "\\n")
+    for name in ("config.toml", "vocab.src", "vocab.tgt"):
+        write(out + "/" + name, "")
+    for name in ("params.best.safetensors", "params.last.safetensors", "checkpoints/1/state.json"):
+        write(out + "/" + name, "")
+    if os.environ.get("BREAK") and os.environ["BREAK"] in out:
+        sys.exit("nmtkit: error: broken")
+elif command == "translate":
+    if "--segments" in words:
+        write(after("--segments"), "")
+    sources = [word for word in words if word.endswith(".src")]
+    print("\\n".join(read(sources[0])))
+elif command == "score":
+    if "--nbest" in words or "--phrase-table" in words:
+        write(after("-o"), "")
+    else:
+        print("\\n".join("-1" for _ in read(words[-1])))
+elif command == "rerank":
+    print("x")
+elif command == "tune":
+    write(after("-o"), "")
+elif command == "align":
+    write(after("--lexicon"), "")
+elif command == "evaluate":
+    if "--plot" in words:
+        write(after("--plot"), "<svg/>")
+    names = ("BLEU (multi-bleu)", "BLEU (sacreBLEU)")
+    measures = [dict(name=name, value=1.0, signature="s") for name in names]
+    print(json.dumps(dict(sentences=1, systems=[dict(measures=measures)])))
+elif command == "report":
+    out = after("-o")
+    write(out if out.endswith(".html") else out + "/phrases.md", "")
+else:
+    sys.exit("what is " + command)
+"""
+
+
+class Run:
+    """The recipe in a folder of its own, with the stand-in.
+
+    :param like: a run whose corpora are taken over, as they were left.
+    """
+
+    def __init__(self, folder: Path, like: "Run | None" = None) -> None:
+        self.work, self.calls = folder / "work", folder / "calls"
+        self.nmtkit = folder / "nmtkit"
+        self.nmtkit.write_text(STAND_IN.format(python=sys.executable))
+        self.nmtkit.chmod(0o755)
+        if like:
+            for name in ("toy", "mirror", "data", "bitext"):
+                shutil.copytree(like.work / name, self.work / name)
+
+    def make(self, *words: str, size: str = "smoke", **environment: str) -> tuple[int, str]:
+        """Status and all that was said."""
+        command = ["make", "-f", str(RECIPE / "Makefile"), f"SIZE={size}", f"WORK={self.work}"]
+        command += [f"NMTKIT={self.nmtkit}", f"PYTHON={sys.executable}", *words]
+        variables = {**os.environ, "CALLS": str(self.calls), **environment}
+        for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+            variables.pop(name, None)
+        done = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def called(self) -> list[str]:
+        """The commands since the last question."""
+        lines = self.calls.read_text().splitlines() if self.calls.exists() else []
+        self.calls.write_text("")
+        return lines
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The recipe, run to its end with two jobs."""
+    run = Run(tmp_path_factory.mktemp("wmt"))
+    status, told = run.make("-j2")
+    assert status == 0, told
+    return run
+
+
+def test_everything_is_made_once_and_then_no_more(whole: Run) -> None:
+    calls = whole.called()
+    assert len(set(calls)) == len(calls)
+    for name in ("results.md", "results/tables.md", "results/by-length.svg", "report.html"):
+        assert (whole.work / name).is_file()
+    assert not list(whole.work.rglob("*.part"))
+    assert whole.make("-q")[0] == 0
+    assert whole.make()[0] == 0
+    assert whole.called() == []
+
+
+def test_a_model_trained_anew_is_used_anew_and_no_other(whole: Run) -> None:
+    whole.called()
+    (whole.work / "rnn/grconv.1/done").unlink()
+    os.utime(whole.work / "rnn/grconv.1/config.toml")
+    assert whole.make("train-grconv")[0] == 0
+    assert [call.split()[0] for call in whole.called()] == ["train"]
+    assert whole.make()[0] == 0
+    calls = whole.called()
+    assert calls and not [call for call in calls if call.startswith("train")]
+    assert all("grconv" in call for call in calls if call.split()[0] in ("translate", "score"))
+
+
+def test_a_lexicon_that_is_missing_is_made_and_not_done_without(whole: Run) -> None:
+    folder = whole.work / "rnn/rnnsearch-50-long.1"
+    for path in [folder / "lexicon.gz", *folder.glob("*replaced*")]:
+        path.unlink()
+    whole.called()
+    assert whole.make(str(folder / "test.5.replaced.out.json"))[0] == 0
+    align, translate, evaluate = whole.called()
+    assert align.startswith("align") and evaluate.startswith("evaluate")
+    assert f"--replace-unk {folder}/lexicon.gz" in translate
+
+
+def test_what_broke_goes_on_where_it_was(whole: Run, tmp_path: Path) -> None:
+    run = Run(tmp_path, whole)
+    status, told = run.make("SYSTEMS=rnnsearch-50", BREAK="rnnsearch-50.1")
+    assert status != 0 and "nmtkit: error: broken" in told
+    before = run.called()
+    assert run.make("SYSTEMS=rnnsearch-50")[0] == 0
+    again = run.called()
+    shared = set(before) & set(again)
+    assert [call.split()[0] for call in shared] == ["train"]
+    assert "rnnsearch-50.1 " in shared.pop()
+
+
+def test_the_longer_training_goes_on_from_the_shorter(whole: Run) -> None:
+    told = whole.make("-n", "-B", str(whole.work / "rnn/rnnsearch-50-long.1/done"))[1]
+    copied, trained = told.index("cp -R"), told.rindex("rnnsearch-50-long.1.log")
+    assert copied < trained
+    assert "training.max_updates=60" in told and "training.max_updates=40" in told
+
+
+def commands(run: Run, *words: str, **settings: str) -> list[str]:
+    """What would be run from nothing, each command on one line."""
+    status, told = run.make("-n", *words, **settings)
+    assert status == 0, told
+    return told.replace("\\\n", " ").splitlines()
+
+
+def test_the_papers_size_is_the_recipe_alone(tmp_path: Path) -> None:
+    lines = commands(Run(tmp_path), size="paper")
+    trained = [line.split() for line in lines if " train " in line and "--recipe" in line]
+    assert len(trained) == 13
+    for words in trained:
+        settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
+        name = Path(words[words.index("--output") + 1]).name
+        long = ["training.max_updates=667000"] if "-long" in name else []
+        assert settings == [*long, f"training.seed={name.rpartition('.')[2]}"]
+        assert "--config" not in words
+    sizes = [line.split("prepared ")[1] for line in lines if " shortlist " in line]
+    assert sorted(sizes) == ["--size 30000 --force", "--src-size 160000 --tgt-size 80000 --force"]
+
+
+def test_ensembles_are_of_two_and_five_at_the_papers_beams(tmp_path: Path) -> None:
+    lines = [line for line in commands(Run(tmp_path), size="paper") if " translate " in line]
+    found = {
+        (line.count("--model "), line.split("--beam ")[1].split()[0])
+        for line in lines
+        if "lstm.1 " in line and "lstm.2 " in line
+    }
+    assert found == {(2, "12"), (5, "1"), (5, "2"), (5, "12")}
+
+
+def test_segments_have_their_controls(tmp_path: Path) -> None:
+    lines = [line for line in commands(Run(tmp_path), size="paper") if "--segment " in line]
+    ways = [line.split("--segment ")[1].split()[0] for line in lines]
+    assert sorted(ways) == ["confidence", "random", "random-confidence"]
+    written = [line.split("--segments ")[1].split()[0] for line in lines if "--segments " in line]
+    read = [line.split("--segment-lengths ")[1].split()[0] for line in lines if "-lengths " in line]
+    assert written == read
+
+
+def test_no_two_commands_write_one_file(tmp_path: Path) -> None:
+    lines = commands(Run(tmp_path), size="paper")
+    words = [(line.split(), at) for line in lines for at in range(len(line.split()))]
+    options = ("--segments", "--lexicon", "--plot")
+    written = [line[at + 1] for line, at in words if line[at] in options]
+    written += [line[at + 1].removesuffix(".part") for line, at in words if line[at] == ">"]
+    assert len(written) > 50 and len(set(written)) == len(written)
+
+
+def test_gpus_are_shared_out(tmp_path: Path) -> None:
+    lines = commands(Run(tmp_path), "GPUS=0 1", size="paper")
+    trained = [line for line in lines if " train " in line and "--recipe" in line]
+    assert all("device.py --gpus '0 1' --locks" in line for line in trained)
+
+
+def test_without_moses_its_systems_say_so(whole: Run) -> None:
+    text = (whole.work / "results/tables.md").read_text()
+    assert "Moses (paper: all 33.3, no UNK 35.63): needs what Moses made: set MOSES" in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [("SIZE=huge", "SIZE=huge: it is paper, mini or smoke"), ("SYSTEMS=lstn", "'lstn'")],
+)
+def test_what_there_is_not_is_refused(tmp_path: Path, setting: str, told: str) -> None:
+    status, said = Run(tmp_path).make("-n", setting)
+    assert status != 0 and told in said
+
+
+def test_make_can_tell_before_there_is_an_environment(tmp_path: Path) -> None:
+    status, told = Run(tmp_path).make("-n", f"PYTHON={tmp_path}/no/python")
+    assert status == 0 and "nmtkit train" in told
+
+
+def output_of_moses(folder: Path, lines: int) -> Path:
+    (folder / "nbest").mkdir(parents=True)
+    (folder / "corpus").mkdir()
+    for name in ("val", "test2016"):
+        (folder / f"nbest/{name}.1000best.gz").write_text("")
+        for side in ("en", "fr"):
+            (folder / f"corpus/{name}.tok.{side}").write_text("x\n" * lines)
+    for name in ("phrase-table.gz", "moses.tuned.ini"):
+        (folder / name).write_text("")
+    return folder
+
+
+def test_what_moses_made_is_rescored_tuned_and_shown(whole: Run, tmp_path: Path) -> None:
+    run, output = Run(tmp_path, whole), output_of_moses(tmp_path / "moses", 100)
+    named = [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    status, told = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *named)
+    assert status == 0, told
+    calls = run.called()
+    reranked = [call for call in calls if call.startswith("rerank")]
+    for words in ("--average RNN0", "--average RNN3 --average RNN4", "--oracle", "--weights"):
+        assert any(words in call for call in reranked)
+    assert any(call.startswith("tune") and "--start" in call for call in calls)
+    assert any(call.startswith("report --phrase-table") for call in calls)
+    text = (run.work / "results/tables.md").read_text()
+    assert "| oracle (paper: about 45) | 45 | 1.00 |" in text
+    assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
+
+
+def test_lists_of_another_test_set_are_refused(whole: Run, tmp_path: Path) -> None:
+    output = output_of_moses(tmp_path / "moses", 7)
+    named = [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    status, told = Run(tmp_path, whole).make("SYSTEMS=rnnenc-30", *named)
+    assert status != 0 and "7 lines, but the test set has 100" in told
+
+
+def test_moses_output_without_a_file_names_it(tmp_path: Path) -> None:
+    status, told = Run(tmp_path).make("-n", f"MOSES_OUTPUT={tmp_path}")
+    assert status != 0 and "has no dev.1000best.gz" in told
+
+
+def test_moses_is_trained_tuned_and_given_the_neural_scores(tmp_path: Path) -> None:
+    lines = commands(Run(tmp_path), "MOSES=/opt/moses", "FAST_ALIGN=/opt/align", size="paper")
+    text = "\n".join(lines)
+    for program in ("lmplz", "train-model.perl", "filter-model-given-input.pl"):
+        assert text.count(f"/{program} ") == 1
+    assert text.count("/mert-moses.pl ") == 3  # the baseline, with RNN, with RNN and WP
+    assert text.count("-n-best-list ") == 6
+    assert "s/num-features=4/num-features=5/" in text and "--count-unknown" in text

@@ -1,0 +1,195 @@
+"""The tables of examples/wmt14-en-fr: what is published, what is ours, and what is left out."""
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import known
+import pytest
+import tables
+
+RECIPE = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
+SIGNATURES = ["tok:none", "tok:13a"]
+
+
+def evaluation(bleu: float, sacrebleu: float, sentences: int = 3003) -> str:
+    """As `nmtkit evaluate --json` writes it."""
+    values = zip((tables.PAPERS_BLEU, tables.SACREBLEU), (bleu, sacrebleu), SIGNATURES, strict=True)
+    measures = [{"name": n, "value": v, "signature": s} for n, v, s in values]
+    return json.dumps({"sentences": sentences, "systems": [{"measures": measures}]})
+
+
+def training(folder: Path, updates: int, hours: float) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [
+        {"kind": "training", "update": 1, "epoch": 0.1, "seconds": 1.0},
+        {"kind": "validation", "update": updates, "epoch": 2.5, "seconds": hours * 3600},
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    Path(f"{folder}.device").write_text("TITAN BLACK\n")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """What RNNenc-30, of two seeds, has left."""
+    for seed, bleu in (("1", 10.0), ("2", 12.0)):
+        folder = tmp_path / f"rnn/rnnenc-30.{seed}"
+        training(folder, 800_000, 100.0)
+        for name in ("all", "10-20"):
+            for split in ("test", "dev"):
+                (folder / f"{split}.12.{name}.json").write_text(evaluation(bleu, bleu / 2))
+        for split in ("test-known", "dev-known"):
+            (folder / f"{split}.12.no-unk.json").write_text(evaluation(20.0, 19.0, 400))
+            (folder / f"{split}.12.10-20-no-unk.json").write_text(evaluation(20.0, 19.0, 40))
+        for name in ("train30", "dev"):
+            (folder / f"{name}.scores").write_text("-20\n-30\n")
+    return tmp_path
+
+
+def choice(work: Path, systems: str = "rnnenc-30", seeds: str = "1 2") -> tables.Choice:
+    reasons = {"moses": "needs what Moses made"}
+    return tables.Choice(work, frozenset(systems.split()), tuple(seeds.split()), "12", reasons)
+
+
+def record(work: Path, table: str, system: str, column: str) -> dict[str, Any]:
+    found: list[dict[str, Any]] = json.loads((work / "results/tables.json").read_text())
+    [one] = [
+        row
+        for row in found
+        if (row["table"], row["system"], row["column"]) == (table, system, column)
+    ]
+    return one
+
+
+def test_every_row_has_a_figure_for_each_column_and_a_source_or_a_reason() -> None:
+    keys = [table["key"] for table in tables.published()]
+    assert len(set(keys)) == len(keys)
+    for table in tables.published():
+        for row in table["rows"]:
+            assert len(row["published"]) == len(table["columns"]), row["name"]
+            assert ("quoted" in row) != ("system" in row and "folder" in row), row["name"]
+
+
+def test_settings_name_the_systems_that_the_tables_have() -> None:
+    named = (RECIPE / "settings.mk").read_text() + (RECIPE / "moses.mk").read_text()
+    words = set(named.replace(")", " ").replace(",", " ").split())
+    systems = {row.get("system") for table in tables.published() for row in table["rows"]}
+    assert systems - {None} <= words
+
+
+def test_ours_is_the_mean_of_the_seeds_beside_the_published_figure(work: Path) -> None:
+    tables.write(choice(work), work / "results", "mini")
+    found = record(work, "bahdanau-table-1", "RNNenc-30", "all")
+    assert (found["published"], found["ours"], found["seeds"]) == (13.93, 11.0, [10.0, 12.0])
+    assert found["difference"] == pytest.approx(11.0 - 13.93)
+    assert (found["sacrebleu"], found["signatures"]) == (5.5, SIGNATURES)
+    no_unk = record(work, "bahdanau-table-1", "RNNenc-30", "no UNK")
+    assert (no_unk["ours"], no_unk["sentences"]) == (20.0, 400)
+
+
+def test_training_is_told_by_updates_epochs_hours_and_nll(work: Path) -> None:
+    tables.write(choice(work), work / "results", "mini")
+    ours = [
+        record(work, "bahdanau-table-2", "RNNenc-30", name)["ours"]
+        for name in ("updates, 1e5", "epochs", "hours", "train NLL", "dev NLL")
+    ]
+    assert ours == [8.0, 2.5, 100.0, 25.0, 25.0]
+    text = (work / "results/tables.md").read_text()
+    assert "| 8.0000 | 2.50 | 100.00 | TITAN BLACK | 25.0 | 25.0 |" in text
+
+
+def test_what_was_not_run_is_left_out_with_its_reason_and_has_no_figure(work: Path) -> None:
+    tables.write(choice(work), work / "results", "mini")
+    moses = record(work, "bahdanau-table-1", "Moses", "all")
+    assert (moses["ours"], moses["difference"], moses["reason"]) == (
+        None,
+        None,
+        "needs what Moses made",
+    )
+    text = (work / "results/tables.md").read_text()
+    assert "- left out: Moses (paper: all 33.3, no UNK 35.63): needs what Moses made." in text
+    assert "'rnnsearch-50' is not among SYSTEMS" in text
+    assert "| RNNsearch-50 |" not in text
+
+
+def test_a_file_that_should_be_there_is_missed(work: Path) -> None:
+    (work / "rnn/rnnenc-30.2/test.12.all.json").unlink()
+    with pytest.raises(FileNotFoundError):
+        tables.write(choice(work), work / "results", "mini")
+    assert not (work / "results/tables.md").exists()
+
+
+def test_no_sentence_is_no_figure_rather_than_zero(work: Path) -> None:
+    nothing = json.dumps({"sentences": 0, "systems": [{"measures": []}]})
+    for seed in "12":
+        (work / f"rnn/rnnenc-30.{seed}/test-known.12.no-unk.json").write_text(nothing)
+    tables.write(choice(work), work / "results", "mini")
+    found = record(work, "bahdanau-table-1", "RNNenc-30", "no UNK")
+    assert (found["ours"], found["difference"], found["sentences"]) == (None, None, 0)
+
+
+def test_the_list_is_all_that_writing_reads(work: Path) -> None:
+    listed = set(tables.files(choice(work)))
+    written = {path for path in work.rglob("*") if path.is_file()}
+    made_by_training = {path for path in written if path.name == "metrics.jsonl"}
+    devices = {path for path in written if path.suffix == ".device"}
+    dones = {path.with_name("done") for path in made_by_training}
+    assert listed == written - made_by_training - devices | dones
+
+
+def test_models_are_those_of_ensembles_and_of_what_a_row_needs(tmp_path: Path) -> None:
+    chosen = choice(tmp_path, "ensemble-2 segmentation", "1")
+    names = {str(path.relative_to(tmp_path)) for path in tables.models(chosen)}
+    assert names == {
+        "lstm/seq2seq-lstm.1",
+        "lstm/seq2seq-lstm.2",
+        "rnn/rnnenc-30.1",
+        "rnn/rnnenc-30-reverse.1",
+    }
+
+
+def test_an_ensemble_has_taken_what_its_members_took(tmp_path: Path) -> None:
+    for seed in "12":
+        training(tmp_path / f"lstm/seq2seq-lstm.{seed}", 100_000, 24.0)
+    row = tables.Row("2", (), (tmp_path / "lstm/seq2seq-lstm.1+2",))
+    assert tables.training_of(row, tmp_path)[:4] == ["2.0000", "5.00", "48.00", "TITAN BLACK"]
+
+
+def test_csv_has_the_rows_of_the_json(work: Path) -> None:
+    tables.write(choice(work), work / "results", "mini")
+    rows = list(csv.DictReader(io.StringIO((work / "results/tables.csv").read_text())))
+    assert len(rows) == len(json.loads((work / "results/tables.json").read_text()))
+    assert rows[0]["seeds"] == "10.0 12.0"
+
+
+def test_a_system_that_no_table_has_is_refused(tmp_path: Path, capsys: Any) -> None:
+    arguments = ["--work", str(tmp_path), "--systems", "rnnenc-3", "--list", "files"]
+    assert tables.main(arguments) == 2
+    assert "'rnnenc-3'" in capsys.readouterr().err
+
+
+def test_small_sizes_say_what_they_are(work: Path) -> None:
+    assert "for minutes on little data" in tables.head("mini", choice(work))
+    assert "for minutes" not in tables.head("paper", choice(work))
+
+
+def test_figures_are_empty_where_there_is_none() -> None:
+    assert tables.shown(math.nan, "bleu") == ""
+    assert tables.shown(1.005, "bleu", "+") == "+1.00"
+
+
+def test_known_sentences_have_no_unknown_word_on_either_side(tmp_path: Path) -> None:
+    for name, text in {
+        "vocab.src": "</s>\t1\n<unk>\t0\na\t3\nb\t2\nb\u2028\t1\n",
+        "vocab.tgt": "</s>\t1\n<unk>\t0\nx\t3\n",
+        "test.src": "a b\na c\nb\na b\u2028\n",
+        "test.tgt": "x x\nx\ny\nx\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    known.main([str(tmp_path), "test", "--output", str(tmp_path / "known")])
+    assert (tmp_path / "known.src").read_text(encoding="utf-8") == "a b\na b\u2028\n"
+    assert (tmp_path / "known.tgt").read_text(encoding="utf-8") == "x x\nx\n"
+    assert not list(tmp_path.glob("*.part"))
