@@ -33,6 +33,9 @@ DRIVERS = {
     "selector",
     "phrases",
     "phrase_report",
+    "origin",
+    "account",
+    "model_report",
     "model_folder",
     "ensemble",
     "streaming",
@@ -63,6 +66,7 @@ LAZY = {
     "nmtkit": DRIVERS,
     "config": {"models"},  # whose config dataclasses the section [model] is read into
     "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config"},
+    "report": {"model_report", "account", "translator"},  # the types of what it writes
 }
 """Room -> what it may import besides, inside functions or for types."""
 
