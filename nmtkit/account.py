@@ -14,7 +14,9 @@ from nmtkit.text.lines import file_sha256
 from nmtkit.training.curve import Curve, TrainingPoint, ValidationPoint, read_curve
 
 PARAMETERS = "params.best.safetensors"
-NOT_RECORDED = "not recorded: its training began before nmtkit noted it"
+NOT_RECORDED = (
+    "command, data and versions are not recorded: training began before nmtkit noted them"
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def _what(model: LoadedModel) -> Iterator[tuple[str, str]]:
 
 def _how(origin: dict[str, Any] | None) -> dict[str, str]:
     if origin is None:
-        return dict.fromkeys(("Command", "Data", "Versions"), NOT_RECORDED)
+        return {"Origin": NOT_RECORDED}
     pairs = [f"{count:,} {name} pairs" for name, count in origin["pairs"].items()]
     versions = ", ".join(f"{name} {version}" for name, version in origin["versions"].items())
     return {

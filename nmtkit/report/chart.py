@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 420, 260  # units of the picture, which grows and shrinks with the page
-LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 44  # room for the axes' words
+WIDTH, HEIGHT = 370, 250  # units of the picture, which grows and shrinks with the page
+LEFT, RIGHT, TOP, BOTTOM = 46, 18, 12, 44  # room for the axes' words
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4")
 RADIUS = 4.0
 KINDS = 7
@@ -36,12 +36,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Axes:
-    """What stands along the axes; `logarithmic`: x is."""
+    """What stands along the axes; `logarithmic`: x is; `from_zero`: x begins there."""
 
     title: str
     x: str
     y: str
     logarithmic: bool = False
+    from_zero: bool = False
 
 
 def chart(axes: Axes, series: Sequence[Series]) -> str:
@@ -90,7 +91,7 @@ class _Scale:
         if axes.logarithmic:
             self.x_ticks = _powers(min(xs), max(xs))
         else:
-            self.x_ticks = ticks(min(xs), max(xs))
+            self.x_ticks = ticks(0.0 if axes.from_zero else min(xs), max(xs))
 
     def x(self, value: float) -> float:
         low, high, value = (self._along(v) for v in (self.x_ticks[0], self.x_ticks[-1], value))

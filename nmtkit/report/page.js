@@ -3,8 +3,7 @@
 "use strict";
 (() => {
   const PAGE = 50; // sentences in the document at a time, whatever the test set
-  const LEAST = 0.02; // weight of an alignment that lights up
-  const TOLD = 0.05; // and of one that is told in words
+  const LEAST = 0.05; // weight of an alignment that lights up and is told
   const END = "</s>";
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const SVG = "http://www.w3.org/2000/svg";
@@ -175,12 +174,12 @@
       class: "sentence", "data-n": number, "aria-labelledby": `n${number + 1}`,
     });
     const header = make(
-      "header", {}, make("h4", { id: `n${number + 1}` }, `Sentence ${grouped(number + 1)}`),
+      "header", {}, make("h3", { id: `n${number + 1}` }, `Sentence ${grouped(number + 1)}`),
       make("span", {}, plural(wordsOf(source).length, "word"))
     );
     if (systems.length === 2) {
       const apart = outputs[1].quality - outputs[0].quality;
-      header.append(make("span", {}, `difference ${signed(apart, 1)}`));
+      header.append(make("span", {}, `${systems[1].name}: chrF ${signed(apart, 1)}`));
     }
     article.append(
       header,
@@ -380,7 +379,7 @@
   }
 
   function spoken(links, line) {
-    const heavy = links.filter(([, weight]) => weight >= TOLD).sort((a, b) => b[1] - a[1]).slice(0, 4);
+    const heavy = links.filter(([, weight]) => weight >= LEAST).sort((a, b) => b[1] - a[1]).slice(0, 4);
     const named = heavy.map(([at, weight]) => {
       const word = line.querySelector(`.w[data-i="${at}"]`);
       return `${word ? word.textContent : "end of sentence"} ${Math.round(weight * 100)}\u00a0%`;
@@ -470,7 +469,7 @@
   function turn(by) {
     state.first = Math.max(0, state.first + by);
     show();
-    find("list").scrollIntoView({ block: "start" });
+    find("count").scrollIntoView({ block: "start" });
   }
 
   function sortings() {

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmtkit.report.page_curves import learning_curves, strata_curves
@@ -19,6 +20,15 @@ from nmtkit.report.sentences import Packed, pack, to_json
 if TYPE_CHECKING:
     from nmtkit.account import Account
     from nmtkit.model_report import ModelReport
+
+
+SECTIONS = {
+    "scores": "Scores",
+    "parts": "Where they stand and fall",
+    "training": "Training",
+    "systems": "How they were made",
+    "translations": "Translations",
+}
 
 
 def page(report: "ModelReport", commands: Sequence[str]) -> str:
@@ -46,11 +56,11 @@ def page(report: "ModelReport", commands: Sequence[str]) -> str:
 {_head(report)}
 </header>
 <main>
-{_section("scores", "Scores", scores(report, commands))}
-{_section("parts", "Where they stand and fall", strata_curves(report))}
-{_section("translations", "Translations", _translations(report, packed))}
-{_section("training", "Training", learning_curves(report.accounts))}
-{_section("systems", "How they were made", _systems(report.accounts))}
+{_section("scores", scores(report, commands))}
+{_section("parts", strata_curves(report))}
+{_section("training", learning_curves(report.accounts))}
+{_section("systems", _systems(report.accounts))}
+{_section("translations", _translations(report, packed))}
 </main>
 <footer><p>Made by nmtkit {escape(report.version)}.</p></footer>
 <script type="application/json" id="about">{to_json(_about(report))}</script>
@@ -74,13 +84,13 @@ def _policy(script: str) -> str:
     )
 
 
-def _section(mark: str, title: str, parts: Iterator[str]) -> str:
+def _section(mark: str, parts: Iterator[str]) -> str:
     content = "\n".join(parts)
     if not content:
         return ""
     return (
         f'<section id="{mark}" aria-labelledby="{mark}-title">\n'
-        f'<h2 id="{mark}-title">{escape(title)}</h2>\n{content}\n</section>'
+        f'<h2 id="{mark}-title">{SECTIONS[mark]}</h2>\n{content}\n</section>'
     )
 
 
@@ -89,11 +99,18 @@ def _head(report: "ModelReport") -> str:
     names = " <span>and</span> ".join(
         name(number, account.name) for number, account in enumerate(report.accounts)
     )
-    files = " and ".join(f"<code>{escape(file)}</code>" for file in report.files)
+    files = " and ".join(f"<code>{escape(Path(file).name)}</code>" for file in report.files)
+    having = [account for account in report.accounts if account.curve]
+    links = "".join(
+        f'<li><a href="#{mark}">{title}</a></li>'
+        for mark, title in SECTIONS.items()
+        if mark != "training" or having
+    )
     checksums = table(["file", "SHA-256"], report.checksums.items(), "The test set's checksums")
     return (
         f"<h1>{names}</h1>\n<p class='lead'>{len(report.sources):,} sentences, {src} to {tgt}:"
-        f" {files}.</p>\n{details('Checksums of the test set', checksums)}"
+        f" {files}.</p>\n{details('Checksums of the test set', checksums)}\n"
+        f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
     )
 
 
@@ -138,9 +155,10 @@ def _translations(report: "ModelReport", packed: Packed) -> Iterator[str]:
     with_ = len(without) < len(report.accounts)
     if with_:
         yield (
-            "<p>Point at a word, tap it, or move to it with Tab and the arrow keys: what belongs to"
-            " it lights up, the more the heavier its alignment. The matrix beside a translation"
-            " has its words from top to bottom, those of the source from left to right.</p>"
+            '<p class="hint">Point at a word, tap it, or move to it with Tab and the arrow keys:'
+            " what belongs to it lights up, the more the heavier its alignment. The matrix beside a"
+            " translation has its words from top to bottom, those of the source from left to"
+            " right.</p>"
         )
     if without:
         who = " and ".join(without)
@@ -162,12 +180,12 @@ _TOOLS = """<form class="tools" id="tools" role="search" aria-label="Translation
 <label class="grow">Search
 <input type="search" id="query" autocomplete="off" spellcheck="false"></label>
 <label>Sort by <select id="sort"></select></label>
-<label class="check"><input type="checkbox" id="descending"> largest first</label>
+<label class="check"><input type="checkbox" id="descending"> Largest first</label>
 <fieldset id="shown"><legend>Show</legend></fieldset>
-<fieldset id="saved"><legend>Save translations</legend></fieldset>
 </form>"""
 
 _PAGER = """<nav class="pager" aria-label="Pages of translations">
 <button type="button" id="earlier">Previous 50</button>
 <button type="button" id="later">Next 50</button>
-</nav>"""
+</nav>
+<fieldset id="saved"><legend>Save translations</legend></fieldset>"""

@@ -99,7 +99,7 @@ def learning_curves(accounts: Sequence["Account"]) -> Iterator[str]:
         ("Cost of the dev set; thin: of the training data", cost, _costs(having)),
         ("BLEU of the dev set", "Dev BLEU, %", _bleus(having)),
     ):
-        if picture := chart(Axes(title, "Epochs", y), series):
+        if picture := chart(Axes(title, "Epochs", y, from_zero=True), series):
             yield f"<figure><figcaption>{title}</figcaption>{picture}</figure>"
     yield "</div>"
     yield details("Validations as a table", _validations(having))

@@ -86,8 +86,8 @@ def _how(signatures: Sequence[tuple[str, str]], commands: Sequence[str]) -> str:
     lines = escape("\n".join(commands))
     return (
         f"{table(['measure', 'signature'], signatures, 'Signatures of the measures')}"
-        "<p>These commands print the figures of this page; under <em>Save translations</em>"
-        f" below are the files they need.</p><pre tabindex='0' class='commands'>{lines}</pre>"
+        "<p>These commands print the figures of this page; the files that they need are below the"
+        f" translations, to be saved.</p><pre tabindex='0' class='commands'>{lines}</pre>"
     )
 
 
