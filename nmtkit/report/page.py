@@ -158,7 +158,7 @@ def _translations(report: "ModelReport", packed: Packed) -> Iterator[str]:
             '<p class="hint">Point at a word, tap it, or move to it with Tab and the arrow keys:'
             " what belongs to it lights up, the more the heavier its alignment. The matrix beside a"
             " translation has its words from top to bottom, those of the source from left to"
-            " right.</p>"
+            " right. Weights below 3 % are left out.</p>"
         )
     if without:
         who = " and ".join(without)

@@ -15,7 +15,7 @@ score, ranking score, finished].
 
 Departures and readings: numbers are rounded, and text is written in 64 digits, `DIGITS`, so that
 3,000 sentences of newspapers fit. A log-probability of a token has two digits, in hundredths below
-0, at most 40.95. An alignment lists the cells whose weight is at least 1/126, row by row: how many
+0, at most 40.95. An alignment lists the cells whose weight is at least 0.03, row by row: how many
 cells are passed over before it, in digits of 32 with the least first, 32 more where another digit
 follows; then the weight in 63rds.
 """
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from nmtkit.translator import Translation
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-LIMIT = 4_500_000
+LIMIT = 4_800_000
 """Bytes of the sentences in a page, which shall stay below 5 MB."""
 
+LEAST = 0.03  # weight of an alignment that is told
 WORD_SCORES, TOKENS, ALIGNMENT, N_BEST = 4, 5, 6, 7
 """Places in an output."""
 
@@ -55,7 +56,7 @@ def pack(report: "ModelReport", limit: int = LIMIT) -> Packed:
     :param limit: bytes of the JSON.
     """
     rows = list(_rows(report))
-    size = sum(map(_size, rows))
+    size = 1 + sum(map(_size, rows))
     told = []
     for name, emptied in (
         ("n-best lists", (N_BEST,)),
@@ -96,17 +97,16 @@ def places_joined(text: str, words: Sequence[str]) -> list[int] | None:
 
 
 def packed_alignment(matrix: Sequence[Sequence[float]]) -> str:
-    """The weights of an alignment, row by row."""
+    """The weights of an alignment, row by row, but for the least."""
     digits, passed = [], 0
     for weight in (weight for row in matrix for weight in row):
-        level = int(63 * min(weight, 1.0) + 0.5)
-        if not level:
+        if weight < LEAST:
             passed += 1
             continue
         while passed >= 32:
             digits.append(DIGITS[32 + passed % 32])
             passed //= 32
-        digits += [DIGITS[passed], DIGITS[level]]
+        digits += [DIGITS[passed], DIGITS[int(63 * min(weight, 1.0) + 0.5)]]
         passed = 0
     return "".join(digits)
 
@@ -171,6 +171,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _size(row: list[Any]) -> int:
+    """Bytes of a sentence, with the comma or bracket behind it."""
     return len(to_json(row).encode()) + 1
 
 
@@ -200,7 +201,7 @@ def _without(
 
 def _fitting(rows: Sequence[list[Any]], limit: int) -> int:
     """How many sentences from the beginning fit."""
-    size = 2
+    size = 1
     for number, row in enumerate(rows):
         size += _size(row)
         if size > limit:
