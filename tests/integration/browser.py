@@ -2,6 +2,7 @@
 
 import base64
 import importlib.util
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -48,7 +49,8 @@ def browser() -> Iterator["Chrome"]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
-        opened = Chrome(options=options, service=Service(driver))
+        home = {**os.environ, "HOME": profile}  # one's own may not be writable
+        opened = Chrome(options=options, service=Service(driver, env=home))
         try:
             yield opened
         finally:
