@@ -146,7 +146,9 @@ def gather(
     accounts = []
     for name, folder, voice in zip(names, folders, voices, strict=False):
         log.info("%s: translating %d sentences", name, len(columns[0]))
-        outputs[name] = [form.output(of) for of in voice.translations(columns[0], tokenized)]
+        outputs[name] = [
+            form.output(of, voice.aligns) for of in voice.translations(columns[0], tokenized)
+        ]
         accounts.append(voice.account(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):
         outputs[name] = [Output(form.target(line)) for line in lines]
@@ -282,14 +284,15 @@ class _Form:
             found = [unescaped(word) for word in found]
         return Line(text, ["-" if word == "@-@" else word for word in found])
 
-    def output(self, translations: list[Translation]) -> Output:
+    def output(self, translations: list[Translation], aligned: bool) -> Output:
         """The best of a list, and what is told of the others; their alignments are let go."""
         best, *others = (
             dataclasses.replace(t, alignment=None, word_alignment=None) for t in translations
         )
         words, _ = pieces_of_words(best.tokens, self.model.config.text.bpe != "none")
         line = self._line(best.text, " ".join(words))
-        return Output(line, best, translations[0].word_alignment, tuple(others))
+        alignment = translations[0].word_alignment if aligned else None
+        return Output(line, best, alignment, tuple(others))
 
     def qualities(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
         """`QUALITY` of each sentence alone, in percent."""

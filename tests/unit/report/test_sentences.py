@@ -104,6 +104,7 @@ def test_a_sentence_has_all_that_is_told_of_it():
     assert src == ["x", []] and ref == ["un chat", []]
     text, quality, score, finished, scores, tokens, alignment, others = packed
     best = outputs[0].best
+    assert best
     assert text == ["le chat noir", []] and quality == 50.0 and finished is True
     assert score == pytest.approx(best.score, abs=1e-3) and len(scores) == 2 * 4 and tokens == ""
     assert alignment == ""  # of a source with another number of words
@@ -115,6 +116,7 @@ def test_alignments_are_of_words_and_the_ends_of_sentences():
     made = output("x y", source, seed=3)
     ((_, _, (packed,)),) = rows_of(report(["a b c"], ["x"], {"A": [made]}, ["A"]))
     found = unpacked_alignment(packed[6], 4)
+    assert made.alignment
     for i, row in enumerate(made.alignment.matrix.tolist()):
         for j, weight in enumerate(row):
             told = found.get((i, j), 0) / 63
