@@ -93,7 +93,7 @@ def _how(origin: dict[str, Any] | None) -> dict[str, str]:
     return {
         "Command": origin["command"],
         "Data": ", ".join(pairs) or "the prepared folder tells no sizes",
-        "Versions": f"{versions}; {origin['device']}, {origin['threads']} threads",
+        "Versions": f"{versions}; {origin['device']}, threads: {origin['threads']}",
     }
 
 

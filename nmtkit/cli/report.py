@@ -102,7 +102,7 @@ def _report_models(
 
         found = gather(folders, test, Settings(samples=bootstrap, **options))
         file.write(page(found, commands_of(found)))
-    log.info("%s: %d sentences by %d systems", output, len(found.sources), len(found.accounts))
+    log.info("%s: %d sentences, %s", output, len(found.sources), " and ".join(found.outputs))
 
 
 def _check_phrases(options: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ def key(system: int) -> str:
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round numbers from below `low` to above `high`, 1, 2 or 5 times a power of ten apart."""
     if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
-        low, high = low - 1, high + 1
+        low, high = (max(0.0, low - 1) if low >= 0 else low - 1), high + 1
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * 0.999)

@@ -286,7 +286,7 @@
 
   function thumbnail(output, columns) {
     const rows = rowsOf(output);
-    const cell = Math.min(7, 110 / Math.max(rows, columns));
+    const cell = Math.min(7, 96 / Math.max(rows, columns));
     return draw("svg", {
       viewBox: `0 0 ${columns} ${rows}`, width: columns * cell, height: rows * cell, "aria-hidden": "true",
     }, ...cellPaths(output, columns, 1));
@@ -481,7 +481,7 @@
       ...systems.map((system, k) => [`score:${k}`, `score per token of ${system.name}`])
         .filter((_, k) => systems[k].model),
       ...pairs.map(([a, b]) => [
-        `difference:${a}:${b}`, `chrF of ${systems[b].name} less that of ${systems[a].name}`,
+        `difference:${a}:${b}`, `chrF: ${systems[b].name} \u2212 ${systems[a].name}`,
       ]),
     ];
   }

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nmtkit.report.page_curves import learning_curves, strata_curves
 from nmtkit.report.page_tables import details, name, scores, table
 from nmtkit.report.sentences import Packed, pack, to_json
+from nmtkit.text.lines import STANDARD
 
 if TYPE_CHECKING:
     from nmtkit.account import Account
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "scores": "Scores",
-    "parts": "Where they stand and fall",
+    "parts": "Strengths and weaknesses",
     "training": "Training",
-    "systems": "How they were made",
+    "systems": "Provenance",
     "translations": "Translations",
 }
 
@@ -99,7 +100,8 @@ def _head(report: "ModelReport") -> str:
     names = " <span>and</span> ".join(
         name(number, account.name) for number, account in enumerate(report.accounts)
     )
-    files = " and ".join(f"<code>{escape(Path(file).name)}</code>" for file in report.files)
+    spoken = ("stdin" if file == STANDARD else Path(file).name for file in report.files)
+    files = " and ".join(f"<code>{escape(file)}</code>" for file in spoken)
     having = [account for account in report.accounts if account.curve]
     links = "".join(
         f'<li><a href="#{mark}">{title}</a></li>'

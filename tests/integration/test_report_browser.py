@@ -141,7 +141,7 @@ def nothing_goes_wrong(chrome: Chrome) -> Iterator[None]:
 def test_a_page_opens_with_all_its_parts(chrome: Chrome) -> None:
     headings = do(chrome, "return [...document.querySelectorAll('h2')].map(h => h.textContent)")
     assert headings == [
-        *("Scores", "Where they stand and fall", "Training", "How they were made", "Translations"),
+        *("Scores", "Strengths and weaknesses", "Training", "Provenance", "Translations"),
     ]
     assert numbers(chrome) == [1, 2, 3, 4, 5] and count(chrome) == "1 to 5 of 5 sentences."
     loaded = do(chrome, "return performance.getEntriesByType('resource').map(e => e.name)")

@@ -118,7 +118,7 @@ def reported(
     run = ["report", model, second, "--test", texts / "test.en", texts / "test.fr"]
     more = ["--system", "Other <b>", folder / "other.txt", "--device", "cpu", "--bootstrap", 50]
     result = nmtkit(*run, *more, "-o", folder / "page.html")
-    assert result.stdout == "" and "40 sentences by 3 systems" in result.stderr
+    assert result.stdout == "" and "40 sentences, model and enc and Other <b>" in result.stderr
     return Page((folder / "page.html").read_text(encoding="utf-8")), folder
 
 
