@@ -38,7 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tune": ("nmtkit.cli.tune", "Find weights for the features of an n-best list."),
     "align": ("nmtkit.cli.align", "Align the words of sentence pairs, and draw them."),
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
-    "report": ("nmtkit.cli.report", "Draw and tabulate what a model has learned."),
+    "report": ("nmtkit.cli.report", "Show what models have learned, on a page to look at."),
 }
 """Name -> module that holds it under the name `command`, and what it does in one sentence."""
 
