@@ -43,7 +43,7 @@ log = logging.getLogger("nmtkit")
 def command(context: click.Context, /, threads: int, **options: Any) -> None:
     """Write a page on what models make of a test set: one HTML file, which needs no other.
 
-    Each MODEL translates SRC. The page has what the models are and how they were trained; the
+    Each of MODEL... translates SRC. The page has what the models are and how they were trained; the
     figures of 'nmtkit evaluate' with their intervals and p-values, also by length, by unknown words
     and by the rank of words; and the translations, to be searched and sorted, with alignments,
     word scores and n-best lists. It stays below 5 MB, and says so where something had to be left

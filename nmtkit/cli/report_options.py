@@ -148,7 +148,7 @@ def page_options(function: Function) -> Function:
             metavar="SRC REF",
             help="What is translated, and its translation by people, line by line.",
         ),
-        click.argument("folders", nargs=-1, metavar="[MODEL]..."),
+        click.argument("folders", nargs=-1, metavar="[MODEL...]"),
     ):
         function = option(function)
     return function

@@ -260,6 +260,13 @@ def test_systems_are_shown_and_hidden(chrome: Chrome) -> None:
         assert do(chrome, rows) == left
 
 
+def test_one_system_alone_has_nothing_to_choose(chrome: Chrome, load: Opened) -> None:
+    load(report(SOURCES, REFERENCES, {"one": [output("x", line(s)) for s in SOURCES]}, ["one"]))
+    assert not chrome.find_element("id", "shown").is_displayed()
+    assert chrome.find_element("id", "saved").is_displayed()
+    assert "difference" not in do(chrome, "return document.getElementById('sort').innerHTML")
+
+
 @pytest.mark.usefixtures("small")
 def test_sentences_are_searched_and_sorted(chrome: Chrome) -> None:
     assert sort(chrome, "length") == [2, 1, 4, 3, 5]
