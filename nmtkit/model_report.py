@@ -10,11 +10,10 @@ the other measures of raw text, intervals and p-values by its bootstrap. `comman
 commands.
 """
 
-import dataclasses
 import logging
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,17 +137,14 @@ def gather(
     voices = [_Voice.load(folder, settings) for folder in folders]
     text = _common_text([voice.model for voice in voices], names)
     tokenized = settings.tokenized or text.tokenized
-    first = voices[0].model
     if not tokenized and looks_tokenized(columns[1]):
         log.warning("%s reads as if tokenised; add --tokenized", files[1])
-    form = _Form(first, text, tokenized)
+    form = _Form(voices[0].model, text, tokenized)
     outputs: dict[str, list[Output]] = {}
     accounts = []
     for name, folder, voice in zip(names, folders, voices, strict=False):
         log.info("%s: translating %d sentences", name, len(columns[0]))
-        outputs[name] = [
-            form.output(of, voice.aligns) for of in voice.translations(columns[0], tokenized)
-        ]
+        outputs[name] = list(voice.outputs(columns[0], tokenized))
         accounts.append(voice.account(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):
         outputs[name] = [Output(form.target(line)) for line in lines]
@@ -232,8 +228,15 @@ class _Voice:
         ).with_search(**settings.search)
         return cls(translator, settings.n_best)
 
-    def translations(self, lines: Sequence[str], tokenized: bool) -> Iterator[list[Translation]]:
-        return self.translator.translate(lines, self.n_best, tokenized, self.aligns)
+    def outputs(self, lines: Sequence[str], tokenized: bool) -> Iterator[Output]:
+        """The best of each line, and what is told of the others; their alignments are let go."""
+        text = self.model.config.text
+        for found in self.translator.translate(lines, self.n_best, tokenized, self.aligns):
+            best, *others = (replace(t, alignment=None, word_alignment=None) for t in found)
+            words, _ = pieces_of_words(best.tokens, text.bpe != "none")
+            line = _line(best.text, " ".join(words), text)
+            alignment = found[0].word_alignment if self.aligns else None
+            yield Output(line, best, alignment, tuple(others))
 
     def account(self, name: str, folder: str | Path) -> Account:
         return account_of_model(name, folder, self.model, self.translator.search, self.aligns)
@@ -272,33 +275,24 @@ class _Form:
         return ""
 
     def source(self, line: str) -> Line:
-        return self._line(line, self.model.src_text.words(line, self.tokenized))
+        return _line(line, self.model.src_text.words(line, self.tokenized), self.text)
 
     def target(self, line: str) -> Line:
-        return self._line(line, self.model.tgt_text.words(line, self.tokenized))
-
-    def _line(self, text: str, words: str) -> Line:
-        """A line with words that read as the text does."""
-        found = [word for word in words.split(" ") if word]
-        if self.text.escape:
-            found = [unescaped(word) for word in found]
-        return Line(text, ["-" if word == "@-@" else word for word in found])
-
-    def output(self, translations: list[Translation], aligned: bool) -> Output:
-        """The best of a list, and what is told of the others; their alignments are let go."""
-        best, *others = (
-            dataclasses.replace(t, alignment=None, word_alignment=None) for t in translations
-        )
-        words, _ = pieces_of_words(best.tokens, self.model.config.text.bpe != "none")
-        line = self._line(best.text, " ".join(words))
-        alignment = translations[0].word_alignment if aligned else None
-        return Output(line, best, alignment, tuple(others))
+        return _line(line, self.model.tgt_text.words(line, self.tokenized), self.text)
 
     def qualities(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
         """`QUALITY` of each sentence alone, in percent."""
         rewriting = self.measured.detokenize
         (counts,) = count(lines, references, detokenize=rewriting, measures=["chrf"])
         return [counts.of(np.array([number])) for number in range(len(lines))]
+
+
+def _line(text: str, words: str, settings: TextConfig) -> Line:
+    """A line with words that read as the text does."""
+    found = [word for word in words.split(" ") if word]
+    if settings.escape:
+        found = [unescaped(word) for word in found]
+    return Line(text, ["-" if word == "@-@" else word for word in found])
 
 
 def _compared(
@@ -313,10 +307,8 @@ def _compared(
     if form.no_words:
         by, left_out = by[:1], (f"By unknown words and by rank: {form.no_words}.",)
     texts = Texts(columns[1], columns[0], form.model.src_vocab)
-    protocol = dataclasses.replace(form.measured, samples=samples)
-    divided = dataclasses.replace(
-        protocol, measures=(PARTS,), divisions=tuple(Division(name) for name in by)
-    )
+    protocol = replace(form.measured, samples=samples)
+    divided = replace(protocol, measures=(PARTS,), divisions=tuple(Division(name) for name in by))
     return compare(systems, texts, protocol), compare(systems, texts, divided), left_out
 
 

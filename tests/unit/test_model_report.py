@@ -109,6 +109,17 @@ def test_pieces_of_words_are_put_together(saved, test_set, tmp_path):
     assert found.left_out[0] in page(found, [])
 
 
+def test_each_model_has_pieces_of_its_own(saved, test_set):
+    """Also where the first one has none."""
+    src, tgt = "a b c d e a@@ b@@ c@@ d@@ ab cd </w>", "v w x v@@ w@@ x@@ vw"
+    found = gather([saved("words"), saved("bpe", bpe=MERGES, src=src, tgt=tgt)], test_set, FEW)
+    best = [output.best for output in found.outputs["bpe"] if output.best]
+    pieces = [token for translation in best for token in translation.tokens]
+    assert any(token.endswith("@@") for token in pieces)
+    words = [word for output in found.outputs["bpe"] for word in output.line.words]
+    assert words and not any(word.endswith("@@") for word in words)
+
+
 def test_escaped_words_are_shown_as_characters(saved, tmp_path):
     vocabulary = "&apos;d &quot; & l d"
     folder = saved("escaped", text={"escape": True}, src=vocabulary, tgt=vocabulary)
