@@ -36,13 +36,15 @@ class Series:
 
 @dataclass(frozen=True)
 class Axes:
-    """What stands along the axes; `logarithmic`: x is; `from_zero`: x begins there."""
+    """What stands along the axes; `logarithmic`: x is; `from_zero`: x begins there;
+    `whole`: x is counted."""
 
     title: str
     x: str
     y: str
     logarithmic: bool = False
     from_zero: bool = False
+    whole: bool = False
 
 
 def chart(axes: Axes, series: Sequence[Series]) -> str:
@@ -71,11 +73,14 @@ def key(system: int) -> str:
     )
 
 
-def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from below `low` to above `high`, 1, 2 or 5 times a power of ten apart."""
+def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[float]:
+    """Round numbers from below `low` to above `high`, 1, 2 or 5 times a power of ten apart.
+
+    :param most: about so many. least: so far apart at least.
+    """
     if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
         low, high = (max(0.0, low - 1) if low >= 0 else low - 1), high + 1
-    rough = (high - low) / most
+    rough = max((high - low) / most, least)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
@@ -91,7 +96,8 @@ class _Scale:
         if axes.logarithmic:
             self.x_ticks = _powers(min(xs), max(xs))
         else:
-            self.x_ticks = ticks(0.0 if axes.from_zero else min(xs), max(xs))
+            low = 0.0 if axes.from_zero else min(xs)
+            self.x_ticks = ticks(low, max(xs), least=1.0 if axes.whole else 0.0)
 
     def x(self, value: float) -> float:
         low, high, value = (self._along(v) for v in (self.x_ticks[0], self.x_ticks[-1], value))

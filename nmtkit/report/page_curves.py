@@ -55,7 +55,9 @@ def _chart_of(levels: Sequence[Level], systems: Sequence[str], measure: str) -> 
         ends = [(f.interval.low, f.interval.high) if f.interval else None for f in figures]
         series.append(Series(number, system, tuple(points), tuple(ends)))
     by = levels[0].division.by
-    axes = Axes(f"{measure}: {TITLES[by].lower()}", AXES[by], f"{measure}, %", by == "rank")
+    ranks = by == "rank"
+    title = f"{measure}: {TITLES[by].lower()}"
+    axes = Axes(title, AXES[by], f"{measure}, %", logarithmic=ranks, whole=not ranks)
     return chart(axes, series) or '<p class="note">All parts are too small to be drawn.</p>'
 
 

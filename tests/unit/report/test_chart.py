@@ -65,6 +65,11 @@ def test_a_logarithmic_axis_puts_doubles_at_equal_distances():
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.2)
 
 
+def test_what_is_counted_has_whole_ticks():
+    assert ticks(0, 2) == [0, 0.5, 1, 1.5, 2] and ticks(0, 2, least=1) == [0, 1, 2]
+    assert ticks(0, 0, least=1) == [0, 1]
+
+
 def test_systems_differ_without_colour():
     shapes = [re.sub(r' class="key k\d"', "", key(n)) for n in range(4)]
     assert len(set(shapes)) == 4
