@@ -202,9 +202,11 @@ def test_the_keyboard_reaches_everything(chrome: Chrome) -> None:
     assert lit(chrome) == []
     press(Keys.TAB, Keys.TAB, Keys.ENTER)  # past the translation's words, to its word scores
     assert do(chrome, "return document.activeElement.parentElement.open")
+    until(chrome, "document.querySelector('.words')")
     scores = chrome.find_elements("css selector", f"{row(0, 0)} .words li")
     assert [item.text.split("\n")[0] for item in scores] == ["le", "chat", "noir", "dort", "</s>"]
     press(Keys.TAB, Keys.ENTER)
+    until(chrome, "document.querySelector('.nbest')")
     lists = [item.text for item in chrome.find_elements("css selector", f"{row(0, 0)} .nbest li")]
     assert len(lists) == 3 and lists[2].endswith("le chat noir dort etc etc")
     press(Keys.TAB, Keys.ENTER)
