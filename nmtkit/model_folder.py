@@ -5,12 +5,16 @@ vocab.src vocab.tgt         the shortlists, line n is word n
 bpe.src bpe.tgt             where the text was split into subwords
 params.best.safetensors     the parameters that validation chose; params.last beside it
 metrics.jsonl checkpoints/  what training wrote and goes on from
+origin.json                 the command, versions and data of the training (`origin.py`)
 """
 
+import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -18,6 +22,7 @@ from nmtkit.config import FORMAT, Config, config_from, read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
+from nmtkit.origin import ORIGIN
 from nmtkit.text.lines import open_output
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
@@ -103,9 +108,12 @@ def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
     return Vocabulary.load(folder / "vocab.src"), Vocabulary.load(folder / "vocab.tgt")
 
 
-def create_model_folder(folder: Path, config: Config, prepared: Path) -> None:
+def create_model_folder(
+    folder: Path, config: Config, prepared: Path, origin: Mapping[str, Any] | None = None
+) -> None:
     """Make a model folder before training: settings, vocabularies, BPE codes; whole or not at all.
 
+    :param origin: what origin.json shall hold.
     :raises ModelError: something is there already.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -118,6 +126,9 @@ def create_model_folder(folder: Path, config: Config, prepared: Path) -> None:
             for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
                 shutil.copyfile(prepared / f"{kind}.{theirs}", aside / f"{kind}.{ours}")
         write_config(aside, config)
+        if origin is not None:
+            text = json.dumps(origin, indent=2, ensure_ascii=False) + "\n"
+            (aside / ORIGIN).write_text(text, encoding="utf-8", newline="\n")
         if folder.exists():
             folder.rmdir()
         os.replace(aside, folder)

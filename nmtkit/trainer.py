@@ -44,6 +44,7 @@ from nmtkit.model_folder import (
     write_config,
 )
 from nmtkit.models import Model
+from nmtkit.origin import origin_of, train_command
 from nmtkit.search.beam import beam_search
 from nmtkit.text.lines import read_lines
 from nmtkit.text.subword import undo_bpe
@@ -56,6 +57,7 @@ from nmtkit.training.validation import Validation, validate
 log = logging.getLogger("nmtkit")
 MAY_CHANGE = {"training.max_updates", "training.max_epochs", "training.patience", "training.keep"}
 VALIDATION_BATCH = 64  # sentences
+MANIFEST = "manifest.json"
 
 
 def make_config(
@@ -115,7 +117,9 @@ def train(
             _remove_model_folder(folder)
     fresh = not (folder / "config.toml").is_file()
     if fresh:
-        create_model_folder(folder, config, data)
+        command = train_command(prepared, output, recipe, config_file, overrides)
+        origin = origin_of(command, _manifest(data), find_device(device).type)
+        create_model_folder(folder, config, data, origin)
     with locked(folder):
         if not fresh:
             _check_same(read_config(folder), config, folder)
@@ -213,19 +217,25 @@ def _validation(
 
 def _text_config(data: Path, swapped: bool) -> TextConfig:
     """How a prepared folder's text was prepared, as a model sees it that may translate back."""
-    path = data / "manifest.json"
+    text = settings_from(TextConfig, _manifest(data)["text"], f"{data / MANIFEST}: text")
+    if not swapped:
+        return text
+    return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
+
+
+def _manifest(data: Path) -> dict[str, Any]:
+    """What a prepared folder says of itself."""
+    path = data / MANIFEST
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))["text"]
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        manifest["text"]
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error.strerror}); name a folder that 'nmtkit prepare' made"
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a manifest of 'nmtkit prepare'; prepare again") from error
-    text = settings_from(TextConfig, table, f"{path}: text")
-    if not swapped:
-        return text
-    return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
+    return manifest
 
 
 def _check_prepared(data: Path) -> None:

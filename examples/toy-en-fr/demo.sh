@@ -11,6 +11,7 @@ SEED=${SEED:-1}
 RECIPE=${RECIPE:-toy}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 RAW=$WORK/raw PREPARED=$WORK/prepared MODEL=$WORK/model PICTURES=$WORK/pictures
+REPORT=$WORK/report.html
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -51,3 +52,7 @@ echo "The same as pictures: $PICTURES/*.png"
 
 say "Now try it yourself"
 echo "echo 'The old man sees her.' | $NMTKIT translate -m $MODEL"
+
+say "Writing a page to look at: how it learned, its figures, its translations and alignments"
+"$NMTKIT" report "$MODEL" --test "$RAW/test.en" "$RAW/test.fr" --output "$REPORT" --force
+echo "Open it in a browser: $REPORT"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nmtkit.evaluation.comparison import Protocol
     from nmtkit.evaluation.strata import Division, Texts
 
-SAMPLES = 1000  # of the bootstrap, where systems are compared
-
 
 @click.command()
 @click.argument("hypotheses", metavar="HYP")
@@ -86,9 +84,11 @@ def command(
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other.")
     form = form or ("json" if as_json else "text")
+    from nmtkit.evaluation.rewriting import detokenizing, tokenizing
+
     rewritings = (
-        _tokenizing(tokenize_language, hyphens) if tokenize_language else None,
-        _detokenizing(detokenize_language) if detokenize_language else None,
+        tokenizing(tokenize_language, hyphens) if tokenize_language else None,
+        detokenizing(detokenize_language) if detokenize_language else None,
     )
     if form == "csv" or any(value not in (None, (), False) for value in options.values()):
         _compare(hypotheses, references, rewritings, form, force, {**options, "hyphens": hyphens})
@@ -153,8 +153,9 @@ def _compare(
 
 def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> "Protocol":
     """What the options ask for, where they go together."""
-    from nmtkit.evaluation.bootstrap import SEED
+    from nmtkit.evaluation.bootstrap import SAMPLES, SEED
     from nmtkit.evaluation.comparison import Protocol
+    from nmtkit.evaluation.rewriting import tokenizing
 
     samples, seed = options["samples"], options["seed"]
     if samples is None:
@@ -165,7 +166,7 @@ def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> 
     return Protocol(
         tokenize=rewritings[0],
         detokenize=rewritings[1],
-        tokenize_source=_tokenizing(language, options["hyphens"]) if language else None,
+        tokenize_source=tokenizing(language, options["hyphens"]) if language else None,
         measures=options["measures"],
         samples=samples,
         seed=SEED if seed is None else seed,
@@ -219,23 +220,6 @@ def _read(
 
 def _spoken(path: str) -> str:
     return "stdin" if path == "-" else path
-
-
-def _tokenizing(language: str, hyphens: bool) -> "Rewriting":
-    from nmtkit.evaluation.bleu import Rewriting
-    from nmtkit.text.tokenizer import Tokenizer
-
-    tokenizer = Tokenizer(language, hyphens=hyphens)
-    name = f"moses-{language}-hyphens" if hyphens else f"moses-{language}"
-    return Rewriting(name, lambda line: " ".join(tokenizer.tokenize(line)))
-
-
-def _detokenizing(language: str) -> "Rewriting":
-    from nmtkit.evaluation.bleu import Rewriting
-    from nmtkit.text.tokenizer import Detokenizer
-
-    detokenizer = Detokenizer(language)
-    return Rewriting(f"moses-{language}", lambda line: detokenizer.detokenize(line.split()))
 
 
 def _signs_of_form(

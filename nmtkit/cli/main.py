@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "embed": ("nmtkit.cli.embed", "Give a model's vectors of sentences or words."),
     "map": ("nmtkit.cli.map", "Draw vectors in the plane, by PCA or t-SNE."),
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
-    "report": ("nmtkit.cli.report", "Draw and tabulate what a model has learned."),
+    "report": ("nmtkit.cli.report", "Show what models have learned, on a page to look at."),
 }
 """Name -> module that holds it under the name `command`, and what it does in one sentence."""
 

@@ -1,4 +1,4 @@
-"""`nmtkit report`: what a model has learned, as pictures and tables in a folder."""
+"""`nmtkit report`: what models have learned, as a page; or beside a phrase table, as a folder."""
 
 import logging
 from typing import Any
@@ -14,104 +14,43 @@ from nmtkit.cli.common import (
     show_progress,
     threads_option,
 )
+from nmtkit.cli.report_options import (
+    PHRASES,
+    of_the_page,
+    page_options,
+    phrase_options,
+    refuse_others,
+)
 
 log = logging.getLogger("nmtkit")
 
-COUNT = click.IntRange(min=1)
-
 
 @click.command()
+@page_options
 @click.option(
-    "--phrase-table",
+    "-o",
+    "--output",
     required=True,
     metavar="FILE",
-    help="A phrase table in Moses's text format, with counts.",
+    help="The page to write; with --phrase-table the folder to make.",
 )
-@click.option(
-    "-m",
-    "--model",
-    metavar="DIR",
-    help="A model folder. It scores what is shown, unless --column is given, and draws samples.",
-)
-@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to make.")
-@click.option(
-    "--column",
-    "model_column",
-    type=COUNT,
-    metavar="N",
-    help="Take the model's scores from this column of the table's scores, counted from 1, where"
-    " 'nmtkit score --phrase-table' appended them. Without --model there are no samples.",
-)
-@click.option("--logs", is_flag=True, help="For --column: it holds logarithms (score --logs).")
-@click.option(
-    "--table-column",
-    type=COUNT,
-    default=3,
-    metavar="N",
-    help="The column with the translation model's p(target | source).",
-)
-@click.option(
-    "--pairs",
-    type=COUNT,
-    default=5000,
-    metavar="N",
-    help="Phrase pairs in the picture, drawn from the whole table.",
-)
-@click.option(
-    "--phrases",
-    type=COUNT,
-    default=5,
-    metavar="N",
-    help="Source phrases in the tables, so many frequent and so many rare ones.",
-)
-@click.option(
-    "--min-words",
-    type=COUNT,
-    default=4,
-    metavar="N",
-    help="How many words these source phrases have at least.",
-)
-@click.option(
-    "--top",
-    type=COUNT,
-    default=3,
-    metavar="N",
-    help="Targets of each in the tables; source phrases that have fewer are passed over.",
-)
-@click.option(
-    "--samples",
-    type=COUNT,
-    metavar="N",
-    default=50,
-    help="Targets to draw from the model for each of these source phrases.",
-)
-@click.option("--seed", type=int, default=1, metavar="S", help="Decides all that is drawn.")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["png", "svg", "pdf"]),
-    default="png",
-    help="The kind of picture.",
-)
+@phrase_options
 @batch_size_option
 @device_option
 @threads_option
 @force_option
-def command(
-    phrase_table: str,
-    model: str | None,
-    output: str,
-    samples: int,
-    kind: str,
-    batch_size: int,
-    device: str,
-    threads: int,
-    force: bool,
-    **choosing: Any,
-) -> None:
-    """Put a phrase table and a model side by side, as Cho et al. 2014 did.
+@click.pass_context
+def command(context: click.Context, /, threads: int, **options: Any) -> None:
+    """Write a page on what models make of a test set: one HTML file, which needs no other.
 
-    The folder then holds
+    Each of MODEL... translates SRC. The page has what the models are and how they were trained; the
+    figures of 'nmtkit evaluate' with their intervals and p-values, also by length, by unknown words
+    and by the rank of words; and the translations, to be searched and sorted, with alignments,
+    word scores and n-best lists. It stays below 5 MB, and says so where something had to be left
+    out for that.
+
+    With --phrase-table a phrase table and a model are put side by side, as Cho et al. 2014 did, in
+    a folder with
 
     \b
       scores.png     phrase pairs by the scores of both (the paper's figure 3)
@@ -125,14 +64,65 @@ def command(
 
     \b
     Examples:
+      nmtkit report rnnsearch rnnenc --test test.en test.fr -o report.html
+      nmtkit report model --test test.en test.fr --system Moses moses.fr -o report.html
       nmtkit report --phrase-table phrase-table.gz --model rnn --output report
       nmtkit report --phrase-table with-rnn.gz --column 5 -m rnn -o report --format pdf
     """
-    if model is None and choosing["model_column"] is None:
-        raise click.UsageError("The model's scores come from --model or --column; give one.")
-    if choosing["logs"] and choosing["model_column"] is None:
-        raise click.UsageError("--logs belongs to --column.")
+    page = of_the_page(context.command)
+    if options["phrase_table"] is not None:
+        refuse_others(context, PHRASES, "--phrase-table")
+        _check_phrases(options)
+        configure_threads(threads)
+        _report_phrases(**{k: v for k, v in options.items() if k not in page | {"search"}})
+        return
+    if not options["test"]:
+        raise click.UsageError("Name models and their --test SRC REF, or a --phrase-table.")
+    if not options["folders"]:
+        raise click.UsageError("A report is of models: name a model folder before --test.")
+    refuse_others(context, page, "--test")
     configure_threads(threads)
+    _report_models(**{k: v for k, v in options.items() if k not in PHRASES})
+
+
+def _report_models(
+    folders: tuple[str, ...],
+    test: tuple[str, str],
+    output: str,
+    force: bool,
+    bootstrap: int,
+    **options: Any,
+) -> None:
+    from nmtkit.text.lines import open_output
+
+    with open_output(output, force) as file:  # before the work: it may be refused
+        with importing():
+            from nmtkit.model_report import Settings, commands_of, gather
+            from nmtkit.report.page import page
+
+        found = gather(folders, test, Settings(samples=bootstrap, **options))
+        file.write(page(found, commands_of(found)))
+    log.info("%s: %d sentences, %s", output, len(found.sources), " and ".join(found.outputs))
+
+
+def _check_phrases(options: dict[str, Any]) -> None:
+    if options["model"] is None and options["model_column"] is None:
+        raise click.UsageError("The model's scores come from --model or --column; give one.")
+    if options["logs"] and options["model_column"] is None:
+        raise click.UsageError("--logs belongs to --column.")
+
+
+def _report_phrases(
+    phrase_table: str,
+    model: str | None,
+    output: str,
+    samples: int,
+    kind: str,
+    batch_size: int,
+    device: str,
+    force: bool,
+    **choosing: Any,
+) -> None:
     from tqdm import tqdm
 
     from nmtkit.report.phrases import TABLES, write_phrase_report

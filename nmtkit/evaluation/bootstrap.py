@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-SEED = 12345
-"""SacreBLEU's."""
+SAMPLES, SEED = 1000, 12345
+"""SacreBLEU's: samples where systems are compared, and what decides them."""
 
 
 @dataclass(frozen=True)

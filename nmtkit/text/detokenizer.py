@@ -80,6 +80,14 @@ class Detokenizer:
         return (_French if self._french else _English)(words).text()
 
 
+def unescaped(token: str) -> str:
+    """The token with Moses's entities as the characters that they stand for."""
+    if "&" in token:
+        for entity, character in _ENTITIES:
+            token = token.replace(entity, character)
+    return token
+
+
 def _characters(tokens: Sequence[str]) -> list[str]:
     """The tokens with entities undone and hyphens joined again."""
     words: list[str] = []
@@ -91,9 +99,7 @@ def _characters(tokens: Sequence[str]) -> list[str]:
             words[-1:] = [f"{words[-1]}-" if words else "-"]
             joined = True
             continue
-        if "&" in token:
-            for entity, character in _ENTITIES:
-                token = token.replace(entity, character)
+        token = unescaped(token)
         if joined:
             words[-1] += token
         else:

@@ -27,6 +27,7 @@ FILES = {
     "params.last.safetensors",
     "metrics.jsonl",
     "checkpoints",
+    "origin.json",
 }
 """What a model folder of words consists of."""
 

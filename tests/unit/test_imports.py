@@ -34,6 +34,9 @@ DRIVERS = {
     "phrases",
     "phrase_report",
     "embedder",
+    "origin",
+    "account",
+    "model_report",
     "model_folder",
     "ensemble",
     "streaming",
@@ -64,6 +67,7 @@ LAZY = {
     "nmtkit": DRIVERS,
     "config": {"models"},  # whose config dataclasses the section [model] is read into
     "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config"},
+    "report": {"model_report", "account", "translator"},  # the types of what it writes
 }
 """Room -> what it may import besides, inside functions or for types."""
 

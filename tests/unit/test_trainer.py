@@ -110,7 +110,7 @@ def test_a_model_folder_is_complete(run):
     names = {path.name for path in folder.iterdir()}
     assert names == {
         "config.toml", "vocab.src", "vocab.tgt", "params.best.safetensors",
-        "params.last.safetensors", "metrics.jsonl", "checkpoints",
+        "params.last.safetensors", "metrics.jsonl", "checkpoints", "origin.json",
     }  # fmt: skip
     config = config_from(read_toml(folder / "config.toml"), "")
     assert config.text.tokenized and config.model.hidden == 5

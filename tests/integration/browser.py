@@ -1,0 +1,75 @@
+"""A real Chromium, without a screen, for tests of pages; tests are skipped where there is none."""
+
+import base64
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def browser_or_skip() -> tuple[str, str]:
+    """Chromium and its driver.
+
+    :raises Skipped: one of them, or selenium, is not installed.
+    """
+    chromium = next(filter(None, map(shutil.which, NAMES)), None)
+    driver = shutil.which("chromedriver")
+    if importlib.util.find_spec("selenium") is None:
+        pytest.skip("selenium is not installed; pip install 'nmtkit[dev]'")
+    if chromium is None or driver is None:
+        pytest.skip("no Chromium and chromedriver here; apt-get install chromium chromium-driver")
+    return chromium, driver
+
+
+@contextmanager
+def browser() -> Iterator["Chrome"]:
+    """A browser of its own profile, which is gone afterwards."""
+    chromium, driver = browser_or_skip()
+    from selenium.webdriver import Chrome, ChromeOptions
+    from selenium.webdriver.chrome.service import Service
+
+    options = ChromeOptions()
+    options.binary_location = chromium
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        home = {**os.environ, "HOME": profile}  # one's own may not be writable
+        opened = Chrome(options=options, service=Service(driver, env=home))
+        try:
+            yield opened
+        finally:
+            opened.quit()
+
+
+def resize(opened: "Chrome", width: int, height: int, dark: bool = False) -> None:
+    """Another screen, as a phone's; whether its owner likes the dark. Nothing moves smoothly."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    wishes = {
+        "prefers-color-scheme": "dark" if dark else "light",
+        "prefers-reduced-motion": "reduce",
+    }
+    features = [{"name": name, "value": value} for name, value in wishes.items()]
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def printed(opened: "Chrome", path: Path) -> None:
+    """The page as PDF."""
+    found = opened.execute_cdp_cmd("Page.printToPDF", {})
+    path.write_bytes(base64.b64decode(found["data"]))

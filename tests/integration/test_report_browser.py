@@ -1,0 +1,389 @@
+"""The report's page in a real Chromium: what people do with it, and what must not happen."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmtkit.model_report import ModelReport
+from nmtkit.report.page import page
+from tests.integration.browser import browser, printed, resize
+from tests.unit.report.reports import line, output, report
+
+Chrome = Any
+Opened = Callable[[ModelReport], None]
+
+HOSTILE = (
+    "</script><script>window.boom=1</script> <img src=x onerror=window.boom=1> \u2028 \"' &amp;"
+)
+ARABIC = "السلام عليكم يا صديقي"
+SOURCES = ["the black cat sleeps", "a dog", HOSTILE, ARABIC, "one two three four five six"]
+REFERENCES = ["le chat noir dort", "un chien", "du texte", "bonjour mon ami", "un deux trois"]
+GOOD = ["le chat noir dort", "un chien", HOSTILE, "bonjour", "un deux"]
+BAD = ["la chat dort bien", "dort", "rien du tout", "ami", ""]
+SIZE = 150
+"""Sentences of the larger report: three pages."""
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Chrome]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def load(chrome: Chrome, tmp_path: Path) -> Opened:
+    """Opens a report's page in the browser, on a wide screen."""
+
+    def opened(found: ModelReport) -> None:
+        path = tmp_path / "page.html"
+        path.write_text(page(found, ["nmtkit evaluate a"]), encoding="utf-8")
+        resize(chrome, 1200, 900)
+        chrome.get(path.as_uri())
+
+    return opened
+
+
+@pytest.fixture
+def small(load: Opened) -> None:
+    """Five sentences; `good` has alignments, `bad` has none."""
+    systems = {
+        "good": [output(text, line(s), n) for n, (text, s) in enumerate(zip(GOOD, SOURCES))],  # noqa: B905
+        "bad": [output(text, line(s), aligned=False) for text, s in zip(BAD, SOURCES)],  # noqa: B905
+    }
+    load(report(SOURCES, REFERENCES, systems, aligned=["good"]))
+
+
+def large(sentences: int = SIZE) -> ModelReport:
+    sources = [f"word{n} " + "x " * (n % 9) + "end" for n in range(sentences)]
+    systems = {
+        name: [output(f"mot{n} fin", line(source), n) for n, source in enumerate(sources)]
+        for name in ("one", "two")
+    }
+    return report(sources, ["mot fin"] * sentences, systems, aligned=["one", "two"])
+
+
+def do(chrome: Chrome, script: str, *arguments: Any) -> Any:
+    """Run a function's body in the page."""
+    return chrome.execute_script(script, *arguments)
+
+
+def until(chrome: Chrome, condition: str) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(chrome, 10, poll_frequency=0.02).until(lambda c: do(c, f"return {condition}"))
+
+
+def numbers(chrome: Chrome) -> list[int]:
+    """The sentences shown, from 1."""
+    titles = do(
+        chrome, "return [...document.querySelectorAll('.sentence h3')].map(h=>h.textContent)"
+    )
+    return [int(title.removeprefix("Sentence ").replace(",", "")) for title in titles]
+
+
+def count(chrome: Chrome) -> str:
+    return str(do(chrome, "return document.getElementById('count').textContent"))
+
+
+def search(chrome: Chrome, text: str, expected: str) -> None:
+    field = chrome.find_element("id", "query")
+    field.clear()
+    field.send_keys(text)
+    until(chrome, f"document.getElementById('count').textContent.includes({expected!r})")
+
+
+def sort(chrome: Chrome, key: str, descending: bool = False) -> list[int]:
+    from selenium.webdriver.support.ui import Select
+
+    Select(chrome.find_element("id", "sort")).select_by_value(key)
+    box = chrome.find_element("id", "descending")
+    if box.is_selected() != descending:
+        box.click()
+    return numbers(chrome)
+
+
+def lit(chrome: Chrome) -> list[tuple[str, float]]:
+    """The words that are lit up, with their weights."""
+    words = do(
+        chrome,
+        "return [...document.querySelectorAll('.w.lit')].map(w => [w.textContent,"
+        " Number(w.style.getPropertyValue('--w')),"
+        " getComputedStyle(w).backgroundColor, w.closest('.row').dataset.k])",
+    )
+    assert all(colour != "rgba(0, 0, 0, 0)" for _, _, colour, _ in words)
+    return [(word, weight) for word, weight, _, _ in words]
+
+
+def row(number: int, k: int) -> str:
+    return f'.sentence[data-n="{number}"] .row[data-k="{k}"]'
+
+
+def column(k: int, sentence: int, place: int) -> dict[str, float]:
+    """Target words of `good` that owe at least a twentieth to a source word."""
+    source = line(SOURCES[sentence])
+    made = output(GOOD[sentence], source, sentence)
+    assert made.alignment
+    weights = made.alignment.matrix[:, place].tolist()
+    return {w: x for w, x in zip(made.line.words, weights, strict=False) if x >= 0.05}
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_wrong(chrome: Chrome) -> Iterator[None]:
+    """After each test: no word of the console, and nothing of a text was run."""
+    yield
+    assert chrome.get_log("browser") == []
+    assert do(chrome, "return window.boom") is None
+
+
+@pytest.mark.usefixtures("small")
+def test_a_page_opens_with_all_its_parts(chrome: Chrome) -> None:
+    headings = do(chrome, "return [...document.querySelectorAll('h2')].map(h => h.textContent)")
+    assert headings == [
+        *("Scores", "Strengths and weaknesses", "Training", "Provenance", "Translations"),
+    ]
+    assert numbers(chrome) == [1, 2, 3, 4, 5] and count(chrome) == "1 to 5 of 5 sentences."
+    loaded = do(chrome, "return performance.getEntriesByType('resource').map(e => e.name)")
+    assert [name for name in loaded if not name.startswith("data:")] == []
+
+
+@pytest.mark.usefixtures("small")
+def test_a_source_word_lights_up_what_it_gave_rise_to(chrome: Chrome) -> None:
+    from selenium.webdriver import ActionChains
+
+    words = chrome.find_elements("css selector", f"{row(0, -1)} .w")
+    for place, word in enumerate(words):
+        ActionChains(chrome).move_to_element(word).perform()
+        expected = column(0, 0, place)
+        assert dict(lit(chrome)) == pytest.approx(expected, abs=1 / 63)
+        told = chrome.find_element("css selector", ".sentence .told").text
+        assert told.startswith(f"{word.text} →")
+        assert all(f"{w} {round(round(63 * x) / 63 * 100)}" in told for w, x in expected.items())
+        assert len(chrome.find_elements("css selector", ".cursor")) == 1
+    ActionChains(chrome).move_to_element(chrome.find_element("id", "count")).perform()
+    assert lit(chrome) == []
+    target = chrome.find_element("css selector", f"{row(0, 0)} .w")
+    ActionChains(chrome).move_to_element(target).perform()
+    assert {word for word, _ in lit(chrome)} <= set(SOURCES[0].split())
+    assert not chrome.find_elements("css selector", f"{row(0, 1)} .thumb")
+    assert "bad: no alignments" in chrome.find_element("id", "translations").text
+
+
+@pytest.mark.usefixtures("small")
+def test_a_tap_holds_the_light_and_another_lets_it_go(chrome: Chrome) -> None:
+    word = chrome.find_element("css selector", f"{row(0, -1)} .w:nth-of-type(2)")
+    do(chrome, "arguments[0].click()", word)
+    assert dict(lit(chrome)) == pytest.approx(column(0, 0, 1), abs=1 / 63)
+    do(chrome, "arguments[0].click()", word)
+    assert lit(chrome) == []
+
+
+@pytest.mark.usefixtures("small")
+def test_the_keyboard_reaches_everything(chrome: Chrome) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
+    def press(*keys: str) -> None:
+        ActionChains(chrome).send_keys(*keys).perform()
+
+    do(chrome, "document.getElementById('descending').focus()")
+    press(Keys.TAB, Keys.TAB, Keys.TAB)  # past the two systems, to the first word
+    place = "return [document.activeElement.textContent, document.activeElement.dataset.i]"
+    assert do(chrome, place) == ["the", "0"]
+    press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert do(chrome, place) == ["cat", "2"]
+    assert dict(lit(chrome)) == pytest.approx(column(0, 0, 2), abs=1 / 63)
+    assert do(chrome, "return document.getElementById('spoken').textContent").startswith("cat →")
+    press(Keys.END)
+    assert do(chrome, place) == ["sleeps", "3"]
+    press(Keys.ARROW_RIGHT)
+    assert do(chrome, place) == ["sleeps", "3"]
+    press(Keys.ESCAPE)
+    assert lit(chrome) == []
+    press(Keys.TAB, Keys.TAB, Keys.ENTER)  # past the translation's words, to its word scores
+    assert do(chrome, "return document.activeElement.parentElement.open")
+    until(chrome, "document.querySelector('.words')")
+    scores = chrome.find_elements("css selector", f"{row(0, 0)} .words li")
+    assert [item.text.split("\n")[0] for item in scores] == ["le", "chat", "noir", "dort", "</s>"]
+    press(Keys.TAB, Keys.ENTER)
+    until(chrome, "document.querySelector('.nbest')")
+    lists = [item.text for item in chrome.find_elements("css selector", f"{row(0, 0)} .nbest li")]
+    assert len(lists) == 3 and lists[2].endswith("le chat noir dort etc etc")
+    press(Keys.TAB, Keys.ENTER)
+    labels = chrome.find_elements("css selector", f"{row(0, 0)} .matrix text")
+    words = [*SOURCES[0].split(), "</s>", *GOOD[0].split(), "</s>"]
+    assert [label.text for label in labels] == words
+    press(Keys.ENTER)
+    assert not chrome.find_elements("css selector", ".matrix")
+
+
+@pytest.mark.usefixtures("small")
+def test_a_source_from_right_to_left_is_read_so(chrome: Chrome) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
+    first = chrome.find_element("css selector", f"{row(3, -1)} .w")
+    assert do(chrome, "return getComputedStyle(arguments[0]).direction", first) == "rtl"
+    do(chrome, "arguments[0].focus()", first)
+    ActionChains(chrome).send_keys(Keys.ARROW_LEFT).perform()
+    assert do(chrome, "return document.activeElement.textContent") == ARABIC.split()[1]
+
+
+@pytest.mark.usefixtures("small")
+def test_hostile_text_is_shown_and_not_run(chrome: Chrome) -> None:
+    text = do(
+        chrome, "return document.querySelector(arguments[0]).textContent", f"{row(2, 0)} .text"
+    )
+    assert text == " ".join(HOSTILE.split())
+    assert not chrome.find_elements("css selector", "main img")
+    search(chrome, "onerror", "1 of 5")
+    assert numbers(chrome) == [3]
+
+
+@pytest.mark.usefixtures("small")
+def test_differences_from_the_reference_are_marked(chrome: Chrome) -> None:
+    marks = "return [...document.querySelectorAll(arguments[0])].map(m => m.textContent)"
+    assert do(chrome, marks, f"{row(0, 0)} mark") == []
+    assert do(chrome, marks, f"{row(0, 1)} mark") == ["la", "bien"]
+    reference = '.sentence[data-n="0"] .reference mark'
+    assert do(chrome, marks, reference) == []  # the good one has all its words
+    chrome.find_element("css selector", "#shown input").click()
+    assert do(chrome, marks, reference) == ["le", "noir"]
+    styles = "return getComputedStyle(document.querySelector(arguments[0])).textDecorationStyle"
+    assert do(chrome, styles, reference) == "dashed"
+    assert do(chrome, styles, f"{row(0, 1)} mark") == "dotted"
+
+
+@pytest.mark.usefixtures("small")
+def test_systems_are_shown_and_hidden(chrome: Chrome) -> None:
+    rows = "return [...document.querySelectorAll('.row.output')].map(r => r.dataset.k)"
+    assert do(chrome, rows) == ["0", "1"] * 5
+    for box, left in ((0, ["1"] * 5), (1, []), (0, ["0"] * 5)):
+        chrome.find_elements("css selector", "#shown input")[box].click()
+        assert do(chrome, rows) == left
+
+
+def test_one_system_alone_has_nothing_to_choose(chrome: Chrome, load: Opened) -> None:
+    load(report(SOURCES, REFERENCES, {"one": [output("x", line(s)) for s in SOURCES]}, ["one"]))
+    assert not chrome.find_element("id", "shown").is_displayed()
+    assert chrome.find_element("id", "saved").is_displayed()
+    assert "difference" not in do(chrome, "return document.getElementById('sort').innerHTML")
+
+
+@pytest.mark.usefixtures("small")
+def test_sentences_are_searched_and_sorted(chrome: Chrome) -> None:
+    assert sort(chrome, "length") == [2, 1, 4, 3, 5]
+    assert sort(chrome, "length", descending=True) == [3, 5, 1, 4, 2]
+    assert sort(chrome, "quality:0") == [1, 2, 3, 4, 5]
+    assert sort(chrome, "quality:1", descending=True) == [5, 4, 3, 2, 1]
+    scores = [output(text, line(s), n).best for n, (text, s) in enumerate(zip(GOOD, SOURCES))]  # noqa: B905
+    means = [best.score / len(best.word_scores) for best in scores if best]
+    assert sort(chrome, "score:0") == sorted(range(1, 6), key=lambda n: means[n - 1])
+    assert sort(chrome, "difference:0:1") == [1, 2, 3, 4, 5]
+    search(chrome, "CHIEN", "1 of 5")
+    assert numbers(chrome) == [2] and count(chrome).startswith("1 to 1 of 1 sentence;")
+    search(chrome, "nothing has this", "No sentence")
+    assert numbers(chrome) == []
+
+
+def test_few_sentences_are_in_the_document_however_many_there_are(
+    chrome: Chrome, load: Opened
+) -> None:
+    nodes = "return document.querySelectorAll('#list *').length"
+    load(large(50))
+    fifty = do(chrome, nodes)
+    load(large())
+    assert do(chrome, nodes) == pytest.approx(fifty, rel=0.1) and fifty < 10000
+    assert len(numbers(chrome)) == 50
+    assert do(chrome, "return document.getElementById('earlier').disabled")
+    for first in (51, 101):
+        do(chrome, "document.getElementById('later').click()")
+        assert numbers(chrome)[0] == first and len(numbers(chrome)) == 50
+    assert count(chrome) == "101 to 150 of 150 sentences."
+    assert do(chrome, "return document.getElementById('later').disabled")
+    search(chrome, "mot149", "1 of 150")
+    assert numbers(chrome) == [150]
+    for key in ("length", "quality:1", "score:0", "difference:0:1", "file"):
+        assert len(sort(chrome, key)) == 1
+
+
+@pytest.mark.usefixtures("small")
+def test_translations_are_saved_as_they_were_written(chrome: Chrome) -> None:
+    """What a click on Save would write; downloads need a folder of the browser's."""
+    made = do(
+        chrome,
+        """const made = []; const real = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { made.push(blob); return "#"; };
+        for (const b of document.querySelectorAll("#saved button")) b.click();
+        URL.createObjectURL = real;
+        return Promise.all(made.map((blob) => blob.text()));""",
+    )
+    assert made == ["".join(f"{text}\n" for text in texts) for texts in (GOOD, BAD)]
+
+
+@pytest.mark.usefixtures("small")
+def test_every_part_has_a_name(chrome: Chrome) -> None:
+    """For screen readers: controls have names, ids are unique, levels of headings follow."""
+    unnamed = do(
+        chrome,
+        """return [...document.querySelectorAll("input, select, button, [role=img], [role=region]")]
+        .filter(e => !(e.labels?.length || e.ariaLabel || e.textContent.trim()))
+        .map(e => e.outerHTML)""",
+    )
+    assert unnamed == []
+    ids = do(chrome, "return [...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    levels = do(
+        chrome, "return [...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])"
+    )
+    assert levels[0] == 1 and all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+    broken = do(
+        chrome,
+        """return [...document.querySelectorAll("[aria-labelledby], [href^='#']")]
+        .map(e => e.getAttribute("aria-labelledby") ?? e.getAttribute("href").slice(1))
+        .filter(id => !document.getElementById(id))""",
+    )
+    assert broken == []
+
+
+CONTRAST = """
+const rgb = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+const light = (c) => c.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const paper = light(rgb(getComputedStyle(document.body).backgroundColor));
+return [...document.querySelectorAll("p, td, th, h1, h2, h3, summary, .who, dt, dd, .w, label")]
+  .map(e => light(rgb(getComputedStyle(e).color)))
+  .map(ink => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05))
+  .reduce((least, ratio) => Math.min(least, ratio), 99);
+"""
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("dark", [False, True])
+def test_light_and_dark_are_readable(chrome: Chrome, dark: bool, tmp_path: Path) -> None:
+    papers = []
+    for scheme in (False, dark):
+        resize(chrome, 1200, 900, dark=scheme)
+        papers.append(do(chrome, "return getComputedStyle(document.body).backgroundColor"))
+        assert do(chrome, CONTRAST) > 4.5
+    assert (papers[0] != papers[1]) == dark
+    assert chrome.save_screenshot(str(tmp_path / "page.png"))
+
+
+@pytest.mark.usefixtures("small")
+def test_a_phone_shows_all_of_it(chrome: Chrome) -> None:
+    resize(chrome, 360, 780)
+    do(chrome, "for (const d of document.querySelectorAll('details')) d.open = true")
+    do(chrome, "for (const b of document.querySelectorAll('.thumb')) b.click()")
+    until(chrome, "document.querySelectorAll('.matrix').length === 5")
+    assert do(chrome, "return document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.usefixtures("small")
+def test_it_prints_without_what_only_a_screen_can_do(chrome: Chrome, tmp_path: Path) -> None:
+    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = "return getComputedStyle(document.querySelector(arguments[0])).display"
+    assert [do(chrome, shown, part) for part in (".tools", ".pager", ".hint")] == ["none"] * 3
+    assert do(chrome, shown, ".sentence") != "none"
+    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    printed(chrome, tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -1,0 +1,280 @@
+"""From models and a test set to one page, by the command line: every figure is `evaluate`'s."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from nmtkit.report.page_curves import TITLES
+from nmtkit.report.page_tables import MINUS
+
+Nmtkit = Callable[..., Result]
+Tables = dict[str, list[list[str]]]
+FIGURE = re.compile(r"([-+]?\d+\.\d+)(?: \[(.+), (.+)\])?")
+
+
+class Page(HTMLParser):
+    """The tables of a page by their captions, its JSON by id, and its commands."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: Tables = {}
+        self.data: dict[str, Any] = {}
+        self.commands: list[str] = []
+        self.links: list[str] = []
+        self._rows: list[list[str]] = []
+        self._kept: list[str] | None = None
+        self._mark: str | None = None
+        self._caption = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.links += [str(v) for k, v in attrs if k in ("src", "href", "action", "srcset")]
+        if tag == "table":
+            self._rows = []
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th", "caption") or (tag == "pre" and given.get("class") == "commands"):
+            self._kept = []
+        elif tag == "script" and given.get("type") == "application/json":
+            self._kept, self._mark = [], given["id"]
+
+    def handle_data(self, data: str) -> None:
+        if self._kept is not None:
+            self._kept.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        text = "".join(self._kept or []).strip()
+        if tag in ("td", "th"):
+            self._rows[-1].append(" ".join(text.split()))
+        elif tag == "caption":
+            self._caption = text
+        elif tag == "table":
+            self.tables[self._caption] = self._rows
+        elif tag == "pre" and self._kept:
+            self.commands = text.splitlines()
+        elif tag == "script" and self._mark:
+            self.data[self._mark], self._mark = json.loads(text), None
+        else:
+            return
+        self._kept = None
+
+
+def numbers(cell: str) -> list[str]:
+    """The figure of a cell and the ends of its interval, as they are written."""
+    found = FIGURE.match(cell.replace(MINUS, "-"))
+    assert found, cell
+    return [number for number in found.groups() if number is not None]
+
+
+@pytest.fixture(scope="module")
+def second(
+    prepared: Path,
+    small_options: Callable[[str], list[str]],
+    nmtkit: Nmtkit,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """Another model, of a kind without alignments."""
+    folder = tmp_path_factory.mktemp("second") / "enc"
+    options = ["--recipe", "rnnenc-30", "--device", "cpu", *small_options("rnnenc-30")]
+    nmtkit("train", prepared, "--output", folder, *options, "--set", "training.seed=3")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a test set of 40 raw lines, some of them odd."""
+    folder = tmp_path_factory.mktemp("texts")
+    names = "zero one two three four five six seven eight nine".split()
+    noms = "zéro un deux trois quatre cinq six sept huit neuf".split()
+    pairs = []
+    for line in range(40):
+        digits = [(line * 7 + place * place) % 10 for place in range(1 + line * 5 % 24)]
+        pairs.append(
+            (" ".join(names[d] for d in digits) + ".", " ".join(noms[d] for d in digits) + ".")
+        )
+    pairs[3] = ("", "")
+    pairs[5] = ("</script><script>boom()</script>", '<b>l\'été</b> & \u2028 "deux"')
+    pairs[7] = ("two unheard-of (words), well", "deux mots 50 % inouïs !")
+    for side, number in (("en", 0), ("fr", 1)):
+        (folder / f"test.{side}").write_text("".join(f"{pair[number]}\n" for pair in pairs))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reported(
+    model: Path, second: Path, texts: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Page, Path]:
+    """A page on two models and a file, and the folder that it is in."""
+    folder = tmp_path_factory.mktemp("reported")
+    (folder / "other.txt").write_text((texts / "test.fr").read_text().replace("un ", "deux "))
+    run = ["report", model, second, "--test", texts / "test.en", texts / "test.fr"]
+    more = ["--system", "Other <b>", folder / "other.txt", "--device", "cpu", "--bootstrap", 50]
+    result = nmtkit(*run, *more, "-o", folder / "page.html")
+    assert result.stdout == "" and "40 sentences, model and enc and Other <b>" in result.stderr
+    return Page((folder / "page.html").read_text(encoding="utf-8")), folder
+
+
+def evaluated(
+    reported: tuple[Page, Path],
+    models: list[Path],
+    texts: Path,
+    nmtkit: Nmtkit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[dict[str, Any]]:
+    """What the page's own commands print, given the files that they name."""
+    page, folder = reported
+    for path in models:
+        translated = nmtkit("translate", "-m", path, "--device", "cpu", texts / "test.en").stdout
+        (folder / f"{path.name}.hyp").write_text(translated, encoding="utf-8")
+    (folder / "Other <b>.hyp").write_bytes((folder / "other.txt").read_bytes())
+    monkeypatch.chdir(folder)
+    words = [shlex.split(command) for command in page.commands]
+    assert all(command[:2] == ["nmtkit", "evaluate"] for command in words)
+    return [json.loads(nmtkit(*command[1:], "--format", "json").stdout) for command in words]
+
+
+def test_every_figure_is_what_evaluate_prints(
+    reported: tuple[Page, Path],
+    model: Path,
+    second: Path,
+    texts: Path,
+    nmtkit: Nmtkit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables = reported[0].tables
+    whole, *parts = evaluated(reported, [model, second], texts, nmtkit, monkeypatch)
+    rows = tables.pop("Figures of the whole test set, in percent")[1:]
+    assert len(rows) == 4
+    measured = zip(*(system["measures"] for system in whole["systems"]), strict=True)
+    for row, measures in zip(rows, measured, strict=True):
+        assert row[0] == measures[0]["name"]
+        assert [numbers(cell) for cell in row[1:]] == [told(measure) for measure in measures]
+    pairs = {(p["first"], p["second"], p["measure"]): p for p in whole["pairs"]}
+    header, *rows = tables.pop("Differences between systems")
+    assert len(rows) == 3
+    for row in rows:
+        later, _, earlier = row[0].partition(f" {MINUS} ")
+        for measure, cell in zip(header[1:], row[1:], strict=True):
+            pair = pairs.pop((earlier, later, measure))
+            expected = f"{pair['difference']:+.2f} p = {pair['p']:.3f}".replace("-", MINUS)
+            assert cell == expected
+    assert not pairs
+    signatures = [[m["name"], m["signature"]] for m in whole["systems"][0]["measures"]]
+    assert tables.pop("Signatures of the measures")[1:] == signatures
+    assert len(parts) == 3
+    for part in parts:
+        (title,) = {TITLES[stratum["by"]].lower() for stratum in part["strata"]}
+        rows = tables.pop(f"BLEU (multi-bleu) {title}")[1:]
+        for row, stratum in zip(rows, part["strata"], strict=True):
+            assert row[1] == str(stratum["sentences"])
+            figures = stratum["figures"].get("BLEU (multi-bleu)")
+            for place, system in enumerate(whole["systems"]):
+                cell = row[2 + place]
+                assert numbers(cell) == told(figures[system["name"]]) if figures else cell == "–"
+
+
+def told(figure: dict[str, Any]) -> list[str]:
+    ends = figure["interval"]
+    return [
+        f"{figure['value']:.2f}",
+        *([f"{ends[e]:.2f}" for e in ("low", "high")] if ends else []),
+    ]
+
+
+def test_the_page_holds_what_translate_writes(
+    reported: tuple[Page, Path], model: Path, texts: Path, nmtkit: Nmtkit
+) -> None:
+    page, _ = reported
+    lines = nmtkit("translate", "-m", model, "--device", "cpu", texts / "test.en").stdout
+    scored = nmtkit("translate", "-m", model, "--device", "cpu", "--scores", texts / "test.en")
+    columns = (text.split("\n")[:-1] for text in (lines, scored.stdout))
+    rows = zip(page.data["sentences"], *columns, strict=True)
+    for (_, _, (output, *_)), text, score in rows:
+        (words, joined, *whole), _, log_prob, *_ = output
+        made = "".join(
+            word if place in joined or not place else f" {word}"
+            for place, word in enumerate(words.split(" "))
+        )
+        assert (whole[0] if whole else made) == text
+        assert log_prob == pytest.approx(float(score.split("\t")[0]), abs=1e-3)
+
+
+def test_the_page_needs_nothing_else(reported: tuple[Page, Path]) -> None:
+    page, folder = reported
+    assert all(link.startswith(("#", "data:")) for link in page.links)
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    assert "boom()</script>" not in text and "Other <b>" not in text
+    assert "\u2028" not in text
+    assert text.count("</script>") == 3
+    assert page.data["about"]["systems"] == [
+        {"name": "model", "aligns": True, "model": True},
+        {"name": "enc", "aligns": False, "model": True},
+        {"name": "Other <b>", "aligns": False, "model": False},
+    ]
+    for made in ("nmtkit train", "20 train pairs, 6 dev pairs", "hidden = 8", "2 updates"):
+        assert made in text
+
+
+def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+    """Without a second system there are no differences; tokenised text is measured as such."""
+    (tmp_path / "src").write_text("one two .\nthree\n")
+    (tmp_path / "ref").write_text("un deux .\ntrois\n")
+    run = ["report", model, "--test", tmp_path / "src", tmp_path / "ref", "--device", "cpu"]
+    nmtkit(*run, "--tokenized", "--beam", 2, "--bootstrap", 0, "-o", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert "Differences between systems" not in page.tables
+    assert "--detokenize fr --bootstrap 0" in page.commands[0]
+    assert "beam 2" in text
+    assert all(len(s[2][0][7]) <= 1 for s in page.data["sentences"])  # a beam of 2: one other
+    again = nmtkit(*run, "-o", tmp_path / "page.html", status=1)
+    assert "exists already; use --force" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Name models and their --test SRC REF, or a --phrase-table."),
+        (["MODEL"], "Name models and their --test SRC REF, or a --phrase-table."),
+        (["--test", "SRC", "REF"], "name a model folder before --test"),
+        (["MODEL", "--test", "SRC", "REF", "--column", 5], "--column does not go with --test."),
+        (["MODEL", "--test", "SRC", "REF", "-m", "x"], "--model does not go with --test."),
+        (["--phrase-table", "x", "--tokenized"], "--tokenized does not go with --phrase-table."),
+        (["--phrase-table", "x", "--beam", 3], "--beam does not go with --phrase-table."),
+        (["--phrase-table", "x", "MODEL"], "MODEL does not go with --phrase-table"),
+        (["--phrase-table", "x"], "come from --model or --column"),
+    ],
+)
+def test_options_of_both_forms_are_told_apart(
+    arguments: list[str], message: str, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    result = nmtkit("report", *arguments, "-o", tmp_path / "out", status=2)
+    assert message in result.stderr and not (tmp_path / "out").exists()
+
+
+def test_mistakes_leave_one_line_and_no_page(
+    model: Path, language_model: Path, texts: Path, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    src, ref = texts / "test.en", texts / "test.fr"
+    (tmp_path / "short").write_text("un\n")
+    (tmp_path / "empty").write_text("")
+    for models, test, message in (
+        ([model], [src, tmp_path / "short"], "test.en has 40, "),
+        ([model], [tmp_path / "empty", tmp_path / "empty"], "is empty; a report needs sentences"),
+        ([model], [src, tmp_path / "none"], "none: cannot be read"),
+        ([tmp_path], [src, ref], "no config.toml"),
+        ([language_model], [src, ref], "a language model does not translate"),
+        ([model, model], [src, ref], "two systems are called"),
+    ):
+        result = nmtkit("report", *models, "--test", *test, "-o", tmp_path / "out", status=1)
+        lines = [line for line in result.stderr.splitlines() if "error" in line]
+        assert len(lines) == 1 and message in lines[0], result.stderr
+        assert not (tmp_path / "out").exists()

@@ -1,0 +1,93 @@
+"""Reports made by hand, for tests of the page: no model takes part."""
+
+import random
+from collections.abc import Sequence
+
+import torch
+
+from nmtkit.account import Account
+from nmtkit.aligner import Alignment
+from nmtkit.config import TextConfig
+from nmtkit.evaluation.comparison import Protocol, compare
+from nmtkit.evaluation.strata import Division, Texts
+from nmtkit.model_report import Line, ModelReport, Output
+from nmtkit.training.curve import Curve, TrainingPoint, ValidationPoint
+from nmtkit.translator import Translation
+
+CURVE = Curve(
+    tuple(TrainingPoint(100 * n, n / 2, 60.0 * n, 5 / n, 900.0) for n in range(1, 5)),
+    tuple(
+        ValidationPoint(200 * n, float(n), 120.0 * n, 4 / n, 40 / n, 9.0 * n, True) for n in (1, 2)
+    ),
+)
+
+
+def line(text: str) -> Line:
+    return Line(text, text.split())
+
+
+def output(text: str, source: Line, seed: int = 1, aligned: bool = True, others: int = 2) -> Output:
+    """A translation with random weights and scores."""
+    generator = torch.Generator().manual_seed(seed)
+    words = text.split()
+    rows, columns = len(words) + 1, len(source.words) + 1
+    weights = torch.rand(rows, columns, generator=generator) ** 20
+    scores = (-5 * torch.rand(rows, generator=generator) ** 3).tolist()
+    best = translation(text, scores)
+    rest = [translation(f"{text} {'etc ' * (n + 1)}".strip(), scores) for n in range(others)]
+    matrix = weights / weights.sum(1, keepdim=True)
+    alignment = Alignment(source.words, words, matrix) if aligned else None
+    return Output(line(text), best, alignment, tuple(rest))
+
+
+def translation(text: str, scores: Sequence[float]) -> Translation:
+    score = sum(scores)
+    return Translation(text, text.split(), score, score / 2, list(scores), True, [])
+
+
+def report(
+    sources: Sequence[str],
+    references: Sequence[str],
+    systems: dict[str, list[Output]],
+    aligned: Sequence[str] = (),
+) -> ModelReport:
+    """A report on these outputs, measured as always."""
+    texts = {name: [output.line.text for output in of] for name, of in systems.items()}
+    divided = Protocol(measures=("bleu",), divisions=(Division("length"),))
+    given = Texts(references, sources)
+    facts = {"Model": "made by hand", "Folder": "folder"}
+    return ModelReport(
+        version="1.2.3",
+        accounts=tuple(
+            Account(name, name, facts, {"a": "0" * 64}, "beam = 5\n", CURVE, name in aligned)
+            for name in systems
+        ),
+        files=("test.en", "test.fr"),
+        checksums={},
+        text=TextConfig(),
+        tokenized=True,
+        samples=0,
+        comparison=compare(texts, given, Protocol()),
+        parts=compare(texts, given, divided),
+        left_out=(),
+        sources=[line(source) for source in sources],
+        references=[line(reference) for reference in references],
+        outputs=systems,
+        qualities={name: [50.0 + n for n in range(len(of))] for name, of in systems.items()},
+    )
+
+
+def large_report(sentences: int, words: int, seed: int = 1) -> ModelReport:
+    """Two systems and so many sentences of about so many words, like a newspaper's."""
+    draw = random.Random(seed)
+    lexicon = ["".join(draw.choices("aeiounrstlé", k=draw.randrange(2, 11))) for _ in range(3000)]
+
+    def sentence() -> str:
+        return " ".join(draw.choices(lexicon, k=draw.randrange(words // 2, words * 3 // 2 + 1)))
+
+    sources, references = ([sentence() for _ in range(sentences)] for _ in "sr")
+    systems = {
+        name: [output(sentence(), line(source), n, others=4) for n, source in enumerate(sources)]
+        for name in ("one", "two")
+    }
+    return report(sources, references, systems, aligned=("one", "two"))

@@ -1,0 +1,160 @@
+"""What is packed can be unpacked, by a reader written from the description alone; and it fits."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.model_report import Line
+from nmtkit.report.sentences import (
+    DIGITS,
+    LIMIT,
+    pack,
+    packed_alignment,
+    packed_scores,
+    places_joined,
+    to_json,
+)
+from tests.unit.report.reports import large_report, line, output, report
+
+
+def unpacked_alignment(digits, columns):
+    """{(row, column): 63rds}, written from the description."""
+    found, at, place = {}, 0, 0
+    while place < len(digits):
+        passed, unit = 0, 1
+        while DIGITS.index(digits[place]) >= 32:
+            passed += (DIGITS.index(digits[place]) - 32) * unit
+            unit *= 32
+            place += 1
+        passed += DIGITS.index(digits[place]) * unit
+        at += passed
+        found[divmod(at, columns)] = DIGITS.index(digits[place + 1])
+        place += 2
+        at += 1
+    return found
+
+
+@given(
+    st.integers(1, 60).flatmap(
+        lambda n: st.lists(
+            st.lists(st.sampled_from([0.0, 0.02, 0.03, 0.4, 1.0, 1.0001]), min_size=n, max_size=n),
+            max_size=60,
+        )
+    )
+)
+def test_an_alignment_is_what_it_was_to_a_126th_but_for_small_weights(matrix):
+    columns = len(matrix[0]) if matrix else 1
+    found = unpacked_alignment(packed_alignment(matrix), columns)
+    for i, row in enumerate(matrix):
+        for j, weight in enumerate(row):
+            assert ((i, j) in found) == (weight >= 0.03)
+            if weight >= 0.03:
+                assert found.pop((i, j)) / 63 == pytest.approx(min(weight, 1), abs=1 / 126)
+    assert not found
+
+
+@given(st.lists(st.floats(-50, 0)))
+def test_word_scores_are_what_they_were_to_half_a_hundredth(scores):
+    digits = packed_scores(scores)
+    pairs = zip(digits[::2], digits[1::2], strict=True)
+    found = [-(64 * DIGITS.index(a) + DIGITS.index(b)) / 100 for a, b in pairs]
+    for score, expected in zip(found, scores, strict=True):
+        assert score == pytest.approx(max(expected, -40.95), abs=0.0051)
+
+
+def test_impossible_words_have_the_lowest_score():
+    assert packed_scores([-1e9]) == "__"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "places"),
+    [
+        ("I see him.", ["I", "see", "him", "."], [3]),
+        ("  l'été   va ", ["l'", "été", "va"], [1]),
+        ("", [], []),
+        ("a", ["b"], None),
+        ("a b", ["a"], None),
+        ("a", ["a", "b"], None),
+        ("non\u00a0!", ["non", "!"], []),
+    ],
+)
+def test_words_are_found_in_their_text(text, words, places):
+    assert places_joined(text, words) == places
+
+
+HOSTILE = '</script><script>boom()</script><!-- & "\u2028\u2029\x00'
+
+
+def test_json_cannot_leave_its_script():
+    text = to_json({"a": HOSTILE})
+    assert json.loads(text) == {"a": HOSTILE}
+    assert not set("<>&\u2028\u2029\x00") & set(text)
+
+
+def rows_of(found):
+    return json.loads(pack(found).text)
+
+
+def test_a_sentence_has_all_that_is_told_of_it():
+    source = Line("The cat.", ["The", "cat", "."])
+    outputs = [output("le chat noir", source)]
+    ((src, ref, (packed,)),) = rows_of(report(["x"], ["un chat"], {"A": outputs}, ["A"]))
+    assert src == ["x", []] and ref == ["un chat", []]
+    text, quality, score, finished, scores, tokens, alignment, others = packed
+    best = outputs[0].best
+    assert best
+    assert text == ["le chat noir", []] and quality == 50.0 and finished is True
+    assert score == pytest.approx(best.score, abs=1e-3) and len(scores) == 2 * 4 and tokens == ""
+    assert alignment == ""  # of a source with another number of words
+    assert [other[:3] for other in others] == [[3, 0, "etc"], [3, 0, "etc etc"]]
+
+
+def test_alignments_are_of_words_and_the_ends_of_sentences():
+    source = line("a b c")
+    made = output("x y", source, seed=3)
+    ((_, _, (packed,)),) = rows_of(report(["a b c"], ["x"], {"A": [made]}, ["A"]))
+    found = unpacked_alignment(packed[6], 4)
+    assert made.alignment
+    for i, row in enumerate(made.alignment.matrix.tolist()):
+        for j, weight in enumerate(row):
+            told = found.get((i, j), 0) / 63
+            assert told == pytest.approx(weight if weight >= 0.03 else 0, abs=1 / 126 + 1e-6)
+
+
+def test_a_text_that_its_words_do_not_make_stands_behind_them():
+    made = output("a  b", line("s"))  # two blanks
+    ((_, _, (packed,)),) = rows_of(report(["s"], ["x"], {"A": [made]}))
+    assert packed[0] == ["a b", [], "a  b"]
+
+
+def test_three_thousand_newspaper_sentences_by_two_systems_fit():
+    """A thirtieth of them, in a thirtieth of the room: n-best lists alone are left out."""
+    found = large_report(100, 25)
+    packed = pack(found, LIMIT // 30)
+    assert len(packed.text.encode()) <= LIMIT // 30
+    assert all("n-best" in told for told in packed.left_out)
+    assert len(json.loads(packed.text)) == 100
+
+
+def test_what_does_not_fit_is_left_out_and_told():
+    found = large_report(20, 10)
+    whole = pack(found)
+    assert whole.left_out == ()
+    size = len(whole.text.encode())
+    lists = pack(found, size - 1)
+    assert lists.left_out == ("the n-best lists of the 1 longest",)
+    rows = json.loads(lists.text)
+    emptied = [n for n, row in enumerate(rows) if not any(output[7] for output in row[2])]
+    lengths = [row[0][0].count(" ") for row in rows]
+    assert [lengths[n] for n in emptied] == [max(lengths)]
+    least = pack(found, 700)
+    assert len(least.text.encode()) <= 700
+    kinds = [told.split(" of ")[0] for told in least.left_out[:3]]
+    assert kinds == ["the n-best lists", "the word scores", "the alignments"]
+    count = len(json.loads(least.text))
+    assert 0 < count < 20
+    assert least.left_out[3] == f"all sentences behind the first {count}"
+    first = json.loads(least.text)[0]
+    assert first[:2] == json.loads(whole.text)[0][:2]
