@@ -5,14 +5,13 @@ Each is a rank, and they meet in collective operations, to which all must come i
 operation is what one process does anyway. Who works with ranks says once what is shared, and has no
 second way for the case of one.
 
-What torchrun tells a process stands in its environment: RANK, WORLD_SIZE, LOCAL_RANK, and where
-rank 0 is to be met. Tensors of a GPU travel by NCCL, all else by gloo.
+How many there are the environment says (`launched.py`). Tensors of a GPU travel by NCCL, all else
+by gloo.
 """
 
 import contextlib
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -21,6 +20,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from nmtkit import launched
 from nmtkit.errors import ConfigError, Interrupted, NmtkitError
 
 log = logging.getLogger("nmtkit")
@@ -110,8 +110,7 @@ class Joined(Ranks):
     def __init__(self) -> None:
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
-        self.restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-        self._local = int(os.environ.get("LOCAL_RANK", str(self.rank)))
+        self.restarted = launched.restarted()
         self._flat: Tensor | None = None
 
     def wait(self) -> None:
@@ -139,7 +138,7 @@ class Joined(Ranks):
         return box[0]
 
     def in_turn(self, task: Callable[[], Result]) -> Result:
-        turn = 0 if self.first else 1 if self._local == 0 else 2
+        turn = 0 if self.first else 1 if launched.local_rank() == 0 else 2
         for _ in range(turn):
             self.wait()
         result = task()
@@ -167,7 +166,7 @@ class Joined(Ranks):
         sizes = [*(parameter.numel() for parameter in parameters), len(figures)]
         if self._flat is None:
             self._flat = figures.new_empty(sum(sizes))
-        *parts, sums = self._flat.split(sizes)
+        *parts, sums = torch.split(self._flat, sizes)
         for part, parameter in zip(parts, parameters, strict=True):
             gradient = part.view_as(parameter)
             if parameter.grad is None:
@@ -219,17 +218,11 @@ class Joined(Ranks):
         try:
             yield
         except RuntimeError as error:
-            reason = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0].partition(". ")[0]
             raise NmtkitError(
-                f"rank {self.rank}: another rank has ended, or cannot be reached ({reason}); see what"
-                " it says, and give the same command again"
+                f"rank {self.rank}: another rank has ended, or cannot be reached ({reason}); see"
+                " what it says, and give the same command again"
             ) from error
-
-
-def several() -> bool:
-    """Whether this process was started as one of several."""
-    wanted = ("RANK", "MASTER_ADDR", "MASTER_PORT")
-    return all(name in os.environ for name in wanted) and os.environ.get("WORLD_SIZE", "1") != "1"
 
 
 @contextlib.contextmanager
@@ -240,7 +233,7 @@ def joined(device: str = "auto") -> Iterator[Ranks]:
         machine takes that of its number.
     :raises ConfigError: there are fewer GPUs than ranks.
     """
-    if not several():
+    if launched.size() == 1:
         yield ALONE
         return
     backend = "gloo"
@@ -261,7 +254,7 @@ def joined(device: str = "auto") -> Iterator[Ranks]:
 
 
 def _own_gpu() -> int:
-    number, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    number, count = launched.local_rank(), torch.cuda.device_count()
     if number >= count:
         raise ConfigError(
             f"process {number} of this machine has no GPU, as there are {count}; start at most"

@@ -288,7 +288,7 @@ def _check_same_words(data: Path, folder: Path, sides: tuple[str, str]) -> None:
 
 
 def _remove_model_folder(folder: Path) -> None:
-    """Remove what stands at an output that is to be replaced, if it is a model folder or nothing."""
+    """Remove what stands where a model is to be trained anew, if it is a model folder."""
     if not folder.exists():
         return
     trained = (folder / "config.toml").is_file()
