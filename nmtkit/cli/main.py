@@ -272,7 +272,7 @@ def cli(ctx: click.Context, verbose: bool, quiet: bool) -> None:
     if launched.size() > 1 and ctx.invoked_subcommand not in TOGETHER:
         raise click.UsageError(
             f"'{ctx.invoked_subcommand}' is work for one process, and {launched.size()} were"
-            f" started; of several use {', '.join(TOGETHER)} can make."
+            f" started together; only {', '.join(TOGETHER)} can share their work."
         )
     configure_logging(logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO)
 
