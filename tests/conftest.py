@@ -1,7 +1,8 @@
-"""Several processes that do one job, as torchrun starts them, but forks: they have torch already."""
+"""Several processes that do one job, as torchrun starts them; but forks, which need no import."""
 
 import multiprocessing
 import os
+import pickle
 import signal
 import socket
 import warnings
@@ -13,10 +14,11 @@ import torch
 
 
 class Outcome(NamedTuple):
-    """How a rank ended: with what its task gave, with an error, or without a word (both None)."""
+    """How a rank ended: with what its task gave, with an error ("DataError: what it says"), or
+    without a word."""
 
     value: Any
-    error: BaseException | None
+    error: str | None
     status: int | None
 
 
@@ -64,16 +66,17 @@ def _life(task: Callable[[], Any], told: dict[str, str], sender: Any) -> None:
     os.environ.update(told)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
+    outcome: tuple[Any, str | None]
     try:
         outcome = task(), None
     except Exception as error:
-        outcome = None, error
-    sender.send(outcome)
+        outcome = None, f"{type(error).__name__}: {error}"
+    sender.send_bytes(pickle.dumps(outcome))  # tensors, too, and not the places where they are
 
 
 def _outcome(process: Any, results: Any) -> Outcome:
     try:
-        value, error = results.recv() if results.poll(60) else (None, None)
+        value, error = pickle.loads(results.recv_bytes()) if results.poll(60) else (None, None)
     except EOFError:
         value, error = None, None
     process.join(10)
