@@ -73,7 +73,8 @@ class Ranks:
         """Overwrite tensors by those of rank 0."""
 
     def add_up(self, parameters: Iterable[nn.Parameter], figures: Tensor) -> Tensor:
-        """Sum gradients over the ranks, and some figures with them; a missing gradient is zero.
+        """Sum gradients over the ranks, and some figures with them; a missing gradient is zero, as
+        of a rank that had nothing to compute.
 
         :param figures: Shape: [n], of the gradients' type and device.
         :return: their sums. Shape: [n].
@@ -164,7 +165,7 @@ class Joined(Ranks):
         """
         parameters = list(parameters)
         sizes = [*(parameter.numel() for parameter in parameters), len(figures)]
-        if self._flat is None:
+        if self._flat is None or len(self._flat) != sum(sizes):
             self._flat = figures.new_empty(sum(sizes))
         *parts, sums = torch.split(self._flat, sizes)
         for part, parameter in zip(parts, parameters, strict=True):
@@ -244,13 +245,17 @@ def joined(device: str = "auto") -> Iterator[Ranks]:
     ranks = Joined()
     if not ranks.first:
         log.setLevel(max(log.level, logging.WARNING))
+    orderly = False
     try:
         yield ranks
+        ranks.wait()  # whoever leaves first would seem to have failed
+        orderly = True
     except Interrupted:
-        dist.destroy_process_group()
+        orderly = True
         raise
-    ranks.wait()  # whoever leaves first would seem to have failed
-    dist.destroy_process_group()
+    finally:
+        if orderly or backend == "gloo":  # with a rank missing, NCCL could wait for it here
+            dist.destroy_process_group()
 
 
 def _own_gpu() -> int:

@@ -5,8 +5,8 @@ of search. Where there are parts enough, each core gets parts of its own instead
 threads would take turns at running Python. A process is a fork of this one, which has everything
 that the work needs and costs milliseconds; only results travel, pickled, through a pipe of its own.
 A fork has but the thread that asked for it, so that a lock which another thread held would stay
-locked; where there are other threads, as a process has which works together with others (`ranks.py`),
-or the system does not fork safely, threads do the work.
+locked; where there are other threads, as in one of several ranks (`ranks.py`), or the system does
+not fork safely, threads do the work.
 """
 
 import contextlib

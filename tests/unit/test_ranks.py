@@ -90,7 +90,7 @@ def test_ranks_have_in_common_what_they_share(together, tmp_path):
 
     def task():
         os.environ["LOCAL_RANK"] = ["0", "1", "0"][int(os.environ["RANK"])]  # two machines
-        found = {}
+        found: dict[str, object] = {}
         with joined("cpu") as ranks:
             found["told"] = ranks.told(lambda: ("from", ranks.rank))
             found["everyones"] = ranks.everyones(ranks.rank**2)

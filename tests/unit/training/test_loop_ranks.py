@@ -2,6 +2,7 @@
 
 import os
 import signal
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from nmtkit.errors import Interrupted
 from nmtkit.ranks import ALONE, joined
 from nmtkit.training.checkpoint import parameters_of
 
-WAYS = [
+WAYS: list[dict[str, Any]] = [
     {"cost": "batch-sum", "clip_norm": 0.5},
     {"cost": "sentence-mean", "accumulate": 3, "optimizer": "sgd", "learning_rate": 0.3},
     {"cost": "token-mean", "optimizer": "adam", "learning_rate": 0.01, "label_smoothing": 0.1},
@@ -72,7 +73,12 @@ def test_of_a_rank_without_pairs_nothing_is_computed(begun, together):
             training = begun(ranks, data={"batch_size": 1})
             calls = []
             loss = training.model.loss
-            training.model.loss = lambda *batch: calls.append(1) or loss(*batch)
+
+            def counted(*batch):
+                calls.append(batch)
+                return loss(*batch)
+
+            training.model.loss = counted
             return trained(training, 3), len(calls)
 
     found, calls = zip(*(outcome.value for outcome in together(2, task)), strict=True)
@@ -244,3 +250,18 @@ def test_rank_0_alone_writes(begun, together, monkeypatch, tmp_path):
     (first, mean), (second, mean_there) = (outcome.value for outcome in outcomes)
     assert equal(first, second) and equal(mean, mean_there) and not equal(first, mean)
     assert (tmp_path / "model" / "params.best.safetensors").is_file()
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_rank_that_is_killed_ends_the_others_and_nothing_is_lost(begun, together, train, lost):
+    def life():
+        with joined("cpu") as ranks:
+            settings = {"folder": "killed", "max_updates": 12, "validate_every": 5}
+            run(begun(ranks, **settings), 7 if ranks.rank == lost else 0, [signal.SIGKILL])
+
+    outcomes = together(2, life)
+    assert outcomes[lost].status == -signal.SIGKILL
+    assert "another rank has ended" in outcomes[1 - lost].error
+    (end, parameters), _ = train(2, "killed")
+    (_, whole), _ = train(2, "whole")
+    assert end == (12, None) and equal(parameters, whole)
