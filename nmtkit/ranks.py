@@ -12,9 +12,11 @@ by gloo.
 import contextlib
 import hashlib
 import logging
+import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -22,6 +24,9 @@ from torch import Tensor, nn
 
 from nmtkit import launched
 from nmtkit.errors import ConfigError, Interrupted, NmtkitError
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import Store
 
 log = logging.getLogger("nmtkit")
 
@@ -241,7 +246,10 @@ def joined(device: str = "auto") -> Iterator[Ranks]:
     if device != "cpu" and torch.cuda.is_available():
         torch.cuda.set_device(_own_gpu())
         backend = "cpu:gloo,cuda:nccl"
-    dist.init_process_group(backend, timeout=TIMEOUT)
+    store = _fresh_store()
+    dist.init_process_group(
+        backend, store=store, rank=launched.rank(), world_size=launched.size(), timeout=TIMEOUT
+    )
     ranks = Joined()
     if not ranks.first:
         log.setLevel(max(log.level, logging.WARNING))
@@ -256,6 +264,36 @@ def joined(device: str = "auto") -> Iterator[Ranks]:
     finally:
         if orderly or backend == "gloo":  # with a rank missing, NCCL could wait for it here
             dist.destroy_process_group()
+
+
+def _fresh_store() -> "Store":
+    """Where ranks tell each other how to be reached, without what others have told before.
+
+    Torchrun has one store for a job and all its restarts: in it stand the addresses of processes
+    that are gone. So rank 0 gives this attempt a name, and tells it to all who ask for it now.
+    """
+    from torch.distributed import PrefixStore  # type: ignore[attr-defined]
+    from torch.distributed.rendezvous import rendezvous
+
+    store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
+    word = secrets.token_hex(8)
+    if rank == 0:
+        _tell_name(store, word, size)
+        return PrefixStore(f"nmtkit/{word}", store)
+    store.set(f"nmtkit/asking/{rank}", word)
+    name = store.get(f"nmtkit/told/{word}").decode()  # waits for it
+    store.set(f"nmtkit/heard/{name}/{rank}", "")
+    return PrefixStore(f"nmtkit/{name}", store)
+
+
+def _tell_name(store: "Store", name: str, size: int) -> None:
+    """Answer each rank's question, and an old one it may have left, until it has heard the name."""
+    for rank in range(1, size):
+        asking, heard = f"nmtkit/asking/{rank}", f"nmtkit/heard/{name}/{rank}"
+        store.wait([asking])
+        while not store.check([heard]):
+            store.set(f"nmtkit/told/{store.get(asking).decode()}", name)
+            time.sleep(0.01)
 
 
 def _own_gpu() -> int:

@@ -1,16 +1,23 @@
 """Several processes that do one job, as torchrun starts them; but forks, which need no import."""
 
+import contextlib
 import multiprocessing
 import os
 import pickle
 import signal
-import socket
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
 import pytest
 import torch
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+LONGEST = 60.0
+"""Seconds until ranks are thought to hang."""
 
 
 class Outcome(NamedTuple):
@@ -26,43 +33,53 @@ Together = Callable[..., list[Outcome]]
 
 
 @pytest.fixture
-def together() -> Together:
+def together() -> Iterator[Together]:
     """`together(2, task)`: what `task()` gives on each of two ranks, in their order.
 
-    With `restarts=1` they believe that torchrun has started them a second time.
+    Several calls are a job and its restarts: they have one store, as torchrun has. With
+    `restarts=1` the ranks know that theirs is not the first attempt.
     """
+    keeper, port = _forked(_keep_store)
 
     def run(size: int, task: Callable[[], Any], restarts: int = 0) -> list[Outcome]:
-        context = multiprocessing.get_context("fork")
-        port, ranks = _free_port(), []
-        for rank in range(size):
-            results, sender = context.Pipe(duplex=False)
-            told = _environment(rank, size, port, restarts)
-            process = context.Process(target=_life, args=(task, told, sender), daemon=True)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
-                process.start()
-            sender.close()
-            ranks.append((process, results))
-        return [_outcome(*rank) for rank in ranks]
+        told = [_environment(rank, size, number, restarts) for rank in range(size)]
+        ranks = [_forked(_life, task, environment) for environment in told]
+        end = time.monotonic() + LONGEST
+        return [_outcome(*rank, end) for rank in ranks]
 
-    return run
+    number = port.recv()
+    yield run
+    keeper.kill()
+
+
+def _forked(life: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """A fork of this process, and what it sends."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=life, args=(*arguments, sender), daemon=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        process.start()
+    sender.close()
+    return process, receiver
+
+
+def _keep_store(sender: Connection) -> None:
+    """The life of what stands for torchrun; not in this process, whose forks have no threads."""
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    sender.send(store.port)
+    signal.pause()
 
 
 def _environment(rank: int, size: int, port: int, restarts: int) -> dict[str, str]:
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
     numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size}
     numbers["TORCHELASTIC_RESTART_COUNT"] = restarts
+    place["TORCHELASTIC_USE_AGENT_STORE"] = "True"
     return place | {name: str(number) for name, number in numbers.items()}
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-def _life(task: Callable[[], Any], told: dict[str, str], sender: Any) -> None:
+def _life(task: Callable[[], Any], told: dict[str, str], sender: Connection) -> None:
     os.environ.update(told)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
@@ -74,11 +91,12 @@ def _life(task: Callable[[], Any], told: dict[str, str], sender: Any) -> None:
     sender.send_bytes(pickle.dumps(outcome))  # tensors, too, and not the places where they are
 
 
-def _outcome(process: Any, results: Any) -> Outcome:
-    try:
-        value, error = pickle.loads(results.recv_bytes()) if results.poll(60) else (None, None)
-    except EOFError:
-        value, error = None, None
-    process.join(10)
+def _outcome(process: BaseProcess, results: Connection, end: float) -> Outcome:
+    value, error = None, None
+    with contextlib.suppress(EOFError):
+        if results.poll(max(0.0, end - time.monotonic())):
+            value, error = pickle.loads(results.recv_bytes())
+    process.join(max(0.0, end - time.monotonic()))
     process.kill()
+    process.join()
     return Outcome(value, error, process.exitcode)

@@ -164,6 +164,24 @@ def test_a_rank_that_dies_ends_the_others_at_once(together, lost):
         assert outcomes[rank].error.startswith(begins)
 
 
+def test_a_restart_asks_nobody_who_is_gone(together):
+    """Torchrun's store still has the addresses of the attempt before."""
+
+    def task():
+        if os.environ["RANK"] == "1":
+            time.sleep(0.3)
+        with joined("cpu") as ranks:
+            found = ranks.everyones(os.getpid())
+            if not launched.restarted():
+                os.kill(os.getpid(), signal.SIGKILL)
+            return found
+
+    assert [outcome.status for outcome in together(2, task)] == [-signal.SIGKILL] * 2
+    first, other = together(2, task, restarts=1)
+    assert first.error is None and len({*first.value}) == 2
+    assert first.value == other.value
+
+
 def test_work_on_windows_is_not_begun_anew(together):
     def task():
         with joined("cpu") as ranks:
