@@ -139,7 +139,8 @@ def command(
 
     There is one line of output for each line of input, in the same order; an empty line has an
     empty translation. A line that arrives alone is translated at once, lines that arrive fast are
-    translated many at a time. What is not UTF-8 is read as U+FFFD, with a warning.
+    translated many at a time. What is not UTF-8 is read as U+FFFD, with a warning. Processes that
+    torchrun starts together share the lines, and one of them writes.
 
     A score is the natural logarithm of the probability of the tokens chosen, of the end of the
     sentence, too, and so 0 or less; 'nmtkit score' gives the translation the same score. With
