@@ -26,5 +26,5 @@ def local_rank() -> int:
 
 
 def restarted() -> bool:
-    """Whether torchrun has begun the job anew, after one of its processes had failed."""
+    """Whether torchrun has begun the job anew, as one of its processes on this machine failed."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0

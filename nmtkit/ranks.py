@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("nmtkit")
 
-TIMEOUT = timedelta(minutes=30)
+TIMEOUT = timedelta(hours=1)
 """How long a rank waits for the others: more than they are ever apart, as in translating the dev
 set, or in making a large corpus's ids on a disk that all share. Of a rank whose process has ended
 the others hear at once."""
@@ -43,7 +43,7 @@ class Ranks:
     """One process alone.
 
     rank: which process this is, from 0. size: how many there are. restarted: whether torchrun has
-    begun the job anew after a rank has failed.
+    begun the job anew, as a rank has failed or come.
     """
 
     rank = 0
@@ -113,14 +113,15 @@ ALONE = Ranks()
 class Joined(Ranks):
     """One of several processes in torch's default group."""
 
-    def __init__(self) -> None:
+    def __init__(self, restarted: bool) -> None:
+        """:param restarted: whether this rank knows of an attempt before."""
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
-        self.restarted = launched.restarted()
+        self.restarted = any(self.everyones(restarted))
         self._flat: Tensor | None = None
 
     def wait(self) -> None:
-        with self._meeting():
+        with _meeting():
             dist.all_reduce(torch.zeros(1))  # on the CPU, where a barrier would take a GPU
 
     def told(self, task: Callable[[], Result]) -> Result:
@@ -139,7 +140,7 @@ class Joined(Ranks):
 
     def _of_first(self, outcome: tuple[bool, Any]) -> tuple[bool, Any]:
         box = [outcome]
-        with self._meeting():
+        with _meeting():
             dist.broadcast_object_list(box, src=0, device=torch.device("cpu"))
         return box[0]
 
@@ -154,12 +155,12 @@ class Joined(Ranks):
 
     def everyones(self, value: Result) -> list[Result]:
         found: list[Any] = [None] * self.size
-        with self._meeting():
+        with _meeting():
             dist.all_gather_object(found, value)
         return found
 
     def make_equal(self, tensors: Iterable[Tensor]) -> None:
-        with self._meeting():
+        with _meeting():
             for tensor in tensors:
                 dist.broadcast(tensor.detach(), src=0)
 
@@ -181,7 +182,7 @@ class Joined(Ranks):
                 gradient.copy_(parameter.grad)
             parameter.grad = gradient
         sums.copy_(figures)
-        with self._meeting():
+        with _meeting():
             dist.all_reduce(self._flat)
         return sums
 
@@ -214,21 +215,22 @@ class Joined(Ranks):
 
     def _to_first(self, value: Result) -> list[Result] | None:
         found: list[Any] | None = [None] * self.size if self.first else None
-        with self._meeting():
+        with _meeting():
             dist.gather_object(value, found, dst=0)
         return found
 
-    @contextlib.contextmanager
-    def _meeting(self) -> Iterator[None]:
-        """:raises NmtkitError: another rank does not come."""
-        try:
-            yield
-        except RuntimeError as error:
-            reason = str(error).splitlines()[0].partition(". ")[0]
-            raise NmtkitError(
-                f"rank {self.rank}: another rank has ended, or cannot be reached ({reason}); see"
-                " what it says, and give the same command again"
-            ) from error
+
+@contextlib.contextmanager
+def _meeting() -> Iterator[None]:
+    """:raises NmtkitError: another rank does not come."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0].partition(". ")[0]
+        raise NmtkitError(
+            f"rank {launched.rank()}: another rank has ended, or cannot be reached ({reason}); see"
+            " what it says, and give the same command again"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -246,11 +248,11 @@ def joined(device: str = "auto") -> Iterator[Ranks]:
     if device != "cpu" and torch.cuda.is_available():
         torch.cuda.set_device(_own_gpu())
         backend = "cpu:gloo,cuda:nccl"
-    store = _fresh_store()
-    dist.init_process_group(
-        backend, store=store, rank=launched.rank(), world_size=launched.size(), timeout=TIMEOUT
-    )
-    ranks = Joined()
+    rank, size = launched.rank(), launched.size()
+    with _meeting():
+        store, restarted = _fresh_store()
+        dist.init_process_group(backend, None, TIMEOUT, size, rank, store)
+    ranks = Joined(restarted)
     if not ranks.first:
         log.setLevel(max(log.level, logging.WARNING))
     orderly = False
@@ -266,24 +268,28 @@ def joined(device: str = "auto") -> Iterator[Ranks]:
             dist.destroy_process_group()
 
 
-def _fresh_store() -> "Store":
+def _fresh_store() -> tuple["Store", bool]:
     """Where ranks tell each other how to be reached, without what others have told before.
 
     Torchrun has one store for a job and all its restarts: in it stand the addresses of processes
     that are gone. So rank 0 gives this attempt a name, and tells it to all who ask for it now.
+
+    :return: the store, and whether there was an attempt before, as far as this rank knows.
     """
     from torch.distributed import PrefixStore  # type: ignore[attr-defined]
     from torch.distributed.rendezvous import rendezvous
 
     store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
-    word = secrets.token_hex(8)
+    name = word = secrets.token_hex(8)
+    restarted = launched.restarted()
     if rank == 0:
-        _tell_name(store, word, size)
-        return PrefixStore(f"nmtkit/{word}", store)
-    store.set(f"nmtkit/asking/{rank}", word)
-    name = store.get(f"nmtkit/told/{word}").decode()  # waits for it
-    store.set(f"nmtkit/heard/{name}/{rank}", "")
-    return PrefixStore(f"nmtkit/{name}", store)
+        restarted = store.add("nmtkit/attempts", 1) > 1 or restarted
+        _tell_name(store, name, size)
+    else:
+        store.set(f"nmtkit/asking/{rank}", word)
+        name = store.get(f"nmtkit/told/{word}").decode()  # waits for it
+        store.set(f"nmtkit/heard/{name}/{rank}", "")
+    return PrefixStore(f"nmtkit/{name}", store), restarted
 
 
 def _tell_name(store: "Store", name: str, size: int) -> None:

@@ -36,20 +36,26 @@ Together = Callable[..., list[Outcome]]
 def together() -> Iterator[Together]:
     """`together(2, task)`: what `task()` gives on each of two ranks, in their order.
 
-    Several calls are a job and its restarts: they have one store, as torchrun has. With
-    `restarts=1` the ranks know that theirs is not the first attempt.
+    Each call is a job of its own, with a store that is kept for it, as torchrun keeps one. With
+    `restarts=1` it is the job of the call before, begun anew.
     """
-    keeper, port = _forked(_keep_store)
+    keepers: list[BaseProcess] = []
+    port = 0
 
     def run(size: int, task: Callable[[], Any], restarts: int = 0) -> list[Outcome]:
-        told = [_environment(rank, size, number, restarts) for rank in range(size)]
+        nonlocal port
+        if not restarts:
+            keeper, told_port = _forked(_keep_store)
+            keepers.append(keeper)
+            port = told_port.recv()
+        told = [_environment(rank, size, port, restarts) for rank in range(size)]
         ranks = [_forked(_life, task, environment) for environment in told]
         end = time.monotonic() + LONGEST
         return [_outcome(*rank, end) for rank in ranks]
 
-    number = port.recv()
     yield run
-    keeper.kill()
+    for keeper in keepers:
+        keeper.kill()
 
 
 def _forked(life: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from nmtkit import launched
-from nmtkit.errors import DataError
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.ranks import ALONE, joined
 from nmtkit.workers import can_fork
 
@@ -182,10 +182,34 @@ def test_a_restart_asks_nobody_who_is_gone(together):
     assert first.value == other.value
 
 
+@pytest.mark.parametrize("rank", ["0", "1", "none"])
+def test_a_restart_is_known_whoever_was_told(together, rank):
+    """Of several machines torchrun tells only the one where a process has failed."""
+
+    def task():
+        if os.environ["RANK"] != rank:
+            os.environ["TORCHELASTIC_RESTART_COUNT"] = "0"
+        with joined("cpu") as ranks:
+            return ranks.restarted
+
+    assert [outcome.value for outcome in together(2, task)] == [False, False]
+    assert [outcome.value for outcome in together(2, task, restarts=1)] == [True, True]
+
+
+def test_each_rank_has_a_gpu_of_its_own(environment, monkeypatch):
+    environment(**TOLD, LOCAL_RANK="3")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(ConfigError, match="process 3 of this machine has no GPU, as there are 2"):
+        with joined("auto"):
+            pass
+
+
 def test_work_on_windows_is_not_begun_anew(together):
     def task():
         with joined("cpu") as ranks:
             list(ranks.shared([[1]], squares))
 
+    assert [outcome.error for outcome in together(2, task)] == [None, None]
     for outcome in together(2, task, restarts=1):
         assert "without --max-restarts" in outcome.error
