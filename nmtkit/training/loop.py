@@ -196,11 +196,8 @@ class Training:
         figures = self.ranks.add_up(self.model.parameters(), figures)
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(self._gradients())))
         cost, *noted, length = torch.cat([figures, norm.view(1)]).tolist()
-        return (
-            cost,
-            length,
-            next((n for n, count in zip(SIGNALS, noted, strict=True) if count), None),
-        )
+        came = [number for number, ranks in zip(SIGNALS, noted, strict=True) if ranks]
+        return cost, length, came[0] if came else None
 
     def _skip(self, batches: list[Batch]) -> None:
         """Leave an update out.

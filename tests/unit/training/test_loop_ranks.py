@@ -1,5 +1,6 @@
 """Ranks that train together: what they do is what one process does with the whole batches."""
 
+import errno
 import os
 import signal
 from typing import Any
@@ -250,6 +251,20 @@ def test_rank_0_alone_writes(begun, together, monkeypatch, tmp_path):
     (first, mean), (second, mean_there) = (outcome.value for outcome in outcomes)
     assert equal(first, second) and equal(mean, mean_there) and not equal(first, mean)
     assert (tmp_path / "model" / "params.best.safetensors").is_file()
+
+
+def test_a_disk_that_is_full_on_rank_0_ends_all(begun, together, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def task():
+        with joined("cpu") as ranks:
+            if ranks.first:
+                monkeypatch.setattr("nmtkit.training.loop.save_checkpoint", full)
+            begun(ranks, max_updates=8, validate_every=2).run()
+
+    first, other = (outcome.error for outcome in together(2, task))
+    assert "No space left" in first and "another rank has ended" in other
 
 
 @pytest.mark.parametrize("lost", [0, 1])
