@@ -48,8 +48,10 @@ slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
 KILLS ?= 200
+RANK_KILLS ?= 40
 faults: $(READY)
 	$(BIN)/python tests/faults/kill.py --kills $(KILLS)
+	$(BIN)/python tests/faults/kill.py --kills $(RANK_KILLS) --ranks 2
 
 # DATA=folder with the raw text of Multi30k; THREADS and ROUNDS may be set, and MARIAN=binary.
 # Tables, and all readings as JSON, are in build/bench.

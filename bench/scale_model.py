@@ -89,7 +89,7 @@ def train(setting: Setting, clock: str) -> float:
     model = model_of(setting)
     # At a rate that diverges, probabilities near 0 would be computed again, and denormal numbers.
     optimizer = make_optimizer(model, TrainingConfig(optimizer="adam", learning_rate=1e-3))
-    src, src_mask, tgt, tgt_mask, _ = batch_of(setting, DataConfig().batch_size)
+    src, src_mask, tgt, tgt_mask = batch_of(setting, DataConfig().batch_size)[:4]
     words = int(tgt_mask.sum())
 
     def update() -> int:

@@ -19,6 +19,7 @@ from nmtkit.data.batch import pad
 from nmtkit.ensemble import Ensemble, SourceTokens
 from nmtkit.errors import ModelError
 from nmtkit.models.base import Scored
+from nmtkit.ranks import ALONE, Ranks
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import EOS, UNK
 
@@ -128,21 +129,28 @@ class Scorer:
         """Whether a model translates; where none does, sources say nothing."""
         return self._ensemble.reads_source
 
-    def score_text(self, lines: Iterable[str], tokenized: bool = False) -> Iterator[Score]:
+    def score_text(
+        self, lines: Iterable[str], tokenized: bool = False, ranks: Ranks = ALONE
+    ) -> Iterator[Score]:
         """Score lines by what language models say of them, in the order given.
 
         :param lines: text of the models' target side. An empty line is `</s>` alone.
         :param tokenized: the lines are tokenised already.
+        :param ranks: as in `score`.
         :raises ModelError: a model translates.
         """
         if self.reads_source:
             raise ModelError(
                 "a model that translates scores a target by its source; give both, SRC and TGT"
             )
-        return self.score((("", line) for line in lines), tokenized)
+        return self.score((("", line) for line in lines), tokenized, ranks=ranks)
 
     def score(
-        self, pairs: Iterable[tuple[str, str]], tokenized: bool = False, alignments: bool = False
+        self,
+        pairs: Iterable[tuple[str, str]],
+        tokenized: bool = False,
+        alignments: bool = False,
+        ranks: Ranks = ALONE,
     ) -> Iterator[Score]:
         """Score sentence pairs, in the order given.
 
@@ -150,11 +158,18 @@ class Scorer:
             empty source; every pair has a score.
         :param tokenized: the lines are tokenised already.
         :param alignments: give the first model's alignments.
+        :param ranks: who shares the work; rank 0 reads the pairs and has the scores, the others
+            have none.
         :raises ModelError: alignments are asked for and the model has none, or it gives
             log-probabilities that are not numbers.
         """
-        for window in windows(pairs, self._batch_size * WINDOW_BATCHES):
-            yield from self._score_window(window, tokenized, alignments)
+
+        def work(window: Sequence[tuple[str, str]], _: int) -> list[Score]:
+            return self._score_window(window, tokenized, alignments)
+
+        size = self._batch_size * WINDOW_BATCHES * ranks.size
+        for scores in ranks.shared(windows(pairs, size), work):
+            yield from scores
 
     def _score_window(
         self, pairs: Sequence[tuple[str, str]], tokenized: bool, alignments: bool

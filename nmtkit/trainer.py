@@ -45,13 +45,14 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models import Model
 from nmtkit.origin import origin_of, train_command
+from nmtkit.ranks import Ranks, joined
 from nmtkit.search.beam import beam_search
 from nmtkit.text.lines import read_lines
 from nmtkit.text.subword import undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.interruption import locked
 from nmtkit.training.loop import Training
-from nmtkit.training.monitor import Monitor, require_tensorboard
+from nmtkit.training.monitor import Monitor, Silence, require_tensorboard
 from nmtkit.training.validation import Validation, validate
 
 log = logging.getLogger("nmtkit")
@@ -100,6 +101,8 @@ def train(
 ) -> None:
     """Train a model, or go on with one: the same call resumes exactly where training stood.
 
+    In processes that torchrun has started together each trains on its part of every batch.
+
     :param prepared: a folder of `nmtkit prepare` with shortlists in it.
     :param output: the model folder.
     :param force: throw away what `output` holds and start anew.
@@ -107,32 +110,48 @@ def train(
     :raises Interrupted: SIGINT or SIGTERM came; everything is saved, and the same call goes on.
     """
     data, folder = Path(prepared), Path(output)
-    config = make_config(recipe, config_file, overrides)
-    config = dataclasses.replace(config, text=_text_config(data, config.data.swap_sides))
-    _check_prepared(data)
-    if tensorboard:
-        require_tensorboard()
-    if force and folder.exists():
-        with locked(folder) if (folder / "config.toml").is_file() else contextlib.nullcontext():
-            _remove_model_folder(folder)
-    fresh = not (folder / "config.toml").is_file()
-    if fresh:
-        command = train_command(prepared, output, recipe, config_file, overrides)
-        origin = origin_of(command, _manifest(data), find_device(device).type)
-        create_model_folder(folder, config, data, origin)
-    with locked(folder):
-        if not fresh:
-            _check_same(read_config(folder), config, folder)
-            _check_same_words(data, folder, config.data.sides)
-            write_config(folder, config)  # with the limits and search settings of today
-        _log_start(config, data, folder)
+    with joined(device) as ranks, contextlib.ExitStack() as stack:
+
+        def ready() -> tuple[Config, bool]:
+            config = make_config(recipe, config_file, overrides)
+            config = dataclasses.replace(config, text=_text_config(data, config.data.swap_sides))
+            _check_prepared(data)
+            if tensorboard:
+                require_tensorboard()
+            if force and not ranks.restarted:
+                _remove_model_folder(folder)
+            command = train_command(prepared, output, recipe, config_file, overrides)
+            origin = origin_of(command, _manifest(data), find_device(device).type)
+            return config, _ready_folder(folder, config, data, origin, stack)
+
+        config, fresh = ranks.told(ready)
+        _log_start(config, data, folder, ranks)
         try:
-            training = _training(data, folder, config, find_device(device), tensorboard)
+            training = _training(data, folder, config, find_device(device), tensorboard, ranks)
         except NmtkitError:
-            if fresh:  # nothing was learned: leave nothing
+            if fresh and ranks.first:  # nothing was learned: leave nothing
                 shutil.rmtree(folder)
             raise
         _run(training, folder)
+
+
+def _ready_folder(
+    folder: Path,
+    config: Config,
+    data: Path,
+    origin: dict[str, Any],
+    stack: contextlib.ExitStack,
+) -> bool:
+    """Make or check a model folder; whether it is new. It is locked until `stack` is left."""
+    fresh = not (folder / "config.toml").is_file()
+    if fresh:
+        create_model_folder(folder, config, data, origin)
+    stack.enter_context(locked(folder))
+    if not fresh:
+        _check_same(read_config(folder), config, folder)
+        _check_same_words(data, folder, config.data.sides)
+        write_config(folder, config)  # with the limits and search settings of today
+    return fresh
 
 
 def _run(training: Training, folder: Path) -> None:
@@ -160,25 +179,38 @@ def _run(training: Training, folder: Path) -> None:
 
 
 def _training(
-    data: Path, folder: Path, config: Config, device: torch.device, tensorboard: bool
+    data: Path,
+    folder: Path,
+    config: Config,
+    device: torch.device,
+    tensorboard: bool,
+    ranks: Ranks,
 ) -> Training:
     """Everything that `Training` works on, put together."""
     if config.training.precision == "bfloat16":
         # Of products in bfloat16 oneDNN keeps a copy of the matrix for each shape that it met.
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     torch.manual_seed(config.training.seed)
-    vocabularies = read_vocabularies(folder)
+    vocabularies = ranks.told(lambda: read_vocabularies(folder))
     model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)
     if config.training.dev_bleu and not model.reads_source:
         raise ConfigError(
             "training.dev_bleu: a language model has no translations to measure; set it to false"
         )
-    corpus = Corpus.open(data, "train", vocabularies, config.data.sides)
-    batches = Batches(corpus, config.data, config.training.seed)
-    monitor = Monitor(folder, config.training, batches.progress, tensorboard)
+    corpus, dev = (
+        ranks.in_turn(lambda: Corpus.open(data, split, vocabularies, config.data.sides))  # noqa: B023
+        for split in ("train", "dev")
+    )
+    part = (ranks.rank, ranks.size)
+    batches = Batches(corpus, config.data, config.training.seed, part=part)
+    monitor = (
+        Monitor(folder, config.training, batches.progress, tensorboard)
+        if ranks.first
+        else Silence()
+    )
     log.info("%d training pairs, %d parameters", len(batches.corpus), _size(model))
-    measure = _validation(data, vocabularies, config, device)
-    return Training(model, batches, measure, config.training, folder, monitor)
+    measure = _validation(data, dev, vocabularies[1], config, device, ranks)
+    return Training(model, batches, measure, config.training, folder, monitor, ranks)
 
 
 def _size(model: nn.Module) -> int:
@@ -186,31 +218,40 @@ def _size(model: nn.Module) -> int:
 
 
 def _validation(
-    data: Path, vocabularies: tuple[Vocabulary, Vocabulary], config: Config, device: torch.device
+    data: Path,
+    dev: Corpus,
+    words: Vocabulary,
+    config: Config,
+    device: torch.device,
+    ranks: Ranks,
 ) -> Callable[[Model], Validation]:
-    """What measures the dev set: its cost, and BLEU where it is asked for."""
-    dev = Corpus.open(data, "dev", vocabularies, config.data.sides)
+    """What measures the dev set: its cost, and BLEU where it is asked for; each rank a part of it.
+
+    :param words: of the target.
+    """
     if not len(dev):
         raise DataError(f"{data}: the dev set is empty; prepare again with --dev or --held-out")
     targets = read_lines(data / f"dev.{config.data.sides[1]}")
     references = [" ".join(undo_bpe(line.split(" "))) for line in targets]
-    batches = list(in_order(dev, VALIDATION_BATCH))
+    batches = list(in_order(dev, VALIDATION_BATCH))[ranks.rank :: ranks.size]
     search = dataclasses.replace(config.search, beam=config.training.dev_beam)
 
     def dev_bleu(model: Model) -> float:
-        found = [""] * len(dev)
+        found: dict[int, str] = {}
         ready = model.for_search()
         for batch in batches:
             src, src_mask = batch.src.to(device), batch.src_mask.to(device)
             for line, best in zip(
                 batch.lines, beam_search([ready], src, src_mask, search, n_best=1), strict=True
             ):
-                found[line - 1] = " ".join(undo_bpe(vocabularies[1].tokens(best[0].words)))
-        return tokenized_bleu(found, references).value
+                found[line] = " ".join(undo_bpe(words.tokens(best[0].words)))
+        for part in ranks.everyones(found):
+            found |= part
+        return tokenized_bleu([found[line + 1] for line in range(len(dev))], references).value
 
     def measure(model: Model) -> Validation:
         bleu = (lambda: dev_bleu(model)) if config.training.dev_bleu else None
-        return validate(model, batches, device, bleu)
+        return validate(model, batches, device, bleu, ranks)
 
     return measure
 
@@ -263,10 +304,14 @@ def _check_same_words(data: Path, folder: Path, sides: tuple[str, str]) -> None:
 
 
 def _remove_model_folder(folder: Path) -> None:
-    empty = folder.is_dir() and not any(folder.iterdir())
-    if not empty and not (folder / "config.toml").is_file():
+    """Remove what stands where a model is to be trained anew, if it is a model folder."""
+    if not folder.exists():
+        return
+    trained = (folder / "config.toml").is_file()
+    if not trained and not (folder.is_dir() and not any(folder.iterdir())):
         raise ModelError(f"{folder}: is no model folder, so --force does not remove it")
-    shutil.rmtree(folder)
+    with locked(folder) if trained else contextlib.nullcontext():
+        shutil.rmtree(folder)
 
 
 def _check_same(old: Config, new: Config, folder: Path) -> None:
@@ -284,7 +329,7 @@ def _check_same(old: Config, new: Config, folder: Path) -> None:
                 )
 
 
-def _log_start(config: Config, data: Path, folder: Path) -> None:
+def _log_start(config: Config, data: Path, folder: Path, ranks: Ranks) -> None:
     log.info(
         "nmtkit %s, torch %s, Python %s, %d threads, process %d: %s to %s, seed %d",
         version("nmtkit"),
@@ -296,3 +341,5 @@ def _log_start(config: Config, data: Path, folder: Path) -> None:
         folder,
         config.training.seed,
     )
+    if ranks.size > 1:
+        log.info("%d ranks train together, each on its part of every batch", ranks.size)

@@ -5,7 +5,8 @@ of search. Where there are parts enough, each core gets parts of its own instead
 threads would take turns at running Python. A process is a fork of this one, which has everything
 that the work needs and costs milliseconds; only results travel, pickled, through a pipe of its own.
 A fork has but the thread that asked for it, so that a lock which another thread held would stay
-locked; where there are other threads, or the system does not fork safely, threads do the work.
+locked; where there are other threads, as in one of several ranks (`ranks.py`), or the system does
+not fork safely, threads do the work.
 """
 
 import contextlib
@@ -43,7 +44,8 @@ def at_once(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 def can_fork() -> bool:
     """Whether a copy of this process can work on: see the top of this file."""
-    return sys.platform == "linux" and threading.active_count() == 1
+    joined = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return sys.platform == "linux" and threading.active_count() == 1 and not joined
 
 
 def in_processes(tasks: Sequence[Callable[[], Result]]) -> list[Result]:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
+from nmtkit import launched
+
 LOGGER = logging.getLogger("nmtkit")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -142,6 +144,11 @@ def configure_threads(threads: int) -> None:
             import torch
 
         torch.set_num_threads(threads)
+
+
+def written_by_first(path: str) -> str:
+    """Where this process writes an output: of those that do one job together, rank 0 writes it."""
+    return path if launched.rank() == 0 else os.devnull
 
 
 def warn(message: str) -> None:

@@ -24,6 +24,7 @@ from click.exceptions import Exit
 from click.shell_completion import CompletionItem, shell_complete
 
 import nmtkit
+from nmtkit import launched
 from nmtkit.cli.common import LOGGER, configure_logging, write_stderr
 from nmtkit.errors import Interrupted, NmtkitError
 
@@ -44,6 +45,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("nmtkit.cli.report", "Show what models have learned, on a page to look at."),
 }
 """Name -> module that holds it under the name `command`, and what it does in one sentence."""
+
+TOGETHER = ("train", "translate", "score")
+"""Those that several processes can do together."""
 
 EXTRAS = {
     "matplotlib": "plots",
@@ -253,7 +257,8 @@ def print_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     callback=print_versions,
     help="Show the versions of nmtkit, torch and Python, and exit.",
 )
-def cli(verbose: bool, quiet: bool) -> None:
+@click.pass_context
+def cli(ctx: click.Context, verbose: bool, quiet: bool) -> None:
     """Neural machine translation from the papers that began it.
 
     Text is UTF-8, one sentence a line; '-' is stdin or stdout, and a name that ends in .gz is a
@@ -267,6 +272,11 @@ def cli(verbose: bool, quiet: bool) -> None:
     """
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other; give one of them.")
+    if launched.size() > 1 and ctx.invoked_subcommand not in TOGETHER:
+        raise click.UsageError(
+            f"'{ctx.invoked_subcommand}' is work for one process, and {launched.size()} were"
+            f" started together; only {', '.join(TOGETHER)} can share their work."
+        )
     configure_logging(logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO)
 
 

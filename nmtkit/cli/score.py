@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from nmtkit import launched
 from nmtkit.cli.common import (
     batch_size_option,
     configure_threads,
@@ -13,10 +14,12 @@ from nmtkit.cli.common import (
     importing,
     mixture_options,
     threads_option,
+    written_by_first,
 )
 from nmtkit.cli.phrase_table import phrase_table_options, refuse, score_phrase_table
 
 if TYPE_CHECKING:
+    from nmtkit.ranks import Ranks
     from nmtkit.rescorer import Rescorer
     from nmtkit.scorer import Scorer
 
@@ -119,6 +122,8 @@ def command(
       nmtkit score -m model --nbest moses.100best.gz test.tok.en --feature RNNSEARCH0
       nmtkit score --model model --phrase-table phrase-table.gz -o with-rnn.gz
     """
+    if launched.size() > 1:
+        refuse({"--phrase-table": phrase_table, "--nbest": nbest}, "is work for one process")
     if phrase_table:
         others: dict[str, Any] = {
             "SRC": first,
@@ -154,9 +159,10 @@ def command(
     configure_threads(threads)
     from nmtkit.text.lines import open_output
 
-    with open_output(output, force) as results:
+    with open_output(written_by_first(output), force) as results:
         with importing():
             from nmtkit.ensemble import Ensemble
+            from nmtkit.ranks import joined
             from nmtkit.rescorer import Rescorer
             from nmtkit.scorer import Scorer
 
@@ -170,9 +176,11 @@ def command(
             )
             _write_list(results, rescorer, nbest, first, tokenized is not False, normalize)
             return
-        ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
-        scorer = Scorer(ensemble, batch_size)
-        _write_scores(results, scorer, first or "-", second, bool(tokenized), per_word, normalize)
+        with joined(device) as ranks:
+            ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
+            files = (first or "-", second)
+            scorer = Scorer(ensemble, batch_size)
+            _write_scores(results, scorer, files, bool(tokenized), per_word, normalize, ranks)
 
 
 def _check_list_options(second: str | None, per_word: bool, mixed: bool) -> None:
@@ -194,22 +202,23 @@ def _check_no_source(reads_source: bool, source: str | None) -> None:
 def _write_scores(
     results: TextIO,
     scorer: "Scorer",
-    first: str,
-    second: str | None,
+    files: tuple[str, str | None],
     tokenized: bool,
     per_word: bool,
     normalize: bool,
+    ranks: "Ranks",
 ) -> None:
     """A line of numbers for each pair, or for each line of text."""
+    first, second = files
     from nmtkit.scorer import Totals
     from nmtkit.text.lines import read_lines, read_parallel
 
     if second is None:
-        scores = scorer.score_text(read_lines(first), tokenized)
+        scores = scorer.score_text(read_lines(first), tokenized, ranks)
     else:
         _check_no_source(scorer.reads_source, first)
         pairs = ((src, tgt) for src, tgt in read_parallel(first, second))
-        scores = scorer.score(pairs, tokenized)
+        scores = scorer.score(pairs, tokenized, ranks=ranks)
     totals = Totals()
     for score in scores:
         totals.add(score)

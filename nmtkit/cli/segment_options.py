@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-Decode = Callable[[list[str], int], "list[list[Translation]]"]
-"""Some lines and the number of the first, from 1, in; the translations of each out."""
+Decode = Callable[[list[str], int], "list[tuple[list[Translation], list[str]]]"]
+"""Some lines and the number of the first, from 1, in; for each its translations and what --segments
+writes of it out."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,13 @@ class Segmenting:
         return driver.RandomSegmenter(translator, driver.with_random_confidences(longest), seed)
 
 
-def segmenting_decoder(segmenter: "Segmenter", tokenized: bool, written: TextIO | None) -> Decode:
-    """Translate in segments, and write these down where that was asked for."""
+def segmenting_decoder(segmenter: "Segmenter", tokenized: bool) -> Decode:
+    """Translate in segments."""
     from nmtkit.segmenter import segments_line
 
-    def decode(window: list[str], first: int) -> "list[list[Translation]]":
+    def decode(window: list[str], first: int) -> "list[tuple[list[Translation], list[str]]]":
         found = segmenter.segment_window(window, tokenized, first)
-        if written:
-            written.writelines(f"{segments_line(line.segments)}\n" for line in found)
-        return [[line.translation] for line in found]
+        return [([line.translation], [segments_line(line.segments)]) for line in found]
 
     return decode
 

@@ -67,11 +67,13 @@ def command(
     The same command given again goes on exactly where training stood, or says that it is over.
     Settings are taken from the recipe, then the config file, then --set. Figures of the training
     are written to metrics.jsonl in the model folder, which 'nmtkit curves' tabulates and draws;
-    --force throws away a model folder that exists and starts anew.
+    --force throws away a model folder that exists and starts anew. In processes that torchrun
+    starts together each works on its part of every batch.
 
     \b
-    Example:
+    Examples:
       nmtkit train prepared --output model --recipe rnnsearch-50 --set training.seed=2
+      torchrun --nproc-per-node 2 -m nmtkit train prepared --output model
     """
     from nmtkit.config import recipe_names
 

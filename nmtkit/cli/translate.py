@@ -1,7 +1,9 @@
 """`nmtkit translate`: lines in, their translations out, one for one."""
 
 import contextlib
-from typing import TYPE_CHECKING, Any, TextIO
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
@@ -14,8 +16,9 @@ from nmtkit.cli.common import (
     mixture_options,
     threads_option,
     warn,
+    written_by_first,
 )
-from nmtkit.cli.forms import alignment_line, form_of
+from nmtkit.cli.forms import Form, alignment_line, form_of
 from nmtkit.cli.search_options import search_options
 from nmtkit.cli.segment_options import (
     Decode,
@@ -136,7 +139,8 @@ def command(
 
     There is one line of output for each line of input, in the same order; an empty line has an
     empty translation. A line that arrives alone is translated at once, lines that arrive fast are
-    translated many at a time. What is not UTF-8 is read as U+FFFD, with a warning.
+    translated many at a time. What is not UTF-8 is read as U+FFFD, with a warning. Processes that
+    torchrun starts together share the lines, and one of them writes.
 
     A score is the natural logarithm of the probability of the tokens chosen, of the end of the
     sentence, too, and so 0 or less; 'nmtkit score' gives the translation the same score. With
@@ -173,16 +177,19 @@ def command(
     with contextlib.ExitStack() as stack:
         from nmtkit.text.lines import open_output
 
-        results = stack.enter_context(open_output(output, force))
-        aligned = stack.enter_context(open_output(alignments, force)) if alignments else None
-        file = segmenting.segments
-        segments = stack.enter_context(open_output(file, force)) if file else None
+        def opened(path: str | None) -> TextIO:
+            return stack.enter_context(open_output(written_by_first(path or os.devnull), force))
+
+        results, aligned = opened(output), opened(alignments)
+        segments = opened(segmenting.segments)
 
         with importing():
             from nmtkit.ensemble import Ensemble
+            from nmtkit.ranks import joined
             from nmtkit.streaming import read_windows
             from nmtkit.translator import Translator
 
+        ranks = stack.enter_context(joined(device))
         ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
         translator = Translator(ensemble, batch_size=batch_size, quantize=quantize).with_search(
             **search
@@ -190,17 +197,22 @@ def command(
         translator = _with_tables(translator, candidates, replace_unk)
         form = form_of(counts, listed, scores)
         size = translator.window
-        decode = _decoder(translator, n_best or 1, sample, seed, tokenized, bool(aligned))
+        decode = _decoder(translator, n_best or 1, sample, seed, tokenized, bool(alignments))
         if segmenting.how:
             segmenter = segmenting.segmenter(translator, batch_size, device, seed)
-            size, decode = segmenter.window, segmenting_decoder(segmenter, tokenized, segments)
+            size, decode = segmenter.window, segmenting_decoder(segmenter, tokenized)
+
+        def work(window: Sequence[str], first: int) -> list[Written]:
+            found = enumerate(decode(list(window), first), start=first - 1)
+            return [_written(number, form, alignment_format, *of_one) for number, of_one in found]
+
         number, unfinished = 0, 0
-        for window in read_windows(source, size):
-            for translations in decode(window, number + 1):
-                _write(results, form(number, translations))
-                if aligned:
-                    _write(aligned, _alignment_lines(translations, alignment_format))
-                unfinished += not translations[0].finished
+        for window in ranks.shared(read_windows(source, size * ranks.size), work):
+            for lines in window:
+                _write(results, lines.output)
+                _write(aligned, lines.aligned)
+                _write(segments, lines.segments)
+                unfinished += not lines.finished
                 number += 1
             results.flush()
         if unfinished:
@@ -208,6 +220,15 @@ def command(
                 f"{unfinished} of {number} translations are unfinished: they met the longest"
                 " length; --max-length-ratio sets it"
             )
+
+
+class Written(NamedTuple):
+    """What is written of one line of input, and whether its best translation is finished."""
+
+    output: list[str]
+    aligned: list[str]
+    segments: list[str]
+    finished: bool
 
 
 def _check(
@@ -247,9 +268,17 @@ def _with_tables(
     return translator
 
 
-def _alignment_lines(translations: "list[Translation]", form: str) -> list[str]:
+def _written(
+    number: int,
+    form: Form,
+    alignment_format: str,
+    translations: "list[Translation]",
+    segments: list[str],
+) -> Written:
+    """:param number: of the line of input, from 0."""
     matrices = [translation.word_alignment for translation in translations]
-    return [alignment_line(matrix, form) for matrix in matrices if matrix is not None]
+    aligned = [alignment_line(m, alignment_format) for m in matrices if m is not None]
+    return Written(form(number, translations), aligned, segments, translations[0].finished)
 
 
 def _write(stream: TextIO, lines: list[str]) -> None:
@@ -264,10 +293,12 @@ def _decoder(
     tokenized: bool,
     aligned: bool,
 ) -> Decode:
-    def search(window: list[str], _: int) -> "list[list[Translation]]":
-        return translator.translate_window(window, n_best, tokenized, aligned)
+    def decode(window: list[str], first: int) -> "list[tuple[list[Translation], list[str]]]":
+        found = (
+            translator.sample_window(window, sample, seed, tokenized, aligned, first)
+            if sample
+            else translator.translate_window(window, n_best, tokenized, aligned)
+        )
+        return [(translations, []) for translations in found]
 
-    def draw(window: list[str], first: int) -> "list[list[Translation]]":
-        return translator.sample_window(window, sample or 1, seed, tokenized, aligned, first)
-
-    return draw if sample else search
+    return decode

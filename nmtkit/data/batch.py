@@ -15,6 +15,8 @@ class Batch(NamedTuple):
     src, tgt: word ids, 0 at padding. Shapes: [batch, src_len], [batch, tgt_len], int64.
     src_mask, tgt_mask: True at real positions. Same shapes, bool.
     lines: line numbers in the prepared corpus, from 1.
+    pairs, tokens: sentence pairs, and target positions, of the whole batch that this is, or is a
+        part of.
     """
 
     src: Tensor
@@ -22,6 +24,8 @@ class Batch(NamedTuple):
     tgt: Tensor
     tgt_mask: Tensor
     lines: list[int]
+    pairs: int
+    tokens: int
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch with its words on another device.
@@ -51,6 +55,8 @@ class Batch(NamedTuple):
             self.tgt[rows, tgt],
             tgt_mask[:, tgt],
             self.lines[rows],
+            self.pairs,
+            self.tokens,
         )
 
 
@@ -59,13 +65,14 @@ def pad(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
 
     :return: ids, 0 at padding [batch, longest] int64; mask, True at real positions, bool.
     """
-    lengths = torch.tensor([len(sentence) for sentence in sentences])
-    mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
+    lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.int64)
+    mask = torch.arange(max(lengths.tolist(), default=0)) < lengths.unsqueeze(1)
     ids = torch.zeros(mask.shape, dtype=torch.int64)
-    ids[mask] = torch.tensor([word for sentence in sentences for word in sentence])
+    words = [word for sentence in sentences for word in sentence]
+    ids[mask] = torch.tensor(words, dtype=torch.int64)
     return ids, mask
 
 
 def make_batch(src: Sequence[Sentence], tgt: Sequence[Sentence], lines: list[int]) -> Batch:
     """Pad both sides of some pairs, which end with `</s>`."""
-    return Batch(*pad(src), *pad(tgt), lines)
+    return Batch(*pad(src), *pad(tgt), lines, len(lines), sum(map(len, tgt)))

@@ -67,16 +67,29 @@ def _mixed(values: Words) -> Words:
 
 
 class Batches:
-    """Endless batches of a corpus, from a position on, which moves with each batch taken."""
+    """Endless batches of a corpus, from a position on, which moves with each batch taken.
+
+    Where several ranks train together, each has a part of the pairs of every batch, those at its
+    number and every so many further on: pairs of like length, and none where a batch is too small.
+    """
 
     def __init__(
-        self, corpus: Corpus, config: DataConfig, seed: int, position: Position | None = None
+        self,
+        corpus: Corpus,
+        config: DataConfig,
+        seed: int,
+        position: Position | None = None,
+        part: tuple[int, int] = (0, 1),
     ) -> None:
-        """:raises DataError: no pair is short enough to be trained on."""
+        """
+        :param part: which part of every batch is given, from 0, and of how many.
+        :raises DataError: no pair is short enough to be trained on.
+        """
         self.corpus = corpus
         self.config = config
         self.seed = seed
         self.position = position or Position()
+        self.part = part
         self._check_some()
 
     def __iter__(self) -> Iterator[Batch]:
@@ -92,9 +105,15 @@ class Batches:
                     if last
                     else Position(here.epoch, here.start, number + 1)
                 )
-                yield read_batch(self.corpus, chosen[number])
+                yield self._read(chosen[number])
             if not chosen:
                 self.position = self._following(here.epoch, end)
+
+    def _read(self, pairs: Ids) -> Batch:
+        first, step = self.part
+        tokens = int(self.corpus.tgt.lengths(pairs).sum())
+        own = read_batch(self.corpus, pairs[first::step])
+        return own._replace(pairs=len(pairs), tokens=tokens)
 
     def epochs(self, position: Position) -> float:
         """Epochs done at a position, the part of the present one included (by pool)."""

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from nmtkit.data.batching import Position
 from nmtkit.errors import DataError, ModelError, OutputError
+from nmtkit.ranks import Ranks
 from nmtkit.text.lines import file_sha256
 
 log = logging.getLogger("nmtkit")
@@ -289,6 +290,21 @@ def _restore_optimizer(
         index, _, name = key.partition(".")
         state["state"].setdefault(int(index), {})[name] = value
     optimizer.load_state_dict(state)
+
+
+def share_optimizer(optimizer: torch.optim.Optimizer, ranks: Ranks) -> None:
+    """Give every rank the optimizer's state that rank 0 has read."""
+    tensors, numbers = _optimizer_state(optimizer) if ranks.first else ({}, {})
+    kinds = {name: (value.shape, value.dtype, value.device.type) for name, value in tensors.items()}
+    numbers, kinds = ranks.told(lambda: (numbers, kinds))
+    if not ranks.first:
+        tensors = {
+            name: torch.empty(shape, dtype=dtype, device=device)
+            for name, (shape, dtype, device) in kinds.items()
+        }
+    ranks.make_equal(tensors.values())
+    if not ranks.first:
+        _restore_optimizer(optimizer, tensors, numbers)
 
 
 def _write_synced(path: Path, content: bytes) -> None:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -22,13 +23,18 @@ LOCK = ".lock"
 class Interruption:
     """While it lasts, the first SIGINT or SIGTERM is noted, and the second does what it would have.
 
+    :param grace: seconds in which another counts as the same: a cluster and torchrun may both pass
+        on what was sent once.
+
     signal: number of the one that came, None before. One that is ignored, as a shell lets a job in
     the background ignore SIGINT, stays so. Outside of the main thread, where Python handles no
     signals, none ever comes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float = 0.0) -> None:
         self.signal: int | None = None
+        self._grace = grace
+        self._ends = 0.0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "Interruption":
@@ -46,8 +52,15 @@ class Interruption:
         self._restore()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:
+            if time.monotonic() > self._ends:
+                self._restore()
+                signal.raise_signal(number)
+            return
         self.signal = number
-        self._restore()
+        self._ends = time.monotonic() + self._grace
+        if not self._grace:
+            self._restore()
         log.warning(
             "%s: saving after this update, then ending; once more ends at once",
             signal.Signals(number).name,

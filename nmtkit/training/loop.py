@@ -16,7 +16,9 @@ from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.errors import Interrupted, ModelError
 from nmtkit.models import Model
+from nmtkit.ranks import ALONE, Ranks
 from nmtkit.training.checkpoint import (
+    Parameters,
     Progress,
     average_parameters,
     checkpoints,
@@ -24,30 +26,39 @@ from nmtkit.training.checkpoint import (
     parameters_of,
     remove_old_checkpoints,
     save_checkpoint,
+    share_optimizer,
     write_parameters,
 )
-from nmtkit.training.interruption import Interruption
+from nmtkit.training.interruption import SIGNALS, Interruption
 from nmtkit.training.monitor import Monitor
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
 
+SAME_SIGNAL = 5.0
+"""Seconds in which a rank takes a second signal for the first one, sent by others."""
+
 
 @dataclass(frozen=True)
 class Update:
     """What one update cost: sum of -log p (smoothed where training is), target tokens, the
-    gradient's L2 norm before clipping; and whether it left the parameters as they were, as cost or
-    norm were not finite."""
+    gradient's L2 norm before clipping; whether it left the parameters as they were, as cost or norm
+    were not finite; and the signal that some rank had noted before gradients were added up."""
 
     cost: float
     tokens: int
     norm: float
     skipped: bool = False
+    signal: int | None = None
 
 
 class Training:
-    """One model's training in its folder, from wherever it stands to its end."""
+    """One model's training in its folder, from wherever it stands to its end.
+
+    Ranks train together: each has a part of every batch, and all make the same update of equal
+    parameters, by the gradient of the whole batch. Rank 0 alone reads and writes the folder.
+    """
 
     def __init__(
         self,
@@ -57,8 +68,12 @@ class Training:
         config: TrainingConfig,
         folder: Path,
         monitor: Monitor,
+        ranks: Ranks = ALONE,
     ) -> None:
-        """:param validate: measures the dev set with the parameters that the model has."""
+        """
+        :param batches: of each, this rank's part.
+        :param validate: measures the dev set with the parameters that the model has.
+        """
         self.model = model
         self.device = next(model.parameters()).device
         self.batches = batches
@@ -67,12 +82,16 @@ class Training:
         self.config = config
         self.folder = folder
         self.monitor = monitor
+        self.ranks = ranks
+        self.interruption = Interruption()
         self.optimizer = make_optimizer(model, config)
         self.progress = Progress()
 
     def resume(self) -> bool:
         """Go back to the last checkpoint; False where there is none."""
-        found = load_newest(self.folder, self.model, self.optimizer)
+        found = self.ranks.told(lambda: load_newest(self.folder, self.model, self.optimizer))
+        self.ranks.make_equal(self.model.parameters())
+        share_optimizer(self.optimizer, self.ranks)
         if found is None:
             self.monitor.resumed(0)
             return False
@@ -89,7 +108,8 @@ class Training:
         :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
         self.model.train()
-        with Interruption() as interruption:
+        grace = SAME_SIGNAL if self.ranks.size > 1 else 0.0
+        with Interruption(grace) as self.interruption:
             while not self.finished():
                 started, before = time.monotonic(), self.progress
                 update = self.update()
@@ -105,15 +125,22 @@ class Training:
                 due = self._due(before) or self._at_limit()
                 if due:
                     self.checkpoint()
-                if interruption.signal is not None:
-                    self._leave(interruption.signal, saved=due)
+                signal = self._noted(update)
+                if signal is not None:
+                    self._leave(signal, saved=due)
         self.monitor.close()
 
+    def _noted(self, update: Update) -> int | None:
+        """The signal that is to end this training now: where there are several ranks, one that all
+        know of, so that all end at the same update."""
+        return self.interruption.signal if self.ranks.size == 1 else update.signal
+
     def _leave(self, signal: int, saved: bool) -> None:
-        if not saved:
+        if not saved and self.ranks.first:
             save_checkpoint(
                 self.folder, self.model, self.optimizer, self.progress, interrupted=True
             )
+        self.ranks.wait()  # torchrun ends the others when one has ended
         self.monitor.close()
         log.info("saved at update %d; the same command goes on from there", self.progress.updates)
         raise Interrupted(signal)
@@ -124,23 +151,22 @@ class Training:
         :raises ModelError: it is one of too many whose cost or gradient is not finite.
         """
         batches = [next(self.stream) for _ in range(self.config.accumulate)]
-        cost, norm, tokens = self._gradient(batches)
-        if not math.isfinite(cost + norm):
-            self._skip(batches)
-            return Update(cost, tokens, norm, skipped=True)
-        self._step(norm)
-        return Update(cost, tokens, norm)
+        self.ranks.draw_apart(self.config.seed, self.progress.updates)
+        update = self._gradient(batches)
+        if math.isfinite(update.cost + update.norm):
+            self._step(update.norm)
+            return update
+        self._skip(batches)
+        return dataclasses.replace(update, skipped=True)
 
-    def _gradient(self, batches: list[Batch]) -> tuple[float, float, int]:
-        """Compute the gradient of some batches together, in smaller ones where memory is short.
-
-        :return: cost, the gradient's L2 norm, target tokens.
-        """
-        tokens = sum(int(batch.tgt_mask.sum()) for batch in batches)
+    def _gradient(self, batches: list[Batch]) -> Update:
+        """Compute the gradient of some batches together, in smaller ones where memory is short."""
+        tokens = sum(batch.tokens for batch in batches)
         share = torch.tensor(1 / _divisor(self.config.cost, batches, tokens), device=self.device)
         while True:
             try:
-                return *self._summed(batches, share), tokens
+                cost, norm, signal = self._summed(batches, share)
+                return Update(cost, tokens, norm, signal=signal)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error) or len(max(batches, key=_pairs).lines) == 1:
                     raise
@@ -155,17 +181,23 @@ class Training:
                 max(map(_pairs, batches)),
             )
 
-    def _summed(self, batches: list[Batch], share: torch.Tensor) -> tuple[float, float]:
-        """Cost and norm of the gradient of some batches; the host waits for the device once."""
+    def _summed(self, batches: list[Batch], share: torch.Tensor) -> tuple[float, float, int | None]:
+        """Cost and norm of the gradient of some batches, and a signal that some rank has noted; the
+        host waits for the device once."""
         self.optimizer.zero_grad(set_to_none=True)
-        cost = torch.zeros((), device=self.device)
+        figures = torch.zeros(1 + len(SIGNALS), device=self.device)  # the cost, then ranks a signal
         for batch in batches:
-            loss = self._loss(batch)
-            loss.backward(share)  # type: ignore[no-untyped-call]
-            cost += loss.detach()
+            if batch.lines:
+                loss = self._loss(batch)
+                loss.backward(share)  # type: ignore[no-untyped-call]
+                figures[0] += loss.detach()
+        if self.interruption.signal is not None:
+            figures[1 + SIGNALS.index(self.interruption.signal)] = 1
+        figures = self.ranks.add_up(self.model.parameters(), figures)
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(self._gradients())))
-        found: list[float] = torch.stack([cost, norm]).tolist()
-        return found[0], found[1]
+        cost, *noted, length = torch.cat([figures, norm.view(1)]).tolist()
+        came = [number for number, ranks in zip(SIGNALS, noted, strict=True) if ranks]
+        return cost, length, came[0] if came else None
 
     def _skip(self, batches: list[Batch]) -> None:
         """Leave an update out.
@@ -202,7 +234,7 @@ class Training:
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Sum of -log p over a batch, products in the type that `precision` says."""
-        src, src_mask, tgt, tgt_mask, _ = batch.to(self.device)
+        src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]
         lowered = self.config.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=lowered):
             return self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)
@@ -217,6 +249,10 @@ class Training:
         )
         better = self.progress.stale == 0
         self.monitor.validated(self.progress, found, better)
+        if self.ranks.first:
+            self._write(better)
+
+    def _write(self, better: bool) -> None:
         for name in ("best", "last") if better else ("last",):
             write_parameters(self.folder / f"params.{name}.safetensors", self.candidate)
         save_checkpoint(self.folder, self.model, self.optimizer, self.progress)
@@ -224,18 +260,26 @@ class Training:
 
     def _validated(self) -> Validation:
         """The dev figures of the mean of the last `average` checkpoints, this moment among them."""
-        own = parameters_of(self.model)
-        earlier = (
-            checkpoints(self.folder)[1 - self.config.average :] if self.config.average > 1 else []
-        )
-        self.candidate = own
-        if earlier:
-            mean, count = average_parameters(earlier), len(earlier)
-            self.candidate = {
-                name: (mean[name] * count + value) / (count + 1) for name, value in own.items()
-            }
+        self.candidate = self._mean()
         with _parameters(self.model, self.candidate):
             return self.validate(self.model)
+
+    def _mean(self) -> Parameters:
+        own = parameters_of(self.model)
+        if self.config.average == 1:
+            return own
+        mean = {name: torch.empty_like(value) for name, value in own.items()}
+        if self.ranks.first:
+            mean = self._mean_with_earlier(own)
+        self.ranks.make_equal(mean.values())
+        return mean
+
+    def _mean_with_earlier(self, own: Parameters) -> Parameters:
+        earlier = checkpoints(self.folder)[1 - self.config.average :]
+        if not earlier:
+            return own
+        mean, count = average_parameters(earlier), len(earlier)
+        return {name: (mean[name] * count + value) / (count + 1) for name, value in own.items()}
 
     def finished(self) -> bool:
         """Whether a limit or early stopping has ended this training."""
@@ -282,7 +326,7 @@ class _parameters:
 def _divisor(cost: str, batches: list[Batch], tokens: int) -> float:
     if cost == "batch-sum":
         return 1.0
-    return float(tokens if cost == "token-mean" else sum(len(batch.lines) for batch in batches))
+    return float(tokens if cost == "token-mean" else sum(batch.pairs for batch in batches))
 
 
 def _pairs(batch: Batch) -> int:

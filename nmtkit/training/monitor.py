@@ -156,6 +156,25 @@ class Monitor:
             self.writer.close()
 
 
+class Silence(Monitor):
+    """Tells nothing: of the ranks that train together, rank 0 tells what all have done."""
+
+    def __init__(self) -> None:
+        pass
+
+    def resumed(self, updates: int) -> None:
+        pass
+
+    def updated(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
+        pass
+
+    def validated(self, progress: Progress, found: Validation, better: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 def _update(line: str) -> float:
     """The update that a line tells of; of a line cut short by a crash, one beyond all others."""
     try:

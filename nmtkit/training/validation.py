@@ -7,6 +7,7 @@ import torch
 
 from nmtkit.data.batch import Batch
 from nmtkit.models import Model
+from nmtkit.ranks import ALONE, Ranks
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,24 @@ def validate(
     batches: Iterable[Batch],
     device: torch.device,
     dev_bleu: Callable[[], float] | None,
+    ranks: Ranks = ALONE,
 ) -> Validation:
-    """Measure the dev set, dropout off; the model is left in the mode in which it was."""
+    """Measure the dev set, dropout off; the model is left in the mode in which it was.
+
+    :param batches: the part of the dev set that this rank is to measure.
+    :param dev_bleu: gives the BLEU of all parts together.
+    """
     was_training = model.training
     model.eval()
     cost, tokens, sentences = 0.0, 0, 0
     for batch in batches:
-        src, src_mask, tgt, tgt_mask, lines = batch.to(device)
+        src, src_mask, tgt, tgt_mask = batch.to(device)[:4]
         cost += float(model.loss(src, src_mask, tgt, tgt_mask))
         tokens += int(tgt_mask.sum())
-        sentences += len(lines)
+        sentences += len(batch.lines)
+    cost, tokens, sentences = map(
+        sum, zip(*ranks.everyones((cost, tokens, sentences)), strict=True)
+    )
     bleu = dev_bleu() if dev_bleu else None
     model.train(was_training)
     return Validation(cost / tokens, cost / sentences, bleu)

@@ -1,27 +1,32 @@
 """Kills a small training again and again, and looks whether anything was lost.
 
     python tests/faults/kill.py --kills 200 --seed 1
+    python tests/faults/kill.py --kills 40 --ranks 2
 
 One training is never touched. Another, with the same settings, is killed with SIGKILL and goes on,
 until it has been killed so often, and then to its end. A kill comes at a random moment, or at a
 random touch of the model folder: before a file or folder of it is made, opened, renamed or removed,
 and so between any two of these; or when a file of parameters is half written. At the end every
 parameter, every checkpoint and every figure of the two trainings must be the same, bit for bit.
+With --ranks both are done by several processes together, of which one is killed at a time.
 Prints how many kills of which kind there were; its exit status is 1 where something differs.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
 import random
 import signal
+import socket
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 from unittest import mock
 
 import torch
@@ -55,10 +60,14 @@ MOST_TOUCHES = 60
 """A checkpoint, with validation, takes about half as many."""
 
 LONGEST = 0.2
-"""Seconds until a kill that comes at a random moment: a start, and some updates."""
+"""Seconds until a kill that comes at a random moment: a start, and some updates; of several ranks
+so many times as many."""
 
 CHECKPOINTS = 40
 """For each kill; between two of them about a third as many are usual on a fast machine."""
+
+LIMIT = 3600.0
+"""Seconds after which a training is given up."""
 
 Arm = Callable[[Path], None]
 """Prepares the process that trains in a folder to be killed."""
@@ -117,47 +126,83 @@ def prepare(folder: Path) -> None:
         (folder / f"vocab.{side}").write_text("".join(rows))
 
 
-def run(prepared: Path, folder: Path, updates: int, arm: Arm | None, seconds: float) -> bool:
-    """Train in a process of its own, killed as `arm` says or after so many seconds.
+def run(
+    prepared: Path, folder: Path, updates: int, kill: "Kill | None" = None, ranks: int = 1
+) -> bool:
+    """Train in processes of their own, of which one is killed as `kill` says.
 
     :return: whether it was killed.
-    :raises RuntimeError: it failed otherwise.
+    :raises RuntimeError: training failed otherwise.
     """
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            if arm:
-                arm(folder)
-            overrides = [*SETTINGS, f"training.max_updates={updates}"]
-            train(prepared, folder, recipe="toy", overrides=overrides, device="cpu")
-            status = 0
-        finally:
-            os._exit(status)
-    end = time.monotonic() + seconds
-    while True:
-        finished, status = os.waitpid(child, os.WNOHANG)
+    port = free_port() if ranks > 1 else 0
+    children = []
+    for rank in range(ranks):
+        arm = kill.arm if kill and kill.rank == rank else None
+        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "MASTER_PORT": port}
+        told = {**place, "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"} if port else {}
+        children.append(started(prepared, folder, updates, arm, told))
+    end = time.monotonic() + (kill.seconds if kill else LIMIT)
+    statuses: list[int] = []
+    while len(statuses) < ranks:
+        finished, status = os.waitpid(-1, os.WNOHANG)
         if finished:
-            break
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(0.002)
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            statuses.append(status)
+        elif time.monotonic() > end:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(children[kill.rank if kill else 0], signal.SIGKILL)
+        time.sleep(0.0 if finished else 0.002)
+    if any(os.WIFSIGNALED(s) and os.WTERMSIG(s) == signal.SIGKILL for s in statuses):
         return True
-    if status:
-        raise RuntimeError(f"training failed with status {status} instead of being killed")
+    if any(statuses):
+        raise RuntimeError(f"training failed with status {max(statuses)} instead of being killed")
     return False
 
 
-def moment(draw: random.Random) -> tuple[str, Arm | None, float]:
-    """When the next kill comes: its kind, what prepares it, and the seconds until then."""
+def started(
+    prepared: Path, folder: Path, updates: int, arm: Arm | None, told: dict[str, object]
+) -> int:
+    """A process that trains: its number.
+
+    :param told: what is in its environment besides.
+    """
+    if child := os.fork():
+        return child
+    status = 1
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.environ.update({name: str(value) for name, value in told.items()})
+        if arm:
+            arm(folder)
+        overrides = [*SETTINGS, f"training.max_updates={updates}"]
+        train(prepared, folder, recipe="toy", overrides=overrides, device="cpu")
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+class Kill(NamedTuple):
+    """When the next kill comes: its kind, what prepares it, the seconds until then, and of whom."""
+
+    kind: str
+    arm: Arm | None
+    seconds: float
+    rank: int
+
+
+def next_kill(draw: random.Random, ranks: int) -> Kill:
+    """Rank 0 alone touches the folder; at a random moment anyone is killed."""
     kind = draw.choice(["moment", "touch", "touch", "half-written file"])
     if kind == "moment":
-        return kind, None, draw.uniform(0, LONGEST)
+        return Kill(kind, None, draw.uniform(0, LONGEST * ranks), draw.randrange(ranks))
     if kind == "touch":
-        return kind, at_a_touch(draw.randint(1, MOST_TOUCHES)), 60.0
-    return kind, half_written(draw.randint(1, 6)), 60.0
+        return Kill(kind, at_a_touch(draw.randint(1, MOST_TOUCHES)), 60.0, 0)
+    return Kill(kind, half_written(draw.randint(1, 6)), 60.0, 0)
 
 
 def metrics(folder: Path) -> list[dict[str, object]]:
@@ -195,6 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ranks", type=int, default=1)
     options = parser.parse_args()
     draw = random.Random(options.seed)
     torch.set_num_threads(1)  # and no tensor is computed here: forks have no threads to lose
@@ -203,13 +249,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         prepared, whole, killed = (Path(work) / name for name in ("prepared", "whole", "killed"))
         prepare(prepared)
-        run(prepared, whole, updates, None, 3600.0)
+        run(prepared, whole, updates, ranks=options.ranks)
         while kinds.total() < options.kills:
-            kind, arm, seconds = moment(draw)
-            if not run(prepared, killed, updates, arm, seconds):
+            kill = next_kill(draw, options.ranks)
+            if not run(prepared, killed, updates, kill, options.ranks):
                 break  # it was over: a fast machine
-            kinds[kind] += 1
-        run(prepared, killed, updates, None, 3600.0)
+            kinds[kill.kind] += 1
+        run(prepared, killed, updates, ranks=options.ranks)
         found = differences(whole, killed)
     told = ", ".join(f"{count} at a {kind}" for kind, count in sorted(kinds.items()))
     print(f"{kinds.total()} kills ({told}) in {updates} updates: {len(found)} differences")

@@ -55,18 +55,21 @@ ROOMS = {
     "evaluation": {"evaluation", "text", "config", "errors"},
     "smt": {"smt", "text", "evaluation", "errors"},
     "report": {"report", "evaluation", "training.curve", "text", "config", "errors"},
-    "training": {"training", "models", "data", "text", "config", "errors"},
+    "launched": set[str](),
+    "ranks": {"launched", "errors"},
+    "training": {"training", "models", "data", "text", "config", "ranks", "errors"},
     "driver": DRIVERS
     | {"nmtkit", "models", "search", "training", "evaluation", "smt", "data", "text", "config"}
-    | {"errors"},
-    "cli": {"nmtkit", "cli", "errors"},
+    | {"ranks", "errors"},
+    "cli": {"nmtkit", "cli", "launched", "errors"},
+    "__main__": {"cli"},
 }
 """Room -> what it may import at any time: rooms, drivers, or single modules."""
 
 LAZY = {
     "nmtkit": DRIVERS,
     "config": {"models"},  # whose config dataclasses the section [model] is read into
-    "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config"},
+    "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config", "ranks"},
     "report": {"model_report", "account", "translator"},  # the types of what it writes
 }
 """Room -> what it may import besides, inside functions or for types."""
@@ -79,6 +82,8 @@ LIBRARIES = {
     "errors": set[str](),
     "config": set[str](),
     "recipes": set[str](),
+    "launched": set[str](),
+    "ranks": {"torch"},
     "models": {"torch"},
     "text": {"numpy", "sacremoses"},
     "search": {"torch"},

@@ -49,3 +49,17 @@ def test_the_words_of_a_batch_move_and_its_masks_stay_with_the_host():
     assert batch.src.device.type == batch.tgt.device.type == "meta"
     assert batch.src_mask.device.type == batch.tgt_mask.device.type == "cpu"
     assert batch.lines == [1]
+
+
+def test_a_batch_may_be_empty():
+    batch = make_batch([], [], [])
+    assert batch.src.shape == batch.tgt_mask.shape == (0, 0)
+    assert (batch.src.dtype, batch.src_mask.dtype) == (torch.int64, torch.bool)
+    (whole,) = batch.halves()
+    assert whole is batch
+
+
+def test_halves_are_parts_of_the_same_batch():
+    batch = make_batch([[4, 0], [5, 6, 0]], [[0], [9, 0]], [17, 3])
+    assert (batch.pairs, batch.tokens) == (2, 3)
+    assert [(half.pairs, half.tokens) for half in batch.halves()] == [(2, 3), (2, 3)]

@@ -65,6 +65,31 @@ def same(one, other):
     )
 
 
+@pytest.mark.parametrize("parts", [2, 7])
+@pytest.mark.parametrize("unit", UNITS)
+def test_parts_of_a_batch_are_the_batch(unit, parts):
+    pairs = corpus(37)
+    whole = epoch(Batches(pairs, settings(unit), seed=1))
+    shares = [epoch(Batches(pairs, settings(unit), 1, part=(n, parts))) for n in range(parts)]
+    assert {len(share) for share in shares} == {len(whole)}
+    sizes = set()
+    for batch, *of_ranks in zip(whole, *shares, strict=True):
+        assert sorted(line for share in of_ranks for line in share.lines) == sorted(batch.lines)
+        assert (batch.pairs, batch.tokens) == (len(batch.lines), int(batch.tgt_mask.sum()))
+        assert {(s.pairs, s.tokens) for s in of_ranks} == {(batch.pairs, batch.tokens)}
+        counts = [len(share.lines) for share in of_ranks]
+        assert max(counts) - min(counts) <= 1
+        sizes |= {*counts}
+    assert 0 in sizes or parts == 2
+
+
+def test_positions_are_the_same_for_all_parts():
+    pairs, config = corpus(37), settings()
+    streams = [Batches(pairs, config, 1, part=part) for part in [(0, 1), (1, 3), (2, 3)]]
+    for _ in zip(range(25), *streams, strict=False):
+        assert len({stream.position for stream in streams}) == 1
+
+
 @pytest.mark.parametrize("sizes", [range(1, 201), [4095, 4096, 4097, 100_003]])
 def test_the_order_is_a_permutation(sizes):
     for size in sizes:

@@ -13,8 +13,9 @@ from nmtkit.config import DataConfig, TrainingConfig
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.ranks import ALONE, Ranks
 from nmtkit.training.loop import Training
-from nmtkit.training.monitor import Monitor
+from nmtkit.training.monitor import Monitor, Silence
 from nmtkit.training.validation import Validation
 
 WORDS = 9
@@ -74,6 +75,7 @@ def begin(tmp_path: Path) -> Begin:
         dev: Dev | None = None,
         dropout: float = 0.0,
         data: dict[str, Any] | None = None,
+        ranks: Ranks = ALONE,
         **changes: Any,
     ) -> Training:
         (tmp_path / folder).mkdir(exist_ok=True)
@@ -83,10 +85,11 @@ def begin(tmp_path: Path) -> Begin:
         sizes: dict[str, Any] = {"dropout": dropout, "initialisation": "scaled"}
         model = RNNsearch(RNNsearchConfig(3, 4, 3, 2, **sizes), WORDS, WORDS)
         drawing = DataConfig(**{"batch_size": 4, "pool": 2, **(data or {})})
-        batches = Batches(make_corpus(), drawing, config.seed)
-        monitor = Monitor(tmp_path / folder, config, batches.progress)
+        part = (ranks.rank, ranks.size)
+        batches = Batches(make_corpus(), drawing, config.seed, part=part)
+        monitor = Monitor(tmp_path / folder, config, batches.progress) if ranks.first else Silence()
         measure: Any = dev or Dev()
-        return Training(model, batches, measure, config, tmp_path / folder, monitor)
+        return Training(model, batches, measure, config, tmp_path / folder, monitor, ranks)
 
     return make
 

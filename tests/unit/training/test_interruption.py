@@ -42,6 +42,20 @@ def test_the_first_signal_is_noted_and_handlers_come_back(number):
     assert signal.getsignal(number) == before
 
 
+def test_for_a_while_a_second_one_is_taken_for_the_first(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("nmtkit.training.interruption.time.monotonic", lambda: now[0])
+    with Interruption(grace=5) as interruption:
+        signal.raise_signal(signal.SIGTERM)
+        for now[0] in (100.1, 104.9):
+            signal.raise_signal(signal.SIGINT)
+        assert interruption.signal == signal.SIGTERM
+        now[0] = 105.1
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
 def test_in_another_thread_nothing_is_handled():
     found = []
 
