@@ -6,7 +6,6 @@ train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=
 
 import contextlib
 import dataclasses
-import json
 import logging
 import os
 import platform
@@ -46,6 +45,7 @@ from nmtkit.model_folder import (
 from nmtkit.models import Model
 from nmtkit.search.beam import beam_search
 from nmtkit.text.lines import read_lines
+from nmtkit.text.parsing import parse_json
 from nmtkit.text.subword import undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.interruption import locked
@@ -215,7 +215,7 @@ def _text_config(data: Path, swapped: bool) -> TextConfig:
     """How a prepared folder's text was prepared, as a model sees it that may translate back."""
     path = data / "manifest.json"
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))["text"]
+        table = parse_json(path.read_text(encoding="utf-8"))["text"]
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error.strerror}); name a folder that 'nmtkit prepare' made"

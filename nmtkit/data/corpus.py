@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from nmtkit.errors import DataError
 from nmtkit.text.lines import file_sha256, read_texts
+from nmtkit.text.parsing import parse_json
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1
@@ -107,7 +108,7 @@ def _vocabulary_sum(vocabulary: Vocabulary) -> str:
 def _fresh(stem: Path, text: Path, vocabulary_sum: str) -> bool:
     """Whether the files were made of this text and vocabulary, and are whole."""
     try:
-        made = json.loads(Path(f"{stem}.json").read_text(encoding="utf-8"))
+        made = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))
         sizes = [os.path.getsize(f"{stem}.{name}") for name in ("ids", "offsets")]
     except (OSError, ValueError):
         return False
