@@ -5,6 +5,10 @@ vocab.src vocab.tgt         the shortlists, line n is word n
 bpe.src bpe.tgt             where the text was split into subwords
 params.best.safetensors     the parameters that validation chose; params.last beside it
 metrics.jsonl checkpoints/  what training wrote and goes on from
+
+A folder may come from anyone. Nothing in it names a file elsewhere, and what is in it is looked at
+before it is read: only ordinary files within the folder, of sizes that such files have; parameters
+by the head of their file alone, until names, types and shapes are those that the model has.
 """
 
 import os
@@ -22,6 +26,11 @@ from nmtkit.text.lines import open_output
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import load_parameters
+
+MIB = 1 << 20
+MOST = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
+MOST |= {"bpe.src": 64 * MIB, "bpe.tgt": 64 * MIB}
+"""Bytes that files of a model folder have at most; a vocabulary of a million words has 20 MiB."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +61,57 @@ def find_device(name: str) -> torch.device:
 def read_config(folder: Path) -> Config:
     """The settings of a model folder.
 
-    :raises ModelError: it is no model folder, or of a format that this version does not know.
+    :raises ModelError: it is no model folder, of a format that this version does not know, or has
+        a file that is none of such a folder.
     """
     path = folder / "config.toml"
-    if not path.is_file():
+    if not path.exists():
         raise ModelError(f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?")
+    for name, most in MOST.items():
+        _check_file(folder, folder / name, most)
     table = read_toml(path)
-    if table.get("format") != FORMAT:
-        raise ModelError(
-            f"{path}: format {table.get('format')!r}, this nmtkit reads {FORMAT}; "
-            "use the version that wrote it"
-        )
+    _check_format(table.get("format"), path)
     return config_from(table, str(path))
+
+
+def _check_format(found: object, path: Path) -> None:
+    """:raises ModelError: another version's, newer or older, or none."""
+    if type(found) is int and found > FORMAT:
+        raise ModelError(
+            f"{path}: format {found} is of a later nmtkit, this one reads {FORMAT}; install a newer"
+            " nmtkit (pip install --upgrade nmtkit)"
+        )
+    if type(found) is not int or found != FORMAT:
+        raise ModelError(
+            f"{path}: format {found!r}, this nmtkit reads {FORMAT}; use the version that wrote it"
+        )
+
+
+def _check_file(folder: Path, path: Path, most: int | None = None) -> None:
+    """Refuse what is no ordinary file, lies elsewhere or is too large; what is missing is not.
+
+    :param most: bytes; any number where None.
+    :raises ModelError: it is such a file.
+    """
+    try:
+        real = path.resolve(strict=True)
+    except FileNotFoundError:
+        return
+    except (OSError, RuntimeError) as error:
+        raise ModelError(f"{path}: cannot be followed: {error}") from error
+    if not real.is_relative_to(folder.resolve()):
+        raise ModelError(
+            f"{path}: is a link that leads out of the model folder, to {real}; if you trust it, put"
+            " a copy in its place"
+        )
+    if not real.is_file():
+        raise ModelError(f"{path}: is no ordinary file; get the model folder anew")
+    size = real.stat().st_size
+    if most is not None and size > most:
+        raise ModelError(
+            f"{path}: has {size:,} bytes, where no such file has more than {most:,}; get the model"
+            " folder anew"
+        )
 
 
 def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
@@ -83,8 +131,11 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
     with torch.device("meta"):
         model = build_model(config, len(src_vocab), len(tgt_vocab))
     path = folder / f"params.{params}.safetensors"
-    path = Path(params) if not path.is_file() and Path(params).is_file() else path
-    if not path.is_file():
+    if path.exists():
+        _check_file(folder, path)
+    elif Path(params).is_file():
+        path = Path(params)
+    else:
         raise ModelError(
             f"{path}: no such file; training writes it at its first validation, so let it run on"
         )
