@@ -201,6 +201,7 @@ def _training(folder: Path) -> None:
 
 
 def _corpus(folder: Path) -> None:
+    """The text, and what is made beside it, which is made again where it is not what was made."""
     corpus = Corpus.open(folder / "prepared", "train", read_vocabularies(folder / "prepared"))
     for number in range(len(corpus)):
         ids = corpus.src[number]
@@ -377,6 +378,10 @@ def _readers() -> Iterator[Reader]:
         file = f"{CHECKPOINT}/{name}.safetensors"
         yield Reader(f"checkpoint-tensors-{name}", file, _checkpoint_with_its_sums, names=False)
     yield Reader("manifest", "prepared/manifest.json", _manifest)
+    for part in ("json", "offsets", "ids"):
+        made = f"prepared/train.src.{workshop.KEY}.{part}"
+        yield Reader(f"corpus-{part}", made, _corpus, names=part == "ids")
+    yield Reader("corpus-text", "prepared/train.src", _corpus, names=False)
     for name in ("manifest.json", "vocab.src", "bpe.tgt", "dev.tgt", "train.src"):
         yield Reader(f"training-{name}", f"prepared/{name}", _training, large=False, names=False)
     yield Reader("phrase-table", "table", _phrase_table)

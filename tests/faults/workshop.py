@@ -7,6 +7,7 @@ text.src text.tgt text.gz   lines; and lists, tables, weights, links, settings
 """
 
 import gzip
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,9 @@ LM_CONFIG = Config(CSLMConfig(embedding=4, context=3, hidden=4), text=replace(TE
 LINES = ["a b", "", "ab b a", "b <unk> a", "a"]
 CODES = [("a", "b</w>"), ("b", "b</w>")]
 WORDS = ["a@@", "b@@", "a", "b", "ab", "bb"]
+
+KEY = hashlib.sha256("\n".join(["</s>", "<unk>", *WORDS]).encode()).hexdigest()[:8]
+"""In the names of the binarised corpus."""
 
 FILES = {
     "list": "0 ||| a b ||| LM0= -1.5 TM0= -2 -3 ||| -4.5\n0 ||| b ||| LM0= -1 TM0= -2.5 -3 |||"
