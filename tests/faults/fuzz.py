@@ -5,8 +5,8 @@
 
 Each reader of `readers.py` first gets the cases of `hostile.py` that are the same each time, those
 of megabytes among them, and then what hypothesis draws, until the time is over. A reader may take
-2 GiB beyond what the process has at the start, and 60 seconds for a file: beyond that is a fault,
-as is every exception that is no NmtkitError. Prints a line for each reader; the status is 1 where
+2 GiB beyond what the process has at the start, and 60 seconds of a processor for a file: beyond
+that is a fault, as is every exception that is no NmtkitError. Prints a line for each reader; the status is 1 where
 there is a fault, and the content that shows it is printed, made as small as hypothesis can.
 """
 
@@ -38,10 +38,14 @@ MEMORY = 2 << 30
 """Bytes that a reader may take."""
 
 PATIENCE = 60
-"""Seconds that a file may take."""
+"""Seconds of a processor that a file may take."""
 
 ROUND = 400
 """Contents drawn before the time is looked at again."""
+
+
+class Impatience(BaseException):
+    """A file takes too long; nothing that is called here takes it for an error of its own."""
 
 
 class Target:
@@ -102,14 +106,14 @@ def patience() -> Iterator[None]:
     """What lasts longer than PATIENCE is a fault."""
 
     def over(_: int, __: FrameType | None) -> None:
-        raise Fault(f"not done after {PATIENCE} seconds")
+        raise Impatience(f"not done after {PATIENCE} seconds")
 
-    signal.signal(signal.SIGALRM, over)
-    signal.alarm(PATIENCE)
+    signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def limit_memory() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 LONG_NUMBER = b"9" * 5000
 """Python refuses to read a whole number of more than 4,300 digits from text."""
 
-DEEP = 100_000
+DEEP = 20_000
 """Brackets within brackets: more than a parser that calls itself can open."""
 
 ODD: tuple[bytes, ...] = (

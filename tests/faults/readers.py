@@ -337,6 +337,8 @@ def _command(*arguments: str, counted: bool = True) -> Callable[[Path], object]:
         given = (folder / "text.src").read_bytes()
         words = [word.replace("FOLDER", str(folder)) for word in arguments]
         result = CliRunner().invoke(cli, words, given, prog_name="nmtkit")
+        if not isinstance(result.exception, SystemExit | None):
+            raise result.exception
         if result.exit_code == 1:
             last = result.stderr.splitlines()[-1]
             if "Traceback" in result.stderr or not last.startswith("nmtkit: error: "):

@@ -12,7 +12,7 @@ from tests.faults.endure import GROWTH, Growth
 def test_neither_files_nor_memory_grow():
     script = Path(__file__).with_name("endure.py")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, script, "--updates", "300", "--lines", "5000"]
+    command = [sys.executable, str(script), "--updates", "300", "--lines", "5000"]
     result = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stderr + result.stdout
     assert re.match(r"300 updates in .*\n5000 lines in .*\n$", result.stdout)
