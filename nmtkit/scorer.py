@@ -17,10 +17,13 @@ from torch import Tensor
 
 from nmtkit.data.batch import pad
 from nmtkit.ensemble import Ensemble, SourceTokens
-from nmtkit.errors import ModelError
+from nmtkit.errors import DataError, ModelError
 from nmtkit.models.base import Scored
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import EOS, UNK
+
+LARGEST = 1 << 28
+"""Source times target tokens of a pair: a model keeps a weight for each, a gigabyte then."""
 
 
 @dataclass(frozen=True)
@@ -152,20 +155,28 @@ class Scorer:
         :param alignments: give the first model's alignments.
         :raises ModelError: alignments are asked for and the model has none, or it gives
             log-probabilities that are not numbers.
+        :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
+        first = 1
         for window in windows(pairs, self._batch_size * WINDOW_BATCHES):
-            yield from self._score_window(window, tokenized, alignments)
+            yield from self._score_window(window, first, tokenized, alignments)
+            first += len(window)
 
     def _score_window(
-        self, pairs: Sequence[tuple[str, str]], tokenized: bool, alignments: bool
+        self, pairs: Sequence[tuple[str, str]], first: int, tokenized: bool, alignments: bool
     ) -> list[Score]:
+        """:param first: number of the first pair in its stream, from 1."""
         sources = [self._ensemble.source_tokens(source, tokenized) for source, _ in pairs]
         text = self._ensemble.first.tgt_text
         targets = [text.tokens(target, tokenized) for _, target in pairs]
-        lengths = [
-            max(len(source[0]), len(target)) + 1
-            for source, target in zip(sources, targets, strict=True)
-        ]
+        sizes = [(len(s[0]), len(t)) for s, t in zip(sources, targets, strict=True)]
+        for number, (of_source, of_target) in enumerate(sizes, start=first):
+            if of_source * of_target > LARGEST:
+                raise DataError(
+                    f"pair {number} has {of_source:,} source and {of_target:,} target tokens, too"
+                    " many for the memory; leave it out, or cut it"
+                )
+        lengths = [max(size) + 1 for size in sizes]
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
             found = self._score_batch(
