@@ -6,8 +6,9 @@
 Each reader of `readers.py` first gets the cases of `hostile.py` that are the same each time, those
 of megabytes among them, and then what hypothesis draws, until the time is over. A reader may take
 2 GiB beyond what the process has at the start, and 60 seconds of a processor for a file: beyond
-that is a fault, as is every exception that is no NmtkitError. Prints a line for each reader; the status is 1 where
-there is a fault, and the content that shows it is printed, made as small as hypothesis can.
+that is a fault, as is every exception that is no NmtkitError. Prints a line for each reader; the
+status is 1 where there is a fault, and the content that shows it is printed, made as small as
+hypothesis can.
 """
 
 import argparse
@@ -80,7 +81,7 @@ class Target:
         with patience():
             try:
                 self.counts[tried(self.reader, self.folder, content)] += 1
-            except Fault as fault:
+            except (Fault, Impatience) as fault:
                 fault.add_note(f"with {content[:300]!r} ({len(content)} bytes)")
                 raise
 
@@ -143,7 +144,7 @@ def main() -> None:
             begin, told = time.monotonic(), "no fault"
             try:
                 target.run(options.seconds, options.seed * 1_000_003)
-            except Fault as fault:
+            except (Fault, Impatience) as fault:
                 faults += 1
                 told = f"FAULT {fault} {' '.join(fault.__notes__)}"
             counts = target.counts

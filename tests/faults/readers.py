@@ -93,7 +93,7 @@ def tried(reader: Reader, folder: Path, content: bytes) -> bool:
         return False
     except Fault:
         raise
-    except BaseException as error:
+    except Exception as error:
         raise Fault(f"{reader.name}: {type(error).__name__}: {str(error)[:200]}") from error
     finally:
         path.write_bytes(sound)
