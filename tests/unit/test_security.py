@@ -23,7 +23,8 @@ RUNS = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
 
 MODULES = {
     "pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "yaml", "subprocess", "pty",
-    "ctypes", "code", "runpy", "socket", "ssl", "http", "urllib", "requests", "ftplib", "tarfile", "zipfile",
+    "ctypes", "code", "runpy", "socket", "ssl", "http", "urllib", "requests", "ftplib", "tarfile",
+    "zipfile",
     "xmlrpc", "webbrowser",
 }  # fmt: skip
 """Modules that run or fetch what they are given, or unpack it anywhere."""
