@@ -114,6 +114,27 @@ def _check_file(folder: Path, path: Path, most: int | None = None) -> None:
         )
 
 
+def check_links(folder: Path) -> None:
+    """Refuse to train where a link leads out: what it leads to would be written, or emptied.
+
+    :raises ModelError: there is one, whether what it leads to exists or not.
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and not _leads_inside(path, folder):
+            raise ModelError(
+                f"{path}: is a link that leads out of the model folder, to {os.readlink(path)},"
+                " which training would write to; remove it"
+            )
+
+
+def _leads_inside(link: Path, folder: Path) -> bool:
+    """Whether what a link leads to, there or not, is in the folder; one to itself leads nowhere."""
+    try:
+        return link.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
 def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
     """A model with fresh parameters."""
     return MODELS[model_name(config.model)](config.model, src_size, tgt_size)

@@ -36,6 +36,7 @@ from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, Outpu
 from nmtkit.evaluation.bleu import tokenized_bleu
 from nmtkit.model_folder import (
     build_model,
+    check_links,
     create_model_folder,
     find_device,
     read_config,
@@ -110,6 +111,7 @@ def train(
     _check_prepared(data)
     if tensorboard:
         require_tensorboard()
+    check_links(folder)
     if force and folder.exists():
         with locked(folder) if (folder / "config.toml").is_file() else contextlib.nullcontext():
             _remove_model_folder(folder)

@@ -34,7 +34,7 @@ def lines(path: Path) -> list[bytes]:
 
 
 def test_as_many_lines_come_out_as_wc_counts(nmtkit: Nmtkit, model: Path, noisy: Path) -> None:
-    """facebookresearch/fairseq#591, awslabs/sockeye#477, OpenNMT/OpenNMT#383: whatever the batch."""
+    """facebookresearch/fairseq#591, awslabs/sockeye#477, OpenNMT/OpenNMT#383."""
     texts = set()
     for size in (1, 2, 64):
         out = noisy / f"out.{size}"
@@ -142,7 +142,7 @@ def test_a_stream_in_a_pipe_is_that_of_a_file(nmtkit: Nmtkit, model: Path, noisy
 
 
 def test_a_score_is_the_same_wherever_it_comes_from(
-    nmtkit: Nmtkit, model: Path, corpus: Path
+    nmtkit: Nmtkit, model: Path, corpus: Path, tmp_path: Path
 ) -> None:
     """OpenNMT/OpenNMT-py#155 and #1383: that of search was not that of scoring."""
     listed = nmtkit("translate", "-m", model, corpus / "test.en", "--scores", "--tokenized").stdout
@@ -152,7 +152,7 @@ def test_a_score_is_the_same_wherever_it_comes_from(
     sources = (corpus / "test.en").read_text().splitlines()
     kept = [n for n, line in enumerate(listed.splitlines()) if line.split("\t") in rows]
     for number, row in zip(kept, rows, strict=True):
-        (corpus / "one.en").write_text(f"{sources[number]}\n")
-        words = ["score", "-m", model, "--tokenized", corpus / "one.en", "-"]
+        (tmp_path / "one.en").write_text(f"{sources[number]}\n")
+        words = ["score", "-m", model, "--tokenized", tmp_path / "one.en", "-"]
         found = float(nmtkit(*words, input=f"{row[1]}\n").stdout)
         assert found == pytest.approx(float(row[0]), abs=2e-5)
