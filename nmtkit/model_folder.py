@@ -22,6 +22,7 @@ from nmtkit.config import FORMAT, Config, config_from, read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
+from nmtkit.text.leftovers import held, hidden_name, remove_leftovers
 from nmtkit.text.lines import open_output
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
@@ -182,17 +183,21 @@ def create_model_folder(folder: Path, config: Config, prepared: Path) -> None:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ModelError(f"{folder}: exists and is no model folder; choose another or remove it")
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    aside.mkdir(parents=True)
+    folder = folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder)
+    aside = hidden_name(folder)
+    aside.mkdir()
     try:
-        kinds = ["vocab", "bpe"] if config.text.bpe != "none" else ["vocab"]
-        for kind in kinds:
-            for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
-                shutil.copyfile(prepared / f"{kind}.{theirs}", aside / f"{kind}.{ours}")
-        write_config(aside, config)
-        if folder.exists():
-            folder.rmdir()
-        os.replace(aside, folder)
+        with held(aside):
+            kinds = ["vocab", "bpe"] if config.text.bpe != "none" else ["vocab"]
+            for kind in kinds:
+                for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
+                    shutil.copyfile(prepared / f"{kind}.{theirs}", aside / f"{kind}.{ours}")
+            write_config(aside, config)
+            if folder.exists():
+                folder.rmdir()
+            os.replace(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

@@ -11,6 +11,7 @@ KEY is the start of the vocabulary's SHA-256, so that models with different voca
 trained on one folder.
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ import numpy.typing as npt
 
 from nmtkit.errors import DataError
 from nmtkit.text.lines import file_sha256, read_texts
-from nmtkit.text.parsing import parse_json
+from nmtkit.text.parsing import parse_json, whole_number
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1
@@ -149,7 +150,13 @@ def _fit(stem: Path, ids: int, offsets: int, dtype: np.dtype[Any]) -> bool:
 def _binarise(
     stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
 ) -> None:
-    """Write the three files; each appears whole, the JSON last."""
+    """Write the three files; each appears whole, the JSON last.
+
+    What processes that are gone have left half written goes first.
+    """
+    for path in stem.parent.glob(f"{glob.escape(stem.name)}.*.tmp"):
+        if not _is_alive(path.name.split(".")[-2]):
+            path.unlink(missing_ok=True)
     Path(f"{stem}.json").unlink(missing_ok=True)
     suffix = f".{os.getpid()}.tmp"
     try:
@@ -159,6 +166,20 @@ def _binarise(
     finally:
         for name in PARTS:
             Path(f"{stem}.{name}{suffix}").unlink(missing_ok=True)
+
+
+def _is_alive(process: str) -> bool:
+    """Whether a process with this number may be at work."""
+    number = whole_number(process)
+    if not number:
+        return True
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _write_aside(

@@ -1,6 +1,7 @@
 """Model folders: made whole or not at all, opened ready for use."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -241,3 +242,18 @@ def test_what_a_killed_process_left_of_a_config_is_removed(made):
     assert load_newest(made, model, make_optimizer(model, CONFIG.training)) is None
     assert not list(made.glob(".config.toml.*"))
     assert read_config(made) == CONFIG
+
+
+def test_the_present_folder_may_become_a_model_folder(tmp_path, prepared, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    create_model_folder(Path("."), CONFIG, prepared)
+    assert read_config(tmp_path / "here") == CONFIG
+
+
+def test_what_a_killed_process_left_beside_the_folder_goes(tmp_path, prepared):
+    left = tmp_path / ".model.0123456789abcdef"
+    left.mkdir()
+    (left / "vocab.src").touch()
+    create_model_folder(tmp_path / "model", CONFIG, prepared)
+    assert not left.exists()

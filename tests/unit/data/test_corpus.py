@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -242,3 +243,17 @@ def test_ids_that_are_none_are_told_before_they_are_used(text, vocabulary, name,
         DataError, match="ids: damaged: sentence 1 is none; remove the file, and it"
     ):
         sentences(open_side(text, vocabulary))
+
+
+def test_what_a_killed_process_left_goes(text, vocabulary):
+    open_side(text, vocabulary)
+    stem = str(stored(text)[".ids"])
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left, used, other = (Path(f"{stem}.{n}.tmp") for n in (gone.pid, os.getpid(), "notes"))
+    for path in (left, used, other):
+        path.touch()
+    stored(text)[".json"].unlink()
+    open_side(text, vocabulary)
+    assert not left.exists() and other.exists()
+    assert not used.exists()  # a process writes its own anew
