@@ -48,9 +48,8 @@ def remove_leftovers(target: Path) -> None:
     """
     pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}({re.escape(OLD)})?")
     with contextlib.suppress(OSError):
-        for path in sorted(target.parent.iterdir()):
-            if not pattern.fullmatch(path.name) or not _is_left(path):
-                continue
+        names = sorted(name for name in os.listdir(target.parent) if pattern.fullmatch(name))
+        for path in filter(_is_left, map(target.with_name, names)):
             if path.name.endswith(OLD) and not target.exists():
                 path.rename(target)
             elif path.is_dir():

@@ -36,20 +36,16 @@ class Part:
     def run(self) -> int | None:
         """What it counted; None where it failed. Its output is shown as it comes."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-        process = subprocess.Popen(
-            [sys.executable, *self.command],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
+        command = [sys.executable, *self.command]
         count = 0
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            if found := re.search(self.counted, line):
-                count = int(found[1])
-        return None if process.wait() else count
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+        ) as process:
+            for line in process.stdout or ():
+                print(line, end="", flush=True)
+                if found := re.search(self.counted, line):
+                    count = int(found[1])
+        return None if process.returncode else count
 
 
 def main() -> None:
