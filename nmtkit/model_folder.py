@@ -33,6 +33,9 @@ MOST = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
 MOST |= {"bpe.src": 64 * MIB, "bpe.tgt": 64 * MIB}
 """Bytes that files of a model folder have at most; a vocabulary of a million words has 20 MiB."""
 
+MOST_LINES = 2_000_000
+"""Lines that such files have at most: short ones take much more memory than they have bytes."""
+
 
 @dataclass(frozen=True)
 class LoadedModel:
@@ -107,12 +110,23 @@ def _check_file(folder: Path, path: Path, most: int | None = None) -> None:
         )
     if not real.is_file():
         raise ModelError(f"{path}: is no ordinary file; get the model folder anew")
-    size = real.stat().st_size
-    if most is not None and size > most:
-        raise ModelError(
-            f"{path}: has {size:,} bytes, where no such file has more than {most:,}; get the model"
-            " folder anew"
-        )
+    if most is not None:
+        _check_size(path, most)
+
+
+def _check_size(path: Path, most: int) -> None:
+    """:raises ModelError: the file has more bytes, or more lines, than any such file."""
+    size = path.stat().st_size
+    told, allowed = f"{size:,} bytes", f"{most:,}"
+    if size <= most:
+        with open(path, "rb") as file:
+            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(MIB), b""))
+        if lines <= MOST_LINES:
+            return
+        told, allowed = f"{lines:,} lines", f"{MOST_LINES:,}"
+    raise ModelError(
+        f"{path}: has {told}, where no such file has more than {allowed}; get the model folder anew"
+    )
 
 
 def check_links(folder: Path) -> None:

@@ -103,6 +103,12 @@ def test_a_file_of_a_terabyte_is_not_read(folder, name, little_memory):
     refused(folder, f"{name}: has 1,099,511,627,776 bytes, where no such file has more than")
 
 
+@pytest.mark.parametrize("name", ["vocab.src", "bpe.tgt"])
+def test_millions_of_short_lines_are_not_read(folder, name, little_memory):
+    (folder / name).write_bytes(b"a\n" * 2_000_001)
+    refused(folder, f"{name}: has 2,000,001 lines, where no such file has more than 2,000,000")
+
+
 def test_more_parameters_than_the_config_asks_for_are_not_read(folder, little_memory):
     """The file says that it has a hundred gigabytes, and, as a sparse file, it has."""
     size = 100 << 30
