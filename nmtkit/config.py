@@ -357,14 +357,22 @@ def recipe_table(name: str) -> Table:
     return with_base(tomllib.loads(text))
 
 
-def with_base(table: Table) -> Table:
-    """Fill in the settings of the recipe that the key `base` names."""
+def with_base(table: Table, where: str = "settings") -> Table:
+    """Fill in the settings of the recipe that the key `base` names.
+
+    :param where: the file, for messages.
+    :raises ConfigError: no recipe has that name.
+    """
     table = dict(table)
     base = table.pop("base", None)
     if base is None:
         return table
     if not isinstance(base, str):
-        raise ConfigError(f"base: expected the name of a recipe, not {base!r}")
+        raise ConfigError(f"{where}: base: expected the name of a recipe, not {base!r}")
+    if base not in recipe_names():
+        raise ConfigError(
+            f"{where}: base: there is no recipe '{base}'; {_nearest(base, recipe_names())}"
+        )
     return merged(recipe_table(base), table)
 
 

@@ -72,7 +72,7 @@ def make_config(
     table: dict[str, Any] = recipe_table(recipe) if recipe else {}
     where = f"recipe {recipe}" if recipe else "settings"
     if config_file is not None:
-        table = merged(table, with_base(read_toml(config_file)))
+        table = merged(table, with_base(read_toml(config_file), str(config_file)))
         where = str(config_file)
     for override in overrides:
         table = merged(table, parse_override(override))
