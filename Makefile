@@ -40,7 +40,7 @@ check: $(READY)
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# KILLS of a training, FUZZ seconds of hostile files for each of some fifty readers, and UPDATES and
+# KILLS of a training, FUZZ seconds of hostile files for each of 53 readers, and UPDATES and
 # LINES in one process; docs/reliability.md.
 KILLS   ?= 200
 FUZZ    ?= 20
