@@ -14,7 +14,7 @@ help:
 	@echo 'make test    run the tests and measure what they cover'
 	@echo 'make check   look at format, style and types'
 	@echo 'make slow    run the tests that take many minutes'
-	@echo 'make faults  kill trainings at random moments, and look whether anything is lost'
+	@echo 'make faults  kill trainings, fill disks, give hostile files; look whether anything is lost'
 	@echo 'make bench   measure speed and memory, beside what make bench-peers installs'
 	@echo 'make clean   remove the environment and all that was built'
 	@echo 'PYTHON=python3.12 chooses another Python, VENV=folder another environment.'
@@ -47,11 +47,16 @@ check: $(READY)
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-KILLS ?= 200
+# KILLS of a training, RANK_KILLS of one in two processes, FUZZ seconds of hostile files for each
+# reader, and UPDATES and LINES in one process; docs/reliability.md.
+KILLS      ?= 200
 RANK_KILLS ?= 40
+FUZZ       ?= 20
+UPDATES    ?= 3000
+LINES      ?= 30000
 faults: $(READY)
-	$(BIN)/python tests/faults/kill.py --kills $(KILLS)
-	$(BIN)/python tests/faults/kill.py --kills $(RANK_KILLS) --ranks 2
+	$(BIN)/python tests/faults/run.py --kills $(KILLS) --rank-kills $(RANK_KILLS) \
+	    --fuzz $(FUZZ) --updates $(UPDATES) --lines $(LINES)
 
 # DATA=folder with the raw text of Multi30k; THREADS and ROUNDS may be set, and MARIAN=binary.
 # Tables, and all readings as JSON, are in build/bench.

@@ -263,7 +263,7 @@ def _checked(value: Any, kind: Any, where: str) -> Any:
             raise ConfigError(f"{where}: {value!r} is not one of {', '.join(map(str, choices))}")
         return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < 1 << 63 else math.inf  # what no setting may be
     if not isinstance(kind, types.UnionType) and type(value) is not kind:
         raise ConfigError(f"{where}: expected {kind.__name__}, not {value!r}")
     return value
@@ -324,11 +324,20 @@ def read_toml(path: str | Path) -> Table:
     :raises ConfigError: it is missing, not UTF-8 or not TOML (with line and column).
     """
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return _parse_toml(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from error
+
+
+def _parse_toml(text: str) -> Table:
+    """:raises ValueError: it is none, has a number of thousands of digits, or is nested too deep to
+    be read."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("brackets within brackets, too deep to be read") from None
 
 
 def recipe_names() -> list[str]:
@@ -348,14 +357,22 @@ def recipe_table(name: str) -> Table:
     return with_base(tomllib.loads(text))
 
 
-def with_base(table: Table) -> Table:
-    """Fill in the settings of the recipe that the key `base` names."""
+def with_base(table: Table, where: str = "settings") -> Table:
+    """Fill in the settings of the recipe that the key `base` names.
+
+    :param where: the file, for messages.
+    :raises ConfigError: no recipe has that name.
+    """
     table = dict(table)
     base = table.pop("base", None)
     if base is None:
         return table
     if not isinstance(base, str):
-        raise ConfigError(f"base: expected the name of a recipe, not {base!r}")
+        raise ConfigError(f"{where}: base: expected the name of a recipe, not {base!r}")
+    if base not in recipe_names():
+        raise ConfigError(
+            f"{where}: base: there is no recipe '{base}'; {_nearest(base, recipe_names())}"
+        )
     return merged(recipe_table(base), table)
 
 
@@ -380,8 +397,8 @@ def parse_override(text: str) -> Table:
     if not (equals and dot and section and name):
         raise ConfigError(f"--set {text}: expected SECTION.KEY=VALUE, e.g. training.seed=2")
     try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        parsed = _parse_toml(f"value = {value}")["value"]
+    except ValueError:
         parsed = value.strip()
     return {section: {name: parsed}}
 

@@ -4,9 +4,21 @@ Every message names what is wrong, where (file, line) and what to do about it. T
 line prints it on one line of stderr and exits with status 1; from Python it is an exception.
 """
 
+LONGEST = 1000
+"""Characters of a message. It may quote a line of a file, which may be a megabyte long."""
+
 
 class NmtkitError(Exception):
-    """A mistake in data, settings, models or outputs that the user can mend."""
+    """A mistake in data, settings, models or outputs that the user can mend.
+
+    :param message: of one that is too long, the middle is left out: the file is named at its
+        beginning, and what to do stands at its end.
+    """
+
+    def __init__(self, message: str) -> None:
+        if len(message) > LONGEST:
+            message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 4 :]}"
+        super().__init__(message)
 
 
 class DataError(NmtkitError):

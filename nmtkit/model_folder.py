@@ -6,6 +6,10 @@ bpe.src bpe.tgt             where the text was split into subwords
 params.best.safetensors     the parameters that validation chose; params.last beside it
 metrics.jsonl checkpoints/  what training wrote and goes on from
 origin.json                 the command, versions and data of the training (`origin.py`)
+
+A folder may come from anyone. Nothing in it names a file elsewhere, and what is in it is looked at
+before it is read: only ordinary files within the folder, of sizes that such files have; parameters
+by the head of their file alone, until names, types and shapes are those that the model has.
 """
 
 import json
@@ -23,10 +27,19 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.origin import ORIGIN
+from nmtkit.text.leftovers import held, hidden_name, remove_leftovers
 from nmtkit.text.lines import open_output
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import load_parameters
+
+MIB = 1 << 20
+MOST = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
+MOST |= {"bpe.src": 64 * MIB, "bpe.tgt": 64 * MIB}
+"""Bytes that files of a model folder have at most; a vocabulary of a million words has 20 MiB."""
+
+MOST_LINES = 2_000_000
+"""Lines that such files have at most: short ones take much more memory than they have bytes."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +70,89 @@ def find_device(name: str) -> torch.device:
 def read_config(folder: Path) -> Config:
     """The settings of a model folder.
 
-    :raises ModelError: it is no model folder, or of a format that this version does not know.
+    :raises ModelError: it is no model folder, of a format that this version does not know, or has
+        a file that is none of such a folder.
     """
     path = folder / "config.toml"
-    if not path.is_file():
+    if not path.exists():
         raise ModelError(f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?")
+    for name, most in MOST.items():
+        _check_file(folder, folder / name, most)
     table = read_toml(path)
-    if table.get("format") != FORMAT:
-        raise ModelError(
-            f"{path}: format {table.get('format')!r}, this nmtkit reads {FORMAT}; "
-            "use the version that wrote it"
-        )
+    _check_format(table.get("format"), path)
     return config_from(table, str(path))
+
+
+def _check_format(found: object, path: Path) -> None:
+    """:raises ModelError: another version's, newer or older, or none."""
+    if type(found) is int and found > FORMAT:
+        raise ModelError(
+            f"{path}: format {found} is of a later nmtkit, this one reads {FORMAT}; install a newer"
+            " nmtkit (pip install --upgrade nmtkit)"
+        )
+    if type(found) is not int or found != FORMAT:
+        raise ModelError(
+            f"{path}: format {found!r}, this nmtkit reads {FORMAT}; use the version that wrote it"
+        )
+
+
+def _check_file(folder: Path, path: Path, most: int | None = None) -> None:
+    """Refuse what is no ordinary file, lies elsewhere or is too large; what is missing is not.
+
+    :param most: bytes; any number where None.
+    :raises ModelError: it is such a file.
+    """
+    try:
+        real = path.resolve(strict=True)
+    except FileNotFoundError:
+        return
+    except (OSError, RuntimeError) as error:
+        raise ModelError(f"{path}: cannot be followed: {error}") from error
+    if not real.is_relative_to(folder.resolve()):
+        raise ModelError(
+            f"{path}: is a link that leads out of the model folder, to {real}; if you trust it, put"
+            " a copy in its place"
+        )
+    if not real.is_file():
+        raise ModelError(f"{path}: is no ordinary file; get the model folder anew")
+    if most is not None:
+        _check_size(path, most)
+
+
+def _check_size(path: Path, most: int) -> None:
+    """:raises ModelError: the file has more bytes, or more lines, than any such file."""
+    size = path.stat().st_size
+    told, allowed = f"{size:,} bytes", f"{most:,}"
+    if size <= most:
+        with open(path, "rb") as file:
+            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(MIB), b""))
+        if lines <= MOST_LINES:
+            return
+        told, allowed = f"{lines:,} lines", f"{MOST_LINES:,}"
+    raise ModelError(
+        f"{path}: has {told}, where no such file has more than {allowed}; get the model folder anew"
+    )
+
+
+def check_links(folder: Path) -> None:
+    """Refuse to train where a link leads out: what it leads to would be written, or emptied.
+
+    :raises ModelError: there is one, whether what it leads to exists or not.
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and not _leads_inside(path, folder):
+            raise ModelError(
+                f"{path}: is a link that leads out of the model folder, to {os.readlink(path)},"
+                " which training would write to; remove it"
+            )
+
+
+def _leads_inside(link: Path, folder: Path) -> bool:
+    """Whether what a link leads to, there or not, is in the folder; one to itself leads nowhere."""
+    try:
+        return link.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return False
 
 
 def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
@@ -88,8 +172,11 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
     with torch.device("meta"):
         model = build_model(config, len(src_vocab), len(tgt_vocab))
     path = folder / f"params.{params}.safetensors"
-    path = Path(params) if not path.is_file() and Path(params).is_file() else path
-    if not path.is_file():
+    if path.exists():
+        _check_file(folder, path)
+    elif Path(params).is_file():
+        path = Path(params)
+    else:
         raise ModelError(
             f"{path}: no such file; training writes it at its first validation, so let it run on"
         )
@@ -118,20 +205,24 @@ def create_model_folder(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ModelError(f"{folder}: exists and is no model folder; choose another or remove it")
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    aside.mkdir(parents=True)
+    folder = folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder)
+    aside = hidden_name(folder)
+    aside.mkdir()
     try:
-        kinds = ["vocab", "bpe"] if config.text.bpe != "none" else ["vocab"]
-        for kind in kinds:
-            for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
-                shutil.copyfile(prepared / f"{kind}.{theirs}", aside / f"{kind}.{ours}")
-        write_config(aside, config)
-        if origin is not None:
-            text = json.dumps(origin, indent=2, ensure_ascii=False) + "\n"
-            (aside / ORIGIN).write_text(text, encoding="utf-8", newline="\n")
-        if folder.exists():
-            folder.rmdir()
-        os.replace(aside, folder)
+        with held(aside):
+            kinds = ["vocab", "bpe"] if config.text.bpe != "none" else ["vocab"]
+            for kind in kinds:
+                for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
+                    shutil.copyfile(prepared / f"{kind}.{theirs}", aside / f"{kind}.{ours}")
+            write_config(aside, config)
+            if origin is not None:
+                text = json.dumps(origin, indent=2, ensure_ascii=False) + "\n"
+                (aside / ORIGIN).write_text(text, encoding="utf-8", newline="\n")
+            if folder.exists():
+                folder.rmdir()
+            os.replace(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

@@ -5,7 +5,6 @@ command, the versions, the machine's part, and the data with its checksums as `n
 them into the manifest of the prepared folder.
 """
 
-import json
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ import torch
 
 import nmtkit
 from nmtkit.errors import ModelError
+from nmtkit.text.parsing import parse_json
 
 ORIGIN = "origin.json"
 FORMAT = 1
@@ -70,7 +70,7 @@ def read_origin(folder: str | Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        origin = json.loads(path.read_text(encoding="utf-8"))
+        origin = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read; remove it, or restore it") from error
     if not isinstance(origin, dict) or origin.get("format") != FORMAT:

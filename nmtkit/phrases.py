@@ -131,10 +131,8 @@ class PhraseScorer:
 
     def _unknown(self, score: Score) -> int:
         """How many tokens of a pair the first model does not know."""
-        first = self._models[0]
-        return sum(token not in first.src_vocab for token in score.src_tokens) + sum(
-            token not in first.tgt_vocab for token in score.tgt_tokens
-        )
+        known = self._models[0].src_vocab
+        return score.unknown + sum(token not in known for token in score.src_tokens)
 
     def _number(self, log: float) -> str:
         return f"{log if self._logs else math.exp(log):.6g}"

@@ -43,6 +43,7 @@ from nmtkit.text.lines import (
     read_raw_blocks,
 )
 from nmtkit.text.parallel import Workers
+from nmtkit.text.parsing import parse_json
 from nmtkit.text.subword import BPE
 from nmtkit.text.vocabulary import Shortlist, count_block, shortlist_of
 
@@ -283,7 +284,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     """
     path = Path(folder) / MANIFEST
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{folder}: is not a prepared folder; make one with prepare") from error
     except ValueError as error:

@@ -27,6 +27,10 @@ from nmtkit.smt.weights import HIDDEN, Weights
 
 log = logging.getLogger("nmtkit")
 
+MOST_MISSING = 1_000_000
+"""Sentences in a row that a list may lack where it is not said how many there are: a number of many
+digits would otherwise mean lines without end."""
+
 Group = list[Entry]
 """The entries of one sentence."""
 
@@ -55,8 +59,8 @@ class Reranker:
         entries.
 
         :param sentences: how many there are; by default they end with the list's last.
-        :raises DataError: the list is not in order, a line does not fit the scores, or there is a
-            sentence beyond the last.
+        :raises DataError: the list is not in order, a line does not fit the scores, there is a
+            sentence beyond the last, or, where that is not known, far beyond the one before.
         """
         number = 0
         for group in by_sentence(entries):
@@ -65,6 +69,11 @@ class Reranker:
                 raise DataError(
                     f"{group[0].where}: sentence {sentence}, counted from 0, is beyond the"
                     f" {sentences} sentences there are; give the list of the same text"
+                )
+            if sentences is None and sentence - number > MOST_MISSING:
+                raise DataError(
+                    f"{group[0].where}: sentence {sentence} comes where {number} was expected; mend"
+                    " the number, or say how many sentences there are (--sentences)"
                 )
             yield from (self._told([]) for _ in range(number, sentence))
             yield self._told(self._ordered(group))

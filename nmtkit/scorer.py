@@ -17,11 +17,14 @@ from torch import Tensor
 
 from nmtkit.data.batch import pad
 from nmtkit.ensemble import Ensemble, SourceTokens
-from nmtkit.errors import ModelError
+from nmtkit.errors import DataError, ModelError
 from nmtkit.models.base import Scored
 from nmtkit.ranks import ALONE, Ranks
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import EOS, UNK
+
+LARGEST = 1 << 28
+"""Source times target tokens of a pair: a model keeps a weight for each, a gigabyte then."""
 
 
 @dataclass(frozen=True)
@@ -162,26 +165,32 @@ class Scorer:
             have none.
         :raises ModelError: alignments are asked for and the model has none, or it gives
             log-probabilities that are not numbers.
+        :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
 
-        def work(window: Sequence[tuple[str, str]], _: int) -> list[Score]:
-            return self._score_window(window, tokenized, alignments)
+        def work(window: Sequence[tuple[str, str]], first: int) -> list[Score]:
+            return self._score_window(window, first, tokenized, alignments)
 
         size = self._batch_size * WINDOW_BATCHES * ranks.size
         for scores in ranks.shared(windows(pairs, size), work):
             yield from scores
 
     def _score_window(
-        self, pairs: Sequence[tuple[str, str]], tokenized: bool, alignments: bool
+        self, pairs: Sequence[tuple[str, str]], first: int, tokenized: bool, alignments: bool
     ) -> list[Score]:
+        """:param first: number of the first pair in its stream, from 1."""
         lines = dict.fromkeys(source for source, _ in pairs)
         read = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
         text = self._ensemble.first.tgt_text
         targets = [text.tokens(target, tokenized) for _, target in pairs]
-        lengths = [
-            max(len(read[source][0]), len(target)) + 1
-            for (source, _), target in zip(pairs, targets, strict=True)
-        ]
+        sizes = [(len(read[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
+        for number, (of_source, of_target) in enumerate(sizes, start=first):
+            if of_source * of_target > LARGEST:
+                raise DataError(
+                    f"pair {number} has {of_source:,} source and {of_target:,} target tokens, too"
+                    " many for the memory; leave it out, or cut it"
+                )
+        lengths = [max(size) + 1 for size in sizes]
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
             sources = [pairs[i][0] for i in batch]

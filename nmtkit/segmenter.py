@@ -37,6 +37,7 @@ from nmtkit.search.segmentation import (
 )
 from nmtkit.streaming import windows
 from nmtkit.text.lines import read_lines
+from nmtkit.text.parsing import parse_json
 from nmtkit.translator import Translation, Translator, empty_translation, line_seed
 
 LONGEST = 20
@@ -262,7 +263,7 @@ def _entry(segment: Segment) -> dict[str, str | float]:
 def _lengths(line: str, where: str) -> list[int]:
     """Words of each segment of a line."""
     try:
-        lengths = [len(entry["source"].split()) for entry in json.loads(line)]
+        lengths = [len(entry["source"].split()) for entry in parse_json(line)]
     except (ValueError, KeyError, TypeError, AttributeError):
         lengths = [0]
     if 0 in lengths:

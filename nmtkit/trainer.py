@@ -6,7 +6,6 @@ train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=
 
 import contextlib
 import dataclasses
-import json
 import logging
 import os
 import platform
@@ -37,6 +36,7 @@ from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, Outpu
 from nmtkit.evaluation.bleu import tokenized_bleu
 from nmtkit.model_folder import (
     build_model,
+    check_links,
     create_model_folder,
     find_device,
     read_config,
@@ -48,6 +48,7 @@ from nmtkit.origin import origin_of, train_command
 from nmtkit.ranks import Ranks, joined
 from nmtkit.search.beam import beam_search
 from nmtkit.text.lines import read_lines
+from nmtkit.text.parsing import parse_json
 from nmtkit.text.subword import undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.interruption import locked
@@ -74,7 +75,7 @@ def make_config(
     table: dict[str, Any] = recipe_table(recipe) if recipe else {}
     where = f"recipe {recipe}" if recipe else "settings"
     if config_file is not None:
-        table = merged(table, with_base(read_toml(config_file)))
+        table = merged(table, with_base(read_toml(config_file), str(config_file)))
         where = str(config_file)
     for override in overrides:
         table = merged(table, parse_override(override))
@@ -118,6 +119,7 @@ def train(
             _check_prepared(data)
             if tensorboard:
                 require_tensorboard()
+            check_links(folder)
             if force and not ranks.restarted:
                 _remove_model_folder(folder)
             command = train_command(prepared, output, recipe, config_file, overrides)
@@ -268,7 +270,7 @@ def _manifest(data: Path) -> dict[str, Any]:
     """What a prepared folder says of itself."""
     path = data / MANIFEST
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         manifest["text"]
     except OSError as error:
         raise DataError(

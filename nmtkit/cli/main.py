@@ -169,9 +169,16 @@ def explain(error: Exception) -> str | None:
         module = (error.name or "").partition(".")[0]
         if module in EXTRAS:
             return f"{module} is not installed; run: pip install 'nmtkit[{EXTRAS[module]}]'"
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's
+    if is_out_of_memory(error):
         return "not enough memory; use smaller batches, or a device that has more"
     return None
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Python's, or torch's on whatever device, known without importing torch."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
 
 
 def place_of(error: OSError) -> str:
@@ -186,8 +193,13 @@ def place_of(error: OSError) -> str:
 
 
 def one_line(message: str) -> str:
-    """`message` without line breaks, which TOML and operating systems put into theirs."""
-    return " ".join(part.strip() for part in message.splitlines())
+    """`message` without line breaks, which TOML and operating systems put into theirs.
+
+    What a terminal would not print but obey (a message may quote a file that somebody else has
+    made) is written as its number.
+    """
+    line = " ".join(part.strip() for part in message.splitlines())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def open_standard_streams() -> None:

@@ -263,7 +263,8 @@ def _with_tables(
     if candidates:
         translator = translator.with_candidates(Lexicon.load(candidates, translator.tgt_vocab))
     if replace_unk:
-        table = {} if replace_unk == "copy" else best_translations(replace_unk)
+        words = translator.ensemble.first.src_vocab
+        table = {} if replace_unk == "copy" else best_translations(replace_unk, words)
         translator = translator.with_replacements(table)
     return translator
 

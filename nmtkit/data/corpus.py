@@ -11,6 +11,7 @@ KEY is the start of the vocabulary's SHA-256, so that models with different voca
 trained on one folder.
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -23,6 +24,7 @@ import numpy.typing as npt
 
 from nmtkit.errors import DataError
 from nmtkit.text.lines import file_sha256, read_texts
+from nmtkit.text.parsing import parse_json, whole_number
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1
@@ -35,17 +37,31 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a corpus. `ids` and `offsets` are memory-mapped; see the top of this file."""
+    """One side of a corpus. `ids` and `offsets` are memory-mapped; see the top of this file.
+
+    words: in the vocabulary: every id is below. stem: of the files' names, for messages.
+    """
 
     ids: npt.NDArray[Any]
     offsets: npt.NDArray[np.int64]
+    words: int = 1 << 31
+    stem: str = "the corpus"
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> Ids:
-        """Ids of a sentence, `</s>` at its end. Shape: [length], int64."""
-        return self.ids[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+        """Ids of a sentence, `</s>` at its end. Shape: [length], int64.
+
+        :raises DataError: they are none: the files are not those that were made.
+        """
+        found: Ids = self.ids[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+        if not len(found) or found[-1] != EOS or found.view(np.uint64).max() >= self.words:
+            raise DataError(
+                f"{self.stem}.ids: damaged: sentence {index + 1} is none; remove the file, and it"
+                " is made again"
+            )
+        return found
 
     def lengths(self, indices: Ids) -> Ids:
         """Lengths of the sentences `indices`, `</s>` counted."""
@@ -92,22 +108,23 @@ def open_side(text: Path, vocabulary: Vocabulary) -> Side:
     vocabulary_sum = _vocabulary_sum(vocabulary)
     stem = text.with_name(f"{text.name}.{vocabulary_sum[:8]}")
     dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
-    if not _fresh(stem, text, vocabulary_sum):
+    if not _fresh(stem, text, vocabulary_sum, dtype):
         _binarise(stem, text, vocabulary, dtype, vocabulary_sum)
     offsets: npt.NDArray[np.int64] = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
     if offsets[-1] == 0:
         return Side(np.zeros(0, dtype), offsets)
-    return Side(np.memmap(f"{stem}.ids", dtype=dtype, mode="r"), offsets)
+    ids = np.memmap(f"{stem}.ids", dtype=dtype, mode="r")
+    return Side(ids, offsets, len(vocabulary), str(stem))
 
 
 def _vocabulary_sum(vocabulary: Vocabulary) -> str:
     return hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
 
 
-def _fresh(stem: Path, text: Path, vocabulary_sum: str) -> bool:
+def _fresh(stem: Path, text: Path, vocabulary_sum: str, dtype: np.dtype[Any]) -> bool:
     """Whether the files were made of this text and vocabulary, and are whole."""
     try:
-        made = json.loads(Path(f"{stem}.json").read_text(encoding="utf-8"))
+        made = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))
         sizes = [os.path.getsize(f"{stem}.{name}") for name in ("ids", "offsets")]
     except (OSError, ValueError):
         return False
@@ -115,17 +132,31 @@ def _fresh(stem: Path, text: Path, vocabulary_sum: str) -> bool:
         return False
     if (made.get("format"), made.get("vocabulary")) != (FORMAT, vocabulary_sum):
         return False
-    if made.get("sizes") != sizes:
+    if made.get("sizes") != sizes or not _fit(stem, sizes[0], sizes[1], dtype):
         return False
     stat = text.stat()
     unchanged = [stat.st_size, stat.st_mtime_ns] == [made.get("size"), made.get("mtime_ns")]
     return unchanged or file_sha256(text) == made.get("sha256")
 
 
+def _fit(stem: Path, ids: int, offsets: int, dtype: np.dtype[Any]) -> bool:
+    """Whether files of so many bytes belong together: the offsets end where the ids do."""
+    if not offsets or offsets % 8 or ids % dtype.itemsize:
+        return False
+    ends = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
+    return (int(ends[0]), int(ends[-1])) == (0, ids // dtype.itemsize)
+
+
 def _binarise(
     stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
 ) -> None:
-    """Write the three files; each appears whole, the JSON last."""
+    """Write the three files; each appears whole, the JSON last.
+
+    What processes that are gone have left half written goes first.
+    """
+    for path in stem.parent.glob(f"{glob.escape(stem.name)}.*.tmp"):
+        if not _is_alive(path.name.split(".")[-2]):
+            path.unlink(missing_ok=True)
     Path(f"{stem}.json").unlink(missing_ok=True)
     suffix = f".{os.getpid()}.tmp"
     try:
@@ -135,6 +166,20 @@ def _binarise(
     finally:
         for name in PARTS:
             Path(f"{stem}.{name}{suffix}").unlink(missing_ok=True)
+
+
+def _is_alive(process: str) -> bool:
+    """Whether a process with this number may be at work."""
+    number = whole_number(process)
+    if not number:
+        return True
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _write_aside(

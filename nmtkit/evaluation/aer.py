@@ -18,8 +18,10 @@ from nmtkit.errors import DataError
 
 Link = tuple[int, int]
 
-MOSES_LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
-NAACL_LINE = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII)
+MOSES_LINK = re.compile(r"([0-9]{1,9})([-?p])([0-9]{1,9})")
+NAACL_LINE = re.compile(
+    r"([0-9]{1,7})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII
+)
 
 
 @dataclass(frozen=True)

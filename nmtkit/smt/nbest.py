@@ -17,12 +17,15 @@ from pathlib import Path
 
 from nmtkit.errors import DataError
 from nmtkit.text.lines import STANDARD, read_lines
+from nmtkit.text.parsing import whole_number
 
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")
 """What every line has."""
 
 _BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")  # as a word of its own
 _NAME = re.compile(r"[^\s=|]+")
+
+_WHITE = " \t\r\v\f"
 
 Features = dict[str, tuple[float, ...]]
 
@@ -50,8 +53,11 @@ class Entry:
 
     @property
     def hypothesis(self) -> str:
-        """Its words with blanks between them."""
-        return self.fields[1].strip()
+        """Its words with blanks between them.
+
+        At its ends goes what is white space in ASCII, as in Moses; U+2028 there is of the line.
+        """
+        return self.fields[1].strip(_WHITE)
 
     @property
     def where(self) -> str:
@@ -142,13 +148,12 @@ def parse(line: str, path: str = "the list", number: int = 1) -> Entry:
             f" {', '.join(FIELDS)}"
         )
     sentence = fields[0].strip()
-    if not (sentence.isascii() and sentence.isdigit()):
+    place = whole_number(sentence)
+    if place is None:
         raise DataError(
             f"{where}: begins with '{sentence}', not with the number of a sentence, from 0"
         )
-    return Entry(
-        fields, int(sentence), _number(fields[3].strip(), f"{where}: the total"), path, number
-    )
+    return Entry(fields, place, _number(fields[3].strip(), f"{where}: the total"), path, number)
 
 
 def by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

@@ -1,12 +1,15 @@
-"""Folders of results: each appears under its name whole, or not at all."""
+"""Folders of results: each appears under its name whole, or not at all.
+
+What a process that was killed has left half made is removed by the next that makes the folder.
+"""
 
 import contextlib
-import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from nmtkit.errors import OutputError
+from nmtkit.text.leftovers import OLD, held, hidden_name, remove_leftovers
 
 
 @contextlib.contextmanager
@@ -22,12 +25,14 @@ def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -
         be written.
     """
     target = Path(path).resolve()
+    remove_leftovers(target)
     _check_target(target, path, mark, kind, force)
-    folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    folder = hidden_name(target)
     try:
         folder.mkdir()
-        yield folder
-        _move_into_place(folder, target)
+        with held(folder):
+            yield folder
+            _move_into_place(folder, target)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
@@ -51,7 +56,7 @@ def _move_into_place(folder: Path, target: Path) -> None:
     if not target.exists():
         folder.rename(target)
         return
-    old = target.with_name(f"{folder.name}.old")
+    old = target.with_name(f"{folder.name}{OLD}")
     target.rename(old)
     try:
         folder.rename(target)

@@ -36,6 +36,7 @@ EACH = 50
 CHUNK = 100_000  # lines read together
 ROOM = 4_000_000  # entries held before those that are not among the best are dropped
 ABOUT_0 = 1e-6  # programs round
+CLEARLY = 0.2  # shares of words that differ by more tell the direction of a table
 NO_WORD = {b"NULL", b"<eps>"}
 
 Ids = npt.NDArray[np.int32]
@@ -121,9 +122,11 @@ class Lexicon:
         return np.concatenate([self._always, np.unique(np.concatenate(found))])
 
 
-def best_translations(path: str | Path) -> dict[str, str]:
+def best_translations(path: str | Path, src_vocab: Vocabulary | None = None) -> dict[str, str]:
     """The most probable translation of each source word of a table; of equals the first.
 
+    :param src_vocab: of the model; any word may be in the table, but where its target words are the
+        model's source words, it is of the other direction, and would never be of use.
     :raises DataError: as `Lexicon.load`, but any target word may be in it; or a word that would be
         given is not UTF-8.
     """
@@ -135,9 +138,20 @@ def best_translations(path: str | Path) -> dict[str, str]:
             if source not in best or value > best[source][0]:
                 best[source] = value, target
     try:
-        return {source.decode(): target.decode() for source, (_, target) in best.items()}
+        found = {source.decode(): target.decode() for source, (_, target) in best.items()}
     except UnicodeDecodeError as error:
         _refuse_word(path, error.object)
+    if found and src_vocab is not None:
+        share, exchanged = (
+            sum(map(src_vocab.__contains__, words)) / len(words)
+            for words in (found.keys(), found.values())
+        )
+        if exchanged > share + CLEARLY:
+            raise DataError(
+                f"{path}: the target words of this table are the model's source words; give the"
+                " table of the other direction (Moses's lex.f2e, not lex.e2f)"
+            )
+    return found
 
 
 def _refuse_word(path: str | Path, word: bytes) -> NoReturn:
@@ -265,7 +279,7 @@ def _check_words(
     share, exchanged = (
         sum(map(ids.__contains__, words)) / len(words) for words in (targets, sources)
     )
-    if exchanged > share + 0.2:
+    if exchanged > share + CLEARLY:
         raise DataError(
             f"{path}: the source words of this table are the model's target words; give the table"
             " of the other direction (Moses's lex.f2e, not lex.e2f)"

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import io
 import os
-import secrets
 import sys
 import zlib
 from collections.abc import Generator, Iterator
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
 from nmtkit.errors import DataError, OutputError
+from nmtkit.text.leftovers import hidden_name, hold, remove_leftovers
 
 STANDARD = "-"
 """The name that stands for stdin where a file is read and for stdout where one is written."""
@@ -192,8 +192,9 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
     """A text file that appears under its name, whole, when the block ends well.
 
     It is written under another name in the same folder, synchronised and renamed; when the block
-    fails, nothing remains. `-` is stdout. A device or a pipe (`/dev/null`, `/dev/fd/63`) is
-    written directly. A name ending in `.gz` gives a gzip file, the same bytes for the same text.
+    fails, nothing remains, and what a killed process has left goes when the file is next written.
+    `-` is stdout. A device or a pipe (`/dev/null`, `/dev/fd/63`) is written directly. A name ending
+    in `.gz` gives a gzip file, the same bytes for the same text.
 
     :param force: replace an existing file.
     :raises OutputError: the file exists and `force` is not given, or it cannot be written.
@@ -205,16 +206,19 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
     target = Path(path).resolve()  # a symbolic link is written through, not replaced
     _check_output(target, path, force)
     direct = target.exists() and not target.is_file()
-    written = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    if not direct:
+        remove_leftovers(target)
+    written = target if direct else hidden_name(target)
     try:
         with open(written, "wb" if direct else "xb") as raw:
+            if not direct:
+                hold(raw.fileno())
             with _text_writer(raw, zipped=target.name.endswith(".gz")) as stream:
                 yield stream
             raw.flush()
             if not direct:
                 os.fsync(raw.fileno())
-        if not direct:
-            os.replace(written, target)
+                os.replace(written, target)
     except BaseException as error:
         if not direct:
             written.unlink(missing_ok=True)

@@ -22,6 +22,10 @@ END = "</w>"
 LEAST = 2
 """A pair that occurs less often is not merged."""
 
+LONGEST = 1000
+"""Characters of a word that is learned from, and that are cut together. What is longer is none of a
+language, and merging would take minutes: its time grows with the square of a word's length."""
+
 
 def learn_merges(counts: Mapping[str, int], merges: int) -> list[Pair]:
     """The pairs to merge, in their order; fewer where no pair is left that occurs twice.
@@ -50,8 +54,9 @@ class _Words:
     def __init__(self, counts: Mapping[str, int]) -> None:
         self.pairs: defaultdict[Pair, int] = defaultdict(int)
         self._where: defaultdict[Pair, list[int]] = defaultdict(list)  # also where it was once
-        self._words = [[*word[:-1], word[-1] + END] for word in counts]
-        self._counts = list(counts.values())
+        short = [word for word in counts if len(word) <= LONGEST]
+        self._words = [[*word[:-1], word[-1] + END] for word in short]
+        self._counts = [counts[word] for word in short]
         for place, word in enumerate(self._words):
             for pair in zip(word, word[1:], strict=False):
                 self.pairs[pair] += self._counts[place]

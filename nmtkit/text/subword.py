@@ -12,7 +12,7 @@ from pathlib import Path
 from nmtkit.errors import DataError
 from nmtkit.text.lines import open_output, read_lines
 from nmtkit.text.memory import Memory
-from nmtkit.text.merges import END, Pair, learn_merges
+from nmtkit.text.merges import END, LONGEST, Pair, learn_merges
 
 SEPARATOR = "@@"
 
@@ -80,7 +80,10 @@ class BPE:
         if len(word) == 1:
             return word
         symbols = [*word, END] if self._version == (0, 1) else [*word[:-1], word[-1] + END]
-        self._merge(symbols)
+        if len(symbols) <= LONGEST:
+            self._merge(symbols)
+        else:
+            symbols = self._merged_by_parts(symbols)
         last = symbols.pop().removesuffix(END)
         pieces = [*symbols, last] if last else symbols
         if pieces[-1].endswith(SEPARATOR):
@@ -88,6 +91,15 @@ class BPE:
             # so that the word does not seem to go on.
             pieces[-1:] = [pieces[-1][:-1], pieces[-1][-1]]
         return f"{SEPARATOR} ".join(pieces)
+
+    def _merged_by_parts(self, symbols: Sequence[str]) -> list[str]:
+        """A word of more characters than any word has: time shall not grow with its square."""
+        merged: list[str] = []
+        for start in range(0, len(symbols), LONGEST):
+            part = [*symbols[start : start + LONGEST]]
+            self._merge(part)
+            merged += part
+        return merged
 
     def _merge(self, symbols: list[str]) -> None:
         """Merge pairs of a word's symbols, in place: the earliest learned first."""
@@ -142,11 +154,12 @@ def undo_bpe(pieces: Iterable[str]) -> list[str]:
 
 def _parse(lines: Sequence[str], where: str) -> tuple[list[Pair], tuple[int, int]]:
     """The merges and the version of a file; blank lines at its end do not count."""
-    if not any(lines):
+    filled = [number for number, line in enumerate(lines, start=1) if line.strip("\r ")]
+    if not filled:
         raise DataError(f"{where}: empty; a file of BPE merges begins with '#version: 0.2'")
     version = (0, 1)
     merges: list[Pair] = []
-    end = max(number for number, line in enumerate(lines, start=1) if line.strip("\r "))
+    end = filled[-1]
     for number, line in enumerate(lines[:end], start=1):
         symbols = line.strip("\r ").split(" ")
         if number == 1 and symbols[0] == "#version:":

@@ -19,6 +19,7 @@ from typing import TextIO
 
 from nmtkit.errors import DataError
 from nmtkit.text.lines import open_output, read_lines, read_texts
+from nmtkit.text.parsing import whole_number
 
 EOS = 0
 UNK = 1
@@ -85,7 +86,8 @@ class Vocabulary:
         """Read a vocabulary file or a plain list of words.
 
         :raises DataError: the file cannot be read, or has a blank line, a line without tab among
-            lines with one, a count that is none, or a word twice; the line is named.
+            lines with one, a carriage return behind a word, a count that is none, or a word twice;
+            the line is named.
         """
         lines = list(read_lines(path))
         counted = any("\t" in line for line in lines)
@@ -126,9 +128,14 @@ def _entry(line: str, counted: bool, where: str) -> tuple[str, int]:
             raise DataError(f"{where}: there is no tab; write word, tab, count")
     if not word:
         raise DataError(f"{where}: there is no word; remove the line")
-    if not (count.isascii() and count.isdigit()):
+    if word.endswith("\r"):
+        raise DataError(
+            f"{where}: {word!r} ends with a carriage return, as no word of a text does; end lines"
+            " with \\n alone"
+        )
+    if (number := whole_number(count)) is None:
         raise DataError(f"{where}: '{count}' is not a count; write word, tab, count")
-    return word, int(count)
+    return word, number
 
 
 @dataclass(frozen=True)

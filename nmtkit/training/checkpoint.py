@@ -31,6 +31,7 @@ from nmtkit.data.batching import Position
 from nmtkit.errors import DataError, ModelError, OutputError
 from nmtkit.ranks import Ranks
 from nmtkit.text.lines import file_sha256
+from nmtkit.text.parsing import parse_json, whole_number
 
 log = logging.getLogger("nmtkit")
 
@@ -42,6 +43,28 @@ UNFINISHED = (".config.toml.*", ".metrics.jsonl.*", ".params.*.tmp")
 SUMMED = ("params.safetensors", "state.safetensors")
 
 Parameters = dict[str, Tensor]
+
+Description = dict[str, tuple[str, list[int]]]
+"""Type and shape of each tensor of a safetensors file, by its name."""
+
+DTYPES = {torch.float32: "F32", torch.uint8: "U8"}
+"""What a safetensors file calls the types of tensors that are written here."""
+
+GENERATORS = ("random.cpu", "random.cuda")
+"""What the states of random generators are called in a state."""
+
+MOST_OF_HEAD = 1 << 20
+"""Bytes of the head of a safetensors file, which has some hundred for each tensor."""
+
+MOST_OF_GENERATOR = 100_000
+"""Bytes of such a state; torch's have some five thousand."""
+
+NAMED = 10
+"""Names that a message tells at most."""
+
+
+_FAULTS = (OSError, DataError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
+"""What a description or state that is not what was written may raise."""
 
 
 class Damaged(ModelError):
@@ -90,9 +113,9 @@ def save_checkpoint(
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     tensors, numbers = _optimizer_state(optimizer)
-    tensors["random.cpu"] = torch.get_rng_state()
+    tensors[GENERATORS[0]] = torch.get_rng_state()
     if torch.cuda.is_available():
-        tensors["random.cuda"] = torch.cuda.get_rng_state()
+        tensors[GENERATORS[1]] = torch.cuda.get_rng_state()
     write_parameters(aside / "params.safetensors", parameters_of(model))
     write_parameters(aside / "state.safetensors", tensors)
     state = {
@@ -120,18 +143,18 @@ def load_checkpoint(
     :raises ModelError: it belongs to another model.
     """
     try:
-        state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+        state = parse_json((checkpoint / "state.json").read_text(encoding="utf-8"))
         _check_sums(checkpoint, state.get("sums", {}))
-        tensors = read_parameters(checkpoint / "state.safetensors")
+        progress = _progress(state["progress"])
         load_parameters(model, checkpoint / "params.safetensors")
-        position = Position(**state["progress"].pop("position"))
-        progress = Progress(position=position, **state["progress"])
-        torch.set_rng_state(tensors.pop("random.cpu"))
-        cuda = tensors.pop("random.cuda", None)
+        _check_state(checkpoint / "state.safetensors", optimizer)
+        tensors = read_parameters(checkpoint / "state.safetensors")
+        torch.set_rng_state(tensors.pop(GENERATORS[0]))
+        cuda = tensors.pop(GENERATORS[1], None)
         if cuda is not None and torch.cuda.is_available():
             torch.cuda.set_rng_state(cuda)
         _restore_optimizer(optimizer, tensors, state["optimizer"])
-    except (OSError, DataError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _FAULTS as error:
         raise Damaged(f"{checkpoint}: damaged checkpoint ({error})") from error
     return progress
 
@@ -194,6 +217,40 @@ def _clean(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+def _progress(table: dict[str, Any]) -> Progress:
+    """:raises ValueError, TypeError, KeyError: the table is none of a progress."""
+    position = Position(**table.pop("position"))
+    progress = Progress(position=position, **table)
+    for part in (position, progress):
+        for field_ in dataclasses.fields(part):
+            value = getattr(part, field_.name)
+            if field_.type is int and not (type(value) is int and 0 <= value < 1 << 62):
+                raise ValueError(f"{field_.name} is {value!r}")
+            optional = field_.type == float | None
+            if (field_.type is float or optional) and type(value) not in (float, int):
+                if value is not None or not optional:
+                    raise ValueError(f"{field_.name} is {value!r}")
+    return progress
+
+
+def _check_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
+    """See that a state fits the optimizer's parameters, before it is read.
+
+    :raises ValueError: it does not.
+    """
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    for name, (dtype, shape) in described(path).items():
+        if name in GENERATORS:
+            fits = dtype == "U8" and len(shape) == 1 and shape[0] <= MOST_OF_GENERATOR
+        else:
+            index = whole_number(name.partition(".")[0])
+            if index is None or index >= len(parameters):
+                raise ValueError(f"{path.name}: {name} is of no parameter")
+            fits = (dtype, shape) in (like(parameters[index]), ("F32", []))
+        if not fits:
+            raise ValueError(f"{path.name}: {name} is {dtype} {shape}")
+
+
 def _check_sums(checkpoint: Path, sums: dict[str, str]) -> None:
     """:raises ValueError: a file is not what was written."""
     for name, written in sums.items():
@@ -242,24 +299,66 @@ def read_parameters(path: Path) -> Parameters:
         raise Damaged(f"{path}: cannot be read as parameters ({error})") from error
 
 
+def described(path: Path) -> Description:
+    """What a safetensors file says that it holds; no more of it is read or mapped.
+
+    Whether it holds that is seen when it is read.
+
+    :raises Damaged: the file is missing, or does not begin as such a file.
+    """
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > MOST_OF_HEAD:
+                raise ValueError(f"its head would have {length:,} bytes")
+            head = parse_json(file.read(length).decode("utf-8"))
+        parts = {name: part for name, part in head.items() if name != "__metadata__"}
+        return {name: (part["dtype"], part["shape"]) for name, part in parts.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"{path}: cannot be read as parameters ({error})") from error
+
+
+def like(tensor: Tensor) -> tuple[str, list[int]]:
+    """How a tensor is described in a safetensors file."""
+    return DTYPES.get(tensor.dtype, str(tensor.dtype)), list(tensor.shape)
+
+
+def _check_described(path: Path, found: Description, wanted: Description) -> None:
+    """:raises ModelError: they are not the same."""
+    if found.keys() != wanted.keys():
+        names = sorted(found.keys() ^ wanted.keys())
+        told = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+        raise ModelError(f"{path}: does not belong to this model's config; differing: {told}")
+    for name, (dtype, shape) in found.items():
+        if (dtype, shape) != wanted[name]:
+            raise ModelError(
+                f"{path}: {name} is {dtype} {shape}, config and vocabularies ask for"
+                f" {wanted[name][0]} {wanted[name][1]}; they do not belong together"
+            )
+
+
+def _is_finite(value: Tensor) -> bool:
+    """Whether all of its values are numbers; their sum tells, unless it is too large itself."""
+    return bool(value.sum().isfinite()) or bool(value.isfinite().all())
+
+
 def load_parameters(model: nn.Module, path: Path) -> None:
     """Put a file's parameters into a model; one on the device "meta" comes to be on the CPU.
 
     They are copied: where a file is only mapped, they seldom begin at a multiple of 64 bytes, and
     products take up to 8 % longer.
 
-    :raises ModelError: names, shapes or types are not the model's.
+    :raises ModelError: names, shapes or types are not the model's, which is found out before
+        anything is read; or a value is no number.
     """
-    tensors = read_parameters(path)
     wanted = dict(model.named_parameters())
-    if tensors.keys() != wanted.keys():
-        names = ", ".join(sorted(tensors.keys() ^ wanted.keys()))
-        raise ModelError(f"{path}: does not belong to this model's config; differing: {names}")
+    _check_described(path, described(path), {name: like(wanted[name]) for name in wanted})
+    tensors = read_parameters(path)
     for name, value in tensors.items():
-        if value.shape != wanted[name].shape or value.dtype != wanted[name].dtype:
+        if not _is_finite(value):
             raise ModelError(
-                f"{path}: {name} is {value.dtype} {list(value.shape)}, the config asks for "
-                f"{wanted[name].dtype} {list(wanted[name].shape)}"
+                f"{path}: {name} has values that are no numbers: the file is damaged, or training"
+                " diverged; use other parameters"
             )
     if any(parameter.is_meta for parameter in wanted.values()):
         own = {name: value.clone() for name, value in tensors.items()}

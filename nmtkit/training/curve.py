@@ -1,6 +1,5 @@
 """The course of a training, read from the `metrics.jsonl` that its `Monitor` wrote."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from nmtkit.errors import DataError, ModelError
 from nmtkit.text.lines import decode_line
+from nmtkit.text.parsing import parse_json
 
 METRICS = "metrics.jsonl"
 
@@ -88,7 +88,7 @@ def _whole_lines(path: Path) -> list[bytes]:
 
 def _point(line: str, where: str) -> TrainingPoint | ValidationPoint:
     try:
-        told = json.loads(line)
+        told = parse_json(line)
         common = int(told["update"]), _number(told, "epoch"), _number(told, "seconds")
         if told["kind"] == "training":
             cost, speed = _number(told, "cost_per_token"), _number(told, "words_per_second")

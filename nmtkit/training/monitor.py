@@ -15,6 +15,7 @@ from tqdm import tqdm
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
 from nmtkit.text.lines import open_output
+from nmtkit.text.parsing import parse_json
 from nmtkit.training.checkpoint import Progress
 from nmtkit.training.curve import METRICS, read_curve
 from nmtkit.training.sparkline import BLOCKS, course
@@ -53,7 +54,9 @@ class Monitor:
     def resumed(self, updates: int) -> None:
         """Forget what was written after the checkpoint from which training goes on."""
         if self.path.exists():
-            lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+            lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines(
+                keepends=True
+            )
             kept = [line for line in lines if _update(line) <= updates]
             with open_output(self.path, force=True) as file:
                 file.writelines(kept)
@@ -176,10 +179,10 @@ class Silence(Monitor):
 
 
 def _update(line: str) -> float:
-    """The update that a line tells of; of a line cut short by a crash, one beyond all others."""
+    """The update that a line tells of; of one cut short or damaged, one beyond all others."""
     try:
-        return int(json.loads(line)["update"])
-    except ValueError:
+        return int(parse_json(line)["update"])
+    except (ValueError, KeyError, TypeError, OverflowError):
         return float("inf")
 
 

@@ -349,3 +349,12 @@ def test_a_base_is_only_read_not_kept():
     assert "base" not in with_base(table)
     assert with_base(table)["data"]["pool"] == 3
     assert table["base"] == "rnnsearch-50"
+
+
+@pytest.mark.parametrize(
+    ("base", "told"), [("'oy'", "there is no recipe 'oy'; did you mean 'toy'"), ("3", "not 3")]
+)
+def test_a_file_whose_base_is_none_is_named(tmp_path, base, told):
+    (tmp_path / "mine.toml").write_text(f"base = {base}\n")
+    with pytest.raises(ConfigError, match=f"mine.toml: base: .*{told}"):
+        make_config(config_file=tmp_path / "mine.toml")

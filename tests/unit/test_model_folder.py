@@ -1,6 +1,7 @@
 """Model folders: made whole or not at all, opened ready for use."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,7 +142,16 @@ def test_what_is_no_model_folder_is_said_to_be(tmp_path):
             load_model(folder)
 
 
-@pytest.mark.parametrize("version", ["2", '"1"', "0"])
+def test_a_later_format_is_refused(made):
+    text = (made / "config.toml").read_text()
+    (made / "config.toml").write_text(text.replace("format = 1", "format = 2\nnews = 1"))
+    with pytest.raises(
+        ModelError, match="format 2 is of a later nmtkit, this one reads 1; install"
+    ):
+        load_model(made)
+
+
+@pytest.mark.parametrize("version", ["-2", '"1"', "0", "true", "1.0"])
 def test_another_format_is_refused(made, version):
     text = (made / "config.toml").read_text()
     (made / "config.toml").write_text(text.replace("format = 1", f"format = {version}"))
@@ -174,7 +184,7 @@ def test_a_missing_vocabulary_is_named(made, name):
 def test_parameters_of_other_sizes_are_refused(made):
     with open(made / "vocab.tgt", "a") as file:
         file.write("d\t1\n")
-    with pytest.raises(ModelError, match="the config asks for"):
+    with pytest.raises(ModelError, match="config and vocabularies ask for"):
         load_model(made, "cpu")
 
 
@@ -221,7 +231,7 @@ def test_sizes_that_the_file_does_not_have_cost_no_memory(made):
     settings = (made / "config.toml").read_text()
     large = settings.replace("hidden = 4", "hidden = 1000000")
     (made / "config.toml").write_text(large.replace("align = 3", "align = 1000000"))
-    with pytest.raises(ModelError, match="the config asks for"):
+    with pytest.raises(ModelError, match="config and vocabularies ask for"):
         load_model(made, "cpu")
 
 
@@ -232,3 +242,18 @@ def test_what_a_killed_process_left_of_a_config_is_removed(made):
     assert load_newest(made, model, make_optimizer(model, CONFIG.training)) is None
     assert not list(made.glob(".config.toml.*"))
     assert read_config(made) == CONFIG
+
+
+def test_the_present_folder_may_become_a_model_folder(tmp_path, prepared, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    create_model_folder(Path("."), CONFIG, prepared)
+    assert read_config(tmp_path / "here") == CONFIG
+
+
+def test_what_a_killed_process_left_beside_the_folder_goes(tmp_path, prepared):
+    left = tmp_path / ".model.0123456789abcdef"
+    left.mkdir()
+    (left / "vocab.src").touch()
+    create_model_folder(tmp_path / "model", CONFIG, prepared)
+    assert not left.exists()

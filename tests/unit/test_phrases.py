@@ -139,3 +139,11 @@ def test_very_unlikely_phrases_have_a_number(make_model, table):
 def test_a_model_without_a_source_side_is_refused(make_model):
     with pytest.raises(ModelError, match="language model"):
         PhraseScorer([make_model(1), make_model(2, sizes=CSLMConfig(2, 4, 6, 5))])
+
+
+def test_marks_of_our_own_as_text_are_unknown_words(make_model, tmp_path):
+    """The penalty and the scores' own count of unknown words are one."""
+    table = tmp_path / "marks"
+    table.write_text("<unk> a ||| v </s> ||| 1\na ||| <unk> <unk> v ||| 1\na ||| v ||| 1\n")
+    found = columns(PhraseScorer([make_model(1)], logs=True, count_unknown=True), table)
+    assert [row[1] for row in found] == ["-2", "-2", "0"]

@@ -349,6 +349,7 @@ def test_manifest_of_no_folder(tmp_path: Path) -> None:
         read_manifest(tmp_path)
     for text, message in (
         ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ("[]", "not of format 1"),
         ('{"format": 2}', "not of"),
     ):

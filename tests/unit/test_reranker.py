@@ -137,3 +137,21 @@ def test_the_oracle_is_the_best_of_each_sentence():
     assert reranker.bleu(references) == tokenized_bleu(reranker.best, references)
     with pytest.raises(DataError, match="sentence 2, counted from 0, is beyond the references' 2"):
         list(Reranker(Oracle(references[:2])).reranked(entries))
+
+
+def test_a_number_of_many_digits_is_not_that_many_empty_lines():
+    entries = entries_of("0 ||| a ||| L= 1 ||| 1", f"{10**15} ||| b ||| L= 1 ||| 1")
+    with pytest.raises(
+        DataError, match="list, line 2: sentence 1000000000000000 comes where 1 was"
+    ):
+        list(Reranker(by_total).reranked(iter(entries)))
+    with pytest.raises(DataError, match="is beyond the 5 sentences"):
+        list(Reranker(by_total).reranked(iter(entries), 5))
+    assert sum(1 for _ in Reranker(by_total).reranked(entries_of("7 ||| a ||| L= 1 ||| 1"))) == 8
+
+
+@pytest.mark.parametrize("edge", ["\u2028", "\u2029", "\x85", "\u00a0", "\u3000", "\x1c"])
+def test_characters_that_only_look_like_white_space_are_kept_at_the_ends(edge):
+    reranker = Reranker(by_total)
+    list(reranker.reranked(entries_of(f"0 ||| \t{edge}a b{edge} \r ||| L= 1 ||| 1")))
+    assert reranker.best == [f"{edge}a b{edge}"]

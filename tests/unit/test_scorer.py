@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nmtkit.ensemble import Ensemble
-from nmtkit.errors import ConfigError, ModelError
+from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.scorer import Score, Scorer, Totals
 
@@ -190,3 +190,12 @@ def test_totals_are_those_of_the_tokens():
     assert "per token 3.0000, per sentence 4.5000" in totals.sentence()
     totals.add(Score(-1e6, [-1e6], [], []))
     assert totals.perplexity == math.inf
+
+
+def test_a_pair_too_long_for_the_memory_is_named(scorer, monkeypatch):
+    monkeypatch.setattr("nmtkit.scorer.LARGEST", 12)
+    pairs = [("a", "v")] * 2000 + [("a b c", "v w x y"), ("a b c d", "v w x y")]
+    scores = scorer.score(pairs)
+    with pytest.raises(DataError, match="pair 2002 has 4 source and 4 target tokens, too many for"):
+        list(scores)
+    assert len(list(scorer.score(pairs[:-1]))) == 2001

@@ -270,6 +270,7 @@ def test_random_segments_are_as_long_as_those_of_a_file(written):
         ('[{"source": " "}]\n', DataError, "line 1: not the segments"),
         ('[{"source": 5}]\n', DataError, "line 1: not the segments"),
         ("7\n", DataError, "line 1: not the segments"),
+        ("[" * 100_000, DataError, "line 1: not the segments"),
         ('[{"source": "a b c d"}]\n', ConfigError, "of 4 words.* give --max-segment 4"),
     ],
 )

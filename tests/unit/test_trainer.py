@@ -377,3 +377,22 @@ def test_the_start_is_logged_with_versions_and_seed(run, caplog):
     first = caplog.messages[0]
     assert torch.__version__ in first and "seed 1" in first and "prepared" in first
     assert "30 training pairs" in caplog.text
+
+
+@pytest.mark.parametrize("name", [".lock", "metrics.jsonl", "config.toml", "checkpoints/00000009"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_nothing_is_written_where_a_link_leads_out(run, tmp_path, name, exists):
+    """A folder that somebody else has made: its lock file would empty what it leads to."""
+    folder = run()
+    other = tmp_path / "mine"
+    if exists:
+        other.write_text("mine")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(other)
+    with pytest.raises(ModelError, match=f"{name}: is a link that leads out .*; remove it"):
+        run("model", "training.max_updates=8")
+    assert other.exists() == exists and (not exists or other.read_text() == "mine")
+    (folder / name).unlink()
+    (folder / name).symlink_to((folder / name).name)  # to itself
+    with pytest.raises(ModelError, match=f"{name}: is a link that leads out"):
+        run("model", "training.max_updates=8")

@@ -73,6 +73,8 @@ def test_what_a_command_returns_is_no_status(run: Run) -> None:
         (ModuleNotFoundError("no", name="sklearn"), "pip install 'nmtkit[plots]'"),
         (MemoryError(), "not enough memory"),
         (OutOfMemoryError("CUDA out of memory"), "not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough mem"),
+        (DataError("x\x1b[2Jy\x07\u202ez\x00 é"), "x\\x1b[2Jy\\x07\\u202ez\\x00 é"),
         (click.ClickException("cannot be"), "cannot be"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -215,3 +216,44 @@ def test_a_line_that_is_not_utf8_is_named_and_leaves_nothing(tmp_path, vocabular
     with pytest.raises(DataError, match="line 2"):
         open_side(path, vocabulary)
     assert [p.name for p in tmp_path.iterdir()] == ["train.src"]
+
+
+def test_files_that_do_not_fit_each_other_are_made_again(text, vocabulary):
+    """Their JSON has been made to say that they are right."""
+    for suffix, content in ((".offsets", b""), (".offsets", b"\0" * 9), (".ids", b"\0\0")):
+        open_side(text, vocabulary)
+        files = stored(text)
+        files[suffix].write_bytes(content)
+        made_of = json.loads(files[".json"].read_text())
+        made_of["sizes"] = [files[name].stat().st_size for name in (".ids", ".offsets")]
+        files[".json"].write_text(json.dumps(made_of))
+        assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"), [(".ids", 0, 5), (".ids", 3, 2), (".offsets", 1, 0)]
+)
+def test_ids_that_are_none_are_told_before_they_are_used(text, vocabulary, name, place, value):
+    open_side(text, vocabulary)
+    path = stored(text)[name]
+    content = np.frombuffer(path.read_bytes(), np.int64 if name == ".offsets" else np.uint16).copy()
+    content[place] = value
+    path.write_bytes(content.tobytes())
+    with pytest.raises(
+        DataError, match="ids: damaged: sentence 1 is none; remove the file, and it"
+    ):
+        sentences(open_side(text, vocabulary))
+
+
+def test_what_a_killed_process_left_goes(text, vocabulary):
+    open_side(text, vocabulary)
+    stem = str(stored(text)[".ids"])
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left, used, other = (Path(f"{stem}.{n}.tmp") for n in (gone.pid, os.getpid(), "notes"))
+    for path in (left, used, other):
+        path.touch()
+    stored(text)[".json"].unlink()
+    open_side(text, vocabulary)
+    assert not left.exists() and other.exists()
+    assert not used.exists()  # a process writes its own anew

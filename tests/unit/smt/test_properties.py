@@ -37,7 +37,7 @@ def test_a_line_of_a_list_comes_back_or_is_named(line: str) -> None:
         assert str(error).startswith("list, line 7: ")
         return
     assert entry.line == line
-    assert entry.sentence >= 0 and entry.hypothesis == entry.fields[1].strip()
+    assert entry.sentence >= 0 and entry.hypothesis == entry.fields[1].strip(" \t\r\v\f")
 
 
 @anything

@@ -9,6 +9,7 @@ from subword_nmt import apply_bpe, learn_bpe
 
 from nmtkit.errors import DataError, OutputError
 from nmtkit.text import memory
+from nmtkit.text.merges import LONGEST
 from nmtkit.text.subword import BPE, undo_bpe
 
 COUNTS = {
@@ -168,7 +169,26 @@ def test_very_long_words_take_no_longer_for_each_letter() -> None:
     long = "abcaaaaax" * 20_000
     pieces = BPE(merges).apply([long])
     assert pieces[:5] == ["abc@@", "aaaa@@", "a@@", "x@@", "abc@@"]
-    assert len(pieces) == 80_000 and undo_bpe(pieces) == [long]
+    assert 80_000 <= len(pieces) <= 80_000 + len(long) // LONGEST and undo_bpe(pieces) == [long]
+
+
+def test_words_that_no_language_has_cost_no_time_that_grows_with_their_square() -> None:
+    """A megabyte without a blank is not learned from, and cut a thousand letters at a time."""
+    draw = random.Random(1)
+    long = "".join(draw.choices("abcdefgh", k=300_000))
+    bpe = BPE.learn({long: 1, "x" * 1_000_000: 1, "abab": 5, "ab": 1}, 50)
+    assert bpe.merges == BPE.learn({"abab": 5, "ab": 1}, 50).merges
+    some = BPE.learn({long[:LONGEST]: 9}, 300)
+    assert undo_bpe(some.apply([long])) == [long]
+    library = apply_bpe.BPE(io.StringIO(some._text()))
+    assert some.apply([long[:LONGEST]]) == library.segment_tokens([long[:LONGEST]])
+
+
+@pytest.mark.parametrize("text", ["\r", "\r\n", " \n", "\r\n \r\n"])
+def test_a_file_of_blank_lines_is_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / "codes").write_text(text, newline="")
+    with pytest.raises(DataError, match="codes: empty"):
+        BPE.load(tmp_path / "codes")
 
 
 def test_memory_of_words_is_bounded(bpe: BPE, monkeypatch: pytest.MonkeyPatch) -> None:

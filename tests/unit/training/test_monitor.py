@@ -84,6 +84,15 @@ def test_going_on_survives_a_line_cut_short(tmp_path):
     assert [line["update"] for line in lines(tmp_path)] == [REPORT]
 
 
+@pytest.mark.parametrize("row", ["\xff", "[]", "3", '{"update": null}', "[" * 100_000, "9" * 5000])
+def test_going_on_survives_lines_that_are_none(tmp_path, row):
+    run(monitored(tmp_path), REPORT)
+    content = (tmp_path / "metrics.jsonl").read_bytes()
+    (tmp_path / "metrics.jsonl").write_bytes(row.encode("latin-1") + b"\n" + content)
+    monitored(tmp_path).resumed(REPORT)
+    assert (tmp_path / "metrics.jsonl").read_bytes() == content
+
+
 def test_going_on_without_metrics_is_no_error(tmp_path):
     monitored(tmp_path).resumed(5)
     assert not (tmp_path / "metrics.jsonl").exists()

@@ -1,0 +1,46 @@
+"""What `make faults` counts, and that a part which fails is told."""
+
+import sys
+
+import pytest
+
+from tests.faults import run
+from tests.faults.run import Part
+
+
+def part(text, status=0):
+    program = f"import sys; print({text!r}); sys.exit({status})"
+    return Part("lines translated on end", ("-c", program), r"^(\d+) lines in")
+
+
+def test_a_part_counts_what_it_prints(capsys):
+    assert part("300 updates in 1 s\n5000 lines in 2 s").run() == 5000
+    assert capsys.readouterr().out == "300 updates in 1 s\n5000 lines in 2 s\n"
+    assert part("5000 lines in 2 s", 1).run() is None
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_the_last_line_has_all_counts(monkeypatch, capsys, status):
+    outputs = {
+        "kill.py": "7 kills (3 at a moment) in 90 updates: 0 differences",
+        "pytest": "....\n12 passed, 1 skipped in 3.00s",
+        "fuzz.py": "lines: no fault\n21 bad inputs tried (9 refused): 0 faults",
+        "endure.py": "300 updates in 1 s\n5000 lines in 2 s",
+    }
+
+    def ran(self):
+        text = next(text for name, text in outputs.items() if name in " ".join(self.command))
+        return original(Part(self.name, part(text, status).command, self.counted))
+
+    original = Part.run
+    monkeypatch.setattr(Part, "run", ran)
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    if status:
+        with pytest.raises(SystemExit, match="above: kills survived, kills of"):
+            run.main()
+        return
+    run.main()
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "7 kills survived, 7 kills of ranks, 12 faults injected, 21 bad inputs tried,"
+        " 5000 lines translated on end, bytes lost: 0"
+    )

@@ -1,0 +1,129 @@
+"""A folder with a sound, tiny one of everything that nmtkit reads, made in a moment.
+
+model/  lm/                 model folders: an RNNsearch with BPE, and a language model
+prepared/                   a prepared folder with its binarised corpus
+training/checkpoints/       a checkpoint
+text.src text.tgt text.gz   lines; and lists, tables, weights, links, settings
+"""
+
+import gzip
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from nmtkit.config import Config, SearchConfig, TextConfig, write_toml
+from nmtkit.data.corpus import Corpus
+from nmtkit.model_folder import build_model, create_model_folder, read_vocabularies
+from nmtkit.models.cslm import CSLMConfig
+from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.text.subword import BPE
+from nmtkit.training.checkpoint import (
+    Progress,
+    parameters_of,
+    save_checkpoint,
+    write_parameters,
+)
+from nmtkit.training.optimizers import make_optimizer
+
+TEXT = TextConfig("en", "fr", tokenized=True, bpe="joint")
+CONFIG = Config(
+    RNNsearchConfig(embedding=4, hidden=4, align=3, maxout=2),
+    search=SearchConfig(beam=2),
+    text=TEXT,
+)
+LM_CONFIG = Config(CSLMConfig(embedding=4, context=3, hidden=4), text=replace(TEXT, bpe="none"))
+LINES = ["a b", "", "ab b a", "b <unk> a", "a"]
+CODES = [("a", "b</w>"), ("b", "b</w>")]
+WORDS = ["a@@", "b@@", "a", "b", "ab", "bb"]
+
+KEY = hashlib.sha256("\n".join(["</s>", "<unk>", *WORDS]).encode()).hexdigest()[:8]
+"""In the names of the binarised corpus."""
+
+FILES = {
+    "list": "0 ||| a b ||| LM0= -1.5 TM0= -2 -3 ||| -4.5\n0 ||| b ||| LM0= -1 TM0= -2.5 -3 |||"
+    " -4.25\n2 ||| ab b ||| LM0= -0.5 TM0= -1 -1e-05 ||| -1.25 ||| 0=0\n",
+    "weights": "[feature]\nLM0\n\n[weight]\nUnknownWordPenalty0= 1\nLM0= 0.5\nTM0= 0.25 0.25\n",
+    "table": "a ||| b ||| 0.5 0.1 0.25 0.2 ||| 0-0 ||| 4 4 2\na ||| ab ||| 0.1 1e-05 1 0.5 |||"
+    " ||| 1 4 1\nb a ||| b b ||| 1 1 1 1 ||| 0-0 1-1 ||| 2 2 2\nb a ||| b ||| 0.5 1 0.5 1 ||| 0-0"
+    " ||| 2 2 1\n",
+    "lexicon": "b a 0.75\na a 0.25\na b 1.0\nab NULL 0.5\n",
+    "lexicon.log": "a b -0.25\nb b -0.5\n<eps> a 0\n",
+    "gold": "0-0 1-1\n\n0-0 1?2 2p1\n0-0\n0-0\n",
+    "gold.naacl": "0001 1 1 S\n1 2 2 P 0.5\n3 1 1\n5 0 1\n",
+    "segments": '[{"source": "a b", "target": "b", "score": -1.5}, {"source": "a", "target": "b"}]'
+    "\n[]\n",
+    "settings.toml": 'base = "toy"\n\n[model]\nhidden = 8\n\n[training]\nlearning_rate = 0.5\n'
+    'optimizer = "sgd"\n',
+    "words": "</s>\t3\n<unk>\t0\na\t3\nb\t2\n",
+    "plain-words": "a\nb\né\n",
+    "codes": "#version: 0.2\na b</w>\na b\nab b</w>\n",
+    "metrics.jsonl": '{"kind": "training", "update": 2, "epoch": 0.5, "words_per_second": 9,'
+    ' "cost_per_token": 1.5, "seconds": 0.1}\n{"kind": "validation", "update": 5, "epoch": 1.0,'
+    ' "dev_cost_per_token": 1.25, "dev_cost_per_sentence": 5, "dev_bleu": null, "best": true,'
+    ' "seconds": 0.25}\n',
+    "vectors": "a b\t0.5\t-1e-05\nb\t1\t2\n",
+    "origin.json": '{"format": 1, "command": "nmtkit train a", "pairs": {"train": 3}}\n',
+}
+
+
+def make_workshop(folder: Path) -> Path:
+    """Fill an empty folder; see the top of this file."""
+    torch.manual_seed(1)
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for side in ("src", "tgt"):
+        (folder / f"text.{side}").write_text("".join(f"{line}\n" for line in LINES))
+    (folder / "text.gz").write_bytes(gzip.compress((folder / "text.src").read_bytes(), mtime=0))
+    _prepare(folder / "prepared")
+    model = _model(folder / "model", CONFIG, folder / "prepared")
+    _model(folder / "lm", LM_CONFIG, folder / "prepared")
+    save_checkpoint(folder / "training", *_trained(model), Progress(updates=3))
+    return folder
+
+
+def _prepare(folder: Path) -> None:
+    """What 'nmtkit prepare' and 'nmtkit shortlist' leave, as far as training needs it."""
+    folder.mkdir()
+    text = {"src_language": "en", "tgt_language": "fr", "tokenized": True, "bpe": "joint"}
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "text": text}, indent=1))
+    for side in ("src", "tgt"):
+        BPE(CODES).save(folder / f"bpe.{side}")
+        rows = "".join(f"{word}\t2\n" for word in ["</s>", "<unk>", *WORDS])
+        (folder / f"vocab.{side}").write_text(rows)
+        for split in ("train", "dev"):
+            (folder / f"{split}.{side}").write_text("a b\na@@ b@@ ab\nb\nbb a ?\n")
+    Corpus.open(folder, "train", read_vocabularies(folder))
+
+
+def _model(folder: Path, config: Config, prepared: Path) -> nn.Module:
+    create_model_folder(folder, config, prepared)
+    model = build_model(config, *map(len, read_vocabularies(prepared)))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.uniform_(-1, 1)
+        if config is CONFIG:
+            model.b_y[0] += 6  # so that every translation comes to an end
+    write_parameters(folder / "params.best.safetensors", parameters_of(model))
+    return model
+
+
+def _trained(model: nn.Module) -> tuple[nn.Module, torch.optim.Optimizer]:
+    """A model after an update, and the optimizer, which then has a state."""
+    optimizer = new_optimizer(model)
+    torch.stack([parameter.sum() for parameter in model.parameters()]).sum().backward()
+    optimizer.step()
+    return model, optimizer
+
+
+def new_optimizer(model: nn.Module) -> torch.optim.Optimizer:
+    """That of the checkpoint, without a state."""
+    return make_optimizer(model, replace(CONFIG.training, optimizer="adadelta"))
+
+
+def settings() -> str:
+    """The settings of the model as TOML."""
+    return write_toml(CONFIG)

@@ -1,0 +1,23 @@
+"""Messages: short, and the same after they came from another process."""
+
+import pickle
+
+import pytest
+
+from nmtkit.errors import LONGEST, ConfigError, DataError, ModelError, NmtkitError, OutputError
+
+
+def test_a_message_that_quotes_a_megabyte_keeps_its_ends():
+    message = f"list, line 7: '{'x' * 1_000_000}' is no number; write one"
+    told = str(DataError(message))
+    assert told.startswith("list, line 7: 'xxx") and told.endswith("xxx' is no number; write one")
+    assert " … " in told and len(told) < LONGEST
+
+
+@pytest.mark.parametrize("kind", [NmtkitError, DataError, ConfigError, ModelError, OutputError])
+@pytest.mark.parametrize("length", [5, LONGEST, LONGEST + 1, 10 * LONGEST])
+def test_it_travels_between_processes(kind, length):
+    error = kind("x" * length)
+    found = pickle.loads(pickle.dumps(error))
+    assert type(found) is kind and str(found) == str(error)
+    assert (str(error) == "x" * length) == (length <= LONGEST)

@@ -1,0 +1,303 @@
+"""A model folder from somebody who means harm: one sentence, and no memory taken before."""
+
+import json
+import os
+import resource
+import struct
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmtkit.config import Config, TextConfig
+from nmtkit.errors import DataError, NmtkitError
+from nmtkit.model_folder import build_model, create_model_folder, load_model, read_config
+from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.training.checkpoint import (
+    Damaged,
+    Progress,
+    load_checkpoint,
+    parameters_of,
+    save_checkpoint,
+    write_parameters,
+)
+from nmtkit.training.optimizers import make_optimizer
+
+CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2), text=TextConfig(tokenized=True))
+PARAMS = "params.best.safetensors"
+ROOM = 300 << 20
+"""Bytes that opening a folder may take beyond what the process has."""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A sound model folder."""
+    prepared = tmp_path / "prepared"
+    prepared.mkdir()
+    (prepared / "vocab.src").write_text("</s>\t9\n<unk>\t0\na\t5\nb\t4\n")
+    (prepared / "vocab.tgt").write_text("</s>\t9\n<unk>\t0\nc\t5\n")
+    create_model_folder(tmp_path / "model", CONFIG, prepared)
+    write_parameters(tmp_path / "model" / PARAMS, parameters_of(build_model(CONFIG, 4, 3)))
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def little_memory():
+    """Opening a folder that is refused must not take ROOM."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def refused(folder: Path, message: str) -> None:
+    with pytest.raises(NmtkitError, match=message):
+        load_model(folder, "cpu")
+
+
+def with_header(path: Path, header: object, size: int = 0) -> None:
+    """A safetensors file of this header and so many bytes of nothing, which take no disk."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text)
+    os.truncate(path, path.stat().st_size + size)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "vocab.src", "vocab.tgt", PARAMS])
+def test_a_link_that_leads_out_is_not_followed(folder, name):
+    elsewhere = folder.parent / "elsewhere"
+    os.replace(folder / name, elsewhere)
+    (folder / name).symlink_to(elsewhere)
+    refused(folder, f"{name}: is a link that leads out of the model folder, to .*elsewhere; if you")
+    (folder / name).unlink()
+    (folder / name).symlink_to("../elsewhere")
+    refused(folder, f"{name}: is a link that leads out")
+
+
+def test_codes_that_are_not_used_must_not_lead_out_either(folder):
+    (folder / "bpe.src").symlink_to("/etc/hostname")
+    refused(folder, "bpe.src: is a link that leads out")
+
+
+def test_links_within_the_folder_and_to_it_are_followed(folder):
+    os.replace(folder / PARAMS, folder / "params.last.safetensors")
+    (folder / PARAMS).symlink_to("params.last.safetensors")
+    (folder.parent / "link").symlink_to(folder)
+    assert len(load_model(folder.parent / "link", "cpu").src_vocab) == 4
+
+
+@pytest.mark.parametrize("name", ["config.toml", "vocab.src", PARAMS])
+def test_what_is_no_file_is_not_opened(folder, name):
+    """A pipe would be waited at for ever."""
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    refused(folder, f"{name}: is no ordinary file")
+    (folder / name).unlink()
+    (folder / name).symlink_to(name)
+    refused(folder, f"{name}: (cannot be followed|no such file)|no config.toml")
+
+
+@pytest.mark.parametrize("name", ["config.toml", "vocab.src", "vocab.tgt"])
+def test_a_file_of_a_terabyte_is_not_read(folder, name, little_memory):
+    os.truncate(folder / name, 1 << 40)
+    refused(folder, f"{name}: has 1,099,511,627,776 bytes, where no such file has more than")
+
+
+@pytest.mark.parametrize("name", ["vocab.src", "bpe.tgt"])
+def test_millions_of_short_lines_are_not_read(folder, name, little_memory):
+    (folder / name).write_bytes(b"a\n" * 2_000_001)
+    refused(folder, f"{name}: has 2,000,001 lines, where no such file has more than 2,000,000")
+
+
+def test_more_parameters_than_the_config_asks_for_are_not_read(folder, little_memory):
+    """The file says that it has a hundred gigabytes, and, as a sparse file, it has."""
+    size = 100 << 30
+    names = dict(build_model(CONFIG, 4, 3).named_parameters())
+    header, place = {}, 0
+    for name, value in names.items():
+        shape = [size // 4] if name == "E_x" else list(value.shape)
+        end = place + 4 * torch.Size(shape).numel()
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [place, end]}
+        place = end
+    with_header(folder / PARAMS, header, place)
+    refused(folder, "E_x is F32 .26843545600., config and vocabularies ask for F32 .4, 3.; they do")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"E_x": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 1 << 42]}},
+        {"E_x": {"dtype": "F32", "shape": [-4], "data_offsets": [0, 16]}},
+        {"E_x": {"dtype": "F32", "shape": [1 << 62, 1 << 62], "data_offsets": [0, 16]}},
+        {"E_x": {"dtype": "Q99", "shape": [4], "data_offsets": [0, 16]}},
+        b"[" * 100_000,
+        b"\xff" * 100,
+    ],
+)
+def test_a_header_of_something_else_is_found_out(folder, header, little_memory):
+    with_header(folder / PARAMS, header, 16)
+    refused(folder, f"{PARAMS}: (cannot be read as parameters|does not belong to this model)")
+
+
+@pytest.mark.parametrize("offsets", [[0, 1 << 42], [0, 48], [-48, 0], [8, 56], ["0", "48"], []])
+def test_a_header_that_lies_of_places_is_found_out(folder, offsets, little_memory):
+    """Names, types and shapes are right; the file has not the bytes that they would need."""
+    header = {
+        name: {"dtype": "F32", "shape": list(value.shape), "data_offsets": offsets}
+        for name, value in build(4, 3).named_parameters()
+    }
+    with_header(folder / PARAMS, header, 48)
+    refused(folder, f"{PARAMS}: cannot be read as parameters")
+
+
+def test_a_header_longer_than_the_file_is_found_out(folder, little_memory):
+    (folder / PARAMS).write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
+    refused(folder, f"{PARAMS}: cannot be read as parameters")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p.pop("E_x"), "differing: E_x"),
+        (
+            lambda p: p.update({f"w{i}": torch.zeros(1) for i in range(50)}),
+            "differing: w0, .*, ...",
+        ),
+        (lambda p: p.update(E_x=p["E_x"].double()), "E_x is F64 .4, 3.*F32"),
+        (lambda p: p.update(E_x=p["E_x"].long()), "E_x is I64"),
+        (lambda p: p.update(E_x=torch.zeros(5, 3)), "E_x is F32 .5, 3., config and vocabularies"),
+        (lambda p: p["E_x"].fill_(float("nan")), "E_x has values that are no numbers"),
+        (lambda p: p["b_y"].view(-1)[0].fill_(float("-inf")), "b_y has values that are no numbers"),
+    ],
+)
+def test_parameters_that_are_not_the_models_are_refused(folder, change, message):
+    parameters = {name: value.clone() for name, value in parameters_of(build(4, 3)).items()}
+    change(parameters)
+    write_parameters(folder / PARAMS, parameters)
+    refused(folder, message)
+
+
+def test_great_values_are_numbers(folder):
+    parameters = {name: value.clone() for name, value in parameters_of(build(4, 3)).items()}
+    parameters["E_x"].fill_(3e38)
+    write_parameters(folder / PARAMS, parameters)
+    load_model(folder, "cpu")
+
+
+def build(src, tgt):
+    return build_model(CONFIG, src, tgt)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("</s>\t9\n<unk>\t0\na\t5\na\t4\n", "vocab.src, line 4: 'a' is there twice"),
+        ("</s>\t9\n<unk>\t0\na\tnan\nb\t4\n", "vocab.src, line 3: 'nan' is not a count"),
+        (f"</s>\t9\n<unk>\t0\na\t{'9' * 5000}\nb\t4\n", "line 3: '9+ … 9+' is not a count"),
+        ("</s>\t9\n<unk>\t0\na\t5\n", "E_x is F32 .4, 3., config and vocabularies ask for F32 .3"),
+        ("</s>\t9\n<unk>\t0\na\t5\nb\t1\nc\t1\n", "E_x is F32 .4, 3., .* ask for F32 .5, 3."),
+        ("</s>\r\n<unk>\r\na\r\nb\r\n", "line 1: '</s>.r' ends with a carriage return"),
+    ],
+)
+def test_a_vocabulary_of_another_size_or_no_words_is_refused(folder, rows, message):
+    (folder / "vocab.src").write_text(rows, newline="")
+    refused(folder, message)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("max_length = " + "9" * 5000, "config.toml: not a TOML file"),
+        ("max_length = " + "[" * 100_000, "config.toml: not a TOML file: .* too deep"),
+        ("max_length = '../../etc/passwd'", "max_length: expected int"),
+        ("include = '/etc/passwd'", "there is no setting 'include'"),
+    ],
+)
+def test_a_config_names_nothing_and_ends(folder, line, message):
+    text = (folder / "config.toml").read_text()
+    (folder / "config.toml").write_text(text.replace("[data]", f"[data]\n{line}", 1))
+    text = (folder / "config.toml").read_text().replace("max_length = 50\n", "")
+    (folder / "config.toml").write_text(text)
+    refused(folder, message)
+
+
+def test_a_number_that_is_no_float_is_out_of_range(folder):
+    text = (folder / "config.toml").read_text()
+    large = text.replace("learning_rate = 1.0", f"learning_rate = {'9' * 400}")
+    assert large != text
+    (folder / "config.toml").write_text(large)
+    with pytest.raises(NmtkitError, match="training.learning_rate must be above 0, not inf"):
+        read_config(folder)
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """Of an Adadelta that has made an update, and what it is loaded into."""
+    model = build(4, 3)
+    optimizer = make_optimizer(model, CONFIG.training)
+    sum(parameter.sum() for parameter in model.parameters()).backward()
+    optimizer.step()
+    return save_checkpoint(tmp_path / "training", model, optimizer, Progress(updates=3)), (
+        model,
+        optimizer,
+    )
+
+
+def rewritten(checkpoint: Path, change) -> None:
+    """The state changed, and the sums right: they say nothing of one who means harm."""
+    state = json.loads((checkpoint / "state.json").read_text())
+    change(state)
+    (checkpoint / "state.json").write_text(json.dumps(state))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: s["progress"].update(updates="3"),
+        lambda s: s["progress"].update(updates=-1),
+        lambda s: s["progress"].update(updates=True),
+        lambda s: s["progress"].update(skipped=10**30),
+        lambda s: s["progress"].update(best="low"),
+        lambda s: s["progress"].update(seconds=None),
+        lambda s: s["progress"]["position"].update(start=1.5),
+        lambda s: s["progress"].update(position=[1, 2, 3]),
+        lambda s: s.update(progress=None),
+        lambda s: s.update(optimizer={"x.step": 3}),
+        lambda s: s.update(sums=[1]),
+    ],
+)
+def test_a_progress_that_is_none_is_damage(checkpoint, change):
+    rewritten(checkpoint[0], change)
+    with pytest.raises(Damaged, match="damaged checkpoint"):
+        load_checkpoint(checkpoint[0], *checkpoint[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("0.acc_delta", torch.zeros(1 << 20), "0.acc_delta is F32 .1048576."),
+        ("0.acc_delta", torch.zeros(4, 3).double(), "0.acc_delta is F64"),
+        ("99.acc_delta", torch.zeros(4, 3), "99.acc_delta is of no parameter"),
+        ("-1.x", torch.zeros(4, 3), "-1.x is of no parameter"),
+        ("random.cpu", torch.zeros(1 << 20, dtype=torch.uint8), "random.cpu is U8"),
+        ("random.cpu", torch.zeros(5056), "random.cpu is F32"),
+        ("random.cpu", torch.zeros(3, dtype=torch.uint8), "RNG state"),
+    ],
+)
+def test_a_state_of_other_tensors_is_not_read(checkpoint, name, value, message):
+    from nmtkit.text.lines import file_sha256
+    from nmtkit.training.checkpoint import read_parameters
+
+    path = checkpoint[0] / "state.safetensors"
+    write_parameters(path, {k: v.clone() for k, v in read_parameters(path).items()} | {name: value})
+    rewritten(checkpoint[0], lambda s: s["sums"].update({path.name: file_sha256(path)}))
+    with pytest.raises(Damaged, match=message):
+        load_checkpoint(checkpoint[0], *checkpoint[1])
+
+
+def test_a_vocabulary_of_a_prepared_folder_is_checked_alike(folder):
+    (folder.parent / "prepared/vocab.src").write_text("</s>\t1\na b\n")
+    from nmtkit.model_folder import read_vocabularies
+
+    with pytest.raises(DataError, match="vocab.src, line 2: there is no tab"):
+        read_vocabularies(folder.parent / "prepared")

@@ -1,0 +1,136 @@
+"""What docs/security.md promises of the code: nothing in a file is ever run, nothing is fetched."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import nmtkit
+from nmtkit.config import SECTIONS
+from nmtkit.models import MODELS
+
+PACKAGE = Path(nmtkit.__file__).parent
+ROOT = PACKAGE.parent
+
+RUNS = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
+"""Functions of Python that run text, or ask for some."""
+
+MODULES = {
+    "pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "yaml", "subprocess", "pty",
+    "ctypes", "code", "runpy", "socket", "ssl", "http", "urllib", "requests", "ftplib", "tarfile",
+    "zipfile",
+    "xmlrpc", "webbrowser",
+}  # fmt: skip
+"""Modules that run or fetch what they are given, or unpack it anywhere."""
+
+ATTRIBUTES = {
+    ("os", "system"), ("os", "popen"), ("os", "execv"), ("os", "execvp"), ("os", "spawnv"),
+    ("torch", "load"), ("torch", "save"), ("torch", "hub"), ("np", "save"), ("jit", "load"),
+    ("shutil", "unpack_archive"),
+}  # fmt: skip
+
+ALLOWED = {("workers.py", "pickle")}
+"""Results travel from a fork of a process to the process that made it: through a pipe of their own,
+never from a file or from elsewhere."""
+
+
+def dangerous(source: str) -> Iterator[str]:
+    """What in a source text could run, fetch or unpack something."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            names = [node.func.id] if node.func.id in RUNS else []
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+            names = [f"{owner}.{node.attr}"] if (owner, node.attr) in ATTRIBUTES else []
+            yield from names
+            continue
+        elif isinstance(node, ast.keyword):
+            value = node.value
+            on = isinstance(value, ast.Constant) and value.value is True
+            names = [str(node.arg)] if on and node.arg in ("shell", "allow_pickle") else []
+            yield from names
+            continue
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] in MODULES | RUNS)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import pickle", ["pickle"]),
+        ("from yaml import load", ["yaml"]),
+        ("def f():\n    import urllib.request", ["urllib.request"]),
+        ("eval('1')", ["eval"]),
+        ("torch.load('x', weights_only=True)", ["torch.load"]),
+        ("torch.jit.load('x')", ["jit.load"]),
+        ("np.load('x', allow_pickle=True)", ["allow_pickle"]),
+        ("run('x', shell=True)", ["shell"]),
+        ("os.system('x')", ["os.system"]),
+        ("import json; np.load('x', allow_pickle=False); model.eval()", []),
+    ],
+)
+def test_what_is_dangerous_is_found(source, found):
+    assert list(dangerous(source)) == found
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
+def test_nothing_is_run_fetched_or_unpacked(path):
+    found = {(path.name, name) for name in dangerous(path.read_text(encoding="utf-8"))}
+    assert found <= ALLOWED
+
+
+def test_arrays_are_read_without_pickles():
+    """Every call of NumPy that could read one says that it may not."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            if ast.unparse(node.func) in ("np.load", "np.savez", "np.savez_compressed"):
+                told = {k.arg: k.value for k in node.keywords}
+                assert ast.unparse(told["allow_pickle"]) == "False", f"{path}: {node.lineno}"
+
+
+def test_no_setting_names_a_file_or_code():
+    """Settings are numbers, switches, or one of some words; but for two codes of languages."""
+    free = []
+    for cls in [*SECTIONS.values(), *(model.config_class for model in MODELS.values())]:
+        for field in fields(cls):
+            text = str(field.type)
+            assert "Path" not in text and "Callable" not in text and "Any" not in text
+            free += [field.name] if field.type in (str, "str") else []
+    assert sorted(free) == ["src_language", "tgt_language"]
+
+
+def test_every_download_has_a_checksum():
+    """That none is taken whose checksum is wrong, `unit/examples/test_fetch.py` holds."""
+    listings = sorted((ROOT / "examples").glob("*/files.toml"))
+    assert len(listings) > 1
+    for path in listings:
+        for name, entry in tomllib.loads(path.read_text(encoding="utf-8"))["files"].items():
+            for form in (entry, *[entry[key] for key in ("elsewhere",) if key in entry]):
+                checksum = form.get("sha256", form.get("md5", ""))
+                assert re.fullmatch("[0-9a-f]{64}|[0-9a-f]{32}", checksum), f"{path}: {name}"
+
+
+@pytest.mark.parametrize("folder", ["examples", "bench"])
+def test_archives_of_others_are_not_unpacked_blindly(folder):
+    """What is unpacked follows no link and no '..': Python's filter "data" sees to that."""
+    for path in (ROOT / folder).rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Attribute) and node.attr in ("extractall", "unpack_archive"):
+                call = next(
+                    c for c in ast.walk(ast.parse(source))
+                    if isinstance(c, ast.Call) and ast.unparse(c.func) == ast.unparse(node)
+                )  # fmt: skip
+                filters = [ast.unparse(k.value) for k in call.keywords if k.arg == "filter"]
+                assert filters == ["'data'"], f"{path}: {node.lineno}"
