@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora import CorpusError
+from corpora import CorpusError, status_of
 from corpora.download import Patience
 from corpora.folder import Folder, check_room
 from corpora.listing import File, at_mirror, read_listing
@@ -81,18 +81,8 @@ def fetch(options: argparse.Namespace) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    try:
-        fetch(options_of(arguments))
-    except CorpusError as error:
-        print(f"fetch: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"fetch: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("fetch: interrupted; run it again to go on", file=sys.stderr)
-        return 130
-    return 0
+    """1 where something was not in order."""
+    return status_of("fetch", lambda given: fetch(options_of(given)), arguments)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora import CorpusError
+from corpora import CorpusError, status_of
 
 SIDES = (".en", ".fr")
 _BLOCK = 4 << 20
@@ -53,23 +53,23 @@ def join(stems: Sequence[str], output: str, wanted: int | None) -> int:
     return pairs
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """1 where something was not in order."""
+def run(arguments: Sequence[str] | None) -> None:
+    """Make the whole, and tell how long it is.
+
+    :raises CorpusError: sides do not belong together, or there are not as many lines as asked for.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stems", nargs="+", help="names of the bitexts, without .en and .fr")
     parser.add_argument("--output", required=True, help="name of the whole, without .en and .fr")
     parser.add_argument("--lines", type=int, help="refuse the whole if it has not so many lines")
     options = parser.parse_args(arguments)
-    try:
-        pairs = join(options.stems, options.output, options.lines)
-    except CorpusError as error:
-        print(f"join: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"join: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
+    pairs = join(options.stems, options.output, options.lines)
     print(f"{options.output}: {pairs:,} pairs", file=sys.stderr)
-    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """1 where something was not in order."""
+    return status_of("join", run, arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora import CorpusError
+from corpora import CorpusError, status_of
 from corpora.archive import unpack
 from corpora.listing import read_listing
 
@@ -35,15 +35,7 @@ def run(arguments: Sequence[str] | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """1 where something was not in order."""
-    try:
-        run(arguments)
-    except CorpusError as error:
-        print(f"unpack: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"unpack: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
+    return status_of("unpack", run, arguments)
 
 
 if __name__ == "__main__":
