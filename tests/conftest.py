@@ -1,4 +1,5 @@
-"""Several processes that do one job, as torchrun starts them; but forks, which need no import."""
+"""What all tests may use: several processes that do one job, as torchrun starts them; but forks,
+which need no import. And what none may see: that `make test` runs it."""
 
 import contextlib
 import multiprocessing
@@ -15,6 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make that a test starts is nobody's child
+    os.environ.pop(name, None)
 
 LONGEST = 60.0
 """Seconds until ranks are thought to hang."""

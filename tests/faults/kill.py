@@ -218,6 +218,13 @@ def state(path: Path) -> dict[str, object]:
     return dict(found)
 
 
+def origin(path: Path) -> dict[str, object]:
+    """What training noted of how it was begun, without the command, which names the folder."""
+    found: dict[str, object] = json.loads(path.read_text())
+    del found["command"]
+    return found
+
+
 def differences(whole: Path, killed: Path) -> list[str]:
     """What two model folders do not have in common."""
     ours, theirs = (
@@ -230,6 +237,8 @@ def differences(whole: Path, killed: Path) -> list[str]:
             same = metrics(whole) == metrics(killed)
         elif name.name == "state.json":
             same = state(ours[name]) == state(theirs[name])
+        elif name.name == "origin.json":
+            same = origin(ours[name]) == origin(theirs[name])
         else:
             same = ours[name].read_bytes() == theirs[name].read_bytes()
         found += [] if same else [f"{name} differs"]
