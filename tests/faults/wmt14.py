@@ -23,6 +23,7 @@ from typing import Any
 
 RECIPE = Path(__file__).resolve().parents[2] / "examples" / "wmt14-en-fr"
 CUT, DAMAGED, SPOILT = "training-parallel-un.tgz", "training-giga-fren.tar", "dev.tgz"
+CUT_AT = 4000  # bytes
 LATEST = 300.0
 """Seconds until what a fault waits for must have come."""
 
@@ -69,7 +70,7 @@ def killed(command: list[str], work: Path, moment: Callable[[], bool], *variable
 def served(mirror: Path, log: Path) -> Iterator[str]:
     """A server of the mirror, with one broken connection and one wrong byte: its URL."""
     command = [sys.executable, str(RECIPE / "mini" / "serve.py"), str(mirror), "--port", "0"]
-    faults = ["--cut", f"{CUT}=4000", "--damage", DAMAGED]
+    faults = ["--cut", f"{CUT}={CUT_AT}", "--damage", DAMAGED]
     with open(log, "wb") as file:
         server = subprocess.Popen([*command, *faults], stdout=subprocess.PIPE, stderr=file)
     try:
@@ -102,20 +103,27 @@ def saved(model: Path) -> bool:
     return any(name.isdigit() for name in names) and not (model / "done").exists()
 
 
+def broken_off(archives: Path) -> bool:
+    """Whether all has come that comes before the connection breaks."""
+    try:
+        return any(part.stat().st_size == CUT_AT for part in archives.glob(f"{CUT}*"))
+    except FileNotFoundError:  # it has got its name meanwhile
+        return False
+
+
 def through_faults(command: list[str], work: Path, mirror: Path) -> None:
     """The second run."""
     log = Path(f"{work}.served")
     archives, model = work / "data" / "archives", work / "rnn" / "rnnsearch-50.1"
     with served(mirror, log) as url:
         source = f"WMT_MIRROR={url}"
-        part = f"{CUT}*"
-        killed(command, work, lambda: any(archives.glob(part)), source)
+        killed(command, work, lambda: broken_off(archives), source)
         killed(command, work, lambda: any((work / "bitext").glob("train.??")), source)
         spoil(archives / SPOILT)
         killed(command, work, lambda: saved(model), source)
         completed(command, work, source)
     told = log.read_text(encoding="utf-8")
-    check("a download went on where it ended", "bytes=4000-" in told)
+    check("a download went on where it ended", f"bytes={CUT_AT}-" in told)
     check("a wrong archive was fetched again", told.count(f"/{DAMAGED}") > 1)
     check("a damaged archive was fetched again", told.count(f"/{SPOILT}") > 1)
     check("a training went on", "going on from update" in Path(f"{model}.log").read_text("utf-8"))
