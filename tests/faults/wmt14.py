@@ -3,10 +3,10 @@
     python tests/faults/wmt14.py --work /some/folder -- make -j2 wmt14
 
 The first run is left alone: it makes its own mirror, and needs no network. The second one fetches
-from a server of that mirror. A connection breaks, and while the download waits to go on everything
-is killed; an archive arrives with a wrong byte; one that is there is damaged afterwards; everything
-is killed while a model is trained. After each the same is typed again. At the end the tables must
-say the same as those of the first run, figure for figure, but for hours; else the status is 1.
+from a server of that mirror. A connection hangs and breaks, and while it hangs everything is
+killed; an archive arrives with a wrong byte; one that is there is damaged afterwards; everything is
+killed while a model is trained. After each the same is typed again. At the end the tables must say
+the same as those of the first run, figure for figure, but for hours; else the status is 1.
 """
 
 import argparse

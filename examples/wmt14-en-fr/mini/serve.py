@@ -10,6 +10,7 @@ a recipe recover, faults can be asked for, each of which happens once:
 import argparse
 import re
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 _BLOCK = 1 << 16
+
+HOLD = 0.5
+"""Seconds that nothing comes before a connection breaks, as when a cable is pulled."""
 
 
 @dataclass
@@ -102,10 +106,13 @@ class _Handler(BaseHTTPRequestHandler):
             faults.damage.remove(name)
             middle = len(body) // 2
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+        cut = name in faults.cut
         body = body[: faults.cut.pop(name, len(body))]
         with suppress(ConnectionError):  # the other side was killed, perhaps
             for first in range(0, len(body), _BLOCK):
                 self.wfile.write(body[first : first + _BLOCK])
+        if cut:
+            time.sleep(HOLD)
 
     def log_message(self, format: str, *arguments: object) -> None:
         print(f"{self.command} {self.path} {self.headers.get('Range', '')}", file=sys.stderr)
