@@ -46,3 +46,11 @@ class Interrupted(Exception):
 
 class OutputError(NmtkitError):
     """An output that exists already or cannot be written."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Python's, or torch's on whatever device, known without importing torch."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & {"MemoryError", "OutOfMemoryError"}:
+        return True
+    return isinstance(error, RuntimeError) and "allocate memory" in str(error)

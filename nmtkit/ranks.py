@@ -10,7 +10,6 @@ by gloo.
 """
 
 import contextlib
-import hashlib
 import logging
 import secrets
 import time
@@ -24,6 +23,7 @@ from torch import Tensor, nn
 
 from nmtkit import launched
 from nmtkit.errors import ConfigError, Interrupted, NmtkitError
+from nmtkit.seeds import seed_of
 
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
@@ -187,8 +187,7 @@ class Joined(Ranks):
         return sums
 
     def draw_apart(self, seed: int, number: int) -> None:
-        digest = hashlib.sha256(f"{seed} {number} {self.rank}".encode()).digest()
-        torch.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+        torch.manual_seed(seed_of(seed, number, self.rank))
 
     def shared(
         self,

@@ -35,10 +35,11 @@ from nmtkit.search.segmentation import (
     random_confidences,
     spans,
 )
+from nmtkit.seeds import seed_of
 from nmtkit.streaming import windows
 from nmtkit.text.lines import read_lines
 from nmtkit.text.parsing import parse_json
-from nmtkit.translator import Translation, Translator, empty_translation, line_seed
+from nmtkit.translator import Translation, Translator, empty_translation
 
 LONGEST = 20
 """Words of a segment at most, by default."""
@@ -208,7 +209,7 @@ class RandomSegmenter(Segmenter):
 
     def _chosen(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
         texts = [
-            _texts(words, self._draw(len(words), line_seed(self._seed, number)))
+            _texts(words, self._draw(len(words), seed_of(self._seed, number)))
             for number, words in enumerate(sentences, start=first)
         ]
         different = list(dict.fromkeys(text for of_one in texts for text in of_one))

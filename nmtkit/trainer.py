@@ -115,15 +115,20 @@ def train(
 
         def ready() -> tuple[Config, bool]:
             config = make_config(recipe, config_file, overrides)
-            config = dataclasses.replace(config, text=_text_config(data, config.data.swap_sides))
+            manifest = _manifest(data)
+            text = _text_config(data, manifest, config.data.swap_sides)
+            config = dataclasses.replace(config, text=text)
             _check_prepared(data)
             if tensorboard:
                 require_tensorboard()
             check_links(folder)
             if force and not ranks.restarted:
                 _remove_model_folder(folder)
-            command = train_command(prepared, output, recipe, config_file, overrides)
-            origin = origin_of(command, _manifest(data), find_device(device).type)
+
+            def origin() -> dict[str, Any]:
+                command = train_command(prepared, output, recipe, config_file, overrides)
+                return origin_of(command, manifest, find_device(device).type)
+
             return config, _ready_folder(folder, config, data, origin, stack)
 
         config, fresh = ranks.told(ready)
@@ -141,13 +146,16 @@ def _ready_folder(
     folder: Path,
     config: Config,
     data: Path,
-    origin: dict[str, Any],
+    origin: Callable[[], dict[str, Any]],
     stack: contextlib.ExitStack,
 ) -> bool:
-    """Make or check a model folder; whether it is new. It is locked until `stack` is left."""
+    """Make or check a model folder; whether it is new. It is locked until `stack` is left.
+
+    :param origin: what a new one notes of how it was made.
+    """
     fresh = not (folder / "config.toml").is_file()
     if fresh:
-        create_model_folder(folder, config, data, origin)
+        create_model_folder(folder, config, data, origin())
     stack.enter_context(locked(folder))
     if not fresh:
         _check_same(read_config(folder), config, folder)
@@ -258,9 +266,9 @@ def _validation(
     return measure
 
 
-def _text_config(data: Path, swapped: bool) -> TextConfig:
+def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextConfig:
     """How a prepared folder's text was prepared, as a model sees it that may translate back."""
-    text = settings_from(TextConfig, _manifest(data)["text"], f"{data / MANIFEST}: text")
+    text = settings_from(TextConfig, manifest["text"], f"{data / MANIFEST}: text")
     if not swapped:
         return text
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)

@@ -12,7 +12,6 @@ use several CPU cores, each searches for a share of the lines.
 import copy
 import dataclasses
 import functools
-import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from nmtkit.search.candidates import NONE
 from nmtkit.search.coverage import best_covering, hypotheses_to_find
 from nmtkit.search.hypothesis import UNK
 from nmtkit.search.rules import check_settings
+from nmtkit.seeds import seed_of
 from nmtkit.streaming import WINDOW_BATCHES, length_batches, windows
 from nmtkit.text.vocabulary import UNK_WORD, Vocabulary
 from nmtkit.workers import at_once
@@ -258,7 +258,7 @@ class Translator:
 
         def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             for batch in batches:
-                seeds = [line_seed(seed, first + number) for number in batch]
+                seeds = [seed_of(seed, first + number) for number in batch]
                 read = self._read(sources, batch)
                 models, mixture = self._ensemble.models, self._ensemble.mixture
                 drawn = sample_read(models, read, self.search, n, seeds, mixture=mixture)
@@ -399,9 +399,3 @@ def empty_translation() -> Translation:
     """Of a line without words. No model is asked: it has this one translation, of score 0."""
     matrix = torch.ones(1, 1)
     return Translation("", [], 0.0, 0.0, [0.0], True, [], matrix, Alignment([], [], matrix))
-
-
-def line_seed(seed: int, number: int) -> int:
-    """The seed of one line's samples: a number below 2^63 that depends on both and looks random."""
-    digest = hashlib.sha256(f"{seed} {number}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1

@@ -26,7 +26,7 @@ from click.shell_completion import CompletionItem, shell_complete
 import nmtkit
 from nmtkit import launched
 from nmtkit.cli.common import LOGGER, configure_logging, write_stderr
-from nmtkit.errors import Interrupted, NmtkitError
+from nmtkit.errors import Interrupted, NmtkitError, is_out_of_memory
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
@@ -172,13 +172,6 @@ def explain(error: Exception) -> str | None:
     if is_out_of_memory(error):
         return "not enough memory; use smaller batches, or a device that has more"
     return None
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Python's, or torch's on whatever device, known without importing torch."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return True
-    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
 
 
 def place_of(error: OSError) -> str:

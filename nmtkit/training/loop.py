@@ -14,7 +14,7 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.errors import Interrupted, ModelError
+from nmtkit.errors import Interrupted, ModelError, is_out_of_memory
 from nmtkit.models import Model
 from nmtkit.ranks import ALONE, Ranks
 from nmtkit.training.checkpoint import (
@@ -331,13 +331,6 @@ def _divisor(cost: str, batches: list[Batch], tokens: int) -> float:
 
 def _pairs(batch: Batch) -> int:
     return len(batch.lines)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch could not have the memory that it wanted, on whatever device."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
 
 
 def judged(progress: Progress, found: Validation, config: TrainingConfig) -> Progress:

@@ -1,10 +1,19 @@
-"""Messages: short, and the same after they came from another process."""
+"""Messages: short, and the same after they came from another process. What is want of memory."""
 
 import pickle
 
 import pytest
+import torch
 
-from nmtkit.errors import LONGEST, ConfigError, DataError, ModelError, NmtkitError, OutputError
+from nmtkit.errors import (
+    LONGEST,
+    ConfigError,
+    DataError,
+    ModelError,
+    NmtkitError,
+    OutputError,
+    is_out_of_memory,
+)
 
 
 def test_a_message_that_quotes_a_megabyte_keeps_its_ends():
@@ -21,3 +30,13 @@ def test_it_travels_between_processes(kind, length):
     found = pickle.loads(pickle.dumps(error))
     assert type(found) is kind and str(found) == str(error)
     assert (str(error) == "x" * length) == (length <= LONGEST)
+
+
+def test_want_of_memory_is_known_whoever_says_it():
+    with pytest.raises(RuntimeError) as found:
+        torch.empty(2**50, dtype=torch.uint8)
+    for error in (MemoryError(), torch.OutOfMemoryError("CUDA"), found.value):
+        assert is_out_of_memory(error)
+    assert is_out_of_memory(type("Apart", (torch.OutOfMemoryError,), {})("another device"))
+    for other in (RuntimeError("shapes differ"), OSError("Cannot allocate memory"), ValueError()):
+        assert not is_out_of_memory(other)

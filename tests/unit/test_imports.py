@@ -56,11 +56,12 @@ ROOMS = {
     "smt": {"smt", "text", "evaluation", "errors"},
     "report": {"report", "evaluation", "training.curve", "text", "config", "errors"},
     "launched": set[str](),
-    "ranks": {"launched", "errors"},
+    "seeds": set[str](),
+    "ranks": {"launched", "seeds", "errors"},
     "training": {"training", "models", "data", "text", "config", "ranks", "errors"},
     "driver": DRIVERS
     | {"nmtkit", "models", "search", "training", "evaluation", "smt", "data", "text", "config"}
-    | {"ranks", "errors"},
+    | {"ranks", "seeds", "errors"},
     "cli": {"nmtkit", "cli", "launched", "errors"},
     "__main__": {"cli"},
 }
@@ -83,6 +84,7 @@ LIBRARIES = {
     "config": set[str](),
     "recipes": set[str](),
     "launched": set[str](),
+    "seeds": set[str](),
     "ranks": {"torch"},
     "models": {"torch"},
     "text": {"numpy", "sacremoses"},

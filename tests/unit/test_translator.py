@@ -13,7 +13,7 @@ from nmtkit.ensemble import Ensemble
 from nmtkit.errors import ConfigError
 from nmtkit.scorer import Scorer
 from nmtkit.text.subword import BPE
-from nmtkit.translator import Translator, line_seed
+from nmtkit.translator import Translator
 
 
 def random_lines(count: int) -> list[str]:
@@ -260,12 +260,6 @@ def test_samples_depend_on_the_seed_and_the_line_number(translator):
     assert drawn[70:] == [[t.tokens for t in found] for found in later]
     others = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=4)]
     assert drawn != others
-
-
-def test_seeds_of_lines_are_all_different():
-    seeds = {line_seed(seed, number) for seed in range(50) for number in range(50)}
-    assert len(seeds) == 2500
-    assert all(0 <= seed < 2**63 for seed in seeds)
 
 
 def test_a_line_of_two_thousand_words_is_translated_among_others(translator):

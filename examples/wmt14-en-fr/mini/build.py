@@ -23,6 +23,7 @@ import tarfile
 import tomllib
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,12 @@ Bitext = tuple[list[str], list[str]]
 
 class MirrorError(Exception):
     """What the user can mend, in one sentence."""
+
+
+@cache
+def listing() -> dict[str, Any]:
+    """The list of the official archives."""
+    return tomllib.loads(LISTING.read_text(encoding="utf-8"))
 
 
 def lines_of(path: str) -> Iterator[str]:
@@ -95,14 +102,13 @@ def texts_of(
     corpora: Mapping[str, Bitext], dev: Sequence[Bitext], test: Bitext
 ) -> dict[str, dict[str, bytes]]:
     """Archive -> member -> content, before any compression, as in the official archives."""
-    listing = tomllib.loads(LISTING.read_text(encoding="utf-8"))
     named = {name: traps.with_traps(name, bitext) for name, bitext in corpora.items()}
     for year, bitext in zip(("2012", "2013"), dev, strict=True):
         named[f"newstest{year}"] = traps.joined(bitext)
     archives: dict[str, dict[str, bytes]] = {}
-    for archive in listing["sets"]["official"]:
+    for archive in listing()["sets"]["official"]:
         members = archives[archive] = traps.strangers(archive)
-        for text, member in listing["files"][archive]["texts"].items():
+        for text, member in listing()["files"][archive]["texts"].items():
             name, side = text.removeprefix("raw/").rsplit(".", 1)
             if member.endswith(".sgm"):
                 members[member] = traps.sgm(test[side == "fr"], side)
@@ -130,10 +136,9 @@ def packed(name: str, members: Mapping[str, bytes]) -> bytes:
 
 def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
     """Write the archives under their paths, and at last the manifest."""
-    listing = tomllib.loads(LISTING.read_text(encoding="utf-8"))["files"]
     manifest: dict[str, Any] = {"files": {}}
     for name, members in archives.items():
-        path = urllib.parse.urlsplit(listing[name]["urls"][0]).path.lstrip("/")
+        path = urllib.parse.urlsplit(listing()["files"][name]["urls"][0]).path.lstrip("/")
         content = packed(name, members)
         (output / path).parent.mkdir(parents=True, exist_ok=True)
         (output / path).write_bytes(content)
