@@ -36,8 +36,11 @@ wmt14: $(READY)
 	+$(MAKE) --no-print-directory -f examples/wmt14-en-fr/Makefile $(STEP) \
 	    NMTKIT=$(BIN)/nmtkit PYTHON=$(BIN)/python
 
+# In TESTERS processes, of one thread each where a test does not ask for more.
+TESTERS ?= 2
 test: $(READY)
-	$(BIN)/python -m pytest --cov --cov-report=term --durations=5
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TESTERS) --dist worksteal \
+	    --cov --cov-report=term --durations=5
 
 check: $(READY)
 	$(BIN)/ruff format --check $(SOURCES)
