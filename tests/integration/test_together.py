@@ -175,9 +175,21 @@ def test_python_m_nmtkit_is_the_command():
 # With torchrun itself
 
 
-def started(*arguments, restarts=0):
-    """A command that torchrun starts twice over."""
-    command = [*TORCHRUN, "--max-restarts", restarts, "-m", "nmtkit", *arguments]
+NOTED = """trap : INT TERM
+folder=$1; shift
+"$@"
+echo $? > "$folder/status.$RANK"
+"""
+"""A shell's script that runs a command, lives through the signals that end it, and notes its status:
+torchrun does not tell those of ranks that it has ended itself."""
+
+
+def started(*arguments, restarts=0, noted=None):
+    """A command that torchrun starts twice over; each rank's status goes to the folder `noted`."""
+    rank = [sys.executable, "-m", "nmtkit", *arguments]
+    if noted is not None:
+        rank = ["bash", "-c", NOTED, "noted", noted, *rank]
+    command = [*TORCHRUN, "--max-restarts", restarts, "--no-python", *rank]
     return subprocess.Popen(
         list(map(str, command)),
         stdin=subprocess.PIPE,
@@ -241,11 +253,13 @@ def test_a_rank_killed_without_restarts_ends_the_job_and_another_number_goes_on(
 def test_a_signal_to_torchrun_saves(prepared, small, tmp_path, number):
     options = ["--set", "training.max_updates=100000", "--set", "training.validate_every=50"]
     folder = tmp_path / "model"
-    process = started(*training(prepared, folder, small, *options))
+    process = started(*training(prepared, folder, small, *options), noted=tmp_path)
     until(folder, 50, process)
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
     assert process.returncode != 0
+    statuses = [(tmp_path / f"status.{rank}").read_text() for rank in range(2)]
+    assert statuses == [f"{128 + number}\n"] * 2, told
     told_of = re.search(r"saved at update (\d+); the same command goes on from there", told)
     assert told_of, told
     assert list(folder.glob(f"checkpoints/{int(told_of[1]):08d}*"))
