@@ -32,6 +32,7 @@ from tqdm import tqdm
 import nmtkit
 from nmtkit.data.cleaning import PrepareSettings as PrepareSettings
 from nmtkit.data.cleaning import Seen, Task, process
+from nmtkit.data.manifest import FORMAT, MANIFEST, read_manifest
 from nmtkit.data.splits import SIDES, Report, hold_out
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.smt.phrase_table import read_phrase_blocks
@@ -43,14 +44,8 @@ from nmtkit.text.lines import (
     read_raw_blocks,
 )
 from nmtkit.text.parallel import Workers
-from nmtkit.text.parsing import parse_json
 from nmtkit.text.subword import BPE
 from nmtkit.text.vocabulary import Shortlist, count_block, shortlist_of
-
-FORMAT = 1
-"""Version of the folder's layout; raised when older versions could not read it."""
-
-MANIFEST = "manifest.json"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TAKEN = {"train", "dev", "bpe", "vocab", "words", "held"}
@@ -275,23 +270,6 @@ def _manifest(
         },
         "outputs": {path.name: file_sha256(path) for path in sorted(folder.iterdir())},
     }
-
-
-def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """The manifest of a prepared folder.
-
-    :raises DataError: the folder has none, or one of another format.
-    """
-    path = Path(folder) / MANIFEST
-    try:
-        manifest: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{folder}: is not a prepared folder; make one with prepare") from error
-    except ValueError as error:
-        raise DataError(f"{path}: not JSON: {error}") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DataError(f"{path}: not of format {FORMAT}; prepare the folder anew")
-    return manifest
 
 
 def cut_shortlist(

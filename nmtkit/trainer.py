@@ -32,6 +32,7 @@ from nmtkit.config import (
 )
 from nmtkit.data.batching import Batches, in_order
 from nmtkit.data.corpus import Corpus
+from nmtkit.data.manifest import MANIFEST, read_manifest
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
 from nmtkit.evaluation.bleu import tokenized_bleu
 from nmtkit.model_folder import (
@@ -48,7 +49,6 @@ from nmtkit.origin import origin_of, train_command
 from nmtkit.ranks import Ranks, joined
 from nmtkit.search.beam import beam_search
 from nmtkit.text.lines import read_lines
-from nmtkit.text.parsing import parse_json
 from nmtkit.text.subword import undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.interruption import locked
@@ -59,7 +59,6 @@ from nmtkit.training.validation import Validation, validate
 log = logging.getLogger("nmtkit")
 MAY_CHANGE = {"training.max_updates", "training.max_epochs", "training.patience", "training.keep"}
 VALIDATION_BATCH = 64  # sentences
-MANIFEST = "manifest.json"
 
 
 def make_config(
@@ -115,7 +114,7 @@ def train(
 
         def ready() -> tuple[Config, bool]:
             config = make_config(recipe, config_file, overrides)
-            manifest = _manifest(data)
+            manifest = read_manifest(data)
             text = _text_config(data, manifest, config.data.swap_sides)
             config = dataclasses.replace(config, text=text)
             _check_prepared(data)
@@ -272,21 +271,6 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
     if not swapped:
         return text
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
-
-
-def _manifest(data: Path) -> dict[str, Any]:
-    """What a prepared folder says of itself."""
-    path = data / MANIFEST
-    try:
-        manifest: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
-        manifest["text"]
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror}); name a folder that 'nmtkit prepare' made"
-        ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path}: not a manifest of 'nmtkit prepare'; prepare again") from error
-    return manifest
 
 
 def _check_prepared(data: Path) -> None:

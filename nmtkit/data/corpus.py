@@ -11,26 +11,24 @@ KEY is the start of the vocabulary's SHA-256, so that models with different voca
 trained on one folder.
 """
 
-import glob
+import contextlib
 import hashlib
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import file_sha256, read_texts
-from nmtkit.text.parsing import parse_json, whole_number
+from nmtkit.text.lines import file_sha256, open_binary_output, read_texts
+from nmtkit.text.parsing import parse_json
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1
 LINES = 2000  # read at a time
-PARTS = ("ids", "offsets", "json")
-"""What is made beside a side, in this order: with the JSON, the other two are whole."""
 
 Ids = npt.NDArray[np.int64]
 
@@ -150,62 +148,35 @@ def _fit(stem: Path, ids: int, offsets: int, dtype: np.dtype[Any]) -> bool:
 def _binarise(
     stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
 ) -> None:
-    """Write the three files; each appears whole, the JSON last.
-
-    What processes that are gone have left half written goes first.
-    """
-    for path in stem.parent.glob(f"{glob.escape(stem.name)}.*.tmp"):
-        if not _is_alive(path.name.split(".")[-2]):
-            path.unlink(missing_ok=True)
+    """Write the three files; each appears whole, the JSON last."""
     Path(f"{stem}.json").unlink(missing_ok=True)
-    suffix = f".{os.getpid()}.tmp"
-    try:
-        _write_aside(stem, suffix, text, vocabulary, dtype, vocabulary_sum)
-        for name in PARTS:
-            os.replace(f"{stem}.{name}{suffix}", f"{stem}.{name}")
-    finally:
-        for name in PARTS:
-            Path(f"{stem}.{name}{suffix}").unlink(missing_ok=True)
+    with contextlib.ExitStack() as stack:  # which is left from the last to the first
+        made, offsets, ids = (
+            stack.enter_context(open_binary_output(f"{stem}.{name}", force=True))
+            for name in ("json", "offsets", "ids")
+        )
+        stat = text.stat()
+        sizes = _write_ids(text, vocabulary, dtype, ids, offsets)
+        description = {
+            "format": FORMAT,
+            "vocabulary": vocabulary_sum,
+            "size": stat.st_size,
+            "mtime_ns": stat.st_mtime_ns,
+            "sha256": file_sha256(text),
+            "sizes": sizes,
+        }
+        made.write(json.dumps(description, indent=1).encode())
 
 
-def _is_alive(process: str) -> bool:
-    """Whether a process with this number may be at work."""
-    number = whole_number(process)
-    if not number:
-        return True
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _write_aside(
-    stem: Path,
-    suffix: str,
-    text: Path,
-    vocabulary: Vocabulary,
-    dtype: np.dtype[Any],
-    vocabulary_sum: str,
-) -> None:
-    stat = text.stat()
-    with open(f"{stem}.ids{suffix}", "wb") as ids, open(f"{stem}.offsets{suffix}", "wb") as offsets:
-        offsets.write(np.zeros(1, np.int64).tobytes())
-        total = 0
-        for lines in read_texts(text, LINES):
-            block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
-            ids.write(block.tobytes())
-            offsets.write((total + 1 + np.flatnonzero(block == EOS)).astype(np.int64).tobytes())
-            total += len(block)
-    sizes = [os.path.getsize(f"{stem}.{name}{suffix}") for name in ("ids", "offsets")]
-    made = {
-        "format": FORMAT,
-        "vocabulary": vocabulary_sum,
-        "size": stat.st_size,
-        "mtime_ns": stat.st_mtime_ns,
-        "sha256": file_sha256(text),
-        "sizes": sizes,
-    }
-    Path(f"{stem}.json{suffix}").write_text(json.dumps(made, indent=1), encoding="utf-8")
+def _write_ids(
+    text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], ids: BinaryIO, offsets: BinaryIO
+) -> list[int]:
+    """The sizes of both files, in bytes."""
+    offsets.write(np.zeros(1, np.int64).tobytes())
+    total = 0
+    for lines in read_texts(text, LINES):
+        block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
+        ids.write(block.tobytes())
+        offsets.write((total + 1 + np.flatnonzero(block == EOS)).astype(np.int64).tobytes())
+        total += len(block)
+    return [ids.tell(), offsets.tell()]

@@ -203,6 +203,14 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
         yield _stdout()
         sys.stdout.flush()
         return
+    zipped = Path(path).resolve().name.endswith(".gz")
+    with open_binary_output(path, force) as raw, _text_writer(raw, zipped) as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def open_binary_output(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
+    """A file of bytes, which appears and is refused as those of `open_output` are."""
     target = Path(path).resolve()  # a symbolic link is written through, not replaced
     _check_output(target, path, force)
     direct = target.exists() and not target.is_file()
@@ -213,8 +221,7 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
         with open(written, "wb" if direct else "xb") as raw:
             if not direct:
                 hold(raw.fileno())
-            with _text_writer(raw, zipped=target.name.endswith(".gz")) as stream:
-                yield stream
+            yield raw
             raw.flush()
             if not direct:
                 os.fsync(raw.fileno())

@@ -16,13 +16,14 @@ from click.testing import CliRunner
 from nmtkit.cli.main import cli
 from nmtkit.data.cleaning import PrepareSettings
 from nmtkit.data.corpus import Corpus
+from nmtkit.data.manifest import read_manifest
 from nmtkit.data.selection import SelectSettings
 from nmtkit.errors import DataError, ModelError, NmtkitError
 from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
 from nmtkit.evaluation.bleu import evaluate
 from nmtkit.model_folder import build_model, load_model, read_vocabularies
 from nmtkit.origin import read_origin
-from nmtkit.preparation import prepare, read_manifest
+from nmtkit.preparation import prepare
 from nmtkit.reranker import Averaged, Oracle, Reranker, Weighted, by_total
 from nmtkit.segmenter import random_lengths
 from nmtkit.selector import select

@@ -52,7 +52,7 @@ def test_a_file_to_a_file(nmtkit: Nmtkit, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_prepared(nmtkit: Nmtkit, tmp_path: Path) -> None:
     result = nmtkit("shortlist", tmp_path, status=1)
-    assert "is not a prepared folder" in result.stderr
+    assert "name a folder that 'nmtkit prepare' made" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

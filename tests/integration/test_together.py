@@ -180,8 +180,8 @@ folder=$1; shift
 "$@"
 echo $? > "$folder/status.$RANK"
 """
-"""A shell's script that runs a command, lives through the signals that end it, and notes its status:
-torchrun does not tell those of ranks that it has ended itself."""
+"""A shell's script that runs a command, lives through the signals that end it, and notes its
+status: torchrun does not tell those of ranks that it has ended itself."""
 
 
 def started(*arguments, restarts=0, noted=None):

@@ -10,12 +10,12 @@ import pytest
 from nmtkit import preparation
 from nmtkit.config import TextConfig
 from nmtkit.data.cleaning import PrepareSettings
+from nmtkit.data.manifest import read_manifest
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.preparation import (
     cut_shortlist,
     cut_shortlists,
     prepare,
-    read_manifest,
 )
 from nmtkit.text.lines import file_sha256, read_lines
 from nmtkit.text.pipeline import TextPipeline
@@ -342,20 +342,6 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot(
     with pytest.raises(OutputError, match="out: cannot be written: not permitted"):
         prepare(PrepareSettings(), out, train, force=True)
     assert content(out) == before and alone(tmp_path)
-
-
-def test_manifest_of_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is not a prepared folder"):
-        read_manifest(tmp_path)
-    for text, message in (
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("[]", "not of format 1"),
-        ('{"format": 2}', "not of"),
-    ):
-        (tmp_path / "manifest.json").write_text(text)
-        with pytest.raises(DataError, match=message):
-            read_manifest(tmp_path)
 
 
 def test_manifest_is_the_same_on_every_run(tmp_path: Path, train: Files) -> None:

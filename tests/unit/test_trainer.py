@@ -252,13 +252,15 @@ def test_a_gradient_that_is_not_finite_is_explained(run):
         run("model", *wild, "training.warmup=0", "training.cooldown=0", "model.dropout=0")
 
 
+MISSPELT = '{"format": 1, "text": {"bpee": 1}}'
+
+
 @pytest.mark.parametrize(
     ("name", "content", "kind", "message"),
     [
         ("manifest.json", None, DataError, "manifest.json: cannot be read.*nmtkit prepare"),
-        ("manifest.json", "{", DataError, "not a manifest of 'nmtkit prepare'"),
-        ("manifest.json", "[]", DataError, "not a manifest of 'nmtkit prepare'"),
-        ("manifest.json", '{"text": {"bpee": 1}}', ConfigError, "'bpee'; did you mean 'bpe'"),
+        ("manifest.json", "{", DataError, "manifest.json: not JSON"),
+        ("manifest.json", MISSPELT, ConfigError, "'bpee'; did you mean 'bpe'"),
         ("vocab.src", None, DataError, "no shortlist vocab.src; make it with 'nmtkit shortlist "),
         ("vocab.tgt", None, DataError, "no shortlist vocab.tgt; make it with 'nmtkit shortlist "),
         ("dev.src", None, DataError, "has no dev set to validate on"),
