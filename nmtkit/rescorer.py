@@ -9,13 +9,14 @@ A translation model gives log p(hypothesis | source), a language model log p(hyp
 et al. 2014, section 3.7; Cho et al. 2014, section 4.1.2. Each model's is a feature of its own.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nmtkit.ensemble import Ensemble
 from nmtkit.errors import ConfigError, DataError, ModelError
-from nmtkit.scorer import Scorer, Totals
+from nmtkit.scorer import Score, Scorer, Totals
 from nmtkit.smt.nbest import Entry, by_sentence, is_feature_name
 from nmtkit.streaming import WINDOW_BATCHES
 
@@ -24,6 +25,10 @@ Group = list[Entry]
 
 Pair = tuple[str, str]
 """Source and hypothesis."""
+
+MANY = 32
+"""Hypotheses of a sentence from which on it pays to read once what they begin with; fewer leave a
+processor too little to do at a step, and are read together with those of other sentences."""
 
 PENALTY = "WP0"
 """The feature that counts unknown words."""
@@ -102,8 +107,8 @@ class Rescorer:
                 "a model that translates scores hypotheses by their source; give SRC, too"
             )
         for groups in self._windows(entries):
-            pairs = [pair for group in groups for pair in _pairs(group, sources)]
-            found = iter(self._values(pairs, tokenized, normalized))
+            lists = [_pairs(group, sources) for group in groups]
+            found = iter(self._values(lists, tokenized, normalized))
             for group in groups:
                 values = {text: next(found) for text in _distinct(group)}
                 for entry in group:
@@ -131,10 +136,10 @@ class Rescorer:
             yield window
 
     def _values(
-        self, pairs: Sequence[Pair], tokenized: bool, normalized: bool
+        self, lists: Sequence[Sequence[Pair]], tokenized: bool, normalized: bool
     ) -> Iterator[list[float]]:
         """The new features of each pair."""
-        columns = [scorer.score(pairs, tokenized) for scorer in self._scorers]
+        columns = [_scores(scorer, lists, tokenized) for scorer in self._scorers]
         for scores in zip(*columns, strict=True):
             for totals, score in zip(self.totals, scores, strict=True):
                 totals.add(score)
@@ -145,6 +150,17 @@ class Rescorer:
         for name, value in zip([*self.names, *self._penalty], values, strict=True):
             entry = entry.with_feature(name, value)
         return entry
+
+
+def _scores(scorer: Scorer, lists: Sequence[Sequence[Pair]], tokenized: bool) -> Iterator[Score]:
+    """Of the pairs of each list; those of one list have one source."""
+    few = [pair for pairs in lists if len(pairs) < MANY for pair in pairs]
+    of_few = scorer.score(few, tokenized)
+    for pairs in lists:
+        if len(pairs) < MANY:
+            yield from itertools.islice(of_few, len(pairs))
+        else:
+            yield from scorer.score_list(pairs[0][0], [text for _, text in pairs], tokenized)
 
 
 def _distinct(group: Group) -> list[str]:

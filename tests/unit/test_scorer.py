@@ -73,6 +73,22 @@ def test_each_pair_is_scored_as_if_alone(scorer):
         assert torch.allclose(score.alignment, alone.alignment, atol=1e-5)
 
 
+def test_a_list_is_scored_as_its_pairs(make_model, monkeypatch):
+    monkeypatch.setattr("nmtkit.search.prefix_tree.ROWS", 8)
+    targets = [target for _, target in pairs(70)] + ["", "v q", "v", "v q"]
+    both = Scorer(Ensemble((make_model(1), make_model(2))).averaged([3, 1]))
+    for scorer in (Scorer(Ensemble((make_model(1),))), both):
+        for source in ("a b a", ""):
+            found = scorer.score_list(source, targets, tokenized=True)
+            wanted = scorer.score([(source, target) for target in targets], tokenized=True)
+            for one, other in zip(found, wanted, strict=True):
+                assert one.word_scores == pytest.approx(other.word_scores, abs=1e-5)
+                assert one.log_prob == pytest.approx(sum(one.word_scores))
+                assert (one.src_tokens, one.tgt_tokens) == (other.src_tokens, other.tgt_tokens)
+                assert one.unknown == other.unknown
+    assert both.score_list("a", []) == []
+
+
 def test_an_empty_side_is_the_end_of_the_sentence_alone(scorer):
     found = list(scorer.score([("a", ""), ("", "x"), ("", "")]))
     assert [len(score.word_scores) for score in found] == [1, 2, 1]
@@ -109,8 +125,11 @@ def test_models_may_count_unequally_and_by_their_logarithms(make_model):
 def test_a_damaged_model_is_an_error(make_model):
     model = make_model(1)
     model.model.W_s.fill_(math.nan)
+    scorer = Scorer(Ensemble((model,)))
     with pytest.raises(ModelError, match="not numbers"):
-        list(Scorer(Ensemble((model,))).score([("a", "x")]))
+        list(scorer.score([("a", "x")]))
+    with pytest.raises(ModelError, match="not numbers"):
+        scorer.score_list("a", ["x"])
 
 
 def test_a_model_without_alignment_is_an_error(make_model, monkeypatch):
@@ -199,3 +218,5 @@ def test_a_pair_too_long_for_the_memory_is_named(scorer, monkeypatch):
     with pytest.raises(DataError, match="pair 2002 has 4 source and 4 target tokens, too many for"):
         list(scores)
     assert len(list(scorer.score(pairs[:-1]))) == 2001
+    with pytest.raises(DataError, match="pair 2 has 4 source and 4 target tokens, too many for"):
+        scorer.score_list("a b c d", ["x", "v w x y"])

@@ -24,6 +24,7 @@ from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.search import prefix_tree
 
 SRC_SIZE, TGT_SIZE = 9, 7
 
@@ -126,6 +127,19 @@ def test_loss_is_repeated_step(model, batch, smoothing):
     target = (1 - smoothing) * own_words(found, tgt) + smoothing * found.mean(2)
     loss = model.loss(*batch, label_smoothing=smoothing)
     torch.testing.assert_close(loss, -target[tgt_mask].sum())
+
+
+def test_translations_that_begin_alike_are_scored_as_each_alone(model, monkeypatch):
+    monkeypatch.setattr(prefix_tree, "ROWS", 2)
+    targets = [[2, 6, 0], [2, 6, 6, 1, 0], [0], [2, 6, 6, 1, 0], [4, 6, 0], [2, 0], [2, 6, 6, 2, 0]]
+    tree = prefix_tree.PrefixTree(targets)
+    for ready in (model, model.for_search()):
+        src, src_mask = pad(SOURCES[:1])
+        found = prefix_tree.tree_log_probs(ready, src, src_mask, tree)
+        assert found.shape == (tree.words,)
+        for path, target in zip(tree.paths, targets, strict=True):
+            alone = model.score(src, src_mask, *pad([target])).log_probs[0]
+            torch.testing.assert_close(found[path], alone)
 
 
 def test_score_is_repeated_step(model, batch):

@@ -1,0 +1,116 @@
+"""Log-probabilities of many translations of one sentence; what they begin with is read once.
+
+The hypotheses of an n-best list differ in few places: of a thousand, two thirds of the words stand
+behind a beginning that another one has, too. Teacher forcing reads each hypothesis for itself; here
+the decoder takes one step for each different beginning, all of one length together.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from nmtkit.models.base import (
+    BEGIN,
+    OutputLayer,
+    TranslationModel,
+    map_tensors,
+    select_hypotheses,
+)
+
+ROWS = 64
+"""Beginnings that make a step together: what a step computes should stay in a processor's cache."""
+
+
+class Level(NamedTuple):
+    """The words at one position behind all different beginnings.
+
+    nodes: the beginning before each word, by number in its level. words: ids. Of both one for each
+        different beginning with the word. following: which of the words are not the last of all
+        translations: the beginnings of the next level.
+    """
+
+    nodes: list[int]
+    words: list[int]
+    following: list[int]
+
+
+class PrefixTree:
+    """The different beginnings of some translations.
+
+    levels: the words by position. paths: where in all levels together the words of each translation
+        are. words: how many there are in all levels.
+
+    :param targets: ids, `</s>` last.
+    """
+
+    def __init__(self, targets: Sequence[Sequence[int]]) -> None:
+        self.levels: list[Level] = []
+        self.paths: list[list[int]] = [[] for _ in targets]
+        self.words = 0
+        nodes = [0] * len(targets)
+        longest = max(map(len, targets), default=0)
+        for position in range(longest):
+            edges: dict[tuple[int, int], int] = {}
+            following: dict[int, int] = {}
+            for number, target in enumerate(targets):
+                if position >= len(target):
+                    continue
+                edge = edges.setdefault((nodes[number], target[position]), len(edges))
+                self.paths[number].append(self.words + edge)
+                if position + 1 < len(target):
+                    nodes[number] = following.setdefault(edge, len(following))
+            before, words = zip(*edges, strict=True)
+            self.levels.append(Level(list(before), list(words), list(following)))
+            self.words += len(edges)
+
+
+def tree_log_probs(
+    model: TranslationModel, src: Tensor, src_mask: Tensor, tree: PrefixTree
+) -> Tensor:
+    """log p of each word of a tree, given its beginning and the source.
+
+    :param model: best made ready by `for_search`.
+    :param src, src_mask: one sentence, as in `TranslationModel.encode`. Shape: [1, T_x].
+    :return: in the order of the tree's levels. Shape: [tree.words].
+    """
+    encoded = model.encode(src, src_mask)
+    layer = model.output_layer()
+    state = model.initial_state(encoded)
+    previous = torch.full((1, 1), BEGIN, device=src.device)
+    found = [layer.bias.new_zeros(0)]
+    for level in tree.levels:
+        hidden, state = _step(model, previous, state, encoded)
+        nodes, words, following = (torch.tensor(part, device=src.device) for part in level)
+        found.append(_word_log_probs(layer, hidden, nodes, words))
+        if level.following:
+            state = select_hypotheses(state, nodes[following].unsqueeze(0))
+            previous = words[following].unsqueeze(0)
+    return torch.cat(found)
+
+
+def _step(
+    model: TranslationModel, previous: Tensor, state: Any, encoded: Any
+) -> tuple[Tensor, Any]:
+    """What predicts the word behind each beginning [k, l], and the state that goes on from it."""
+    parts = []
+    for start in range(0, previous.size(1), ROWS):
+        some = slice(start, start + ROWS)
+        of_some = map_tensors(state, lambda value, some=some: value[:, some])  # type: ignore[misc]
+        parts.append(model.step(previous[:, some], of_some, encoded))
+    if len(parts) == 1:
+        return parts[0].hidden.squeeze(0), parts[0].state
+    states = zip(*(part.state for part in parts), strict=True)
+    joined = type(state)(*(torch.cat(values, dim=1) for values in states))
+    return torch.cat([part.hidden for part in parts], dim=1).squeeze(0), joined
+
+
+def _word_log_probs(layer: OutputLayer, hidden: Tensor, nodes: Tensor, words: Tensor) -> Tensor:
+    """log p of words behind beginnings. [k, l] and [n], [n] to [n]."""
+    sums = [
+        torch.addmm(layer.bias, some, layer.W.t()).logsumexp(1)
+        for some in torch.split(hidden, ROWS)
+    ]
+    logits = layer.logits_each(hidden.index_select(0, nodes), words.unsqueeze(1)).squeeze(1)
+    return logits - torch.cat(sums).index_select(0, nodes)
