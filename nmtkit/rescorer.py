@@ -26,9 +26,10 @@ Group = list[Entry]
 Pair = tuple[str, str]
 """Source and hypothesis."""
 
-MANY = 32
+MANY = 64
 """Hypotheses of a sentence from which on it pays to read once what they begin with; fewer leave a
-processor too little to do at a step, and are read together with those of other sentences."""
+processor too little to do at a step, and are read together with those of other sentences. Measured
+by bench/nbest.py: 32 was a gain of 1.2 for RNNsearch and a loss of 0.7 for CSLM, 100 a gain of both."""
 
 PENALTY = "WP0"
 """The feature that counts unknown words."""

@@ -29,7 +29,9 @@ def entries():
     return [parse(f"{s} ||| {t} ||| LM0= {n} ||| -1", "l", n) for n, (s, t) in enumerate(found, 1)]
 
 
-def test_every_line_stays_and_has_the_scores_of_its_hypothesis(scorers, entries):
+@pytest.mark.parametrize("many", [2, 64])
+def test_every_line_stays_and_has_the_scores_of_its_hypothesis(scorers, entries, many, monkeypatch):
+    monkeypatch.setattr("nmtkit.rescorer.MANY", many)
     rescorer = Rescorer(scorers, batch_size=2)
     assert rescorer.names == ["RNN0", "CSLM0"] and rescorer.reads_source
     found = list(rescorer.rescored(iter(entries), SOURCES))

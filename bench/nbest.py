@@ -1,0 +1,107 @@
+"""How long hypotheses take when what they begin with is read once, against each for itself.
+
+    python bench/nbest.py MODEL LIST [SRC] [--sentences 20] [--rounds 3] [--threads 1]
+
+MODEL is a model folder, LIST an n-best list of Moses, SRC the sentences that it translates where
+the model reads them. The first 1,000, 100, ... different hypotheses of a sentence are scored in
+both ways, in turns; ratios are of processor time.
+"""
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from timing import Spread, in_turns, machine, table, tell, with_spread, write_report
+
+from nmtkit.scorer import Scorer
+from nmtkit.search.prefix_tree import PrefixTree
+from nmtkit.smt.nbest import by_sentence, read_nbest
+
+LENGTHS = (1000, 100, 32, 10)
+"""Of lists."""
+
+
+class List(NamedTuple):
+    """A source sentence and the different hypotheses of its translation."""
+
+    source: str
+    hypotheses: list[str]
+
+
+def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
+    """The lists of so many sentences."""
+    lines = None if sources is None else sources.read_text(encoding="utf-8").split("\n")
+    found = []
+    for group in itertools.islice(by_sentence(read_nbest(path)), sentences):
+        texts = list(dict.fromkeys(entry.hypothesis for entry in group))
+        found.append(List("" if lines is None else lines[group[0].sentence], texts))
+    return found
+
+
+def each_alone(scorer: Scorer, lists: Sequence[List]) -> int:
+    """Score every hypothesis for itself, in batches; how many there are."""
+    pairs = [(one.source, text) for one in lists for text in one.hypotheses]
+    return sum(1 for _ in scorer.score(pairs, tokenized=True))
+
+
+def as_trees(scorer: Scorer, lists: Sequence[List]) -> int:
+    """Score list after list; how many hypotheses there are."""
+    return sum(len(scorer.score_list(*one, tokenized=True)) for one in lists)
+
+
+def shared(lists: Sequence[List]) -> float:
+    """Different beginnings with their words, as a part of all words, `</s>` counted."""
+    words = [[[*text.split(), "</s>"] for text in one.hypotheses] for one in lists]
+    number = {word: place for place, word in enumerate({w for ls in words for t in ls for w in t})}
+    trees = [PrefixTree([[number[word] for word in text] for text in texts]) for texts in words]
+    return sum(tree.words for tree in trees) / sum(len(t) for texts in words for t in texts)
+
+
+def measure(scorer: Scorer, lists: Sequence[List], rounds: int) -> dict[str, Spread]:
+    """Hypotheses a second of processor time, each way."""
+
+    def timed(way: Callable[[Scorer, Sequence[List]], int]) -> Callable[[], float]:
+        def run() -> float:
+            begin = time.process_time()
+            count = way(scorer, lists)
+            return count / (time.process_time() - begin)
+
+        return run
+
+    runs = {"each alone": timed(each_alone), "as a tree": timed(as_trees)}
+    return {name: Spread.of(found) for name, found in in_turns(runs, rounds, tell).items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("list", type=Path)
+    parser.add_argument("sources", type=Path, nargs="?")
+    parser.add_argument("--sentences", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=Path, help="also write the table to this file")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    whole = read_lists(options.list, options.sources, options.sentences)
+    scorer = Scorer.load(options.model, device="cpu")
+    as_trees(scorer, whole[:1])  # what a process computes once
+    rows, figures = [], {}
+    for length in LENGTHS:
+        lists = [List(one.source, one.hypotheses[:length]) for one in whole]
+        found = measure(scorer, lists, options.rounds)
+        alone, tree = found.values()
+        speeds = [with_spread(alone), with_spread(tree), f"{tree.median / alone.median:.2f}"]
+        rows.append([f"{length:,}", f"{shared(lists):.2f}", *speeds])
+        figures[length] = {name: vars(spread) for name, spread in found.items()}
+    header = ["hypotheses", "different beginnings, of words", "each alone", "as a tree", "ratio"]
+    told = f"{machine()}; threads: {options.threads}; hypotheses a second of processor time"
+    write_report(options.output, f"{told}\n\n{table(header, rows)}", figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+import nbest
+import pytest
+
+from nmtkit.ensemble import Ensemble
+from nmtkit.scorer import Scorer
+
+LIST = "0 ||| v w x ||| LM0= 1 ||| 1\n0 ||| v w ||| LM0= 1 ||| 1\n0 ||| v w ||| LM0= 2 ||| 1\n"
+
+
+@pytest.fixture
+def lists(tmp_path):
+    (tmp_path / "list").write_text(LIST + LIST.replace("0 |||", "2 |||"))
+    (tmp_path / "src").write_text("a b\nc\n d\n")
+    return nbest.read_lists(tmp_path / "list", tmp_path / "src", 5)
+
+
+def test_lists_are_read_with_their_sources(lists, tmp_path):
+    assert lists == [("a b", ["v w x", "v w"]), (" d", ["v w x", "v w"])]
+    assert nbest.read_lists(tmp_path / "list", None, 1) == [("", ["v w x", "v w"])]
+
+
+def test_what_is_shared(lists):
+    assert nbest.shared(lists) == pytest.approx(5 / 7)
+
+
+def test_both_ways_score_the_same_hypotheses(lists, make_model):
+    scorer = Scorer(Ensemble((make_model(1),)))
+    assert nbest.each_alone(scorer, lists) == nbest.as_trees(scorer, lists) == 4
+    found = nbest.measure(scorer, lists, 2)
+    assert [spread.count for spread in found.values()] == [2, 2]
+    assert all(spread.low > 0 for spread in found.values())
