@@ -62,7 +62,7 @@ phase("the rest of the package")
 folder, line = Path(sys.argv[1]), sys.argv[2]
 from nmtkit.model_folder import build_model, read_config, read_vocabularies
 from nmtkit.text.pipeline import TextPipeline
-from nmtkit.training.checkpoint import load_parameters
+from nmtkit.training.parameters import load_parameters
 config = read_config(folder)
 words = read_vocabularies(folder)
 phase("settings and vocabularies")

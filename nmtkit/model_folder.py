@@ -31,7 +31,7 @@ from nmtkit.text.leftovers import held, hidden_name, remove_leftovers
 from nmtkit.text.lines import open_output
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.checkpoint import load_parameters
+from nmtkit.training.parameters import load_parameters
 
 MIB = 1 << 20
 MOST = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}

@@ -18,20 +18,22 @@ from nmtkit.errors import Interrupted, ModelError, is_out_of_memory
 from nmtkit.models import Model
 from nmtkit.ranks import ALONE, Ranks
 from nmtkit.training.checkpoint import (
-    Parameters,
     Progress,
-    average_parameters,
     checkpoints,
     load_newest,
-    parameters_of,
     remove_old_checkpoints,
     save_checkpoint,
     share_optimizer,
-    write_parameters,
 )
 from nmtkit.training.interruption import SIGNALS, Interruption
 from nmtkit.training.monitor import Monitor
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
+from nmtkit.training.parameters import (
+    Parameters,
+    average_parameters,
+    parameters_of,
+    write_parameters,
+)
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")

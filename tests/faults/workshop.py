@@ -21,13 +21,9 @@ from nmtkit.model_folder import build_model, create_model_folder, read_vocabular
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword import BPE
-from nmtkit.training.checkpoint import (
-    Progress,
-    parameters_of,
-    save_checkpoint,
-    write_parameters,
-)
+from nmtkit.training.checkpoint import Progress, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.parameters import parameters_of, write_parameters
 
 TEXT = TextConfig("en", "fr", tokenized=True, bpe="joint")
 CONFIG = Config(

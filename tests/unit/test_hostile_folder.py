@@ -13,15 +13,9 @@ from nmtkit.config import Config, TextConfig
 from nmtkit.errors import DataError, NmtkitError
 from nmtkit.model_folder import build_model, create_model_folder, load_model, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.training.checkpoint import (
-    Damaged,
-    Progress,
-    load_checkpoint,
-    parameters_of,
-    save_checkpoint,
-    write_parameters,
-)
+from nmtkit.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.parameters import Damaged, parameters_of, write_parameters
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2), text=TextConfig(tokenized=True))
 PARAMS = "params.best.safetensors"
@@ -286,7 +280,7 @@ def test_a_progress_that_is_none_is_damage(checkpoint, change):
 )
 def test_a_state_of_other_tensors_is_not_read(checkpoint, name, value, message):
     from nmtkit.text.lines import file_sha256
-    from nmtkit.training.checkpoint import read_parameters
+    from nmtkit.training.parameters import read_parameters
 
     path = checkpoint[0] / "state.safetensors"
     write_parameters(path, {k: v.clone() for k, v in read_parameters(path).items()} | {name: value})

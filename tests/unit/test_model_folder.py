@@ -19,8 +19,9 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword import BPE
-from nmtkit.training.checkpoint import load_newest, parameters_of, write_parameters
+from nmtkit.training.checkpoint import load_newest
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.parameters import parameters_of, write_parameters
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2, dropout=0.5), text=TextConfig(tokenized=True))
 

@@ -17,7 +17,7 @@ from nmtkit.origin import origin_of
 from nmtkit.report.page import page
 from nmtkit.report.sentences import pack
 from nmtkit.text.subword import BPE
-from nmtkit.training.checkpoint import parameters_of, write_parameters
+from nmtkit.training.parameters import parameters_of, write_parameters
 from nmtkit.translator import Translator
 
 SOURCES = ["a b c d", "e", "", "c c a unknown", "b a."]

@@ -7,27 +7,24 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors import SafetensorError
 from torch import nn
 
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batching import Position
-from nmtkit.errors import ModelError, OutputError
+from nmtkit.errors import ModelError
 from nmtkit.training.checkpoint import (
-    Damaged,
     Progress,
-    average_parameters,
     checkpoints,
     load_checkpoint,
     load_newest,
-    load_parameters,
-    parameters_of,
-    read_parameters,
     remove_old_checkpoints,
     save_checkpoint,
-    write_parameters,
 )
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.parameters import (
+    Damaged,
+    average_parameters,
+)
 
 OPTIMIZERS = ["adadelta", "adam", "sgd"]
 PROGRESS = Progress(
@@ -223,50 +220,6 @@ def test_the_average_is_the_mean(tmp_path):
         assert found.keys() == {"weight", "bias"}
 
 
-def test_parameters_go_through_a_file(tmp_path):
-    model, _ = make()
-    write_parameters(tmp_path / "p.safetensors", parameters_of(model))
-    other, _ = make(seed=3)
-    load_parameters(other, tmp_path / "p.safetensors")
-    assert same(model, other)
-    assert [path.name for path in tmp_path.iterdir()] == ["p.safetensors"]
-
-
-def test_parameters_go_from_a_file_into_a_model_that_has_none(tmp_path):
-    model, _ = make()
-    path = tmp_path / "params.safetensors"
-    write_parameters(path, parameters_of(model))
-    with torch.device("meta"):
-        empty = nn.Linear(3, 2)
-    load_parameters(empty, path)
-    assert same(empty, model)
-    path.write_bytes(bytes(path.stat().st_size))  # what was read is the model's own
-    assert same(empty, model)
-    assert all(parameter.data_ptr() % 64 == 0 for parameter in empty.parameters())
-
-
-def test_parameters_that_are_views_are_written_as_they_look(tmp_path):
-    values = torch.arange(6.0).view(2, 3)
-    write_parameters(tmp_path / "p", {"turned": values.t(), "part": values[:, 1]})
-    found = read_parameters(tmp_path / "p")
-    assert torch.equal(found["turned"], values.t()) and torch.equal(found["part"], values[:, 1])
-
-
-@pytest.mark.parametrize("kind", [OSError, SafetensorError])
-def test_a_failed_writing_leaves_the_file_before(tmp_path, monkeypatch, kind):
-    path = tmp_path / "p"
-    write_parameters(path, {"a": torch.ones(2)})
-
-    def fail(*_: object) -> None:
-        raise kind("No space left on device")
-
-    monkeypatch.setattr("nmtkit.training.checkpoint.save_file", fail)
-    with pytest.raises(OutputError, match="p: cannot be written: No space left"):
-        write_parameters(path, {"a": torch.zeros(2)})
-    assert list(tmp_path.iterdir()) == [path]
-    assert torch.equal(read_parameters(path)["a"], torch.ones(2))
-
-
 def test_an_interrupted_saving_leaves_the_checkpoints_before(tmp_path, monkeypatch):
     first = save_checkpoint(tmp_path, *make(), PROGRESS)
 
@@ -280,35 +233,7 @@ def test_an_interrupted_saving_leaves_the_checkpoints_before(tmp_path, monkeypat
     assert load_checkpoint(first, *make()) == PROGRESS
 
 
-@pytest.mark.parametrize(
-    ("tensors", "message"),
-    [
-        ({"weight": torch.zeros(2, 3)}, "differing: bias"),
-        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2), "c": torch.zeros(1)}, "ing: c"),
-        ({"weight": torch.zeros(3, 2), "bias": torch.zeros(2)}, r"\[3, 2\].*\[2, 3\]"),
-        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2).double()}, "F64.*F32"),
-    ],
-)
-def test_parameters_that_do_not_fit_change_nothing(tmp_path, tensors, message):
-    write_parameters(tmp_path / "p", tensors)
-    (model, _), (expected, _) = make(), make()
-    with pytest.raises(ModelError, match=message):
-        load_parameters(model, tmp_path / "p")
-    assert same(model, expected)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ModelError, match=r"gone\.safetensors: cannot be read"):
-        read_parameters(tmp_path / "gone.safetensors")
-
-
 def test_a_copied_checkpoint_works_elsewhere(tmp_path):
     path = save_checkpoint(tmp_path / "a", *make(), PROGRESS)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     assert load_checkpoint(tmp_path / "b" / path.relative_to(tmp_path / "a"), *make()) == PROGRESS
-
-
-def test_parameters_are_readable_as_the_users_other_files(tmp_path):
-    (tmp_path / "other").touch()
-    write_parameters(tmp_path / "p", {"a": torch.ones(2)})
-    assert (tmp_path / "p").stat().st_mode == (tmp_path / "other").stat().st_mode

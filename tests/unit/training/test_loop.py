@@ -13,8 +13,9 @@ from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import make_batch
 from nmtkit.data.batching import Batches, Position
 from nmtkit.errors import Interrupted, ModelError
-from nmtkit.training.checkpoint import Progress, checkpoints, read_parameters
+from nmtkit.training.checkpoint import Progress, checkpoints
 from nmtkit.training.loop import judged
+from nmtkit.training.parameters import read_parameters
 from nmtkit.training.validation import Validation
 
 TIMES = {"seconds", "words_per_second"}

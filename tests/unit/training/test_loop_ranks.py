@@ -10,7 +10,7 @@ import torch
 
 from nmtkit.errors import Interrupted
 from nmtkit.ranks import ALONE, joined
-from nmtkit.training.checkpoint import parameters_of
+from nmtkit.training.parameters import parameters_of
 
 WAYS: list[dict[str, Any]] = [
     {"cost": "batch-sum", "clip_norm": 0.5},
