@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmtkit.config import SearchConfig, write_toml
+from nmtkit.config import SearchConfig
+from nmtkit.config_text import write_toml
 from nmtkit.errors import ModelError
 from nmtkit.model_folder import LoadedModel
 from nmtkit.models import model_name

@@ -22,7 +22,8 @@ from typing import Any
 
 import torch
 
-from nmtkit.config import FORMAT, Config, config_from, read_toml, write_toml
+from nmtkit.config import FORMAT, Config, config_from
+from nmtkit.config_text import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel

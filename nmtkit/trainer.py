@@ -18,15 +18,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from nmtkit.config import (
-    Config,
-    TextConfig,
-    config_from,
+from nmtkit.config import Config, TextConfig, config_from, settings_from
+from nmtkit.config_text import (
     merged,
     parse_override,
     read_toml,
     recipe_table,
-    settings_from,
     with_base,
     write_toml,
 )

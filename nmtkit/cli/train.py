@@ -75,7 +75,7 @@ def command(
       nmtkit train prepared --output model --recipe rnnsearch-50 --set training.seed=2
       torchrun --nproc-per-node 2 -m nmtkit train prepared --output model
     """
-    from nmtkit.config import recipe_names
+    from nmtkit.config_text import recipe_names
 
     overrides = (*overrides, "data.swap_sides=true") if reverse else overrides
     if list_recipes:

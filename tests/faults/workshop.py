@@ -15,7 +15,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from nmtkit.config import Config, SearchConfig, TextConfig, write_toml
+from nmtkit.config import Config, SearchConfig, TextConfig
+from nmtkit.config_text import write_toml
 from nmtkit.data.corpus import Corpus
 from nmtkit.model_folder import build_model, create_model_folder, read_vocabularies
 from nmtkit.models.cslm import CSLMConfig

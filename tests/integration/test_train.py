@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nmtkit.config import config_from, read_toml, recipe_names
+from nmtkit.config import config_from
+from nmtkit.config_text import read_toml, recipe_names
 from nmtkit.trainer import make_config
 
 RECIPES = recipe_names()

@@ -47,6 +47,7 @@ ROOMS = {
     "nmtkit": {"errors"},
     "errors": set[str](),
     "config": {"errors"},
+    "config_text": {"config", "errors"},
     "recipes": set[str](),
     "models": {"models"},
     "text": {"text", "errors"},
@@ -61,7 +62,7 @@ ROOMS = {
     "training": {"training", "models", "data", "text", "config", "ranks", "errors"},
     "driver": DRIVERS
     | {"nmtkit", "models", "search", "training", "evaluation", "smt", "data", "text", "config"}
-    | {"ranks", "seeds", "errors"},
+    | {"config_text", "ranks", "seeds", "errors"},
     "cli": {"nmtkit", "cli", "launched", "errors"},
     "__main__": {"cli"},
 }
@@ -70,7 +71,8 @@ ROOMS = {
 LAZY = {
     "nmtkit": DRIVERS,
     "config": {"models"},  # whose config dataclasses the section [model] is read into
-    "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config", "ranks"},
+    "config_text": {"models"},  # whose name it writes
+    "cli": DRIVERS | {"report", "evaluation", "smt", "text", "config", "config_text", "ranks"},
     "report": {"model_report", "account", "translator"},  # the types of what it writes
 }
 """Room -> what it may import besides, inside functions or for types."""
@@ -82,6 +84,7 @@ LIBRARIES = {
     "nmtkit": set[str](),
     "errors": set[str](),
     "config": set[str](),
+    "config_text": set[str](),
     "recipes": set[str](),
     "launched": set[str](),
     "seeds": set[str](),

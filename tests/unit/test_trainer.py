@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from nmtkit import Scorer, Translator
-from nmtkit.config import config_from, read_toml
+from nmtkit.config import config_from
+from nmtkit.config_text import read_toml
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
 from nmtkit.evaluation.bleu import tokenized_bleu
 from nmtkit.text.vocabulary import Vocabulary

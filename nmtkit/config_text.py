@@ -1,0 +1,122 @@
+"""Settings as text: TOML documents, recipes, and what `--set` says."""
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nmtkit.config import FORMAT, SECTIONS, Config, nearest
+from nmtkit.errors import ConfigError
+
+Table = dict[str, Any]
+
+
+def read_toml(path: str | Path) -> Table:
+    """Read a TOML file.
+
+    :raises ConfigError: it is missing, not UTF-8 or not TOML (with line and column).
+    """
+    try:
+        return _parse_toml(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from error
+
+
+def _parse_toml(text: str) -> Table:
+    """:raises ValueError: it is none, has a number of thousands of digits, or is nested too deep to
+    be read."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("brackets within brackets, too deep to be read") from None
+
+
+def recipe_names() -> list[str]:
+    """Names of the recipes that come with the package, in alphabetical order."""
+    folder = resources.files("nmtkit.recipes")
+    return sorted(p.name[:-5] for p in folder.iterdir() if p.name.endswith(".toml"))
+
+
+def recipe_table(name: str) -> Table:
+    """The settings of a recipe, those of its `base` filled in.
+
+    :raises ConfigError: no recipe has that name.
+    """
+    if name not in recipe_names():
+        raise ConfigError(f"there is no recipe '{name}'; {nearest(name, recipe_names())}")
+    text = resources.files("nmtkit.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return with_base(tomllib.loads(text))
+
+
+def with_base(table: Table, where: str = "settings") -> Table:
+    """Fill in the settings of the recipe that the key `base` names.
+
+    :param where: the file, for messages.
+    :raises ConfigError: no recipe has that name.
+    """
+    table = dict(table)
+    base = table.pop("base", None)
+    if base is None:
+        return table
+    if not isinstance(base, str):
+        raise ConfigError(f"{where}: base: expected the name of a recipe, not {base!r}")
+    if base not in recipe_names():
+        raise ConfigError(
+            f"{where}: base: there is no recipe '{base}'; {nearest(base, recipe_names())}"
+        )
+    return merged(recipe_table(base), table)
+
+
+def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> Table:
+    """Both tables, section by section; where both have a key, `upper` counts."""
+    result = dict(lower)
+    for key, value in upper.items():
+        old = result.get(key)
+        result[key] = (
+            merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        )
+    return result
+
+
+def parse_override(text: str) -> Table:
+    """Turn `section.key=value` (a TOML value; a bare word is a string) into a table.
+
+    :raises ConfigError: there is no `section.` or no `=`.
+    """
+    key, equals, value = text.partition("=")
+    section, dot, name = key.strip().partition(".")
+    if not (equals and dot and section and name):
+        raise ConfigError(f"--set {text}: expected SECTION.KEY=VALUE, e.g. training.seed=2")
+    try:
+        parsed = _parse_toml(f"value = {value}")["value"]
+    except ValueError:
+        parsed = value.strip()
+    return {section: {name: parsed}}
+
+
+def write_toml(config: Config) -> str:
+    """The settings as a TOML document that `config_from` reads back to an equal `Config`."""
+    from nmtkit.models import model_name
+
+    lines = [f"format = {FORMAT}", "", "[model]", f'type = "{model_name(config.model)}"']
+    lines += _table_lines(config.model)
+    for key in SECTIONS:
+        lines += ["", f"[{key}]", *_table_lines(getattr(config, key))]
+    return "\n".join(lines) + "\n"
+
+
+def _table_lines(settings: Any) -> list[str]:
+    return [f"{f.name} = {_toml(getattr(settings, f.name))}" for f in dataclasses.fields(settings)]
+
+
+def _toml(value: bool | int | float | str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return repr(value)
