@@ -34,7 +34,7 @@ import torch._dynamo  # which an optimizer imports when it is made: once, instea
 from safetensors.torch import save_file
 
 from nmtkit.trainer import train
-from nmtkit.training import checkpoint
+from nmtkit.training import parameters
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 PAIRS, DEV_PAIRS = 60, 6
@@ -104,7 +104,7 @@ def half_written(number: int) -> Arm:
                 os.truncate(path, os.path.getsize(path) // 2)
                 die()
 
-        mock.patch.object(checkpoint, "save_file", saved).start()
+        mock.patch.object(parameters, "save_file", saved).start()
 
     return arm
 
