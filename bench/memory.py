@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from operations import SMALL
-from systems import Data, Nmtkit, System, Task, peers
+from peer_systems import peers
+from systems import Data, Nmtkit, System, Task
 from timing import NMTKIT, BenchError, Finished, machine, run_command, table, tell, write_report
 
 INTERVAL = 0.05  # seconds between looks

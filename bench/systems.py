@@ -9,7 +9,6 @@ All train one layer of gated units a side, an attention by a small network (Bahd
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,14 +25,11 @@ from operations import (
     deep_lstm,
     grconv,
     grconv_units,
-    joeynmt,
-    marian,
-    opennmt,
     phrase_rnn,
     rnnenc,
     rnnsearch,
 )
-from timing import ROOT, BenchError, run_command, tell, thread_environment
+from timing import ROOT, run_command, thread_environment
 
 TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
 BATCH = 80  # sentences an update
@@ -123,7 +119,7 @@ class System:
 
     def train(self, task: Task) -> Command:
         """The command that trains a model and keeps it in the folder."""
-        return [self.python, "-c", _call(self.module), *self.write_training(task)]
+        return [self.python, "-c", code_calling(self.module), *self.write_training(task)]
 
     def time_training(self, task: Task, warmup: int) -> Rate:
         """Train `task.updates` updates; the rate from update `warmup` on."""
@@ -162,12 +158,12 @@ def rate_of(readings: list[tuple[float, float, int]], warmup: int, peak: int) ->
     return Rate(words / (last[0] - first[0]), words / (last[1] - first[1]), peak)
 
 
-def _call(program: str) -> str:
+def code_calling(program: str) -> str:
     module, _, function = program.partition(":")
     return f"import {module}; {module}.{function}()"
 
 
-def _write(path: Path, settings: dict[str, Any]) -> Path:
+def write_settings(path: Path, settings: dict[str, Any]) -> Path:
     """JSON, which is YAML too."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
@@ -253,353 +249,8 @@ class Nmtkit(System):
         files: Command = ["--model", task.folder / "model", source, "--output", output, "--force"]
         search = ["--beam", str(beam), "--batch-size", str(self.batch(beam)), "--tokenized"]
         threads = ["--threads", str(task.threads)]
-        start: Command = [self.python, "-c", _call(self.module), "translate"]
+        start: Command = [self.python, "-c", code_calling(self.module), "translate"]
         return [*start, *files, *search, *threads, *self.extra]
-
-
-def _opennmt_data(data: Data) -> dict[str, Any]:
-    """Corpus and vocabularies, as OpenNMT-py and eole are told of them."""
-    sides = ("src", "tgt")
-    return {
-        "data": {"corpus": {f"path_{side}": str(data.text("train", side)) for side in sides}},
-        **{f"{side}_vocab": str(data.words / side) for side in sides},
-        **{f"{side}_vocab_size": 1_000_000 for side in sides},
-    }
-
-
-class OpenNMT(System):
-    """OpenNMT-py 3.5.1."""
-
-    name = "OpenNMT-py 3.5.1"
-    module = "onmt.bin.train:main"
-    products = staticmethod(opennmt)
-
-    def environment(self, threads: int) -> dict[str, str]:
-        """Its checkpoints hold more than tensors, which torch must be told to read."""
-        return {**thread_environment(threads), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
-
-    def write_training(self, task: Task) -> list[str]:
-        """One YAML file. Its `hidden_size` is that of both encoder directions together."""
-        sizes, data = task.sizes, task.data
-        settings = {
-            **_opennmt_data(data),
-            "save_model": str(task.folder / "model"),
-            "encoder_type": "brnn",
-            "decoder_type": "rnn",
-            "rnn_type": "GRU",
-            "global_attention": "mlp",
-            "layers": 1,
-            "word_vec_size": sizes.embedding,
-            "hidden_size": sizes.hidden,
-            "dropout": [0.0],
-            "attention_dropout": [0.0],
-            "optim": "adam",
-            "learning_rate": task.learning_rate,
-            "max_grad_norm": 1,
-            "batch_type": "sents",
-            "normalization": "sents",
-            "batch_size": BATCH,
-            "bucket_size": BATCH * POOL,
-            "num_workers": 0,
-            "train_steps": task.updates,
-            "save_checkpoint_steps": task.updates,
-            "valid_steps": 1_000_000,
-            "report_every": 50,
-            "model_dtype": "fp32",
-        }
-        return ["-config", str(_write(task.folder / "train.yaml", settings))]
-
-    def model(self, task: Task) -> Path:
-        """The checkpoint of the last update."""
-        return task.folder / f"model_step_{task.updates}.pt"
-
-    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """onmt_translate."""
-        files: Command = ["-model", self.model(task), "-src", source, "-output", output]
-        search = ["-beam_size", str(beam), "-batch_size", str(self.batch(beam))]
-        start: Command = [self.python, "-c", _call("onmt.bin.translate:main")]
-        return [*start, *files, *search, "-max_length", "100"]
-
-
-class Eole(System):
-    """eole 0.6.4."""
-
-    name = "eole 0.6.4"
-    module = "eole.bin.main:main"
-    products = staticmethod(opennmt)
-
-    def write_training(self, task: Task) -> list[str]:
-        """One YAML file, much like its ancestor's, OpenNMT-py's."""
-        sizes, data = task.sizes, task.data
-        unit = {"layers": 1, "hidden_size": sizes.hidden, "rnn_type": "GRU", "bridge": False}
-        settings = {
-            **_opennmt_data(data),
-            "report_every": 50,
-            "model": {
-                "architecture": "custom",
-                "layers": 1,
-                "hidden_size": sizes.hidden,
-                "word_vec_size": sizes.embedding,
-                "embeddings": {"word_vec_size": sizes.embedding, "position_encoding_type": None},
-                "encoder": {"encoder_type": "brnn", **unit},
-                "decoder": {"decoder_type": "rnn", "global_attention": "mlp", **unit},
-            },
-            "training": {
-                "model_path": str(task.folder / "model"),
-                "compute_dtype": "fp32",
-                "dropout": [0.0],
-                "attention_dropout": [0.0],
-                "optim": "adam",
-                "learning_rate": task.learning_rate,
-                "max_grad_norm": 1,
-                "batch_type": "sents",
-                "normalization": "sents",
-                "batch_size": BATCH,
-                "bucket_size": BATCH * POOL,
-                "num_workers": 0,
-                "train_steps": task.updates,
-                "save_checkpoint_steps": task.updates,
-                "valid_steps": 1_000_000,
-            },
-        }
-        return ["train", "--config", str(_write(task.folder / "train.yaml", settings))]
-
-    def model(self, task: Task) -> Path:
-        """A folder, with a copy of the last parameters in it."""
-        return task.folder / "model"
-
-    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """eole predict."""
-        files: Command = ["--model_path", self.model(task), "--src", source, "--output", output]
-        search = ["--beam_size", str(beam), "--batch_size", str(self.batch(beam))]
-        start: Command = [self.python, "-c", _call(self.module), "predict"]
-        return [*start, *files, *search, "--max_length", "100"]
-
-
-class JoeyNMT(System):
-    """JoeyNMT 2.3.0."""
-
-    name = "JoeyNMT 2.3.0"
-    module = "joeynmt.__main__:main"
-    products = staticmethod(joeynmt)
-
-    def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
-        """One YAML file. It wants a schedule for the learning rate: one that keeps it; its own
-        default would pass torch an argument that torch no longer takes."""
-        sizes, data = task.sizes, task.data
-        side = {"level": "word", "lowercase": False, "max_length": 100}
-        embeddings = {"embedding_dim": sizes.embedding, "dropout": 0.0}
-        unit = {"rnn_type": "gru", "hidden_size": sizes.hidden, "num_layers": 1, "dropout": 0.0}
-        settings = {
-            "name": "bench",
-            "model_dir": str(task.folder / "model"),
-            "use_cuda": False,
-            "num_workers": 0,
-            "normalization": "batch",
-            "random_seed": 1,
-            "data": {
-                "train": str(data.prepared / "train"),
-                "dev": str(data.prepared / "dev"),
-                "dataset_type": "plain",
-                "src": {"lang": "src", "voc_file": str(data.words / "src"), **side},
-                "trg": {"lang": "tgt", "voc_file": str(data.words / "tgt"), **side},
-            },
-            "testing": {"max_output_length": 100, **(search or {})},
-            "training": {
-                "overwrite": True,
-                "optimizer": "adam",
-                "learning_rate": task.learning_rate,
-                "scheduling": "exponential",
-                "decrease_factor": 1.0,
-                "clip_grad_norm": 1.0,
-                "batch_size": BATCH,
-                "batch_type": "sentence",
-                "epochs": 1000,
-                "updates": task.updates,
-                "validation_freq": 1_000_000,
-                "logging_freq": 50,
-                "early_stopping_metric": "loss",
-                "loss": "crossentropy",
-            },
-            "model": {
-                "initializer": "xavier_uniform",
-                "tied_embeddings": False,
-                "tied_softmax": False,
-                "encoder": {
-                    "type": "recurrent",
-                    "bidirectional": True,
-                    "embeddings": embeddings,
-                    **unit,
-                },
-                "decoder": {
-                    "type": "recurrent",
-                    "embeddings": embeddings,
-                    "hidden_dropout": 0.0,
-                    "init_hidden": "bridge",
-                    "input_feeding": True,
-                    "attention": "bahdanau",
-                    **unit,
-                },
-            },
-        }
-        name = "train.yaml" if search is None else f"translate-{search['beam_size']}.yaml"
-        mode = ["train"] if search is None else ["translate"]
-        skip = ["--skip-test"] if search is None else []
-        return [*mode, str(_write(task.folder / name, settings)), *skip]
-
-    def model(self, task: Task) -> Path:
-        """The checkpoint of the last update."""
-        return task.folder / "model" / f"{task.updates}.ckpt"
-
-    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """It reads lines from stdin and prints translations to stdout."""
-        search = {
-            "beam_size": beam,
-            "beam_alpha": 1.0,
-            "batch_size": self.batch(beam),
-            "batch_type": "sentence",
-            "load_model": str(self.model(task)),
-        }
-        return [self.python, "-c", _call(self.module), *self.write_training(task, search)]
-
-    def streams(self, source: Path, output: Path) -> dict[str, Path]:
-        """Both."""
-        return {"stdin": source, "stdout": output}
-
-
-REPORT = re.compile(r"Up\. ([\d,]+) .*: Time ([\d.]+)s : ([\d.,]+) words/s")
-"""Marian's line about its last updates: updates so far, seconds since the line before, and target
-words a second, `</s>` counted."""
-
-
-class Marian(System):
-    """Marian, from a binary that the user names or the one inside the package pymarian 1.12.42."""
-
-    name = "Marian"
-    products = staticmethod(marian)
-
-    def __init__(self, python: Path, binary: Path | None = None) -> None:
-        """:param binary: `marian`; without it, pymarian in the environment of `python`."""
-        super().__init__(python)
-        call = "import _pymarian, sys; sys.exit(_pymarian.main(sys.argv[1:]))"
-        self.start: Command = [python, "-c", call] if binary is None else [binary]
-
-    def environment(self, threads: int) -> dict[str, str]:
-        """Its threads are its own; a product inside one of them takes one core."""
-        return thread_environment(1)
-
-    def write_training(self, task: Task) -> list[str]:
-        """Options alone; vocabularies hold Marian's own special words."""
-        data, sizes = task.data, task.sizes
-        task.folder.mkdir(parents=True, exist_ok=True)
-        for side in ("src", "tgt"):
-            words = (data.words / side).read_text(encoding="utf-8")
-            (task.folder / f"{side}.txt").write_text("</s>\n<unk>\n" + words, encoding="utf-8")
-        options = {
-            "type": "s2s",
-            "dim-emb": sizes.embedding,
-            "dim-rnn": sizes.hidden,
-            "train-sets": [data.text("train", "src"), data.text("train", "tgt")],
-            "vocabs": self._vocabularies(task),
-            "model": self.model(task),
-            "mini-batch": BATCH,
-            "maxi-batch": POOL,
-            "max-length": 100,
-            "cpu-threads": task.threads,
-            "optimizer": "adam",
-            "learn-rate": task.learning_rate,
-            "clip-norm": 1,
-            "cost-type": "ce-mean",
-            "after": f"{task.updates}u",
-            "save-freq": f"{task.updates}u",
-            "disp-freq": "5u",
-        }
-        return ["train", "--sync-sgd", "--overwrite", *_options(options)]
-
-    def _vocabularies(self, task: Task) -> list[Path]:
-        return [task.folder / "src.txt", task.folder / "tgt.txt"]
-
-    def train(self, task: Task) -> Command:
-        """`marian train`."""
-        return [*self.start, *self.write_training(task)]
-
-    def time_training(self, task: Task, warmup: int) -> Rate:
-        """By Marian's own clock, which it tells with the words every fifth update; the processor's
-        time is that of the whole run, which is told as if it had all been training."""
-        for old in task.folder.glob("model.npz*"):
-            old.unlink()  # or it would go on where that one ended
-        log = task.folder / "log"
-        used = run_command(self.train(task), log, self.environment(task.threads))
-        found = marian_reports(log.read_text(encoding="utf-8"))
-        steady = [(seconds, words) for update, seconds, words in found if update > warmup]
-        if not steady:
-            raise BenchError(f"{log}: tells nothing of the updates after {warmup}")
-        seconds = sum(item[0] for item in steady)
-        words = sum(item[1] for item in steady)
-        by_cpu = sum(item[2] for item in found) / used.cpu
-        return Rate(words / seconds, by_cpu, used.peak)
-
-    def model(self, task: Task) -> Path:
-        """One file."""
-        return task.folder / "model.npz"
-
-    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """`marian decode`."""
-        options = {
-            "models": self.model(task),
-            "vocabs": self._vocabularies(task),
-            "input": source,
-            "output": output,
-            "beam-size": beam,
-            "normalize": 1,
-            "mini-batch": self.batch(beam),
-            "maxi-batch": 1000,
-            "maxi-batch-sort": "src",
-            "max-length": 100,
-            "cpu-threads": task.threads,
-        }
-        return [*self.start, "decode", "--quiet-translation", *_options(options)]
-
-
-def _options(options: dict[str, Any]) -> list[str]:
-    """`--name value value`."""
-    words: list[str] = []
-    for name, value in options.items():
-        values = value if isinstance(value, list) else [value]
-        words += [f"--{name}", *map(str, values)]
-    return words
-
-
-def marian_reports(log: str) -> list[tuple[int, float, float]]:
-    """Of each line about updates: updates so far, the seconds since the line before, and the target
-    words in them, as nearly as the rate tells."""
-    found = []
-    for line in REPORT.finditer(log):
-        updates, seconds, rate = (float(group.replace(",", "")) for group in line.groups())
-        found.append((int(updates), seconds, seconds * rate))
-    return found
-
-
-PEERS = {"opennmt": OpenNMT, "eole": Eole, "joeynmt": JoeyNMT, "marian": Marian}
-"""Peers by the folder of their environment, as `bench/peers/build.sh` names it."""
-
-
-def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
-    """Those that are installed; for each that is not, a line says so.
-
-    :param folder: where `bench/peers/build.sh` put their environments.
-    :param marian: a binary of Marian, which then counts instead of the package's.
-    """
-    found: list[System] = []
-    for name, cls in PEERS.items():
-        python = (folder or Path("nowhere")).absolute() / name / "bin" / "python"
-        if cls is Marian and marian is not None:
-            found.append(Marian(python, marian.absolute()))
-        elif python.is_file():
-            found.append(cls(python))
-        else:
-            tell(f"{cls.name} is left out: it is not installed; see bench/peers/build.sh")
-    return found
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

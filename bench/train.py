@@ -18,7 +18,8 @@ from typing import Any
 
 from corpus import prepared_folder
 from operations import SIZES, training_operations
-from systems import COUNTS, Data, Nmtkit, Rate, System, Task, add_options, peers
+from peer_systems import peers
+from systems import COUNTS, Data, Nmtkit, Rate, System, Task, add_options
 from timing import (
     CLOCKS,
     BenchError,

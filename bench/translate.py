@@ -22,7 +22,8 @@ from typing import Any
 
 from corpus import prepared_folder
 from operations import SMALL
-from systems import Data, Nmtkit, System, Task, add_options, peers
+from peer_systems import peers
+from systems import Data, Nmtkit, System, Task, add_options
 from timing import (
     CLOCKS,
     NMTKIT,

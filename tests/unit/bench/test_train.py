@@ -4,7 +4,8 @@ from pathlib import Path
 
 import train
 from operations import SMALL, deep_lstm, opennmt, rnnsearch, training_operations
-from systems import Data, Nmtkit, OpenNMT, Rate
+from peer_systems import OpenNMT
+from systems import Data, Nmtkit, Rate
 
 
 class Lengths(Data):
