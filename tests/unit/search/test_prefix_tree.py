@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.data.batch import pad
@@ -23,6 +23,7 @@ def test_what_is_alike_is_there_once():
     assert tree.paths == [[0, 3, 5], [0, 3, 6, 7], [1], [0, 3, 5], [2, 4]]
 
 
+@settings(derandomize=True, deadline=None)
 @given(st.lists(st.lists(st.integers(1, 3), max_size=6).map(lambda words: [*words, 0])))
 def test_paths_spell_the_translations_and_no_beginning_is_there_twice(targets):
     tree = PrefixTree(targets)
