@@ -22,6 +22,9 @@ from nmtkit.models.base import (
 ROWS = 64
 """Beginnings that make a step together: what a step computes should stay in a processor's cache."""
 
+CELLS = 1 << 13
+"""Beginnings times source positions at a step: an alignment model keeps a vector for each."""
+
 
 class Level(NamedTuple):
     """The words at one position behind all different beginnings.
@@ -80,8 +83,9 @@ def tree_log_probs(
     state = model.initial_state(encoded)
     previous = torch.full((1, 1), BEGIN, device=src.device)
     found = [layer.bias.new_zeros(0)]
+    rows = max(1, min(ROWS, CELLS // src.size(1)))
     for level in tree.levels:
-        hidden, state = _step(model, previous, state, encoded)
+        hidden, state = _step(model, previous, state, encoded, rows)
         nodes, words, following = (torch.tensor(part, device=src.device) for part in level)
         found.append(_word_log_probs(layer, hidden, nodes, words))
         if level.following:
@@ -91,12 +95,12 @@ def tree_log_probs(
 
 
 def _step(
-    model: TranslationModel, previous: Tensor, state: Any, encoded: Any
+    model: TranslationModel, previous: Tensor, state: Any, encoded: Any, rows: int
 ) -> tuple[Tensor, Any]:
     """What predicts the word behind each beginning [k, l], and the state that goes on from it."""
     parts = []
-    for start in range(0, previous.size(1), ROWS):
-        some = slice(start, start + ROWS)
+    for start in range(0, previous.size(1), rows):
+        some = slice(start, start + rows)
         of_some = map_tensors(state, lambda value, some=some: value[:, some])  # type: ignore[misc]
         parts.append(model.step(previous[:, some], of_some, encoded))
     if len(parts) == 1:

@@ -12,6 +12,18 @@ from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 TARGETS = [[3, 1, 0], [3, 1, 2, 0], [0], [3, 1, 0], [2, 0]]
 
 
+def counting_rows(model):
+    """A list that grows with each step, by how many hypotheses it has."""
+    rows, step = [], model.step
+
+    def counted(previous, state, encoded):
+        rows.append(previous.size(1))
+        return step(previous, state, encoded)
+
+    model.step = counted
+    return rows
+
+
 def test_what_is_alike_is_there_once():
     tree = PrefixTree(TARGETS)
     first, second, third, fourth = tree.levels
@@ -38,15 +50,19 @@ def test_paths_spell_the_translations_and_no_beginning_is_there_twice(targets):
 def test_a_step_is_taken_for_each_beginning_and_no_more(prefix_model):
     model = prefix_model(1, 4)
     src, mask = pad([[5, 0]])
-    rows, step = [], model.step
-
-    def counted(previous, state, encoded):
-        rows.append(previous.size(1))
-        return step(previous, state, encoded)
-
-    model.step = counted
+    rows = counting_rows(model)
     tree_log_probs(model, src, mask, PrefixTree(TARGETS))
     assert rows == [1, 2, 1, 1]
+
+
+@pytest.mark.parametrize(("length", "most"), [(2, 64), (256, 32), (20_000, 1)])
+def test_a_step_has_fewer_beginnings_where_the_source_is_long(prefix_model, length, most):
+    model = prefix_model(1, 200)
+    rows = counting_rows(model)
+    src, mask = pad([[5] * (length - 1) + [0]])
+    tree = PrefixTree([[word, 0] for word in range(1, 131)])
+    assert len(tree_log_probs(model, src, mask, tree)) == 260
+    assert max(rows) == most and sum(rows) == 131
 
 
 def test_nothing_to_score_costs_nothing(prefix_model):
