@@ -13,7 +13,6 @@ Prints how many kills of which kind there were; its exit status is 1 where somet
 """
 
 import argparse
-import contextlib
 import itertools
 import json
 import os
@@ -68,6 +67,10 @@ CHECKPOINTS = 40
 
 LIMIT = 3600.0
 """Seconds after which a training is given up."""
+
+ORPHANED = 15.0
+"""Seconds until the ranks that another has left are killed, too, as torchrun would do: those that
+have met it end by themselves, others wait for it to come."""
 
 Arm = Callable[[Path], None]
 """Prepares the process that trains in a folder to be killed."""
@@ -141,15 +144,19 @@ def run(
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "MASTER_PORT": port}
         told = {**place, "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"} if port else {}
         children.append(started(prepared, folder, updates, arm, told))
-    end = time.monotonic() + (kill.seconds if kill else LIMIT)
-    statuses: list[int] = []
-    while len(statuses) < ranks:
+    end, doomed = time.monotonic() + (kill.seconds if kill else LIMIT), {children[0]}
+    if kill:
+        doomed = {children[kill.rank]}
+    alive, statuses = set(children), []
+    while alive:
         finished, status = os.waitpid(-1, os.WNOHANG)
         if finished:
+            alive.remove(finished)
             statuses.append(status)
+            end, doomed = time.monotonic() + ORPHANED, alive
         elif time.monotonic() > end:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(children[kill.rank if kill else 0], signal.SIGKILL)
+            for process in doomed:
+                os.kill(process, signal.SIGKILL)
         time.sleep(0.0 if finished else 0.002)
     if any(os.WIFSIGNALED(s) and os.WTERMSIG(s) == signal.SIGKILL for s in statuses):
         return True
