@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the tests are no package t
 
 from nmtkit.ensemble import Ensemble  # noqa: E402
 from nmtkit.model_folder import load_model  # noqa: E402
+from nmtkit.text import memory  # noqa: E402
 from nmtkit.trainer import train  # noqa: E402
 from nmtkit.training import loop  # noqa: E402
 from nmtkit.training.checkpoint import save_checkpoint  # noqa: E402
@@ -38,6 +39,10 @@ GROWTH = 16 << 20
 
 LOOKS = 50
 """How often it is looked at the process."""
+
+WORDS = 5_000
+"""Words that are remembered while lines are translated, instead of `memory.SIZE`: of a million lines so
+many have come before a tenth is done, and what grows from then on is something else."""
 
 
 @dataclass
@@ -94,9 +99,10 @@ def translated(folder: Path, lines: int) -> Growth:
     ensemble = Ensemble((load_model(make_workshop(workshop) / "model", "cpu"),))
     every = max(1, lines // LOOKS)
     found = Translator(ensemble).translate(stream(lines), tokenized=True)
-    for number, _ in enumerate(found, start=1):
-        if number % every == 0:
-            growth.look()
+    with mock.patch.object(memory, "SIZE", WORDS):
+        for number, _ in enumerate(found, start=1):
+            if number % every == 0:
+                growth.look()
     if number != lines:
         raise SystemExit(f"{lines} lines went in, {number} came out")
     return growth
