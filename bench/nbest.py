@@ -18,8 +18,7 @@ import torch
 from timing import Spread, in_turns, machine, table, tell, with_spread, write_report
 
 from nmtkit.scorer import Scorer
-from nmtkit.search.prefix_tree import PrefixTree
-from nmtkit.smt.nbest import by_sentence, read_nbest
+from nmtkit.smt.nbest import by_sentence, distinct, read_nbest
 
 LENGTHS = (1000, 100, 32, 10)
 """Of lists."""
@@ -37,8 +36,8 @@ def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
     lines = None if sources is None else sources.read_text(encoding="utf-8").split("\n")
     found = []
     for group in itertools.islice(by_sentence(read_nbest(path)), sentences):
-        texts = list(dict.fromkeys(entry.hypothesis for entry in group))
-        found.append(List("" if lines is None else lines[group[0].sentence], texts))
+        source = "" if lines is None else lines[group[0].sentence]
+        found.append(List(source, distinct(group)))
     return found
 
 
@@ -55,10 +54,12 @@ def as_trees(scorer: Scorer, lists: Sequence[List]) -> int:
 
 def shared(lists: Sequence[List]) -> float:
     """Different beginnings with their words, as a part of all words, `</s>` counted."""
-    words = [[[*text.split(), "</s>"] for text in one.hypotheses] for one in lists]
-    number = {word: place for place, word in enumerate({w for ls in words for t in ls for w in t})}
-    trees = [PrefixTree([[number[word] for word in text] for text in texts]) for texts in words]
-    return sum(tree.words for tree in trees) / sum(len(t) for texts in words for t in texts)
+    words = different = 0
+    for one in lists:
+        texts = [(*text.split(), "</s>") for text in one.hypotheses]
+        words += sum(map(len, texts))
+        different += len({text[: end + 1] for text in texts for end in range(len(text))})
+    return different / words
 
 
 def measure(scorer: Scorer, lists: Sequence[List], rounds: int) -> dict[str, Spread]:

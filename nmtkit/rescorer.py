@@ -17,7 +17,7 @@ from pathlib import Path
 from nmtkit.ensemble import Ensemble
 from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.scorer import Score, Scorer, Totals
-from nmtkit.smt.nbest import Entry, by_sentence, is_feature_name
+from nmtkit.smt.nbest import Entry, by_sentence, distinct, is_feature_name
 from nmtkit.streaming import WINDOW_BATCHES
 
 Group = list[Entry]
@@ -112,7 +112,7 @@ class Rescorer:
             lists = [_pairs(group, sources) for group in groups]
             found = iter(self._values(lists, tokenized, normalized))
             for group in groups:
-                values = {text: next(found) for text in _distinct(group)}
+                values = {text: next(found) for text in distinct(group)}
                 for entry in group:
                     yield self._with_features(entry, values[entry.hypothesis])
 
@@ -165,22 +165,17 @@ def _scores(scorer: Scorer, lists: Sequence[Sequence[Pair]], tokenized: bool) ->
             yield from scorer.score_list(pairs[0][0], [text for _, text in pairs], tokenized)
 
 
-def _distinct(group: Group) -> list[str]:
-    """The different hypotheses of a sentence, in the order in which they come."""
-    return list(dict.fromkeys(entry.hypothesis for entry in group))
-
-
 def _pairs(group: Group, sources: Sequence[str] | None) -> list[Pair]:
     """The different hypotheses of a sentence, each with its source."""
     if sources is None:
-        return [("", text) for text in _distinct(group)]
+        return [("", text) for text in distinct(group)]
     sentence = group[0].sentence
     if sentence >= len(sources):
         raise DataError(
             f"{group[0].where}: sentence {sentence}, counted from 0, is beyond the source's"
             f" {len(sources)} lines; give the text that the list was made from"
         )
-    return [(sources[sentence], text) for text in _distinct(group)]
+    return [(sources[sentence], text) for text in distinct(group)]
 
 
 def _default_names(translating: Sequence[bool]) -> list[str]:

@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import (
-    BEGIN,
-    OutputLayer,
-    TranslationModel,
-    map_tensors,
-    select_hypotheses,
-)
+from nmtkit.models.base import BEGIN, OutputLayer, TranslationModel, select_hypotheses
 
 ROWS = 64
 """Beginnings that make a step together: what a step computes should stay in a processor's cache."""
@@ -98,13 +92,8 @@ def _step(
     model: TranslationModel, previous: Tensor, state: Any, encoded: Any, rows: int
 ) -> tuple[Tensor, Any]:
     """What predicts the word behind each beginning [k, l], and the state that goes on from it."""
-    parts = []
-    for start in range(0, previous.size(1), rows):
-        some = slice(start, start + rows)
-        of_some = map_tensors(state, lambda value, some=some: value[:, some])  # type: ignore[misc]
-        parts.append(model.step(previous[:, some], of_some, encoded))
-    if len(parts) == 1:
-        return parts[0].hidden.squeeze(0), parts[0].state
+    pieces = zip(*(torch.split(value, rows, dim=1) for value in (previous, *state)), strict=True)
+    parts = [model.step(words, type(state)(*values), encoded) for words, *values in pieces]
     states = zip(*(part.state for part in parts), strict=True)
     joined = type(state)(*(torch.cat(values, dim=1) for values in states))
     return torch.cat([part.hidden for part in parts], dim=1).squeeze(0), joined

@@ -173,6 +173,11 @@ def by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield of_sentence
 
 
+def distinct(entries: Iterable[Entry]) -> list[str]:
+    """The different hypotheses of a sentence, in the order in which they come."""
+    return list(dict.fromkeys(entry.hypothesis for entry in entries))
+
+
 def _number(word: str, what: str) -> float:
     try:
         return float(word)

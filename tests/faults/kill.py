@@ -144,9 +144,8 @@ def run(
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "MASTER_PORT": port}
         told = {**place, "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"} if port else {}
         children.append(started(prepared, folder, updates, arm, told))
-    end, doomed = time.monotonic() + (kill.seconds if kill else LIMIT), {children[0]}
-    if kill:
-        doomed = {children[kill.rank]}
+    end = time.monotonic() + (kill.seconds if kill else LIMIT)
+    doomed = {children[kill.rank if kill else 0]}
     alive, statuses = set(children), []
     while alive:
         finished, status = os.waitpid(-1, os.WNOHANG)

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.smt.nbest import by_sentence, is_feature_name, parse, read_nbest
+from nmtkit.smt.nbest import by_sentence, distinct, is_feature_name, parse, read_nbest
 
 MOSES = (
     "0 ||| Un groupe d&apos; hommes  ||| LexicalReordering0= -2.83239 0 0 Distortion0= 0"
@@ -169,3 +169,10 @@ def test_a_new_total_takes_the_place_of_the_old(line, total, expected):
     assert changed.line == expected
     assert changed.total == pytest.approx(total)
     assert entry.line == line
+
+
+def test_different_hypotheses_keep_their_order():
+    texts = ["b a", "a", "b a", "", "a", "c"]
+    entries = [parse(f"0 ||| {text} ||| LM0= {n} ||| -1", "l", n) for n, text in enumerate(texts)]
+    assert distinct(entries) == ["b a", "a", "", "c"]
+    assert distinct([]) == []

@@ -17,7 +17,9 @@ from nmtkit.training.parameters import (
 
 
 def same(model, other):
-    return all(map(torch.equal, model.parameters(), other.parameters()))
+    return all(
+        torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True)
+    )
 
 
 def test_parameters_go_through_a_file(tmp_path):
