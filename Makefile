@@ -62,7 +62,8 @@ faults: $(READY)
 	    --fuzz $(FUZZ) --updates $(UPDATES) --lines $(LINES)
 
 # DATA=folder with the raw text of Multi30k; THREADS and ROUNDS may be set, and MARIAN=binary.
-# Tables, and all readings as JSON, are in build/bench.
+# Tables, and all readings as JSON, are in build/bench. The first time, the peers' models that
+# translate are trained, too.
 DATA    ?= examples/multi30k-en-fr/data
 PEERS   ?= build/bench/peers
 THREADS ?= 2
@@ -76,7 +77,10 @@ bench: $(READY)
 	@[ -f "$(DATA)/train.en" ] || { echo "make bench needs DATA=folder, one with the raw text of" \
 	    "Multi30k; make -C examples/multi30k-en-fr data fetches it" >&2; exit 2; }
 	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
-	    --models rnnsearch rnnenc grconv deep-lstm phrase-rnn cslm --output $(MADE)/train.md
+	    --sizes small --models rnnsearch rnnenc grconv deep-lstm phrase-rnn cslm \
+	    --output $(MADE)/train.md
+	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
+	    --sizes paper --output $(MADE)/train_paper.md
 	$(BIN)/python bench/translate.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
 	    --quantize --candidates --output $(MADE)/translate.md
 	$(BIN)/python bench/cold_start.py $(MADE)/work/translate/nmtkit-800/model --threads $(THREADS) \

@@ -34,7 +34,7 @@ from timing import (
     write_report,
 )
 
-UPDATES = {"small": 100, "paper": 40}
+UPDATES = {"small": 60, "paper": 20}
 """Updates that are timed; whole pools of 20, so that all lengths come as often as they do."""
 WARMUP = 10
 CEILING = "ceiling"
@@ -52,7 +52,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         default=["rnnsearch"],
         help="nmtkit's; each has a row in float32, peers are compared with rnnsearch",
     )
-    parser.add_argument("--updates", type=int, help="how many are timed; default 100 and 40")
+    parser.add_argument("--updates", type=int, help="how many are timed; default 60 and 20")
     parser.add_argument(
         "--precision",
         nargs="+",

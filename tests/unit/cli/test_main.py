@@ -209,6 +209,34 @@ def test_a_closed_stdout_is_an_empty_one(arguments: list[str]) -> None:
     assert b"Traceback" not in done.stderr
 
 
+ENDING = """
+import atexit, sys, threading
+from nmtkit.cli.main import main
+
+class Held:
+    def __del__(self):
+        sys.stderr.write("taken apart ")
+
+held = Held()
+atexit.register(print, "registered", end=" ", file=sys.stderr)
+late = threading.Timer(0.2, sys.stderr.write, ["late "])
+{start}
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "told"), [("", "registered "), ("late.start()", "late registered taken apart ")]
+)
+def test_a_process_ends_without_taking_itself_apart(start: str, told: str) -> None:
+    code = ENDING.format(start=start)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(f"nmtkit {nmtkit.__version__}\n")
+    assert done.stderr == told
+
+
 def test_a_full_disk_behind_stdout_is_named() -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no device that is always full")
