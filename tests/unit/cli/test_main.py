@@ -219,7 +219,12 @@ class Held:
 
 held = Held()
 atexit.register(print, "registered", end=" ", file=sys.stderr)
-late = threading.Timer(0.2, sys.stderr.write, ["late "])
+
+def wait_for_the_end():
+    threading.main_thread().join()
+    sys.stderr.write("late ")
+
+late = threading.Thread(target=wait_for_the_end)
 {start}
 main()
 """
