@@ -210,20 +210,24 @@ def test_a_closed_stdout_is_an_empty_one(arguments: list[str]) -> None:
 
 
 ENDING = """
-import atexit, sys, threading
+import atexit, os, sys, threading
 from nmtkit.cli.main import main
 
-class Held:
-    def __del__(self):
-        sys.stderr.write("taken apart ")
+leave_at_once = os._exit
 
-held = Held()
-atexit.register(print, "registered", end=" ", file=sys.stderr)
+def tell(what):
+    print(what, end=" ", file=sys.stderr, flush=True)
+
+def tell_and_leave(status):
+    tell("at once")
+    leave_at_once(status)
 
 def wait_for_the_end():
     threading.main_thread().join()
-    sys.stderr.write("late ")
+    tell("late")
 
+os._exit = tell_and_leave
+atexit.register(tell, "registered")
 late = threading.Thread(target=wait_for_the_end)
 {start}
 main()
@@ -231,9 +235,9 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("start", "told"), [("", "registered "), ("late.start()", "late registered taken apart ")]
+    ("start", "told"), [("", "registered at once "), ("late.start()", "late registered ")]
 )
-def test_a_process_ends_without_taking_itself_apart(start: str, told: str) -> None:
+def test_a_process_ends_at_once_unless_a_thread_is_at_work(start: str, told: str) -> None:
     code = ENDING.format(start=start)
     done = subprocess.run(
         [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
