@@ -72,17 +72,16 @@ MADE    := build/bench
 RAW      = $(DATA)/train.en $(DATA)/train.fr
 LOADED   = --work $(MADE)/work --threads $(THREADS)
 PEERED   = --data $(DATA) --peers $(PEERS) $(LOADED)
+IN_TURNS = $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS)
 
 bench: $(READY)
 	@[ -f "$(DATA)/train.en" ] || { echo "make bench needs DATA=folder, one with the raw text of" \
 	    "Multi30k; make -C examples/multi30k-en-fr data fetches it" >&2; exit 2; }
-	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
-	    --sizes small --models rnnsearch rnnenc grconv deep-lstm phrase-rnn cslm \
-	    --output $(MADE)/train.md
-	$(BIN)/python bench/train.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
-	    --sizes paper --output $(MADE)/train_paper.md
-	$(BIN)/python bench/translate.py $(PEERED) $(MARIAN:%=--marian %) --rounds $(ROUNDS) \
-	    --quantize --candidates --output $(MADE)/translate.md
+	$(BIN)/python bench/train.py $(IN_TURNS) --sizes small \
+	    --models rnnsearch rnnenc grconv deep-lstm phrase-rnn cslm --output $(MADE)/train.md
+	$(BIN)/python bench/train.py $(IN_TURNS) --sizes paper --output $(MADE)/train_paper.md
+	$(BIN)/python bench/translate.py $(IN_TURNS) --quantize --candidates \
+	    --output $(MADE)/translate.md
 	$(BIN)/python bench/cold_start.py $(MADE)/work/translate/nmtkit-800/model --threads $(THREADS) \
 	    --output $(MADE)/cold_start.md
 	$(BIN)/python bench/prepare.py --corpus multi30k $(RAW) $(LOADED) --rounds $(ROUNDS) \
