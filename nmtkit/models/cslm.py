@@ -37,6 +37,7 @@ from nmtkit.models.forced import Forced, ForcedModel, Pairs
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.matrices import Matrix, product, quantized
 from nmtkit.models.packing import Packing
+from nmtkit.models.products import affine
 
 UNIFORM = 0.01
 """Bound of the paper's uniform distribution."""
@@ -163,8 +164,8 @@ class CSLM(ForcedModel):
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         before = packing.pack(contexts(pairs.tgt, self.config.context))
         p = self.target_embeddings(before).flatten(1)
-        h = self.dropped(torch.relu(torch.addmm(self.b_1, p, self.W_1)))
-        t = self.dropped(torch.relu(torch.addmm(self.b_2, h, self.W_2)))
+        h = self.dropped(torch.relu(affine(self.b_1, p, self.W_1)))
+        t = self.dropped(torch.relu(affine(self.b_2, h, self.W_2)))
         return Forced(t, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:

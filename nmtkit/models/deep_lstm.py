@@ -41,6 +41,7 @@ from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.lstm import lstm_scan, lstm_step
 from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.products import affine, times
 
 UNIFORM = 0.08
 """Bound of the paper's uniform distribution."""
@@ -131,7 +132,7 @@ class Layers(nn.Module):
         below, all_h, all_c = embedded, [], []
         for layer, (W, U, b) in enumerate(zip(self.W, self.U, self.b, strict=True)):
             first = start[0][:, layer], start[1][:, layer]
-            x = torch.addmm(b, drop(below), W)
+            x = affine(b, drop(below), W)
             below, c = lstm_scan(x, first, U, self.peepholes(layer), packing)
             all_h.append(below)
             all_c.append(c)
@@ -257,7 +258,7 @@ class DeepLSTM(ForcedModel):
         embedded = self.target_embeddings(previous_words(pairs.tgt, packing))
         states, _ = self.decoder.run(embedded, start, packing, self.dropped)
         hidden = self.dropped(states[-1])
-        hidden = hidden @ self.P if self.config.tied else hidden
+        hidden = times(hidden, self.P) if self.config.tied else hidden
         return Forced(hidden, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:

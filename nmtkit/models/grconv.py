@@ -27,6 +27,7 @@ from torch import Tensor
 
 from nmtkit.models.layers import bias, matrix, orthogonal
 from nmtkit.models.packing import Packing
+from nmtkit.models.products import affine
 from nmtkit.models.pyramid import levels_of, pyramid
 from nmtkit.models.summary import SummaryModel
 
@@ -105,6 +106,6 @@ class GrConv(SummaryModel):
         return structures
 
     def _climb(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        h = torch.addmm(self.b_U, self.source_embeddings(packing.pack(src)), self.U)
+        h = affine(self.b_U, self.source_embeddings(packing.pack(src)), self.U)
         W = torch.cat([self.W_l, self.G_l, self.W_r, self.G_r], dim=1)
         return pyramid(h, W, torch.cat([self.b_h, self.b_w]), packing)

@@ -8,6 +8,8 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from nmtkit.models.products import Prepacked, affine, product_type
+
 LOGITS = 8_000_000
 """Logits held at a time at most: 32 MB in float32."""
 
@@ -16,34 +18,6 @@ FEWEST_ROWS = 64
 
 TINY = 1e-30
 """Probabilities in float32 lose digits soon below this."""
-
-
-def product_type(values: Tensor) -> torch.dtype:
-    """In which type to compute a product with `values`: under `torch.autocast` in its type."""
-    device = values.device.type
-    if values.dtype == torch.float32 and torch.is_autocast_enabled(device):
-        return torch.get_autocast_dtype(device)
-    return values.dtype
-
-
-def affine(addend: Tensor, a: Tensor, B: Tensor) -> Tensor:
-    """addend + a B; a is brought to the type of B, the sum has that of `addend`.
-
-    Shapes: [..., N, w] or [w]; [..., N, n]; [..., n, w].
-    """
-    if addend.dtype != B.dtype:
-        return addend + a.to(B.dtype) @ B
-    return torch.baddbmm(addend, a, B) if a.dim() == 3 else torch.addmm(addend, a, B)
-
-
-def add_product(total: Tensor, a: Tensor, B: Tensor) -> None:
-    """total += a B; a is brought to the type of B. Shapes as in `affine`."""
-    if total.dtype != B.dtype:
-        total += a.to(B.dtype) @ B
-    elif a.dim() == 3:
-        total.baddbmm_(a, B)
-    else:
-        total.addmm_(a, B)
 
 
 def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
@@ -126,7 +100,7 @@ def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -
     with torch.no_grad():
         for start in range(0, hidden.size(0), rows):
             part, words = hidden[start : start + rows], targets[start : start + rows]
-            logits = torch.addmm(bias, part, W.t())
+            logits = affine(bias, part, W.t())
             picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
             chunks.append(picked - logits.logsumexp(1))
     return torch.cat(chunks) if chunks else hidden.new_zeros(0)
@@ -168,6 +142,7 @@ class _SoftmaxCost(Function):
         wants = any(ctx.needs_input_grad[:3])
         kind = product_type(W)
         low_hidden, low_W = hidden.to(kind), W.to(kind)
+        by_W, by_W_t = Prepacked(low_W), Prepacked(low_W.t())
         grad_hidden, grad_W, grad_bias = (
             torch.zeros_like(value) if wants else value.new_empty(0) for value in (hidden, W, bias)
         )
@@ -178,7 +153,7 @@ class _SoftmaxCost(Function):
         with torch.autocast(W.device.type, enabled=False):
             for start in range(0, hidden.size(0), rows):
                 part, words = low_hidden[start : start + rows], targets[start : start + rows]
-                logits = affine(bias, part, low_W.t())  # [rows, K]
+                logits = by_W_t.affine(bias, part)  # [rows, K]
                 p = torch.softmax(logits, dim=1, out=scratch[: part.size(0)])
                 target = p.gather(1, words.unsqueeze(1))
                 found[start : start + rows] = target.squeeze(1)
@@ -188,8 +163,8 @@ class _SoftmaxCost(Function):
                 if wants:
                     less = p.new_full((1, 1), smoothing - 1).expand(words.size(0), 1)
                     low_p = p.scatter_add_(1, words.unsqueeze(1), less).to(kind)
-                    grad_hidden[start : start + rows] = low_p @ low_W
-                    add_product(grad_W, low_p.t(), part)
+                    grad_hidden[start : start + rows] = by_W.product(low_p)
+                    grad_W.addmm_(low_p.t(), part)
                     grad_bias += p.sum(0)
             cost -= _logs(found, hidden, W, bias, targets).sum()
         if wants and smoothing:

@@ -20,8 +20,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from nmtkit.models.layers import add_product, affine, product_type
 from nmtkit.models.packing import Packing
+from nmtkit.models.products import Prepacked, product_type, transposed_product
 
 
 def lstm_step(x: Tensor, c: Tensor, peepholes: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -72,6 +72,7 @@ class _LSTMScan(Function):
         packing: Packing,
     ) -> tuple[Tensor, Tensor]:
         U = U.to(product_type(x))
+        by_U = Prepacked(U)
         n, sizes = h_0.size(1), packing.sizes
         states, cells, gates = x.new_empty(len(x), n), x.new_empty(len(x), n), torch.empty_like(x)
         h_after, c_after = torch.split(states, sizes), torch.split(cells, sizes)
@@ -80,7 +81,7 @@ class _LSTMScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 c = c[:size]
-                asked = affine(inputs[t], h[:size], U)
+                asked = by_U.affine(inputs[t], h[:size])
                 ifo, g = torch.split(asked, [3 * n, n], dim=1)
                 _open(ifo, c, peepholes, outputs[t][:, : 3 * n], outputs[t][:, 3 * n :], g)
                 i, f, o, g = outputs[t].chunk(4, dim=1)
@@ -102,7 +103,8 @@ class _LSTMScan(Function):
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
         by_step, by_gate = torch.split(grads, sizes), torch.split(grads, n, dim=1)
         arriving_h, arriving_c = torch.split(grad_h, sizes), torch.split(grad_c, sizes)
-        carried_h, carried_c, U_t = torch.zeros_like(h_0), torch.zeros_like(c_0), U.t()
+        carried_h, carried_c = torch.zeros_like(h_0), torch.zeros_like(c_0)
+        by_U_t = Prepacked(U.t())
         for t in reversed(range(len(sizes))):
             h, c = carried_h[: sizes[t]], carried_c[: sizes[t]]
             h += arriving_h[t]
@@ -119,9 +121,8 @@ class _LSTMScan(Function):
             c *= forgotten
             if peepholes is not None:
                 c.addcmul_(ifg[:, 0], peepholes[0]).addcmul_(ifg[:, 1], peepholes[1])
-            h.zero_()
-            add_product(h, by_step[t], U_t)
-        grad_U = before.to(kind).t() @ grads.to(kind)
+            h.copy_(by_U_t.product(by_step[t]))
+        grad_U = transposed_product(before.to(kind), grads.to(kind))
         grad_p = None
         if peepholes is not None:
             seen = (c_before, c_before, cells)

@@ -15,15 +15,14 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from nmtkit.models.products import Prepacked, affine, times
+
 LARGEST = 127
 """The largest whole number used, of the 8 bits: -128 is left out so that signs are alike."""
 
 
 KEPT = 1 << 25
 """Bytes that `WordRows` may keep."""
-
-TYPICAL_ROWS = 256
-"""Rows for which a packed matrix is laid out; it serves for any number."""
 
 
 class Int8Matrix:
@@ -111,7 +110,7 @@ def product(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
     if isinstance(matrix, Int8Matrix):
         found = matrix.product(rows, addend)
     else:
-        found = rows @ matrix if addend is None else torch.addmm(addend, rows, matrix)
+        found = times(rows, matrix) if addend is None else affine(addend, rows, matrix)
     return found.view(*a.shape[:-1], -1)
 
 
@@ -152,8 +151,8 @@ def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
 class Tile:
     """Some rows of an output layer, in the form in which the whole of it is multiplied fastest.
 
-    Torch's own products rearrange the matrix anew each time, which for few hypotheses takes as
-    long as the product; oneDNN has a form that is made once.
+    It is put in order once, however small it is: hypotheses are few, so that to do so at every
+    product, as torch's own does, takes as long as the product.
 
     :param W: Shape: [w, l].
     :param bias: Shape: [w].
@@ -162,33 +161,13 @@ class Tile:
 
     def __init__(self, W: Tensor, bias: Tensor, whole: Int8Matrix | None) -> None:
         self.bias = bias
-        self._W, self._whole = W, whole
-        self._packed = None if whole else _packed(W, bias)
+        self._by_W = whole or Prepacked(W.t(), least=1)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """W t + bias. [N, l] to [N, w]."""
-        if self._whole is not None:
-            return self._whole.product(hidden, self.bias)
-        if self._packed is not None:
-            return _packed_product(hidden, self._packed, self.bias)
-        return torch.addmm(self.bias, hidden, self._W.t())
-
-
-def _packed(W: Tensor, bias: Tensor) -> Tensor | None:
-    """W in oneDNN's form, where this build of torch has it."""
-    if W.device.type != "cpu" or W.dtype != torch.float32:
-        return None
-    try:
-        packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(W.contiguous(), TYPICAL_ROWS)
-        _packed_product(W[:1], packed, bias)
-    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
-        return None
-    return packed
-
-
-def _packed_product(hidden: Tensor, packed: Tensor, bias: Tensor) -> Tensor:
-    found: Tensor = torch.ops.mkldnn._linear_pointwise(hidden, packed, bias, "none", [], "")
-    return found
+        if isinstance(self._by_W, Int8Matrix):
+            return self._by_W.product(hidden, self.bias)
+        return self._by_W.affine(self.bias, hidden)
 
 
 class Listed:

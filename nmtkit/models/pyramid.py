@@ -25,8 +25,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from nmtkit.models.layers import product_type
 from nmtkit.models.packing import Packing
+from nmtkit.models.products import Prepacked, product_type, transposed_product
 
 
 def pyramid(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
@@ -54,11 +54,11 @@ class _Pyramid(Function):
         kind = product_type(h)
         n, sizes, counts = h.size(1), packing.sizes, levels_of(packing)
         left = _left_children(packing)
-        below, W_low = h, W.to(kind)
+        below, by_W = h, Prepacked(W.to(kind))
         levels, news, coefficients = [h], [], []
         with torch.autocast(h.device.type, enabled=False):
             for t in range(1, len(sizes)):
-                of_left, of_right = (below.to(kind) @ W_low).to(h.dtype).chunk(2, dim=1)
+                of_left, of_right = by_W.product(below).to(h.dtype).chunk(2, dim=1)
                 places, right = _children(left, counts, sizes, t)
                 asked = of_left.index_select(0, places) + of_right[right] + b
                 new = torch.relu(asked[:, :n])
@@ -81,7 +81,7 @@ class _Pyramid(Function):
         depth, sizes, counts = ctx.depth, ctx.packing.sizes, levels_of(ctx.packing)
         levels, news = saved[:depth], saved[depth : 2 * depth - 1]
         coefficients, kind = saved[2 * depth - 1 :], ctx.kind
-        n, W_t = W.size(0), W.to(kind).t()
+        n, by_W_t = W.size(0), Prepacked(W.to(kind).t())
         grads = [torch.zeros_like(level) for level in levels]
         arriving = torch.split(
             grad_tops, [part.stop - part.start for _, part in _tops(levels, sizes)]
@@ -107,10 +107,10 @@ class _Pyramid(Function):
             products[t - 1][right, n + 3 :] = d_asked
             grads[t - 1].index_add_(0, places, w[:, 1:2] * grad)
             grads[t - 1][right].addcmul_(w[:, 2:], grad)
-            grads[t - 1] += (products[t - 1].to(kind) @ W_t).to(grad.dtype)
+            by_W_t.affine(grads[t - 1], products[t - 1], out=grads[t - 1])
         if depth == 1:
             return grads[0], torch.zeros_like(W), grad_b, None
-        grad_W = torch.cat(levels[:-1]).to(kind).t() @ torch.cat(products).to(kind)
+        grad_W = transposed_product(torch.cat(levels[:-1]).to(kind), torch.cat(products).to(kind))
         return grads[0], grad_W.to(W.dtype), grad_b, None
 
 

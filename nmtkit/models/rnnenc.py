@@ -19,11 +19,11 @@ Departures and readings:
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import torch
 from torch import Tensor
 
 from nmtkit.models.layers import bias, matrix
 from nmtkit.models.packing import Packing
+from nmtkit.models.products import affine
 from nmtkit.models.scan import gated_scan
 from nmtkit.models.summary import SummaryModel
 
@@ -68,7 +68,7 @@ class RNNenc(SummaryModel):
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """h_{T_x} of each sentence. Shape: [B, n]."""
         packing = Packing.of(src_mask, src.device)
-        x = torch.addmm(self.b_enc, self.source_embeddings(packing.pack(src)), self.W_enc)
+        x = affine(self.b_enc, self.source_embeddings(packing.pack(src)), self.W_enc)
         start = self.U_enc.new_zeros(1, len(src), self.config.hidden)
         weights = self.U_zr_enc.unsqueeze(0), self.U_enc.unsqueeze(0)
         h = gated_scan(x.unsqueeze(0), start, *weights, packing).squeeze(0)

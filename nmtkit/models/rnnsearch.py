@@ -66,6 +66,7 @@ from nmtkit.models.matrices import (
     weighted_sums,
 )
 from nmtkit.models.packing import Packing
+from nmtkit.models.products import affine, times
 from nmtkit.models.scan import attention_scan, gated_scan, gated_scan_in_8_bits, gated_step
 
 PIECE = 1 << 18
@@ -201,7 +202,7 @@ class RNNsearch(ForcedModel):
         packing = Packing.of(src_mask, src.device)
         annotations = self._annotations(src, packing)
         towards_start = annotations[: src.size(0), self.config.hidden :]  # <-h_1, in packed order
-        initial = torch.tanh(torch.addmm(self.b_s, towards_start, self.W_s))
+        initial = torch.tanh(affine(self.b_s, towards_start, self.W_s))
         prepared = self._prepared
         side_by_side = self._of_annotations() if prepared is None else prepared.U_a_C_C_o
         projected = product(self.dropped(annotations), side_by_side)
@@ -225,8 +226,8 @@ class RNNsearch(ForcedModel):
         else:
             embedded = self.source_embeddings(words)
             both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
-            W_enc = self.W_enc.view(embedded.size(1), 2, -1).transpose(0, 1)  # [2, m, 3n]
-            x = torch.baddbmm(self.b_enc.view(2, 1, -1), both, W_enc)
+            sides = zip(both, self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2), strict=True)
+            x = torch.stack([affine(b, side, W) for side, W, b in sides])
         start = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
         if weights is None or weights.recurrent is None:
             states = gated_scan(x, start, self.U_zr_enc, self.U_enc, packing)
@@ -323,7 +324,7 @@ class RNNsearch(ForcedModel):
 
     def _source_terms(self, words: Tensor) -> Tensor:
         """What x_j gives to the gates of both directions. [...] to [..., 6n]."""
-        return functional.embedding(words.clamp(min=0), self.E_x) @ self.W_enc + self.b_enc
+        return affine(self.b_enc, functional.embedding(words.clamp(min=0), self.E_x), self.W_enc)
 
     def _word_terms(self) -> Callable[[Tensor], Tensor]:
         """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
@@ -376,7 +377,7 @@ class RNNsearch(ForcedModel):
             embedded, read = both.chunk(2)
         else:
             embedded = read = self.dropped(self.target_embeddings(previous))
-        inputs = torch.addmm(self.b_dec, read, self.W_dec)
+        inputs = affine(self.b_dec, read, self.W_dec)
         values, readout_values = torch.split(
             encoded.values, [3 * self.config.hidden, 2 * self.config.maxout], dim=-1
         )
@@ -394,8 +395,9 @@ class RNNsearch(ForcedModel):
 
         :param context: C_o c_i. Shape: [..., 2l].
         """
-        hidden = self.dropped(maxout(s @ self.U_o + embedded @ self.V_o + context + self.b_o))
-        return hidden @ self.P if self.config.tied else hidden
+        readout = times(s, self.U_o) + times(embedded, self.V_o) + context + self.b_o
+        hidden = self.dropped(maxout(readout))
+        return times(hidden, self.P) if self.config.tied else hidden
 
     def output_words(self) -> Tensor:
         """W_o, or E_y where they are tied; see `ForcedModel.output_words`."""

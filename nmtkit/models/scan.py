@@ -25,9 +25,9 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from nmtkit.models.layers import add_product, affine, product_type
 from nmtkit.models.matrices import Int8Matrices, Matrix, product
 from nmtkit.models.packing import Packing
+from nmtkit.models.products import Prepacked, product_type, transposed_product
 
 
 def gated_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
@@ -109,6 +109,7 @@ class _GatedScan(Function):
     ) -> Tensor:
         kind = product_type(x)
         U_zr, U = U_zr.to(kind), U.to(kind)
+        by_U_zr, by_U = Prepacked(U_zr), Prepacked(U)
         n, sizes = h_0.size(-1), packing.sizes
         states, gates = x.new_empty(*x.shape[:2], n), torch.empty_like(x)
         x_zr, x_c = _by_step(x, sizes, 2 * n, n)
@@ -119,8 +120,8 @@ class _GatedScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 h = h[:, :size]
-                torch.sigmoid(affine(x_zr[t], h, U_zr), out=zr[t])
-                torch.tanh(affine(x_c[t], r[t] * h, U), out=c[t])
+                by_U_zr.affine(x_zr[t], h, out=zr[t]).sigmoid_()
+                by_U.affine(x_c[t], r[t] * h, out=c[t]).tanh_()
                 h = torch.lerp(h, c[t], z[t], out=after[t])
         ctx.packing = packing
         ctx.save_for_backward(states, gates, h_0, U_zr, U)
@@ -137,18 +138,18 @@ class _GatedScan(Function):
         by_gate, (zr, _) = _by_step(grads, sizes, n, n, n), _by_step(grads, sizes, 2 * n, n)
         r, arriving = _by_step(gates, sizes, n, n, n)[1], torch.split(grad, sizes, dim=1)
         carried = torch.zeros_like(h_0)
-        U_zr_t, U_t = U_zr.transpose(1, 2), U.transpose(1, 2)
+        by_U_zr_t, by_U_t = Prepacked(U_zr.transpose(1, 2)), Prepacked(U.transpose(1, 2))
         for t in reversed(range(len(sizes))):
             here = carried[:, : sizes[t]]
             here += arriving[t]
-            reset_grad = _gate_grads(here, factors, by_gate, U_t, t)
+            reset_grad = _gate_grads(here, factors, by_gate, by_U_t, t)
             here *= factors[3][t]
             here.addcmul_(reset_grad, r[t])
-            add_product(here, zr[t], U_zr_t)
+            by_U_zr_t.affine(here, zr[t], out=here)
         reset = gates[..., n : 2 * n] * h
         low = grads.to(kind)
-        grad_U_zr = h.to(kind).transpose(1, 2) @ low[..., : 2 * n]
-        grad_U = reset.to(kind).transpose(1, 2) @ low[..., 2 * n :]
+        grad_U_zr = transposed_product(h.to(kind), low[..., : 2 * n])
+        grad_U = transposed_product(reset.to(kind), low[..., 2 * n :])
         return grads, carried, grad_U_zr.to(h.dtype), grad_U.to(h.dtype), None
 
 
@@ -175,6 +176,7 @@ class _AttentionScan(Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         kind = product_type(x)
         W_query, U = W_query.to(kind), U.to(kind)
+        by_W_query, by_U = Prepacked(W_query), Prepacked(U)
         n, align, sizes = s_0.size(-1), v_a.size(0), packing.sizes
         after, gates = x.new_empty(x.size(0), n), torch.empty_like(x)
         queries = x.new_empty(x.size(0), align)
@@ -189,7 +191,7 @@ class _AttentionScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 s = s[:size]
-                asked, asked_zr = torch.split(s.to(kind) @ W_query, [align, 2 * n], dim=1)
+                asked, asked_zr = torch.split(by_W_query.product(s), [align, 2 * n], dim=1)
                 query[t].copy_(asked)
                 bent = _bent(keys, query[t], scratch)
                 energies = (bent @ weights).masked_fill_(padding[:size], -torch.inf)
@@ -197,7 +199,7 @@ class _AttentionScan(Function):
                 g = torch.baddbmm(inputs[t], alpha[t].unsqueeze(1), values[:size]).squeeze(1)
                 g_zr, g_c = torch.split(g, [2 * n, n], dim=1)
                 torch.sigmoid(g_zr + asked_zr, out=zr[t])
-                torch.tanh(affine(g_c, r[t] * s, U), out=c[t])
+                by_U.affine(g_c, r[t] * s, out=c[t]).tanh_()
                 s = torch.lerp(s, c[t], z[t], out=following[t])
         before = packing.before(s_0, after)
         ctx.packing = packing
@@ -234,13 +236,14 @@ class _AttentionScan(Function):
         grad_v = torch.zeros_like(keys[:, 0])
         carried = s.new_zeros(keys.size(0), n)
         scratch, slopes = torch.empty_like(keys), torch.empty_like(keys)
-        W_query_t, U_t, values_t, scale = W_query.t(), U.t(), values.transpose(1, 2), 4 * v_a
+        by_W_query_t, by_U_t = Prepacked(W_query.t()), Prepacked(U.t())
+        values_t, scale = values.transpose(1, 2), 4 * v_a
         for t in reversed(range(len(sizes))):
             live = slice(sizes[t])
             here = carried[live]
             if d_after is not None:
                 here += d_after[t]
-            reset_grad = _gate_grads(here, factors, by_gate, U_t, t)
+            reset_grad = _gate_grads(here, factors, by_gate, by_U_t, t)
             d_alpha = torch.bmm(d_x[t].unsqueeze(1), values_t[live]).squeeze(1)
             if d_alignment is not None:
                 d_alpha += d_alignment[t]
@@ -255,7 +258,7 @@ class _AttentionScan(Function):
             torch.mul(slope.sum(1), scale, out=d_query[t])
             here *= factors[3][t]
             here.addcmul_(reset_grad, r[t])
-            add_product(here, d_asked[t], W_query_t)
+            by_W_query_t.affine(here, d_asked[t], out=here)
             if d_before is not None:
                 here += d_before[t]
         grad_x, reset, low = grads[:, align:], gates[:, n : 2 * n] * s, grads.to(kind)
@@ -266,8 +269,8 @@ class _AttentionScan(Function):
             grad_keys.mul_(scale),
             by_source @ ctx.packing.pad(grad_x),
             None,
-            (s.to(kind).t() @ low[:, : align + 2 * n]).to(s.dtype),
-            (reset.to(kind).t() @ low[:, align + 2 * n :]).to(s.dtype),
+            transposed_product(s.to(kind), low[:, : align + 2 * n]).to(s.dtype),
+            transposed_product(reset.to(kind), low[:, align + 2 * n :]).to(s.dtype),
             2 * grad_v.sum(0),
             None,
         )
@@ -301,12 +304,12 @@ def _gate_grads(
     d_h: Tensor,
     factors: list[tuple[Tensor, ...]],
     into: list[tuple[Tensor, ...]],
-    U_t: Tensor,
+    by_U_t: Prepacked,
     t: int,
 ) -> Tensor:
     """Gradients of the gates' inputs at step t, written into `into` (z, r, c); returns d(r * h)."""
     torch.mul(d_h, factors[0][t], out=into[0][t])
     torch.mul(d_h, factors[2][t], out=into[2][t])
-    d_reset = into[2][t].to(U_t.dtype) @ U_t
+    d_reset = by_U_t.product(into[2][t])
     torch.mul(d_reset, factors[1][t], out=into[1][t])
     return d_reset

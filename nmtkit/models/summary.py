@@ -45,6 +45,7 @@ from nmtkit.models.layers import (
 )
 from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.products import affine, times
 from nmtkit.models.scan import gated_scan, gated_step
 
 
@@ -149,8 +150,8 @@ class SummaryModel(ForcedModel):
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Read the source; see `TranslationModel.encode`."""
         summary = self.dropped(self.summarise(src, src_mask))
-        start = torch.tanh(torch.addmm(self.b_s, summary, self.W_s))
-        return Encoded(start, summary @ torch.cat([self.C, self.C_o], dim=1))
+        start = torch.tanh(affine(self.b_s, summary, self.W_s))
+        return Encoded(start, times(summary, torch.cat([self.C, self.C_o], dim=1)))
 
     def initial_state(self, encoded: Encoded) -> State:
         """s_0; see `TranslationModel.initial_state`."""
@@ -210,13 +211,13 @@ class SummaryModel(ForcedModel):
         embedded = self.dropped(self.target_embeddings(previous_words(pairs.tgt, packing)))
         of_c = encoded.summary.index_select(0, packing.sentences)
         gates, readout = torch.split(of_c, [3 * self.config.hidden, 2 * self.config.maxout], dim=1)
-        inputs = torch.addmm(self.b_dec, embedded, self.W_dec) + gates
+        inputs = affine(self.b_dec, embedded, self.W_dec) + gates
         start = encoded.start.index_select(0, longest_first(pairs.tgt_mask).to(pairs.tgt.device))
         weights = self.U_zr_dec.unsqueeze(0), self.U_dec.unsqueeze(0)
         s = gated_scan(inputs.unsqueeze(0), start.unsqueeze(0), *weights, packing).squeeze(0)
-        hidden = maxout(s @ self.U_o + embedded @ self.V_o + readout + self.b_o)
+        hidden = maxout(times(s, self.U_o) + times(embedded, self.V_o) + readout + self.b_o)
         hidden = self.dropped(hidden)
-        hidden = hidden @ self.P if self._has_factors else hidden
+        hidden = times(hidden, self.P) if self._has_factors else hidden
         return Forced(hidden, packing.pack(pairs.tgt), packing)
 
     def source_embeddings(self, words: Tensor) -> Tensor:

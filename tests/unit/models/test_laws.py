@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.models import MODELS, model_name
+from nmtkit.models import MODELS, model_name, products
 from nmtkit.models.base import (
     BEGIN,
     HasSourceVectors,
@@ -118,6 +118,20 @@ def test_next_words_have_probabilities_that_sum_to_1(model, batch):
     found, _ = stepped(model, batch[0], batch[1], batch[2])
     assert found.shape == (4, 5, TGT_SIZE)
     torch.testing.assert_close(found.exp().sum(2), torch.ones(4, 5).double())
+
+
+def test_cost_and_gradients_do_not_depend_on_the_library_that_multiplies(model, batch, monkeypatch):
+    model.loss(*batch).backward()
+    expected = [parameter.grad.float() for parameter in model.parameters()]
+    model.zero_grad()
+    monkeypatch.setattr(products, "LARGE", 1)
+    asked = []
+    multiply = products._by_onednn
+    monkeypatch.setattr(products, "_by_onednn", lambda *a: asked.append(a) or multiply(*a))
+    model.float().loss(*batch).backward()
+    found = [parameter.grad for parameter in model.parameters()]
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
+    assert len(asked) > 5
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])

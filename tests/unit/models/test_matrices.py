@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmtkit.models import matrices
+from nmtkit.models import matrices, products
 from nmtkit.models.base import OutputLayer
 from nmtkit.models.matrices import (
     Int8Matrices,
@@ -143,9 +143,9 @@ def test_rows_are_computed_once_and_only_for_words_that_come():
 
 @pytest.mark.parametrize("packs", [True, False])
 def test_tiles_are_the_layers_logits(monkeypatch, packs):
-    """Whether or not this build of torch can pack matrices."""
+    """Whether or not this build of torch can put matrices in order."""
     if not packs:
-        monkeypatch.setattr(matrices, "_packed", lambda W, bias: None)
+        monkeypatch.setattr(products, "_has_onednn", lambda: False)
     layer = OutputLayer(draw(70, 16), draw(70))
     for rows in (1, 5, 300):
         hidden = draw(rows, 16, seed=3)
