@@ -1,5 +1,6 @@
 """What the machine can do at most: float32 products of two square matrices, in GFLOP/s.
 
+They are torch's own; with --onednn those of its other library, which are faster on some processors.
 By the clock and by processor time: on a machine with other work the second is the steadier one.
 Run in a process of its own, with the same threads as what it is compared with.
 """
@@ -8,18 +9,25 @@ import argparse
 import time
 
 
-def rates(size: int, seconds: float, dtype: str) -> tuple[float, float]:
+def rates(size: int, seconds: float, dtype: str, onednn: bool) -> tuple[float, float]:
     """10^9 multiplications and additions a second, of products repeated for `seconds`: by the
     clock, and a second of processor time."""
     import torch
 
     left = torch.randn(size, size).to(getattr(torch, dtype))
     right = torch.randn(size, size).to(getattr(torch, dtype))
+
+    def multiply() -> None:
+        if onednn:
+            torch.ops.mkldnn._linear_pointwise(left, right.t(), None, "none", [], "")
+        else:
+            left @ right
+
     for _ in range(3):
-        left @ right
+        multiply()
     count, started, cpu = 0, time.perf_counter(), time.process_time()
     while time.perf_counter() - started < seconds:
-        left @ right
+        multiply()
         count += 1
     done = 2 * size**3 * count / 1e9
     return done / (time.perf_counter() - started), done / (time.process_time() - cpu)
@@ -31,12 +39,13 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=2000, help="rows and columns")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long to multiply")
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument("--onednn", action="store_true")
     parser.add_argument("--threads", type=int, required=True)
     options = parser.parse_args()
     import torch
 
     torch.set_num_threads(options.threads)
-    print(*rates(options.size, options.seconds, options.dtype))
+    print(*rates(options.size, options.seconds, options.dtype, options.onednn))
 
 
 if __name__ == "__main__":

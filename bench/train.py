@@ -39,6 +39,9 @@ UPDATES = {"small": 60, "paper": 20}
 WARMUP = 10
 CEILING = "ceiling"
 
+BY_ONEDNN = "float32 by oneDNN"
+"""The ceiling of the library with which nmtkit multiplies large matrices, beside torch's own."""
+
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
     """The command line's options."""
@@ -90,8 +93,11 @@ def own(precisions: list[str], models: list[str]) -> dict[str, System]:
     return rows | {f"nmtkit, {model}": Nmtkit(model=model) for model in others}
 
 
-def measure_ceiling(threads: int, dtype: str, folder: Path) -> dict[str, float]:
-    """GFLOP/s of this moment, in a process of its own, by each of `CLOCKS`."""
+def measure_ceiling(threads: int, kind: str, folder: Path) -> dict[str, float]:
+    """GFLOP/s of this moment, in a process of its own, by each of `CLOCKS`.
+
+    :param kind: the type of the products, or `BY_ONEDNN`.
+    """
     script = Path(__file__).with_name("ceiling.py")
     command: list[str | Path] = [
         sys.executable,
@@ -99,7 +105,8 @@ def measure_ceiling(threads: int, dtype: str, folder: Path) -> dict[str, float]:
         "--threads",
         str(threads),
         "--dtype",
-        dtype,
+        kind.split()[0],
+        *(["--onednn"] if kind == BY_ONEDNN else []),
     ]
     output = folder / "ceiling.txt"
     environment = thread_environment(threads)
@@ -110,7 +117,7 @@ def measure_ceiling(threads: int, dtype: str, folder: Path) -> dict[str, float]:
 def measure(
     name: str, data: Data, systems: dict[str, System], options: argparse.Namespace
 ) -> dict[str, Any]:
-    """All rounds of one size: {"ceiling": {dtype: [by clock]}, "rates": {system: [Rate]}}."""
+    """All rounds of one size: {"ceiling": {kind: [by clock]}, "rates": {system: [Rate]}}."""
     updates = WARMUP + (options.updates or UPDATES[name])
 
     def training(row: str, system: System) -> Callable[[], Rate]:
@@ -118,15 +125,14 @@ def measure(
         task = Task(data, folder, SIZES[name], updates, options.threads)
         return lambda: system.time_training(task, WARMUP)
 
-    def ceiling(dtype: str) -> Callable[[], dict[str, float]]:
-        return lambda: measure_ceiling(options.threads, dtype, options.work)
+    def ceiling(kind: str) -> Callable[[], dict[str, float]]:
+        return lambda: measure_ceiling(options.threads, kind, options.work)
 
-    runs: dict[str, Callable[[], Any]] = {
-        f"{CEILING} {dtype}": ceiling(dtype) for dtype in options.precision
-    }
+    kinds = [*options.precision, BY_ONEDNN]
+    runs: dict[str, Callable[[], Any]] = {f"{CEILING} {kind}": ceiling(kind) for kind in kinds}
     runs |= {row: training(row, system) for row, system in systems.items()}
     found = in_turns(runs, options.rounds, lambda line: tell(f"{name}: {line}"))
-    ceilings = {dtype: found.pop(f"{CEILING} {dtype}", []) for dtype in options.precision}
+    ceilings = {kind: found.pop(f"{CEILING} {kind}", []) for kind in kinds}
     return {"ceiling": ceilings, "rates": found}
 
 
@@ -155,14 +161,14 @@ def report(
         f"l = {sizes.maxout}\n\n"
         f"Our model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward."
     )
-    for dtype, readings in found["ceiling"].items():
+    for kind, readings in found["ceiling"].items():
         if not readings:
             continue  # it failed, and was told
         ceiling = Spread.of([reading[clock] for reading in readings])
-        caps[dtype] = ceiling.median * 1e9 / needed
+        caps[kind] = ceiling.median * 1e9 / needed
         text += (
-            f" The machine's ceiling in {dtype} is {with_spread(ceiling)} GFLOP a {CLOCKS[clock]}:"
-            f" at most {caps[dtype]:,.0f} words."
+            f" The machine's ceiling in {kind} is {with_spread(ceiling)} GFLOP a {CLOCKS[clock]}:"
+            f" at most {caps[kind]:,.0f} words."
         )
     header = ["system", f"target words a {CLOCKS[clock]}", "nmtkit's speed to it"]
     header += ["its model's MFLOP a word", "of the float32 ceiling"]
