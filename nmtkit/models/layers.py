@@ -8,7 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from nmtkit.models.products import Prepacked, affine, product_type
+from nmtkit.models.products import Prepacked, add_transposed_product, affine, product_type
 
 LOGITS = 8_000_000
 """Logits held at a time at most: 32 MB in float32."""
@@ -164,7 +164,7 @@ class _SoftmaxCost(Function):
                     less = p.new_full((1, 1), smoothing - 1).expand(words.size(0), 1)
                     low_p = p.scatter_add_(1, words.unsqueeze(1), less).to(kind)
                     grad_hidden[start : start + rows] = by_W.product(low_p)
-                    grad_W.addmm_(low_p.t(), part)
+                    add_transposed_product(grad_W, low_p, part)
                     grad_bias += p.sum(0)
             cost -= _logs(found, hidden, W, bias, targets).sum()
         if wants and smoothing:

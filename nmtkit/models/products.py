@@ -71,6 +71,15 @@ def transposed_product(a: Tensor, b: Tensor) -> Tensor:
     return found if whole == len(a) else found.addmm_(a[whole:].t(), b[whole:])
 
 
+def add_transposed_product(total: Tensor, a: Tensor, b: Tensor) -> None:
+    """total += a^T b, where the total is kept in its own type; not for autograd. Large products are
+    left to torch, which adds what oneDNN would only give. Shapes: [n, w]; [N, n]; [N, w]."""
+    if total.dtype == a.dtype:
+        total.addmm_(a.t(), b)
+    else:
+        total += a.t() @ b
+
+
 class Prepacked:
     """A matrix by which one multiplies again and again, or several of one shape; not for autograd.
 
