@@ -92,8 +92,8 @@ class Int8Matrices:
         self._scales = _scales(matrices, dim=1)  # [D, 1, w]
         self._whole = _whole(matrices, self._scales).transpose(1, 2).contiguous()
 
-    def product(self, a: Tensor, addend: Tensor) -> Tensor:
-        """a_d M_d + addend_d for each d. Shapes: [D, N, n]; [D, N, w]; the result: [D, N, w]."""
+    def affine(self, addend: Tensor, a: Tensor) -> Tensor:
+        """addend_d + a_d M_d for each d. Shapes: [D, N, w]; [D, N, n]; the result: [D, N, w]."""
         scales = _scales(a, dim=2)
         whole = _whole(a, scales)
         found = torch.empty_like(addend, dtype=torch.int32, memory_format=torch.contiguous_format)

@@ -66,8 +66,14 @@ from nmtkit.models.matrices import (
     weighted_sums,
 )
 from nmtkit.models.packing import Packing
-from nmtkit.models.products import affine, times
-from nmtkit.models.scan import attention_scan, gated_scan, gated_scan_in_8_bits, gated_step
+from nmtkit.models.products import Prepacked, affine, times
+from nmtkit.models.scan import (
+    Recurrent,
+    attention_scan,
+    gated_scan,
+    gated_scan_for_search,
+    gated_step,
+)
 
 PIECE = 1 << 18
 """Numbers between energies and their sums held at a time: 1 MB in float32, within a processor's
@@ -123,7 +129,7 @@ class SearchWeights(NamedTuple):
     """The parameters as search takes them, which computes no gradients.
 
     source_words: x_j to W_enc E_x x_j + b of both directions; [...] to [..., 6n].
-    recurrent: [U_z | U_r] and U of both directions of the encoder in 8 bits, or None.
+    recurrent: [U_z | U_r] and U of both directions of the encoder, made ready.
     U_a_C_C_o: [U_a | C | C_o] side by side. Shape: [2n, n' + 3n + 2l].
     words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
     W_a_U_zr: [W_a | U_z | U_r] side by side. Shape: [n, n' + 2n].
@@ -132,7 +138,7 @@ class SearchWeights(NamedTuple):
     """
 
     source_words: Callable[[Tensor], Tensor]
-    recurrent: tuple[Int8Matrices, Int8Matrices] | None
+    recurrent: tuple[Recurrent, Recurrent]
     U_a_C_C_o: Matrix
     words: Callable[[Tensor], Tensor]
     W_a_U_zr: Matrix
@@ -219,22 +225,24 @@ class RNNsearch(ForcedModel):
 
     def _annotations(self, src: Tensor, packing: Packing) -> Tensor:
         """h_j of the real source positions. Shape: [N, 2n]."""
-        words, weights = packing.pack(src), self._prepared
-        if weights is not None:
-            terms, backward = weights.source_words(words).chunk(2, dim=1)
-            x = torch.stack([terms, backward.index_select(0, packing.mirror)])
-        else:
-            embedded = self.source_embeddings(words)
-            both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
-            sides = zip(both, self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2), strict=True)
-            x = torch.stack([affine(b, side, W) for side, W, b in sides])
         start = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
-        if weights is None or weights.recurrent is None:
+        x = self._source_inputs(packing.pack(src), packing)
+        if self._prepared is None:
             states = gated_scan(x, start, self.U_zr_enc, self.U_enc, packing)
         else:
-            states = gated_scan_in_8_bits(x, start, *weights.recurrent, packing)
+            states = gated_scan_for_search(x, start, *self._prepared.recurrent, packing)
         forward, backward = states.unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
+
+    def _source_inputs(self, words: Tensor, packing: Packing) -> Tensor:
+        """What the words give to the gates of both directions. [N] to [2, N, 3n]."""
+        if self._prepared is not None:
+            terms, backward = self._prepared.source_words(words).chunk(2, dim=1)
+            return torch.stack([terms, backward.index_select(0, packing.mirror)])
+        embedded = self.source_embeddings(words)
+        both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
+        sides = zip(both, self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2), strict=True)
+        return torch.stack([affine(b, side, W) for side, W, b in sides])
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """E_x x. Shape: [..., m]."""
@@ -304,7 +312,7 @@ class RNNsearch(ForcedModel):
             return self._prepared
         return SearchWeights(
             source_words=self._source_terms,
-            recurrent=None,
+            recurrent=(Prepacked(self.U_zr_enc), Prepacked(self.U_enc)),
             U_a_C_C_o=self._of_annotations(),
             words=self._word_terms(),
             W_a_U_zr=self._of_state(),

@@ -18,7 +18,7 @@ Under `torch.autocast` the products are those of its type (bfloat16), their resu
 states, gates, alignments and everything else that is carried along stay in the inputs' type.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -28,6 +28,8 @@ from torch.autograd.function import once_differentiable
 from nmtkit.models.matrices import Int8Matrices, Matrix, product
 from nmtkit.models.packing import Packing
 from nmtkit.models.products import Prepacked, product_type, transposed_product
+
+Recurrent: TypeAlias = Prepacked | Int8Matrices
 
 
 def gated_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
@@ -56,10 +58,10 @@ def gated_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing
 
 
 @torch.no_grad()
-def gated_scan_in_8_bits(
-    x: Tensor, h_0: Tensor, U_zr: Int8Matrices, U: Int8Matrices, packing: Packing
+def gated_scan_for_search(
+    x: Tensor, h_0: Tensor, U_zr: Recurrent, U: Recurrent, packing: Packing
 ) -> Tensor:
-    """`gated_scan` with matrices of 8 bits, for search: no gradient, nothing kept for one."""
+    """`gated_scan` with matrices that were made ready: no gradient, nothing kept for one."""
     n, sizes = h_0.size(-1), packing.sizes
     x_zr, x_c = _by_step(x, sizes, 2 * n, n)
     states = x.new_empty(*x.shape[:2], n)
@@ -67,8 +69,8 @@ def gated_scan_in_8_bits(
     h = h_0
     for t, size in enumerate(sizes):
         h = h[:, :size]
-        z, r = torch.sigmoid(U_zr.product(h, x_zr[t])).chunk(2, dim=-1)
-        h = torch.lerp(h, _tanh(U.product(r * h, x_c[t])), z, out=after[t])
+        z, r = U_zr.affine(x_zr[t], h).sigmoid_().chunk(2, dim=-1)
+        h = torch.lerp(h, _tanh(U.affine(x_c[t], r * h)), z, out=after[t])
     return states
 
 

@@ -84,7 +84,7 @@ def test_listed_logits_are_those_of_the_whole_layer(quantize):
 
 def test_several_matrices_of_8_bits_are_each_by_itself():
     a, addend, stacked = draw(2, 5, 16), draw(2, 5, 20, seed=3), draw(2, 16, 20, seed=2)
-    found = Int8Matrices(stacked).product(a, addend)
+    found = Int8Matrices(stacked).affine(addend, a)
     for d in range(2):
         torch.testing.assert_close(found[d], product(a[d], Int8Matrix(stacked[d]), addend[d]))
 

@@ -6,7 +6,8 @@ import torch
 from nmtkit.models.layers import masked_softmax
 from nmtkit.models.matrices import Int8Matrices
 from nmtkit.models.packing import Packing
-from nmtkit.models.scan import attention_scan, gated_scan, gated_scan_in_8_bits, gated_step
+from nmtkit.models.products import Prepacked
+from nmtkit.models.scan import attention_scan, gated_scan, gated_scan_for_search, gated_step
 
 T_X = 4
 N, ALIGN = 3, 5
@@ -37,13 +38,13 @@ def scan(arguments, packing):
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_the_scan_in_8_bits_is_nearly_the_scan(lengths):
+@pytest.mark.parametrize(("ready", "error"), [(Prepacked, 1e-5), (Int8Matrices, 0.05)])
+def test_the_scan_of_search_is_nearly_the_scan(lengths, ready, error):
     packing, batch = packing_of(lengths), len(lengths)
     x, h_0 = torch.randn(2, sum(lengths), 3 * N), torch.randn(2, batch, N)
     U_zr, U = torch.randn(2, N, 2 * N), torch.randn(2, N, N)
-    found = gated_scan_in_8_bits(x, h_0, Int8Matrices(U_zr), Int8Matrices(U), packing)
-    error = (found - gated_scan(x, h_0, U_zr, U, packing)).abs()
-    assert 0 < error.max() < 0.05
+    found = gated_scan_for_search(x, h_0, ready(U_zr), ready(U), packing)
+    assert (found - gated_scan(x, h_0, U_zr, U, packing)).abs().max() < error
 
 
 def with_gates(x, gates):
