@@ -62,6 +62,11 @@ class Ensemble:
         return self.parts[0]
 
     @property
+    def files(self) -> str:
+        """The models' files, as errors name them."""
+        return ", ".join(str(part.path or "a model in memory") for part in self.parts)
+
+    @property
     def models(self) -> list[TranslationModel]:
         """The models alone."""
         return [part.model for part in self.parts]

@@ -45,7 +45,10 @@ MOST_LINES = 2_000_000
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model ready for use, with what turns text into its ids and back."""
+    """A model ready for use, with what turns text into its ids and back.
+
+    path: the file of its parameters, if they were read from one.
+    """
 
     model: TranslationModel
     config: Config
@@ -54,6 +57,7 @@ class LoadedModel:
     src_text: TextPipeline
     tgt_text: TextPipeline
     device: torch.device
+    path: Path | None = None
 
 
 def find_device(name: str) -> torch.device:
@@ -188,7 +192,7 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
         TextPipeline.load(folder, "src", config.text),
         TextPipeline.load(folder, "tgt", config.text),
     )
-    return LoadedModel(model, config, src_vocab, tgt_vocab, src_text, tgt_text, target)
+    return LoadedModel(model, config, src_vocab, tgt_vocab, src_text, tgt_text, target, path)
 
 
 def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:

@@ -279,7 +279,10 @@ class Translator:
         shares = self._shares(sources)
 
         def work(batches: Batches) -> list[list[Hypothesis]]:
-            return list(decode(sources, batches))
+            try:
+                return list(decode(sources, batches))
+            except ModelError as error:
+                raise ModelError(f"{self._ensemble.files}: {error}") from error
 
         results = at_once([functools.partial(work, batches) for batches in shares])
         for batches, of_share in zip(shares, results, strict=True):

@@ -103,11 +103,11 @@ def _check_described(path: Path, found: Description, wanted: Description) -> Non
     if found.keys() != wanted.keys():
         names = sorted(found.keys() ^ wanted.keys())
         told = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
-        raise ModelError(f"{path}: does not belong to this model's config; differing: {told}")
+        raise ModelError(f"{path}: does not belong to this model's config.toml; differing: {told}")
     for name, (dtype, shape) in found.items():
         if (dtype, shape) != wanted[name]:
             raise ModelError(
-                f"{path}: {name} is {dtype} {shape}, config and vocabularies ask for"
+                f"{path}: {name} is {dtype} {shape}, config.toml and vocabularies ask for"
                 f" {wanted[name][0]} {wanted[name][1]}; they do not belong together"
             )
 

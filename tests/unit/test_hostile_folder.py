@@ -10,12 +10,14 @@ import pytest
 import torch
 
 from nmtkit.config import Config, TextConfig
-from nmtkit.errors import DataError, NmtkitError
+from nmtkit.errors import DataError, ModelError, NmtkitError
 from nmtkit.model_folder import build_model, create_model_folder, load_model, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.scorer import Scorer
 from nmtkit.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.parameters import Damaged, parameters_of, write_parameters
+from nmtkit.translator import Translator
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2), text=TextConfig(tokenized=True))
 PARAMS = "params.best.safetensors"
@@ -114,7 +116,9 @@ def test_more_parameters_than_the_config_asks_for_are_not_read(folder, little_me
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [place, end]}
         place = end
     with_header(folder / PARAMS, header, place)
-    refused(folder, "E_x is F32 .26843545600., config and vocabularies ask for F32 .4, 3.; they do")
+    refused(
+        folder, "E_x is F32 .26843545600., config.toml and vocabularies ask for F32 .4, 3.; they do"
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_a_header_longer_than_the_file_is_found_out(folder, little_memory):
         ),
         (lambda p: p.update(E_x=p["E_x"].double()), "E_x is F64 .4, 3.*F32"),
         (lambda p: p.update(E_x=p["E_x"].long()), "E_x is I64"),
-        (lambda p: p.update(E_x=torch.zeros(5, 3)), "E_x is F32 .5, 3., config and vocabularies"),
+        (lambda p: p.update(E_x=torch.zeros(5, 3)), "E_x is F32 .5, 3., config.toml and"),
         (lambda p: p["E_x"].fill_(float("nan")), "E_x has values that are no numbers"),
         (lambda p: p["b_y"].view(-1)[0].fill_(float("-inf")), "b_y has values that are no numbers"),
     ],
@@ -178,6 +182,18 @@ def test_great_values_are_numbers(folder):
     load_model(folder, "cpu")
 
 
+def test_values_that_are_too_great_to_multiply_are_told_with_their_file(folder):
+    parameters = {name: value.clone() for name, value in parameters_of(build(4, 3)).items()}
+    parameters["W_o"].fill_(3e38)
+    parameters["b_o"].fill_(-3e38)
+    write_parameters(folder / PARAMS, parameters)
+    told = f"{PARAMS}: the model gives log-probabilities that are not numbers"
+    with pytest.raises(ModelError, match=told):
+        list(Translator.load(folder, device="cpu").translate(["a b"]))
+    with pytest.raises(ModelError, match=told):
+        list(Scorer.load(folder, device="cpu").score([("a b", "c")]))
+
+
 def build(src, tgt):
     return build_model(CONFIG, src, tgt)
 
@@ -188,7 +204,10 @@ def build(src, tgt):
         ("</s>\t9\n<unk>\t0\na\t5\na\t4\n", "vocab.src, line 4: 'a' is there twice"),
         ("</s>\t9\n<unk>\t0\na\tnan\nb\t4\n", "vocab.src, line 3: 'nan' is not a count"),
         (f"</s>\t9\n<unk>\t0\na\t{'9' * 5000}\nb\t4\n", "line 3: '9+ … 9+' is not a count"),
-        ("</s>\t9\n<unk>\t0\na\t5\n", "E_x is F32 .4, 3., config and vocabularies ask for F32 .3"),
+        (
+            "</s>\t9\n<unk>\t0\na\t5\n",
+            "E_x is F32 .4, 3., config.toml and .* for F32 .3",
+        ),
         ("</s>\t9\n<unk>\t0\na\t5\nb\t1\nc\t1\n", "E_x is F32 .4, 3., .* ask for F32 .5, 3."),
         ("</s>\r\n<unk>\r\na\r\nb\r\n", "line 1: '</s>.r' ends with a carriage return"),
     ],

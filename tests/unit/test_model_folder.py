@@ -185,7 +185,7 @@ def test_a_missing_vocabulary_is_named(made, name):
 def test_parameters_of_other_sizes_are_refused(made):
     with open(made / "vocab.tgt", "a") as file:
         file.write("d\t1\n")
-    with pytest.raises(ModelError, match="config and vocabularies ask for"):
+    with pytest.raises(ModelError, match="config.toml and vocabularies ask for"):
         load_model(made, "cpu")
 
 
@@ -232,7 +232,7 @@ def test_sizes_that_the_file_does_not_have_cost_no_memory(made):
     settings = (made / "config.toml").read_text()
     large = settings.replace("hidden = 4", "hidden = 1000000")
     (made / "config.toml").write_text(large.replace("align = 3", "align = 1000000"))
-    with pytest.raises(ModelError, match="config and vocabularies ask for"):
+    with pytest.raises(ModelError, match="config.toml and vocabularies ask for"):
         load_model(made, "cpu")
 
 
