@@ -127,7 +127,12 @@ def test_cost_and_gradients_do_not_depend_on_the_library_that_multiplies(model, 
     monkeypatch.setattr(products, "LARGE", 1)
     asked = []
     multiply = products._by_onednn
-    monkeypatch.setattr(products, "_by_onednn", lambda *a: asked.append(a) or multiply(*a))
+
+    def noted(*operands):
+        asked.append(operands)
+        return multiply(*operands)
+
+    monkeypatch.setattr(products, "_by_onednn", noted)
     model.float().loss(*batch).backward()
     found = [parameter.grad for parameter in model.parameters()]
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)

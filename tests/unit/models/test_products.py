@@ -28,7 +28,12 @@ def library(request, monkeypatch):
     monkeypatch.setattr(products, "LARGE", 1 if request.param == "oneDNN" else 1 << 60)
     asked = []
     multiply = products._by_onednn
-    monkeypatch.setattr(products, "_by_onednn", lambda *a: asked.append(a) or multiply(*a))
+
+    def noted(*operands):
+        asked.append(operands)
+        return multiply(*operands)
+
+    monkeypatch.setattr(products, "_by_onednn", noted)
     yield
     assert bool(asked) == (request.param == "oneDNN")
 
@@ -87,9 +92,12 @@ def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
     """Each is prepared first, and what is prepared is kept."""
     monkeypatch.setattr(products, "LARGE", 1)
     given, B = [], draw(n, w)
-    monkeypatch.setattr(
-        products, "_by_onednn", lambda a, *_: given.append(len(a)) or a.new_zeros(len(a), w)
-    )
+
+    def noted(a, *_):
+        given.append(len(a))
+        return a.new_zeros(len(a), w)
+
+    monkeypatch.setattr(products, "_by_onednn", noted)
     for rows in range(1, 2000):
         times(draw(rows, n), B)
     assert len(set(given)) <= 22
