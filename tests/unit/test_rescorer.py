@@ -45,7 +45,7 @@ def test_every_line_stays_and_has_the_scores_of_its_hypothesis(scorers, entries,
         pair = SOURCES[after.sentence], after.hypothesis
         for name, scorer in zip(("RNN0", "CSLM0"), scorers, strict=True):
             [score] = scorer.score([pair])
-            assert after.features[name][0] == pytest.approx(score.log_prob, abs=1e-5)
+            assert after.features[name][0] == pytest.approx(score.log_prob, rel=1e-6, abs=1e-5)
 
 
 def test_a_hypothesis_is_scored_once_in_a_sentence(scorers, entries, monkeypatch):
