@@ -8,7 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from nmtkit.models.products import Prepacked, add_transposed_product, affine, product_type
+from nmtkit.models.products import Prepacked, add_transposed_product, product_type
 
 LOGITS = 8_000_000
 """Logits held at a time at most: 32 MB in float32."""
@@ -97,10 +97,11 @@ def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -
     """log softmax(W h + b) of each row's own target word, without gradients. Shape: [N]."""
     chunks = []
     rows = _rows(W)
+    by_W_t = Prepacked(W.t())
     with torch.no_grad():
         for start in range(0, hidden.size(0), rows):
             part, words = hidden[start : start + rows], targets[start : start + rows]
-            logits = affine(bias, part, W.t())
+            logits = by_W_t.affine(bias, part)
             picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
             chunks.append(picked - logits.logsumexp(1))
     return torch.cat(chunks) if chunks else hidden.new_zeros(0)

@@ -42,15 +42,15 @@ class Int8Matrix:
         picked._scales, picked._whole = self._scales[:, chosen], self._whole[chosen]
         return picked
 
-    def product(self, a: Tensor, addend: Tensor | None = None) -> Tensor:
-        """a M + addend.
-
-        :param a: Shape: [N, n].
-        :param addend: Shape: [N, w] or [w].
-        """
+    def product(self, a: Tensor) -> Tensor:
+        """a M. Shapes: [N, n]; the result: [N, w]."""
         found, scales = self.whole_product(a)
-        found = found * self._scales
-        return found.mul_(scales) if addend is None else torch.addcmul(addend, found, scales)
+        return (found * self._scales).mul_(scales)
+
+    def affine(self, addend: Tensor, a: Tensor) -> Tensor:
+        """addend + a M. Shapes: [N, w] or [w]; [N, n]; the result: [N, w]."""
+        found, scales = self.whole_product(a)
+        return torch.addcmul(addend, found * self._scales, scales)
 
     def product_each(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
         """Of each row of a M + addend some columns of its own.
@@ -108,7 +108,7 @@ def product(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
     if addend is not None and addend.dim() > 1:
         addend = addend.reshape(len(rows), -1)
     if isinstance(matrix, Int8Matrix):
-        found = matrix.product(rows, addend)
+        found = matrix.product(rows) if addend is None else matrix.affine(addend, rows)
     else:
         found = times(rows, matrix) if addend is None else affine(addend, rows, matrix)
     return found.view(*a.shape[:-1], -1)
@@ -165,8 +165,6 @@ class Tile:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """W t + bias. [N, l] to [N, w]."""
-        if isinstance(self._by_W, Int8Matrix):
-            return self._by_W.product(hidden, self.bias)
         return self._by_W.affine(self.bias, hidden)
 
 

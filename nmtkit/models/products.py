@@ -67,7 +67,7 @@ def transposed_product(a: Tensor, b: Tensor) -> Tensor:
     whole = len(a) - len(a) % (PART // 2)
     if not whole:
         return a.t() @ b
-    found = _by_onednn(a[:whole].t(), b[:whole].contiguous().t(), None)
+    found = _by_onednn(a[:whole].t(), _whole(b[:whole]).t(), None)
     return found if whole == len(a) else found.addmm_(a[whole:].t(), b[whole:])
 
 
@@ -126,9 +126,10 @@ class Prepacked:
 class _Affine(Function):
     @staticmethod
     def forward(ctx: Any, addend: Tensor | None, a: Tensor, B: Tensor) -> Tensor:
+        B = _whole(B)
         ctx.save_for_backward(a, B)
         ctx.is_bias = addend is not None and addend.dim() == 1
-        found = _by_parts(a, B.contiguous().t())
+        found = _by_parts(a, B.t())
         return found if addend is None else found.add_(addend)
 
     @staticmethod
@@ -138,13 +139,18 @@ class _Affine(Function):
         of_addend, of_a, of_B = ctx.needs_input_grad
         return (
             (grad.sum(0) if ctx.is_bias else grad) if of_addend else None,
-            _by_parts(grad, B.contiguous()) if of_a else None,
+            _by_parts(grad, B) if of_a else None,
             transposed_product(a, grad) if of_B else None,
         )
 
 
 def _apart(values: Tensor) -> Sequence[Tensor]:
     return values.unbind() if values.dim() == 3 else [values]
+
+
+def _whole(B: Tensor) -> Tensor:
+    """B, copied where it is a part of another matrix: oneDNN would take a hundred times as long."""
+    return B if B.is_contiguous() or B.t().is_contiguous() else B.contiguous()
 
 
 def _in_order(weight: Tensor) -> Tensor:
@@ -178,7 +184,6 @@ def _of_round_number(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _by_onednn(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    # Strides that are neither W's own nor those of W^T would make it a hundred times slower.
     found: Tensor = torch.ops.mkldnn._linear_pointwise(a, weight, bias, "none", [], "")
     return found
 

@@ -240,7 +240,7 @@ class RNNsearch(ForcedModel):
             terms, backward = self._prepared.source_words(words).chunk(2, dim=1)
             return torch.stack([terms, backward.index_select(0, packing.mirror)])
         embedded = self.source_embeddings(words)
-        both = torch.stack([embedded, embedded.index_select(0, packing.mirror)])  # [2, N, m]
+        both = embedded, embedded.index_select(0, packing.mirror)
         sides = zip(both, self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2), strict=True)
         return torch.stack([affine(b, side, W) for side, W, b in sides])
 

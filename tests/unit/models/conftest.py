@@ -1,9 +1,12 @@
 """Tensors are so small here that several threads would only wait for each other."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
+
+from nmtkit.models import products
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -12,3 +15,17 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def given_to_onednn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """The operands of each product that oneDNN computes."""
+    given: list[tuple[Any, ...]] = []
+    multiply = products._by_onednn
+
+    def noted(*operands: Any) -> torch.Tensor:
+        given.append(operands)
+        return multiply(*operands)
+
+    monkeypatch.setattr(products, "_by_onednn", noted)
+    return given

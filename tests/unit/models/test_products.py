@@ -23,19 +23,11 @@ def assert_close(found, expected):
 
 
 @pytest.fixture(params=["oneDNN", "torch"])
-def library(request, monkeypatch):
+def library(request, monkeypatch, given_to_onednn):
     """Let all products be those of one library."""
     monkeypatch.setattr(products, "LARGE", 1 if request.param == "oneDNN" else 1 << 60)
-    asked = []
-    multiply = products._by_onednn
-
-    def noted(*operands):
-        asked.append(operands)
-        return multiply(*operands)
-
-    monkeypatch.setattr(products, "_by_onednn", noted)
     yield
-    assert bool(asked) == (request.param == "oneDNN")
+    assert bool(given_to_onednn) == (request.param == "oneDNN")
 
 
 @pytest.mark.parametrize("strided", [False, True], ids=["rows", "columns of others"])
