@@ -8,13 +8,10 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from nmtkit.models.products import Prepacked, add_transposed_product, product_type
+from nmtkit.models.products import Prepacked, add_transposed_product, product_type, rows_at_once
 
 LOGITS = 8_000_000
-"""Logits held at a time at most: 32 MB in float32."""
-
-FEWEST_ROWS = 64
-"""Rows of logits made at a time, however many words there are."""
+"""Logits held at a time, but for those of the fewest rows: 32 MB in float32."""
 
 TINY = 1e-30
 """Probabilities in float32 lose digits soon below this."""
@@ -111,11 +108,11 @@ def _rows(W: Tensor) -> int:
     """How many rows of logits to make at a time.
 
     Each chunk reads and writes the gradient of W once, which l columns make dear; each row brings
-    K logits, which should stay in a processor's cache. On the processors tried, 200 rows were best
-    for l = 128 and 600 for l = 500 (K = 10,000).
+    K logits, which should stay in a processor's cache. On the processors tried, 192 rows were best
+    for l = 128, and for l = 500 448 to 512 (K = 10,000).
     """
     words, width = W.shape
-    return max(FEWEST_ROWS, min(LOGITS // words, width + width // 4))
+    return rows_at_once(min(LOGITS // words, width + width // 2))
 
 
 def _logs(

@@ -24,10 +24,13 @@ LARGE = 3 << 18
 of 900 x 900. At 512 x 1280 there is nothing between them."""
 
 ROUND = 8
-"""Rows are multiplied by multiples of so many, above a hundred by multiples of 64."""
+"""Rows are multiplied by multiples of so many, above a hundred by multiples of MANY."""
 
 PART = 512
 """Rows are multiplied by at most so many at a time."""
+
+MANY = 64
+"""What numbers of rows above a hundred are multiples of."""
 
 TYPICAL_ROWS = 256
 """Rows for which a matrix is put in order; it serves for any number."""
@@ -39,6 +42,12 @@ def product_type(values: Tensor) -> torch.dtype:
     if values.dtype == torch.float32 and torch.is_autocast_enabled(device):
         return torch.get_autocast_dtype(device)
     return values.dtype
+
+
+def rows_at_once(most: int) -> int:
+    """How many rows to multiply together where there are more than `most`, so that none need to be
+    copied: as many as that or fewer, but at least MANY."""
+    return max(MANY, min(PART, most) // MANY * MANY)
 
 
 def times(a: Tensor, B: Tensor) -> Tensor:
@@ -175,7 +184,7 @@ def _by_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _of_round_number(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     rows = len(a)
-    more = -rows % (ROUND if rows <= 16 * ROUND else 8 * ROUND)
+    more = -rows % (ROUND if rows <= 2 * MANY else MANY)
     if not more:
         return _by_onednn(a, weight, bias)
     longer = a.new_empty(rows + more, a.size(1))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nmtkit.models import layers
+from nmtkit.models import layers, products
 from nmtkit.models.layers import (
     dropout,
     masked_softmax,
@@ -42,11 +42,20 @@ def cross_entropy(hidden, W, bias, targets, smoothing=0.0):
     return functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
 
 
-@pytest.fixture(params=[1, 7, 15, 10_000], ids=lambda chunk: f"chunk {chunk}")
+@pytest.fixture(params=[1, 2, 64], ids=lambda chunk: f"rows {chunk}")
 def chunk(request, monkeypatch):
-    """1, 1, 2 or all rows of 7 words at a time."""
-    monkeypatch.setattr(layers, "LOGITS", request.param)
-    monkeypatch.setattr(layers, "FEWEST_ROWS", 1)
+    """So many rows of logits at a time."""
+    monkeypatch.setattr(layers, "_rows", lambda W: request.param)
+
+
+@pytest.mark.parametrize(
+    ("words", "width", "rows"),
+    [(10_000, 128, 192), (10_000, 500, 512), (80_000, 620, 64), (30_000, 256, 256), (7, 4, 64)],
+)
+def test_rows_of_logits_are_few_and_need_no_copies(words, width, rows):
+    found = layers._rows(torch.empty(words, width, device="meta"))
+    assert found == rows and found % products.MANY == 0
+    assert found * words <= layers.LOGITS or found == products.MANY
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHING)

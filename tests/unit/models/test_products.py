@@ -96,6 +96,16 @@ def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
     assert sum(given) < 1.05 * sum(range(1, 2000))
 
 
+@pytest.mark.parametrize("most", [1, 64, 100, 160, 200, 750, 10_000])
+def test_the_rows_taken_at_once_are_given_as_they_are(monkeypatch, given_to_onednn, most):
+    monkeypatch.setattr(products, "LARGE", 1)
+    rows = products.rows_at_once(most)
+    assert rows <= max(most, products.MANY)
+    a = draw(rows, n)
+    assert Prepacked(draw(n, w, seed=2)).product(a).shape == (rows, w)
+    assert given_to_onednn[-1][0] is a
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_other_types_are_left_to_torch(monkeypatch, dtype):
     monkeypatch.setattr(products, "LARGE", 1)
