@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nmtkit.cli.common import configure_threads, device_option, force_option, threads_option
+from nmtkit.cli.memory import keep_freed_memory
 
 
 @click.command()
@@ -91,6 +92,7 @@ def command(
     if prepared is None or output is None:
         raise click.UsageError("Training needs PREPARED and --output.")
     configure_threads(threads)
+    keep_freed_memory()
     from nmtkit.trainer import train
 
     train(
