@@ -1,6 +1,7 @@
 """Model folders used together: one model, or several that translate into the same words."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,17 @@ class Ensemble:
         """The model whose settings, target text and alignments count."""
         return self.parts[0]
 
-    @property
-    def files(self) -> str:
-        """The models' files, as errors name them."""
-        return ", ".join(str(part.path or "a model in memory") for part in self.parts)
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the models' files in what is raised of the models meanwhile.
+
+        :raises ModelError: one was raised; here it begins with the files.
+        """
+        try:
+            yield
+        except ModelError as error:
+            files = ", ".join(str(part.path or "a model in memory") for part in self.parts)
+            raise ModelError(f"{files}: {error}") from error
 
     @property
     def models(self) -> list[TranslationModel]:

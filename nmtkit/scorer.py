@@ -201,7 +201,8 @@ class Scorer:
                 for number, model in enumerate(self._ready.models)
             ]
             log_probs = self._ensemble.mixture(found).double().cpu()
-        self._check_finite(log_probs)
+        with self._ensemble.named():
+            _check_finite(log_probs)
         values: list[float] = log_probs.tolist()
         scores = []
         for path, target, of_target in zip(tree.paths, tokens, ids, strict=True):
@@ -259,7 +260,8 @@ class Scorer:
         matrices = scored[0].alignment
         if alignments and matrices is None:
             raise ModelError("this model has no alignment")
-        self._check_finite(log_probs[tgt_mask.cpu()])
+        with self._ensemble.named():
+            _check_finite(log_probs[tgt_mask.cpu()])
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [
             self._one(
@@ -271,13 +273,6 @@ class Scorer:
             )
             for row, (source, target) in enumerate(zip(sources, targets, strict=True))
         ]
-
-    def _check_finite(self, log_probs: Tensor) -> None:
-        if not bool(log_probs.isfinite().all()):
-            raise ModelError(
-                f"{self._ensemble.files}: the model gives log-probabilities that are not numbers:"
-                " its parameters are damaged, or its training diverged; use another checkpoint"
-            )
 
     @staticmethod
     def _one(
@@ -301,3 +296,11 @@ def _check_sizes(sizes: Sequence[tuple[int, int]], first: int) -> None:
                 f"pair {number} has {of_source:,} source and {of_target:,} target tokens, too"
                 " many for the memory; leave it out, or cut it"
             )
+
+
+def _check_finite(log_probs: Tensor) -> None:
+    if not bool(log_probs.isfinite().all()):
+        raise ModelError(
+            "the model gives log-probabilities that are not numbers: its parameters are"
+            " damaged, or its training diverged; use another checkpoint"
+        )

@@ -279,10 +279,8 @@ class Translator:
         shares = self._shares(sources)
 
         def work(batches: Batches) -> list[list[Hypothesis]]:
-            try:
+            with self._ensemble.named():
                 return list(decode(sources, batches))
-            except ModelError as error:
-                raise ModelError(f"{self._ensemble.files}: {error}") from error
 
         results = at_once([functools.partial(work, batches) for batches in shares])
         for batches, of_share in zip(shares, results, strict=True):

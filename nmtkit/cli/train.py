@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from nmtkit.cli.allocator import keep_freed_memory
 from nmtkit.cli.common import configure_threads, device_option, force_option, threads_option
-from nmtkit.cli.memory import keep_freed_memory
 
 
 @click.command()

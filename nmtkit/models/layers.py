@@ -94,8 +94,8 @@ def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -
     """log softmax(W h + b) of each row's own target word, without gradients. Shape: [N]."""
     chunks = []
     rows = _rows(W)
-    by_W_t = Prepacked(W.t())
     with torch.no_grad():
+        by_W_t = Prepacked(W.t())
         for start in range(0, hidden.size(0), rows):
             part, words = hidden[start : start + rows], targets[start : start + rows]
             logits = by_W_t.affine(bias, part)

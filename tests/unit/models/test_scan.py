@@ -38,13 +38,16 @@ def scan(arguments, packing):
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-@pytest.mark.parametrize(("ready", "error"), [(Prepacked, 1e-5), (Int8Matrices, 0.05)])
-def test_the_scan_of_search_is_nearly_the_scan(lengths, ready, error):
+@pytest.mark.parametrize(
+    ("ready", "least", "most"), [(Prepacked, 0.0, 1e-5), (Int8Matrices, 1e-6, 0.05)]
+)
+def test_the_scan_of_search_is_nearly_the_scan(lengths, ready, least, most):
     packing, batch = packing_of(lengths), len(lengths)
     x, h_0 = torch.randn(2, sum(lengths), 3 * N), torch.randn(2, batch, N)
     U_zr, U = torch.randn(2, N, 2 * N), torch.randn(2, N, N)
     found = gated_scan_for_search(x, h_0, ready(U_zr), ready(U), packing)
-    assert (found - gated_scan(x, h_0, U_zr, U, packing)).abs().max() < error
+    error = (found - gated_scan(x, h_0, U_zr, U, packing)).abs()
+    assert least <= error.max() < most
 
 
 def with_gates(x, gates):

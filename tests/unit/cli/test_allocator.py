@@ -7,23 +7,26 @@ import sys
 
 import pytest
 
-from nmtkit.cli.memory import keep_freed_memory
+from nmtkit.cli.allocator import keep_freed_memory
 
 FAULTS = """
 import resource, sys
 import torch
-from nmtkit.cli.memory import keep_freed_memory
+from nmtkit.cli.allocator import keep_freed_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 if sys.argv[1] == "keep":
     assert keep_freed_memory()
-for number in range(3):
+counts = []
+for _ in range(8):
     before = faults()
-    tensors = [torch.ones(4_000_000) for _ in range(10)]
-    del tensors
-print(faults() - before)
+    tensors = [torch.ones(1_000_000) for _ in range(40)]
+    while tensors:
+        tensors.pop()
+    counts.append(faults() - before)
+print(counts[1], counts[-1])
 """
 
 
@@ -36,12 +39,15 @@ def test_what_was_freed_is_taken_without_asking_the_system():
     environment = {name: value for name, value in os.environ.items() if "MALLOC" not in name}
     environment.pop("GLIBC_TUNABLES", None)
 
-    def faults(how: str) -> int:
+    def faults(how: str) -> tuple[int, int]:
+        """Of the second time that 39,063 pages of 4 KiB are wanted, and of the last."""
         command = [sys.executable, "-c", FAULTS, how]
-        return int(subprocess.check_output(command, text=True, env=environment))
+        second, last = subprocess.check_output(command, text=True, env=environment).split()
+        return int(second), int(last)
 
-    assert faults("keep") < 100
-    assert faults("leave") > 10_000  # of 39,063 pages of 4 KiB
+    second, last = faults("keep")
+    assert second < 10_000 and last < 100
+    assert faults("leave")[0] > 30_000  # the last depends on what lies at the heap's end
 
 
 @pytest.mark.parametrize(
