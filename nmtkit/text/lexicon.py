@@ -206,7 +206,8 @@ def _columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Columns
     while chunk := list(islice(lines, CHUNK)):
         words = _words(chunk)
         try:
-            values = np.fromiter(map(float, words[2::3]), np.float32, len(chunk))
+            with np.errstate(over="ignore"):  # what is beyond float32 is infinite
+                values = np.fromiter(map(float, words[2::3]), np.float32, len(chunk))
         except ValueError:
             _refuse(path, first, chunk, logs)
         new = logs is None

@@ -7,9 +7,9 @@ Each reader of `readers.py` first gets the cases of `hostile.py` that are the sa
 of megabytes among them, and then what hypothesis draws, until the time is over: seconds of a
 processor, so that it is the same work where others use the machine. A reader may take
 2 GiB beyond what the process has at the start, and 60 seconds of a processor for a file: beyond
-that is a fault, as is every exception that is no NmtkitError. Prints a line for each reader; the
-status is 1 where there is a fault, and the content that shows it is printed, made as small as
-hypothesis can.
+that is a fault, as is every exception that is no NmtkitError, and every warning. Prints a line for
+each reader; the status is 1 where there is a fault, and the content that shows it is printed, made
+as small as hypothesis can.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,6 +139,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         folder = make_workshop(Path(work))
         limit_memory()
+        warnings.simplefilter("error")
         for reader in READERS:
             if reader.name not in options.only:
                 continue

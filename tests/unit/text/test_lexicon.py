@@ -120,6 +120,7 @@ def test_more_frequent_words_than_there_are(write: Write) -> None:
         ("chat cat 1.5", r"line 3: .* a number from 0 to 1, not 'chat cat 1\.5'"),
         ("chat cat nan", "line 3: .* from 0 to 1"),
         ("chat cat -0.5", "line 3: .* from 0 to 1"),
+        ("chat cat 1e39", "line 3: .* from 0 to 1"),  # beyond float32; a warning is an error here
     ],
 )
 def test_a_line_of_another_form_is_named(write: Write, line: str, message: str) -> None:
@@ -137,6 +138,11 @@ def test_a_later_chunk_has_the_same_form(write: Write, monkeypatch: pytest.Monke
 def test_logarithms_are_none_above_0(write: Write) -> None:
     with pytest.raises(DataError, match="line 2: expected 'source target logarithm', .* at most 0"):
         Lexicon.load(write("the la -0.6\ncat chat 0.5\n"), WORDS)
+
+
+def test_a_logarithm_beyond_float32_comes_last(write: Write) -> None:
+    lexicon = Lexicon.load(write("cat chat -1e39\ncat chien -2\n"), WORDS, frequent=0, each=1)
+    assert found(lexicon, "cat") == ["</s>", "<unk>", "chien"]
 
 
 def test_a_missing_or_empty_file_is_named(write: Write, tmp_path: Path) -> None:
