@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from nmtkit.scorer import Scorer
+from nmtkit.scorer import Place, Scorer, numbered
 from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword import SEPARATOR
 from nmtkit.text.vocabulary import EOS_WORD
@@ -86,6 +86,7 @@ class Aligner:
         pairs: Iterable[tuple[str, str]],
         tokenized: bool = False,
         counts: LinkCounts | None = None,
+        place: Place = numbered,
     ) -> Iterator[Alignment]:
         """Align sentence pairs, in the order given.
 
@@ -93,9 +94,11 @@ class Aligner:
         :param tokenized: the lines are tokenised already.
         :param counts: gets the hard alignment of each pair, that between the tokens which the
             model reads: with BPE, between pieces of words.
+        :param place: of the pairs, for messages.
         :raises ModelError: the model has no alignment.
+        :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
-        for score in self._scorer.score(pairs, tokenized=tokenized, alignments=True):
+        for score in self._scorer.score(pairs, tokenized, alignments=True, place=place):
             assert score.alignment is not None
             if counts is not None and score.src_tokens:
                 places = best_sources(score.alignment, len(score.tgt_tokens))

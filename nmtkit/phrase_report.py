@@ -100,7 +100,11 @@ class _Voice:
         return [_with_samples(*pair) for pair in zip(phrases, drawn, strict=True)]
 
     def _scored(self, pairs: Sequence[ScoredPair]) -> Iterator[ScoredPair]:
-        scores = self._scorer.score(((pair.src, pair.tgt) for pair in pairs), tokenized=True)
+        def place(number: int) -> str:
+            return f"the phrase pair that begins with {pairs[number - 1].src[:50]!r}"
+
+        phrases = ((pair.src, pair.tgt) for pair in pairs)
+        scores = self._scorer.score(phrases, tokenized=True, place=place)
         for pair, score in zip(pairs, scores, strict=True):
             yield dataclasses.replace(pair, model=max(score.log_prob, LEAST))
 

@@ -88,6 +88,7 @@ class PhraseScorer:
         """The lines of a phrase table in their order, with the new scores behind those they have.
 
         :raises ModelError: a model gives log-probabilities that are not numbers.
+        :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
         for window in windows(pairs, self._window):
             self._scores = self._scores or len(window[0].scores)
@@ -118,7 +119,11 @@ class PhraseScorer:
     def _values(self, pairs: Sequence[PhrasePair]) -> list[list[str]]:
         """What to append to each pair."""
         phrases = [(pair.src, pair.tgt) for pair in pairs]
-        found = [scorer.score(phrases, tokenized=True) for scorer in self._scorers]
+
+        def place(number: int) -> str:
+            return pairs[number - 1].where
+
+        found = [scorer.score(phrases, tokenized=True, place=place) for scorer in self._scorers]
         return [
             [self._number(value) for value in self._columns(scores)]
             for scores in zip(*found, strict=True)

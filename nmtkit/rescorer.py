@@ -13,18 +13,25 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from nmtkit.ensemble import Ensemble
 from nmtkit.errors import ConfigError, DataError, ModelError
-from nmtkit.scorer import Score, Scorer, Totals
+from nmtkit.scorer import Place, Score, Scorer, Totals
 from nmtkit.smt.nbest import Entry, by_sentence, distinct, is_feature_name
 from nmtkit.streaming import WINDOW_BATCHES
 
 Group = list[Entry]
 """The entries of one sentence."""
 
-Pair = tuple[str, str]
-"""Source and hypothesis."""
+
+class Pair(NamedTuple):
+    """A hypothesis, its source, and where it is, for messages."""
+
+    source: str
+    hypothesis: str
+    where: str
+
 
 MANY = 64
 """Hypotheses of a sentence from which on it pays to read once what they begin with; fewer leave a
@@ -157,25 +164,32 @@ class Rescorer:
 def _scores(scorer: Scorer, lists: Sequence[Sequence[Pair]], tokenized: bool) -> Iterator[Score]:
     """Of the pairs of each list; those of one list have one source."""
     few = [pair for pairs in lists if len(pairs) < MANY for pair in pairs]
-    of_few = scorer.score(few, tokenized)
+    of_few = scorer.score(
+        [(pair.source, pair.hypothesis) for pair in few], tokenized, place=_places(few)
+    )
     for pairs in lists:
         if len(pairs) < MANY:
             yield from itertools.islice(of_few, len(pairs))
         else:
-            yield from scorer.score_list(pairs[0][0], [text for _, text in pairs], tokenized)
+            texts = [pair.hypothesis for pair in pairs]
+            yield from scorer.score_list(pairs[0].source, texts, tokenized, _places(pairs))
+
+
+def _places(pairs: Sequence[Pair]) -> Place:
+    return lambda number: pairs[number - 1].where
 
 
 def _pairs(group: Group, sources: Sequence[str] | None) -> list[Pair]:
     """The different hypotheses of a sentence, each with its source."""
-    if sources is None:
-        return [("", text) for text in distinct(group)]
     sentence = group[0].sentence
-    if sentence >= len(sources):
+    if sources is not None and sentence >= len(sources):
         raise DataError(
             f"{group[0].where}: sentence {sentence}, counted from 0, is beyond the source's"
             f" {len(sources)} lines; give the text that the list was made from"
         )
-    return [(sources[sentence], text) for text in distinct(group)]
+    source = "" if sources is None else sources[sentence]
+    first = {entry.hypothesis: entry for entry in reversed(group)}
+    return [Pair(source, text, first[text].where) for text in distinct(group)]
 
 
 def _default_names(translating: Sequence[bool]) -> list[str]:

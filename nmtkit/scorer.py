@@ -8,10 +8,11 @@ A language model gives log p(text): `Scorer.load("cslm").score_text(["Je le vois
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -27,6 +28,14 @@ from nmtkit.text.vocabulary import EOS, UNK
 
 LARGEST = 1 << 28
 """Source times target tokens of a pair: a model keeps a weight for each, a gigabyte then."""
+
+Place: TypeAlias = Callable[[int], str]
+"""What to call a pair in a message, by its number, counted from 1."""
+
+
+def numbered(number: int) -> str:
+    """The place of a pair of which no more is known than its number."""
+    return f"pair {number}"
 
 
 @dataclass(frozen=True)
@@ -156,6 +165,7 @@ class Scorer:
         tokenized: bool = False,
         alignments: bool = False,
         ranks: Ranks = ALONE,
+        place: Place = numbered,
     ) -> Iterator[Score]:
         """Score sentence pairs, in the order given.
 
@@ -165,20 +175,27 @@ class Scorer:
         :param alignments: give the first model's alignments.
         :param ranks: who shares the work; rank 0 reads the pairs and has the scores, the others
             have none.
+        :param place: of the pairs, for messages.
         :raises ModelError: alignments are asked for and the model has none, or it gives
             log-probabilities that are not numbers.
         :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
 
         def work(window: Sequence[tuple[str, str]], first: int) -> list[Score]:
-            return self._score_window(window, first, tokenized, alignments)
+            return self._score_window(
+                window, lambda number: place(first - 1 + number), tokenized, alignments
+            )
 
         size = self._batch_size * WINDOW_BATCHES * ranks.size
         for scores in ranks.shared(windows(pairs, size), work):
             yield from scores
 
     def score_list(
-        self, source: str, targets: Sequence[str], tokenized: bool = False
+        self,
+        source: str,
+        targets: Sequence[str],
+        tokenized: bool = False,
+        place: Place = numbered,
     ) -> list[Score]:
         """Score many translations of one source, in the order given.
 
@@ -186,13 +203,14 @@ class Scorer:
         computed once, which for the hypotheses of an n-best list is a third of the work.
 
         :param tokenized: the lines are tokenised already.
+        :param place: of the translations, for messages.
         :raises ModelError: the model gives log-probabilities that are not numbers.
         :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
         first = self._ensemble.first
         read = self._ensemble.source_tokens(source, tokenized)
         tokens = [first.tgt_text.tokens(target, tokenized) for target in targets]
-        _check_sizes([(len(read[0]), len(target)) for target in tokens], 1)
+        _check_sizes([(len(read[0]), len(target)) for target in tokens], place)
         ids = [[*first.tgt_vocab.ids(target), EOS] for target in tokens]
         tree = PrefixTree(ids)
         with torch.inference_mode():
@@ -217,15 +235,14 @@ class Scorer:
         return self._ensemble.for_search()
 
     def _score_window(
-        self, pairs: Sequence[tuple[str, str]], first: int, tokenized: bool, alignments: bool
+        self, pairs: Sequence[tuple[str, str]], place: Place, tokenized: bool, alignments: bool
     ) -> list[Score]:
-        """:param first: number of the first pair in its stream, from 1."""
         lines = dict.fromkeys(source for source, _ in pairs)
         read = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
         text = self._ensemble.first.tgt_text
         targets = [text.tokens(target, tokenized) for _, target in pairs]
         sizes = [(len(read[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
-        _check_sizes(sizes, first)
+        _check_sizes(sizes, place)
         lengths = [max(size) + 1 for size in sizes]
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
@@ -288,13 +305,13 @@ class Scorer:
         return Score(sum(word_scores), word_scores, list(source), target, cut, unknown)
 
 
-def _check_sizes(sizes: Sequence[tuple[int, int]], first: int) -> None:
-    """Refuse pairs of too many source and target tokens; the first is number `first`."""
-    for number, (of_source, of_target) in enumerate(sizes, start=first):
+def _check_sizes(sizes: Sequence[tuple[int, int]], place: Place) -> None:
+    """Refuse pairs of too many source and target tokens."""
+    for number, (of_source, of_target) in enumerate(sizes, start=1):
         if of_source * of_target > LARGEST:
             raise DataError(
-                f"pair {number} has {of_source:,} source and {of_target:,} target tokens, too"
-                " many for the memory; leave it out, or cut it"
+                f"{place(number)}: {of_source:,} source and {of_target:,} target tokens are too"
+                " many for the memory; leave the pair out, or cut it"
             )
 
 

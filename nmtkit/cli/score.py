@@ -211,14 +211,14 @@ def _write_scores(
     """A line of numbers for each pair, or for each line of text."""
     first, second = files
     from nmtkit.scorer import Totals
-    from nmtkit.text.lines import read_lines, read_parallel
+    from nmtkit.text.lines import lines_of, read_lines, read_parallel
 
     if second is None:
         scores = scorer.score_text(read_lines(first), tokenized, ranks)
     else:
         _check_no_source(scorer.reads_source, first)
         pairs = ((src, tgt) for src, tgt in read_parallel(first, second))
-        scores = scorer.score(pairs, tokenized, ranks=ranks)
+        scores = scorer.score(pairs, tokenized, ranks=ranks, place=lines_of(first, second))
     totals = Totals()
     for score in scores:
         totals.add(score)

@@ -26,11 +26,19 @@ class PhrasePair:
 
     fields: its bytes, cut at ` ||| `; that after the last field is a blank which the line lacks.
     src, tgt: the phrases as text, words with blanks between them.
+    path, number: the file and the line, from 1, for messages.
     """
 
     fields: tuple[bytes, ...]
     src: str
     tgt: str
+    path: str
+    number: int
+
+    @property
+    def where(self) -> str:
+        """File and line, for a message."""
+        return f"{self.path}, line {self.number}"
 
     @property
     def scores(self) -> list[bytes]:
@@ -68,10 +76,11 @@ def read_phrase_table(path: str | Path) -> Iterator[PhrasePair]:
     :raises DataError: it cannot be read, or a line is not UTF-8 or lacks one of the first three
         fields.
     """
+    name = str(path)
     for number, line in enumerate(read_raw_lines(path), start=1):
         decode_line(line, path, number)
         fields = _fields(line, path, number)
-        yield PhrasePair(tuple(fields), fields[0].decode(), fields[1].decode())
+        yield PhrasePair(tuple(fields), fields[0].decode(), fields[1].decode(), name, number)
 
 
 def read_phrase_blocks(

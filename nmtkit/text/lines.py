@@ -13,7 +13,7 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
@@ -123,6 +123,12 @@ def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
         yield tuple(
             decode_line(line, path, number) for line, path in zip(lines, paths, strict=True)
         )
+
+
+def lines_of(*paths: str | Path) -> Callable[[int], str]:
+    """What to call line n of files that are read together, in a message, for every n."""
+    files = " and ".join(map(str, paths))
+    return lambda number: f"{files}, line {number}"
 
 
 def read_raw_parallel(*paths: str | Path) -> Iterator[tuple[bytes, ...]]:

@@ -29,6 +29,7 @@ from types import FrameType
 
 import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import HypothesisWarning
 
 # As `python -m` would: the tests are no package that is installed.
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -140,6 +141,7 @@ def main() -> None:
         folder = make_workshop(Path(work))
         limit_memory()
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", HypothesisWarning)  # what it shows of a fault may be long
         for reader in READERS:
             if reader.name not in options.only:
                 continue

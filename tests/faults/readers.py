@@ -239,6 +239,16 @@ def _phrase_scores(folder: Path) -> None:
         raise Fault("a line is missing")
 
 
+def _rescored(folder: Path) -> None:
+    from nmtkit.rescorer import Rescorer
+
+    path = folder / "list"
+    rescorer = Rescorer.load(folder / "model", folder / "lm", device="cpu", count_unknown=True)
+    sources = list(read_lines(folder / "text.src"))
+    if len(list(rescorer.rescored(read_nbest(path), sources))) != len(list(read_raw_lines(path))):
+        raise Fault("a line is missing")
+
+
 def _lists(folder: Path) -> None:
     for entry in read_nbest(folder / "list"):
         entry.with_feature("NEW0", -1.0).with_total(2.0)
@@ -409,6 +419,7 @@ def _readers() -> Iterator[Reader]:
     yield Reader("phrase-scores", "table", _phrase_scores, large=False)
     yield Reader("prepared-phrase-table", "table", _prepared_table)
     yield Reader("n-best-list", "list", _lists)
+    yield Reader("rescoring", "list", _rescored, large=False)
     yield Reader("reranking", "list", _reranked)
     yield Reader("reranking-weights", "weights", _reranked)
     yield Reader("tuning", "list", _tuned, names=False)

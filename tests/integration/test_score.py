@@ -84,3 +84,13 @@ def test_output_goes_to_its_file(score, tmp_path):
 
 def test_words_and_means_exclude_each_other(score):
     score("--per-word", "--normalize", status=2)
+
+
+@pytest.mark.parametrize("command", ["score", "align"])
+def test_a_pair_too_long_for_the_memory_is_named(nmtkit, model, tmp_path, command):
+    """With its files and line."""
+    for name in ("src", "tgt"):
+        (tmp_path / name).write_text("a\n" + "a " * 20_000 + "\n", encoding="utf-8")
+    result = nmtkit(command, "-m", model, tmp_path / "src", tmp_path / "tgt", status=1)
+    [told] = result.stderr.splitlines()[-1:]
+    assert f"{tmp_path}/src and {tmp_path}/tgt, line 2: 20,000 source and 20,000 target" in told

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from nmtkit.ensemble import Ensemble
-from nmtkit.errors import ModelError
+from nmtkit.errors import DataError, ModelError
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.phrases import PhraseScorer
 from nmtkit.scorer import Scorer
@@ -118,6 +118,21 @@ def test_what_moses_must_be_told(make_model, table):
     assert "empty" in PhraseScorer([make_model(1)]).moses_lines("-")
     assert "num-features=5 path=out.gz" in told
     assert "3 more behind the 2 of TranslationModel0=, such as 0.1 0.1 0.1" in told
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_pair_too_long_for_the_memory_is_named(make_model, tmp_path, cores, monkeypatch):
+    """With its file and line, whoever scores it."""
+    monkeypatch.setattr("nmtkit.scorer.LARGEST", 12)
+    monkeypatch.setattr("nmtkit.phrases.LEAST_PAIRS", 7)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: cores)
+    lines = ["a ||| v ||| 1"] * 100
+    lines[72] = "a b c d ||| v w x y ||| 1"
+    (tmp_path / "table").write_text("".join(f"{line}\n" for line in lines))
+    scorer = PhraseScorer([make_model(1)], batch_size=1)
+    message = "table, line 73: 4 source and 4 target tokens are too many for the memory; leave"
+    with pytest.raises(DataError, match=message):
+        list(scorer.lines(read_phrase_table(tmp_path / "table")))
 
 
 def test_a_damaged_model_is_an_error(make_model, table):

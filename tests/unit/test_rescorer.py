@@ -52,9 +52,9 @@ def test_a_hypothesis_is_scored_once_in_a_sentence(scorers, entries, monkeypatch
     asked = []
     real = Scorer.score
 
-    def score(self, pairs, tokenized):
+    def score(self, pairs, tokenized, place):
         asked.extend(pairs)
-        return real(self, pairs, tokenized)
+        return real(self, pairs, tokenized, place=place)
 
     monkeypatch.setattr(Scorer, "score", score)
     rescorer = Rescorer(scorers[:1], batch_size=2)
@@ -137,3 +137,12 @@ def test_models_of_a_kind_are_numbered(scorers):
 def test_names_must_fit(scorers, names, told):
     with pytest.raises(ConfigError, match=told):
         Rescorer(scorers, names)
+
+
+@pytest.mark.parametrize("many", [2, 64])
+def test_a_hypothesis_too_long_for_the_memory_is_named(scorers, entries, many, monkeypatch):
+    """With its file and line: of sentence 1, which is one word, the first of more than 18."""
+    monkeypatch.setattr("nmtkit.rescorer.MANY", many)
+    monkeypatch.setattr("nmtkit.scorer.LARGEST", 18)
+    with pytest.raises(DataError, match="l, line 22: 1 source and 21 target tokens are too many"):
+        list(Rescorer(scorers[:1], batch_size=2).rescored(entries, SOURCES))

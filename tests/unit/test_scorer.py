@@ -215,8 +215,8 @@ def test_a_pair_too_long_for_the_memory_is_named(scorer, monkeypatch):
     monkeypatch.setattr("nmtkit.scorer.LARGEST", 12)
     pairs = [("a", "v")] * 2000 + [("a b c", "v w x y"), ("a b c d", "v w x y")]
     scores = scorer.score(pairs)
-    with pytest.raises(DataError, match="pair 2002 has 4 source and 4 target tokens, too many for"):
+    with pytest.raises(DataError, match="pair 2002: 4 source and 4 target tokens are too many for"):
         list(scores)
     assert len(list(scorer.score(pairs[:-1]))) == 2001
-    with pytest.raises(DataError, match="pair 2 has 4 source and 4 target tokens, too many for"):
+    with pytest.raises(DataError, match="pair 2: 4 source and 4 target tokens are too many for"):
         scorer.score_list("a b c d", ["x", "v w x y"])
