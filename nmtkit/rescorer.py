@@ -26,11 +26,10 @@ Group = list[Entry]
 
 
 class Pair(NamedTuple):
-    """A hypothesis, its source, and where it is, for messages."""
+    """A source, and the first entry that has this hypothesis."""
 
     source: str
-    hypothesis: str
-    where: str
+    entry: Entry
 
 
 MANY = 64
@@ -165,18 +164,18 @@ def _scores(scorer: Scorer, lists: Sequence[Sequence[Pair]], tokenized: bool) ->
     """Of the pairs of each list; those of one list have one source."""
     few = [pair for pairs in lists if len(pairs) < MANY for pair in pairs]
     of_few = scorer.score(
-        [(pair.source, pair.hypothesis) for pair in few], tokenized, place=_places(few)
+        [(pair.source, pair.entry.hypothesis) for pair in few], tokenized, place=_places(few)
     )
     for pairs in lists:
         if len(pairs) < MANY:
             yield from itertools.islice(of_few, len(pairs))
         else:
-            texts = [pair.hypothesis for pair in pairs]
+            texts = [pair.entry.hypothesis for pair in pairs]
             yield from scorer.score_list(pairs[0].source, texts, tokenized, _places(pairs))
 
 
 def _places(pairs: Sequence[Pair]) -> Place:
-    return lambda number: pairs[number - 1].where
+    return lambda number: pairs[number - 1].entry.where
 
 
 def _pairs(group: Group, sources: Sequence[str] | None) -> list[Pair]:
@@ -189,7 +188,7 @@ def _pairs(group: Group, sources: Sequence[str] | None) -> list[Pair]:
         )
     source = "" if sources is None else sources[sentence]
     first = {entry.hypothesis: entry for entry in reversed(group)}
-    return [Pair(source, text, first[text].where) for text in distinct(group)]
+    return [Pair(source, first[text]) for text in distinct(group)]
 
 
 def _default_names(translating: Sequence[bool]) -> list[str]:
