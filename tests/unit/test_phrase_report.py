@@ -141,5 +141,6 @@ def test_a_table_that_is_none_is_an_error(make_model, tmp_path):
 
 def test_a_pair_too_long_for_the_memory_is_named(make_model, table, monkeypatch):
     monkeypatch.setattr("nmtkit.scorer.LARGEST", 1)
-    with pytest.raises(DataError, match="the phrase pair that begins with 'c e q0': 3 source"):
+    said = "the phrase pair that begins with 'c e q0': 3 source and 3 "
+    with pytest.raises(DataError, match=said):
         found(table, make_model(1), samples=2)
