@@ -55,14 +55,14 @@ phase("the command line")
 gc.disable()
 import torch
 phase("torch")
-import nmtkit.translator, nmtkit.streaming
+import nmtkit.inference.translator, nmtkit.inference.stream_batching
 gc.freeze()
 gc.enable()
 phase("the rest of the package")
 folder, line = Path(sys.argv[1]), sys.argv[2]
 from nmtkit.model_folder import build_model, read_config, read_vocabularies
 from nmtkit.text.pipeline import TextPipeline
-from nmtkit.training.parameters import load_parameters
+from nmtkit.io.parameters import load_parameters
 config = read_config(folder)
 words = read_vocabularies(folder)
 phase("settings and vocabularies")
@@ -72,7 +72,7 @@ load_parameters(model, folder / "params.best.safetensors")
 phase("parameters")
 TextPipeline.load(folder, "src", config.text).tokens(line)
 phase("tokenising the line")
-translator = nmtkit.translator.Translator.load(folder)
+translator = nmtkit.inference.translator.Translator.load(folder)
 last = time.process_time()  # what is loaded a second time here was counted before
 translator.translate_window([line])
 phase("translating the line")

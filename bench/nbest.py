@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from timing import Spread, in_turns, machine, table, tell, with_spread, write_report
 
-from nmtkit.scorer import Scorer
+from nmtkit.inference.scorer import Scorer
 from nmtkit.smt.nbest import by_sentence, distinct, read_nbest
 
 LENGTHS = (1000, 100, 32, 10)

@@ -35,7 +35,7 @@ from timing import (
 )
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import read_parallel
+from nmtkit.io.lines import read_parallel
 
 SIDES = ("src", "tgt")
 OWN, OTHERS = "nmtkit prepare", "sacremoses, subword-nmt"

@@ -34,7 +34,7 @@ from timing import (
 )
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import read_raw_lines
+from nmtkit.io.lines import read_raw_lines
 
 SIDES = ("src", "tgt")
 COMMANDS = ("prepare --tokenized", "prepare", "shortlist")

@@ -32,10 +32,16 @@ from timing import (
 )
 
 from nmtkit.config import TextConfig
-from nmtkit.data.ngrams import NgramModel
-from nmtkit.data.selection import SelectSettings, read_blocks, sample, token_ids, tokenized
-from nmtkit.data.selection import words_seen_twice as vocabulary_of
 from nmtkit.errors import NmtkitError
+from nmtkit.preprocessing.cross_entropy import (
+    SelectSettings,
+    read_blocks,
+    sample,
+    token_ids,
+    tokenized,
+)
+from nmtkit.preprocessing.cross_entropy import words_seen_twice as vocabulary_of
+from nmtkit.preprocessing.ngram_model import NgramModel
 from nmtkit.text.vocabulary import Vocabulary
 
 Bitext = tuple[Path, Path]

@@ -180,7 +180,7 @@ def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Fini
 
 def read(system: System, task: Task, line: Path, beam: int) -> Reading:
     """One round of one system."""
-    from nmtkit.evaluation.bleu import tokenized_bleu
+    from nmtkit.evaluation.metrics import tokenized_bleu
 
     alone, _ = translate(system, task, line, beam)
     whole, found = translate(system, task, task.data.text(TEST, "src"), beam)

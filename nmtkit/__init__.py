@@ -11,11 +11,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmtkit.aligner import Aligner as Aligner
     from nmtkit.errors import NmtkitError as NmtkitError
-    from nmtkit.scorer import Scorer as Scorer
-    from nmtkit.trainer import train as train
-    from nmtkit.translator import Translator as Translator
+    from nmtkit.inference.aligner import Aligner as Aligner
+    from nmtkit.inference.scorer import Scorer as Scorer
+    from nmtkit.inference.translator import Translator as Translator
+    from nmtkit.training.train import train as train
 
 __version__ = "0.1.0"
 
@@ -31,11 +31,11 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 
 _PUBLIC = {
-    "Aligner": "nmtkit.aligner",
+    "Aligner": "nmtkit.inference.aligner",
     "NmtkitError": "nmtkit.errors",
-    "Scorer": "nmtkit.scorer",
-    "Translator": "nmtkit.translator",
-    "train": "nmtkit.trainer",
+    "Scorer": "nmtkit.inference.scorer",
+    "Translator": "nmtkit.inference.translator",
+    "train": "nmtkit.training.train",
 }
 
 __all__ = ["Aligner", "NmtkitError", "Scorer", "Translator", "train"]

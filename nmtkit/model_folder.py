@@ -23,16 +23,18 @@ from typing import Any
 import torch
 
 from nmtkit.config import FORMAT, Config, config_from
-from nmtkit.config_text import read_toml, write_toml
+from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.io.lines import open_output
+from nmtkit.io.parameters import load_parameters
+from nmtkit.io.temporary import held, hidden_name, remove_leftovers
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
-from nmtkit.origin import ORIGIN
-from nmtkit.text.leftovers import held, hidden_name, remove_leftovers
-from nmtkit.text.lines import open_output
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.parameters import load_parameters
+
+ORIGIN = "origin.json"
+"""Where a model folder says how it was made (`training/provenance.py`)."""
 
 MIB = 1 << 20
 MOST = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}

@@ -6,7 +6,7 @@ Runs in the environment of the program that is measured and knows nothing but to
 step of an optimizer it takes the time, and it counts the target words that were handed to the
 cross-entropy, padding left out, `</s>` counted. After UPDATES updates the record is written and
 the process ends, without the validation and saving that would follow. nmtkit, whose loss and
-optimizer steps are its own, is asked for both at the end of `Training.update`.
+optimizer steps are its own, is asked for both at the end of `Trainer.update`.
 
 RECORD gets {"updates": [[seconds, CPU seconds, words so far], ...], "peak": bytes}.
 """
@@ -66,7 +66,7 @@ def watch_torch(recorder: Recorder) -> None:
 
 def watch_nmtkit(recorder: Recorder) -> None:
     """Look at every update of nmtkit."""
-    training = importlib.import_module("nmtkit.training.loop").Training
+    training = importlib.import_module("nmtkit.training.trainer").Trainer
     update = training.update
 
     def watched(self: Any) -> Any:

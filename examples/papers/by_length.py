@@ -18,7 +18,7 @@ from typing import Any
 
 from measures import lines_of, text_of
 
-from nmtkit.evaluation.bleu import tokenized_bleu
+from nmtkit.evaluation.metrics import tokenized_bleu
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; marks and dashes serve in print.
 STYLES = (

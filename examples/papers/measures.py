@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from nmtkit.evaluation.bleu import tokenized_bleu
+from nmtkit.evaluation.metrics import tokenized_bleu
 
 
 def lines_of(path: Path) -> list[str]:

@@ -17,10 +17,10 @@ from nmtkit.cli.common import (
     terminal_width,
     threads_option,
 )
-from nmtkit.cli.forms import alignment_line
+from nmtkit.cli.writers import alignment_line
 
 if TYPE_CHECKING:
-    from nmtkit.aligner import Alignment
+    from nmtkit.inference.aligner import Alignment
 
 
 log = logging.getLogger("nmtkit")
@@ -133,7 +133,7 @@ def command(
     if lexicon and lexicon == output:
         raise click.UsageError("--output and --lexicon need different files.")
     configure_threads(threads)
-    from nmtkit.text.lines import lines_of, open_output, read_lines, read_parallel
+    from nmtkit.io.lines import lines_of, open_output, read_lines, read_parallel
 
     gold = list(read_lines(reference)) if reference else []
     with contextlib.ExitStack() as stack:
@@ -142,7 +142,7 @@ def command(
         width = terminal_width() if wanted == "-" else None
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
-            from nmtkit.aligner import Aligner
+            from nmtkit.inference.aligner import Aligner
             from nmtkit.text.lexicon import LinkCounts
 
         aligner = Aligner.load(model, device=device, batch_size=batch_size)
@@ -175,20 +175,20 @@ def _write_structures(
     device: str,
     force: bool,
 ) -> None:
-    from nmtkit.text.lines import open_output, read_lines
+    from nmtkit.io.lines import open_output, read_lines
 
     with open_output(output or "-", force) as results:
         with importing():
+            from nmtkit.inference.composition import compositions
             from nmtkit.model_folder import load_model
-            from nmtkit.structure import structures
 
-        found = structures(load_model(model, device), read_lines(source), tokenized, batch_size)
+        found = compositions(load_model(model, device), read_lines(source), tokenized, batch_size)
         for number, of_line in enumerate(found, start=1):
             levels = [[[round(w, 6) for w in node] for node in nodes] for nodes in of_line.levels]
             table = {"words": of_line.words, "levels": levels}
             results.write(json.dumps(table, ensure_ascii=False) + "\n")
             if plot:
-                from nmtkit.report.structure import plot_structure
+                from nmtkit.report.composition import plot_structure
 
                 plot.mkdir(parents=True, exist_ok=True)
                 plot_structure(plot / f"{number:06d}.{kind}", of_line.words, of_line.levels, force)

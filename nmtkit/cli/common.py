@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from nmtkit import launched
+from nmtkit.parallel import environment
 
 LOGGER = logging.getLogger("nmtkit")
 
@@ -148,7 +148,7 @@ def configure_threads(threads: int) -> None:
 
 def written_by_first(path: str) -> str:
     """Where this process writes an output: of those that do one job together, rank 0 writes it."""
-    return path if launched.rank() == 0 else os.devnull
+    return path if environment.rank() == 0 else os.devnull
 
 
 def warn(message: str) -> None:

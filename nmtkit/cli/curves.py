@@ -52,8 +52,8 @@ def command(
     """
     if along and not plot:
         raise click.UsageError("--by belongs to --plot.")
+    from nmtkit.io.lines import open_output
     from nmtkit.report.curves import plot_curves, read_curves, table_of
-    from nmtkit.text.lines import open_output
 
     curves = read_curves(model)
     if output or not plot:

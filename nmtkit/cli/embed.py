@@ -73,12 +73,12 @@ def command(
     if limit and not words:
         raise click.UsageError("--limit belongs to --words.")
     configure_threads(threads)
-    from nmtkit.text.lines import open_output, read_lines
-    from nmtkit.text.vectors import write_vectors
+    from nmtkit.io.lines import open_output, read_lines
+    from nmtkit.io.vectors import write_vectors
 
     with open_output(output, force) as results:
         with importing():
-            from nmtkit.embedder import line_vectors, word_vectors
+            from nmtkit.inference.embedder import line_vectors, word_vectors
             from nmtkit.model_folder import load_model
 
         loaded = load_model(model, device)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nmtkit.cli.bucket_options import comparison_options, strata_options
 from nmtkit.cli.common import force_option, warn
-from nmtkit.cli.strata_options import comparison_options, strata_options
 
 if TYPE_CHECKING:
-    from nmtkit.evaluation.bleu import Measure, Rewriting
+    from nmtkit.evaluation.buckets import Bucketing, Texts
     from nmtkit.evaluation.comparison import Protocol
-    from nmtkit.evaluation.strata import Division, Texts
+    from nmtkit.evaluation.metrics import Measure, Rewriting
 
 
 @click.command()
@@ -84,7 +84,7 @@ def command(
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other.")
     form = form or ("json" if as_json else "text")
-    from nmtkit.evaluation.rewriting import detokenizing, tokenizing
+    from nmtkit.evaluation.retokenize import detokenizing, tokenizing
 
     rewritings = (
         tokenizing(tokenize_language, hyphens) if tokenize_language else None,
@@ -101,8 +101,8 @@ Rewritings = tuple["Rewriting | None", "Rewriting | None"]
 
 def _measure(hypotheses: str, references: str, rewritings: Rewritings, form: str) -> None:
     """One system, as it stands."""
-    from nmtkit.evaluation.bleu import evaluate
-    from nmtkit.text.lines import read_parallel
+    from nmtkit.evaluation.metrics import evaluate
+    from nmtkit.io.lines import read_parallel
 
     pairs = list(read_parallel(hypotheses, references))
     hyps, refs = [hyp for hyp, _ in pairs], [ref for _, ref in pairs]
@@ -122,7 +122,7 @@ def _compare(
     options: dict[str, Any],
 ) -> None:
     """All that is asked for on request: several systems, intervals, strata, a picture."""
-    from nmtkit.cli.comparison_forms import as_csv, as_json, table
+    from nmtkit.cli.comparison_writers import as_csv, as_json, table
     from nmtkit.evaluation.comparison import compare
 
     files = {options["name"] or _spoken(hypotheses): hypotheses}
@@ -142,7 +142,7 @@ def _compare(
     for warning in told:
         warn(warning)
     if options["plot"]:
-        from nmtkit.report.strata import plot_strata
+        from nmtkit.report.bucket_figures import plot_strata
 
         plot_strata(options["plot"], comparison, next(iter(comparison.whole.figures)), force)
     if form == "json":
@@ -153,9 +153,9 @@ def _compare(
 
 def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> "Protocol":
     """What the options ask for, where they go together."""
-    from nmtkit.evaluation.bootstrap import SAMPLES, SEED
     from nmtkit.evaluation.comparison import Protocol
-    from nmtkit.evaluation.rewriting import tokenizing
+    from nmtkit.evaluation.retokenize import tokenizing
+    from nmtkit.evaluation.significance import SAMPLES, SEED
 
     samples, seed = options["samples"], options["seed"]
     if samples is None:
@@ -176,9 +176,9 @@ def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> 
     )
 
 
-def _divisions(options: dict[str, Any]) -> "tuple[Division, ...]":
+def _divisions(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
     """One for each side that counts; none without --by."""
-    from nmtkit.evaluation.strata import Division
+    from nmtkit.evaluation.buckets import Bucketing
 
     by, sides, bounds = options["by"], options["sides"], options["bounds"]
     window, neighbours = options["window"], options["neighbours"]
@@ -191,7 +191,7 @@ def _divisions(options: dict[str, Any]) -> "tuple[Division, ...]":
             "The source and vocabularies serve --by, --no-unk and --words; give one of these."
         )
     return tuple(
-        Division(by, of, bounds, window or 0, neighbours or 0)
+        Bucketing(by, of, bounds, window or 0, neighbours or 0)
         for of in (dict.fromkeys(sides) or ["source"])
         if by
     )
@@ -201,8 +201,8 @@ def _read(
     files: dict[str, str], references: str, options: dict[str, Any]
 ) -> tuple[dict[str, Sequence[str]], "Texts"]:
     """The lines of each system, and what strata are made of."""
-    from nmtkit.evaluation.strata import Texts
-    from nmtkit.text.lines import read_parallel
+    from nmtkit.evaluation.buckets import Texts
+    from nmtkit.io.lines import read_parallel
     from nmtkit.text.vocabulary import Vocabulary
 
     source = [options["source"]] if options["source"] else []
@@ -233,7 +233,7 @@ def _signs_of_form(
 
     `measures` are those that are taken; all where empty.
     """
-    from nmtkit.evaluation.form import holds_subwords, looks_escaped, looks_tokenized
+    from nmtkit.evaluation.text_checks import holds_subwords, looks_escaped, looks_tokenized
 
     tokenize, detokenize = rewritings
     for name, lines in zip(names, (hyps, refs), strict=True):

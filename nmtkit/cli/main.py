@@ -26,9 +26,9 @@ from click.exceptions import Exit
 from click.shell_completion import CompletionItem, shell_complete
 
 import nmtkit
-from nmtkit import launched
 from nmtkit.cli.common import LOGGER, configure_logging, write_stderr
 from nmtkit.errors import Interrupted, NmtkitError, is_out_of_memory
+from nmtkit.parallel import environment
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
@@ -290,9 +290,9 @@ def cli(ctx: click.Context, verbose: bool, quiet: bool) -> None:
     """
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other; give one of them.")
-    if launched.size() > 1 and ctx.invoked_subcommand not in TOGETHER:
+    if environment.size() > 1 and ctx.invoked_subcommand not in TOGETHER:
         raise click.UsageError(
-            f"'{ctx.invoked_subcommand}' is work for one process, and {launched.size()} were"
+            f"'{ctx.invoked_subcommand}' is work for one process, and {environment.size()} were"
             f" started together; only {', '.join(TOGETHER)} can share their work."
         )
     configure_logging(logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO)
@@ -310,7 +310,7 @@ def end_process(status: int) -> NoReturn:
     that, and more where a fork has the same pages. What is registered to be called at the end is.
     Where threads are still at work, or other processes of this job, it is left to the interpreter.
     """
-    if threading.active_count() > 1 or launched.size() > 1:
+    if threading.active_count() > 1 or environment.size() > 1:
         sys.exit(status)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

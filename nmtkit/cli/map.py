@@ -82,9 +82,9 @@ def command(
         raise click.UsageError("--zoom and --nearest belong to --plot.")
     if nearest and not zooms:
         raise click.UsageError("--nearest belongs to --zoom.")
+    from nmtkit.io.lines import open_output
+    from nmtkit.io.vectors import read_vectors, write_vectors
     from nmtkit.report.map import check_map, make_map, plot_map
-    from nmtkit.text.lines import open_output
-    from nmtkit.text.vectors import read_vectors, write_vectors
 
     check_map(plot, method, len(zooms), force)
     texts, numbers = read_vectors(vectors)

@@ -60,12 +60,12 @@ def score_phrase_table(
     configure_threads(threads)
     from tqdm import tqdm
 
+    from nmtkit.io.lines import open_output
     from nmtkit.smt.phrase_table import read_phrase_table
-    from nmtkit.text.lines import open_output
 
     with open_output(output, force) as results:
         with importing():
-            from nmtkit.phrases import PhraseScorer
+            from nmtkit.smt.phrase_scorer import PhraseScorer
 
         tqdm.monitor_interval = 0  # its thread would keep the scorer from sharing work among forks
         scorer = PhraseScorer.load(*models, **options)

@@ -136,7 +136,7 @@ def command(
     The folder holds the text ready for training, the BPE merges, and a manifest with every
     setting, checksum and count. It appears whole or not at all.
     """
-    from nmtkit.preparation import prepare
+    from nmtkit.preprocessing.prepare import prepare
 
     named = {name: (src, tgt) for name, src, tgt in tests}
     if len(named) < len(tests):
@@ -181,7 +181,7 @@ def _settings(
 ) -> Any:
     """The options as the driver's settings."""
     from nmtkit.config import TextConfig
-    from nmtkit.preparation import PrepareSettings
+    from nmtkit.preprocessing.prepare import PrepareSettings
 
     if merges and bpe_codes:
         raise click.UsageError("BPE is either learned (--bpe) or given (--bpe-codes); choose one.")

@@ -93,11 +93,11 @@ def _report_models(
     bootstrap: int,
     **options: Any,
 ) -> None:
-    from nmtkit.text.lines import open_output
+    from nmtkit.io.lines import open_output
 
     with open_output(output, force) as file:  # before the work: it may be refused
         with importing():
-            from nmtkit.model_report import Settings, commands_of, gather
+            from nmtkit.report.model_report import Settings, commands_of, gather
             from nmtkit.report.page import page
 
         found = gather(folders, test, Settings(samples=bootstrap, **options))
@@ -125,20 +125,20 @@ def _report_phrases(
 ) -> None:
     from tqdm import tqdm
 
-    from nmtkit.report.phrases import TABLES, write_phrase_report
-    from nmtkit.report.picture import check_matplotlib
-    from nmtkit.text.folders import output_folder
+    from nmtkit.io.atomic import output_folder
+    from nmtkit.report.figure_io import check_matplotlib
+    from nmtkit.report.phrase_figures import TABLES, write_phrase_report
 
     check_matplotlib()
     tqdm.monitor_interval = 0  # its thread would keep the model from sharing work among forks
     with output_folder(output, TABLES, "report on a phrase table", force) as folder:
         with importing():
             from nmtkit.model_folder import load_model
-            from nmtkit.phrase_report import compare
-            from nmtkit.smt.phrase_choice import Choosing
+            from nmtkit.report.phrase_report import compare
+            from nmtkit.smt.phrase_sampling import SamplingConfig
             from nmtkit.smt.phrase_table import read_phrase_table
 
-        how = Choosing(**choosing)
+        how = SamplingConfig(**choosing)
         loaded = load_model(model, device) if model else None
         bar = tqdm(read_phrase_table(phrase_table), unit=" pairs", disable=not show_progress())
         found = compare(bar, phrase_table, how, loaded, samples, batch_size)

@@ -9,7 +9,7 @@ import click
 from nmtkit.cli.common import force_option, warn
 
 if TYPE_CHECKING:
-    from nmtkit.reranker import Scores
+    from nmtkit.smt.reranker import Scores
 
 log = logging.getLogger("nmtkit")
 
@@ -103,9 +103,9 @@ def command(
         raise click.UsageError("--output and --list need different files.")
     if [nbest, weights, original, references].count("-") > 1:
         raise click.UsageError("stdin ('-') can be only one of the files.")
-    from nmtkit.reranker import Reranker
+    from nmtkit.io.lines import open_output, read_lines
     from nmtkit.smt.nbest import read_nbest
-    from nmtkit.text.lines import open_output, read_lines
+    from nmtkit.smt.reranker import Reranker
 
     lines = list(read_lines(references)) if references else None
     with contextlib.ExitStack() as stack:
@@ -132,7 +132,7 @@ def _scores(
     """What the options ask to order by."""
     from dataclasses import replace
 
-    from nmtkit.reranker import Averaged, Oracle, Weighted, by_total
+    from nmtkit.smt.reranker import Averaged, Oracle, Weighted, by_total
     from nmtkit.smt.weights import read_weights
 
     if references is not None:

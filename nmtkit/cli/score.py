@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from nmtkit import launched
 from nmtkit.cli.common import (
     batch_size_option,
     configure_threads,
@@ -17,11 +16,12 @@ from nmtkit.cli.common import (
     written_by_first,
 )
 from nmtkit.cli.phrase_table import phrase_table_options, refuse, score_phrase_table
+from nmtkit.parallel import environment
 
 if TYPE_CHECKING:
-    from nmtkit.ranks import Ranks
-    from nmtkit.rescorer import Rescorer
-    from nmtkit.scorer import Scorer
+    from nmtkit.inference.scorer import Scorer
+    from nmtkit.parallel.process_group import ProcessGroup
+    from nmtkit.smt.rescorer import Rescorer
 
 log = logging.getLogger("nmtkit")
 
@@ -122,7 +122,7 @@ def command(
       nmtkit score -m model --nbest moses.100best.gz test.tok.en --feature RNNSEARCH0
       nmtkit score --model model --phrase-table phrase-table.gz -o with-rnn.gz
     """
-    if launched.size() > 1:
+    if environment.size() > 1:
         refuse({"--phrase-table": phrase_table, "--nbest": nbest}, "is work for one process")
     if phrase_table:
         others: dict[str, Any] = {
@@ -157,14 +157,14 @@ def command(
     elif features:
         raise click.UsageError("--feature belongs to --nbest.")
     configure_threads(threads)
-    from nmtkit.text.lines import open_output
+    from nmtkit.io.lines import open_output
 
     with open_output(written_by_first(output), force) as results:
         with importing():
-            from nmtkit.ensemble import Ensemble
-            from nmtkit.ranks import joined
-            from nmtkit.rescorer import Rescorer
-            from nmtkit.scorer import Scorer
+            from nmtkit.inference.ensemble import Ensemble
+            from nmtkit.inference.scorer import Scorer
+            from nmtkit.parallel.process_group import join_process_group
+            from nmtkit.smt.rescorer import Rescorer
 
         if nbest:
             rescorer = Rescorer.load(
@@ -176,11 +176,13 @@ def command(
             )
             _write_list(results, rescorer, nbest, first, tokenized is not False, normalize)
             return
-        with joined(device) as ranks:
+        with join_process_group(device) as process_group:
             ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
             files = (first or "-", second)
             scorer = Scorer(ensemble, batch_size)
-            _write_scores(results, scorer, files, bool(tokenized), per_word, normalize, ranks)
+            _write_scores(
+                results, scorer, files, bool(tokenized), per_word, normalize, process_group
+            )
 
 
 def _check_list_options(second: str | None, per_word: bool, mixed: bool) -> None:
@@ -206,19 +208,21 @@ def _write_scores(
     tokenized: bool,
     per_word: bool,
     normalize: bool,
-    ranks: "Ranks",
+    process_group: "ProcessGroup",
 ) -> None:
     """A line of numbers for each pair, or for each line of text."""
     first, second = files
-    from nmtkit.scorer import Totals
-    from nmtkit.text.lines import lines_of, read_lines, read_parallel
+    from nmtkit.inference.scorer import Totals
+    from nmtkit.io.lines import lines_of, read_lines, read_parallel
 
     if second is None:
-        scores = scorer.score_text(read_lines(first), tokenized, ranks)
+        scores = scorer.score_text(read_lines(first), tokenized, process_group)
     else:
         _check_no_source(scorer.reads_source, first)
         pairs = ((src, tgt) for src, tgt in read_parallel(first, second))
-        scores = scorer.score(pairs, tokenized, ranks=ranks, place=lines_of(first, second))
+        scores = scorer.score(
+            pairs, tokenized, process_group=process_group, place=lines_of(first, second)
+        )
     totals = Totals()
     for score in scores:
         totals.add(score)
@@ -237,8 +241,8 @@ def _write_list(
     normalize: bool,
 ) -> None:
     """The lines of an n-best list, with a feature more for each model."""
+    from nmtkit.io.lines import read_lines
     from nmtkit.smt.nbest import read_nbest
-    from nmtkit.text.lines import read_lines
 
     _check_no_source(rescorer.reads_source, source)
     if source == nbest == "-":

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from nmtkit.segmenter import Segmenter
-    from nmtkit.translator import Translation, Translator
+    from nmtkit.inference.segmenter import Segmenter
+    from nmtkit.inference.translator import Translation, Translator
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,8 +77,8 @@ class Segmenting:
         self, translator: "Translator", batch_size: int, device: str, seed: int
     ) -> "Segmenter":
         """What translates in segments."""
-        from nmtkit import segmenter as driver
-        from nmtkit.scorer import Scorer
+        from nmtkit.inference import segmenter as driver
+        from nmtkit.inference.scorer import Scorer
 
         longest = self.longest or driver.LONGEST
         if self.how == "confidence":
@@ -93,7 +93,7 @@ class Segmenting:
 
 def segmenting_decoder(segmenter: "Segmenter", tokenized: bool) -> Decode:
     """Translate in segments."""
-    from nmtkit.segmenter import segments_line
+    from nmtkit.inference.segmenter import segments_line
 
     def decode(window: list[str], first: int) -> "list[tuple[list[Translation], list[str]]]":
         found = segmenter.segment_window(window, tokenized, first)

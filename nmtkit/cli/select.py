@@ -138,7 +138,7 @@ def command(
     from a random sample of the pool that is as long. Pairs with a blank side are never taken.
     """
     _check(domain, dev, lm_domain, lm_general, **options)
-    from nmtkit.selector import select
+    from nmtkit.preprocessing.select import select
 
     lms = (lm_domain, lm_general) if lm_domain else None
     settings = _settings(**options)
@@ -185,7 +185,7 @@ def _settings(
 ) -> Any:
     """The options as the driver's settings."""
     from nmtkit.config import TextConfig
-    from nmtkit.selector import SelectSettings
+    from nmtkit.preprocessing.select import SelectSettings
 
     text = TextConfig(src_language=src_language, tgt_language=tgt_language, tokenized=tokenized)
     return SelectSettings(text=text, pairs=pairs or 0, words=words or 0, **ranking)

@@ -45,7 +45,7 @@ def command(
     """
     from pathlib import Path
 
-    from nmtkit.preparation import cut_shortlist, cut_shortlists
+    from nmtkit.preprocessing.prepare import cut_shortlist, cut_shortlists
 
     if Path(corpus).is_dir():
         if output is not None:

@@ -76,7 +76,7 @@ def command(
       nmtkit train prepared --output model --recipe rnnsearch-50 --set training.seed=2
       torchrun --nproc-per-node 2 -m nmtkit train prepared --output model
     """
-    from nmtkit.config_text import recipe_names
+    from nmtkit.config_io import recipe_names
 
     overrides = (*overrides, "data.swap_sides=true") if reverse else overrides
     if list_recipes:
@@ -85,7 +85,7 @@ def command(
     if recipe is None and config_file is None:
         recipe = "rnnsearch-modern"
     if show_config:
-        from nmtkit.trainer import describe_settings
+        from nmtkit.training.train import describe_settings
 
         click.echo(describe_settings(recipe, config_file, overrides), nl=False)
         return
@@ -93,7 +93,7 @@ def command(
         raise click.UsageError("Training needs PREPARED and --output.")
     configure_threads(threads)
     keep_freed_memory()
-    from nmtkit.trainer import train
+    from nmtkit.training.train import train
 
     train(
         prepared,

@@ -18,7 +18,6 @@ from nmtkit.cli.common import (
     warn,
     written_by_first,
 )
-from nmtkit.cli.forms import Form, alignment_line, form_of
 from nmtkit.cli.search_options import search_options
 from nmtkit.cli.segment_options import (
     Decode,
@@ -26,9 +25,10 @@ from nmtkit.cli.segment_options import (
     segment_options,
     segmenting_decoder,
 )
+from nmtkit.cli.writers import Form, alignment_line, form_of
 
 if TYPE_CHECKING:
-    from nmtkit.translator import Translation, Translator
+    from nmtkit.inference.translator import Translation, Translator
 
 
 @click.command()
@@ -175,7 +175,7 @@ def command(
     segmenting.check(others, output)
     configure_threads(threads)
     with contextlib.ExitStack() as stack:
-        from nmtkit.text.lines import open_output
+        from nmtkit.io.lines import open_output
 
         def opened(path: str | None) -> TextIO:
             return stack.enter_context(open_output(written_by_first(path or os.devnull), force))
@@ -184,12 +184,12 @@ def command(
         segments = opened(segmenting.segments)
 
         with importing():
-            from nmtkit.ensemble import Ensemble
-            from nmtkit.ranks import joined
-            from nmtkit.streaming import read_windows
-            from nmtkit.translator import Translator
+            from nmtkit.inference.ensemble import Ensemble
+            from nmtkit.inference.stream_batching import read_windows
+            from nmtkit.inference.translator import Translator
+            from nmtkit.parallel.process_group import join_process_group
 
-        ranks = stack.enter_context(joined(device))
+        process_group = stack.enter_context(join_process_group(device))
         ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
         translator = Translator(ensemble, batch_size=batch_size, quantize=quantize).with_search(
             **search
@@ -207,7 +207,9 @@ def command(
             return [_written(number, form, alignment_format, *of_one) for number, of_one in found]
 
         number, unfinished = 0, 0
-        for window in ranks.shared(read_windows(source, size * ranks.size), work):
+        for window in process_group.map_sharded(
+            read_windows(source, size * process_group.size), work
+        ):
             for lines in window:
                 _write(results, lines.output)
                 _write(aligned, lines.aligned)

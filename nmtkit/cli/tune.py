@@ -8,7 +8,7 @@ import click
 from nmtkit.cli.common import force_option
 
 if TYPE_CHECKING:
-    from nmtkit.tuner import MertOrMira
+    from nmtkit.smt.tuner import MertOrMira
 
 log = logging.getLogger("nmtkit")
 
@@ -87,10 +87,10 @@ def command(
         raise click.UsageError("--epochs belongs to --method mira.")
     if [nbest, references, start].count("-") > 1:
         raise click.UsageError("stdin ('-') can be only one of the files.")
+    from nmtkit.io.lines import open_output, read_lines
     from nmtkit.smt.nbest import read_nbest
+    from nmtkit.smt.tuner import tune
     from nmtkit.smt.weights import read_weights
-    from nmtkit.text.lines import open_output, read_lines
-    from nmtkit.tuner import tune
 
     with open_output(output, force) as results:
         weights = read_weights(start) if start else None

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import file_sha256, open_binary_output, read_texts
-from nmtkit.text.parsing import parse_json
+from nmtkit.io.lines import file_sha256, open_binary_output, read_texts
+from nmtkit.io.safe_json import parse_json
 from nmtkit.text.vocabulary import EOS, Vocabulary
 
 FORMAT = 1

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.errors import DataError
-from nmtkit.text.parsing import parse_json
+from nmtkit.io.safe_json import parse_json
 
 FORMAT = 1
 """Version of a prepared folder's layout; raised when older versions could not read it."""

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.bleu import NAMES, Measure, Rewriting, check_lines
-from nmtkit.evaluation.bootstrap import SEED, Interval, interval, p_value, sample_sums
-from nmtkit.evaluation.counts import Counts, Sums, count, extended
-from nmtkit.evaluation.strata import Division, Indices, Stratum, Texts, divide, known, of_words
+from nmtkit.evaluation.buckets import Bucket, Bucketing, Indices, Texts, divide, known, of_words
+from nmtkit.evaluation.metrics import NAMES, Measure, Rewriting, check_lines
+from nmtkit.evaluation.significance import SEED, Interval, interval, p_value, sample_sums
+from nmtkit.evaluation.sufficient_statistics import Counts, Sums, count, extended
 
 Counted = Mapping[str, Sequence[Counts]]
 """Of each system, by its name: its measures, the same in the same order."""
@@ -43,7 +43,7 @@ class Protocol:
     seed: int = SEED
     no_unknown: bool = False
     words: tuple[int, int] | None = None
-    divisions: tuple[Division, ...] = ()
+    divisions: tuple[Bucketing, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Level:
+class BucketResult:
     """One stratum and what was found on it."""
 
-    division: Division
-    stratum: Stratum
+    division: Bucketing
+    stratum: Bucket
     result: Result
 
 
@@ -102,7 +102,7 @@ class Comparison:
     lines: int
     measures: Mapping[str, tuple[Measure, ...]]
     whole: Result
-    levels: tuple[Level, ...]
+    levels: tuple[BucketResult, ...]
 
 
 def compare(
@@ -138,7 +138,7 @@ def compare(
         measures={name: tuple(c.measure for c in counts) for name, counts in counted.items()},
         whole=measure(counted, everything, protocol.samples, protocol.seed),
         levels=tuple(
-            Level(division, stratum, _of_stratum(counted, division, stratum, protocol))
+            BucketResult(division, stratum, _of_stratum(counted, division, stratum, protocol))
             for division, strata in divided
             for stratum in strata
         ),
@@ -184,7 +184,7 @@ def _on_samples(
 
 
 def _of_stratum(
-    counted: Counted, division: Division, stratum: Stratum, protocol: Protocol
+    counted: Counted, division: Bucketing, stratum: Bucket, protocol: Protocol
 ) -> Result:
     """Windows have no intervals: there are too many, each nearly the one before."""
     samples = 0 if division.moves else protocol.samples
@@ -206,7 +206,7 @@ def _chosen(texts: Texts, protocol: Protocol) -> Indices:
     return chosen
 
 
-def _divided(division: Division, texts: Texts) -> list[Stratum]:
+def _divided(division: Bucketing, texts: Texts) -> list[Bucket]:
     strata = divide(division, texts)
     if not strata:
         raise DataError(

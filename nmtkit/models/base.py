@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.matrices import Int8Matrix, Listed, Tile
+from nmtkit.models.fast.int8 import CandidateLayer, Int8Matrix, OutputShard
 
-BEGIN = -1
+BOS = -1
 """The "word" before the first target word. It has no embedding: its term is zero (GroundHog)."""
 
 Tensors = TypeVar("Tensors", bound=tuple[Any, ...])
@@ -50,15 +50,15 @@ class OutputLayer(NamedTuple):
         W = self.W.index_select(0, words.flatten()).view(*words.shape, -1)
         return torch.bmm(hidden.unsqueeze(1), W.transpose(1, 2)).squeeze(1) + self.bias[words]
 
-    def listed(self, lists: Tensor) -> Listed:
+    def listed(self, lists: Tensor) -> CandidateLayer:
         """The layer of other words for each sentence, -1 where there is none. Shape: [B, C]."""
-        return Listed(self.W, self.bias, self.whole, lists)
+        return CandidateLayer(self.W, self.bias, self.whole, lists)
 
     def quantized(self) -> "OutputLayer":
         """The layer with its matrix in 8 bits, too."""
         return self if self.whole else self._replace(whole=Int8Matrix(self.W.t()))
 
-    def tiles(self, width: int, group: int) -> list[Tile]:
+    def tiles(self, width: int, group: int) -> list[OutputShard]:
         """The layer in tiles of so many words, the last up to a whole number of groups of words;
         what it lacks has probability 0."""
         found = []
@@ -69,7 +69,7 @@ class OutputLayer(NamedTuple):
             if more:
                 W = functional.pad(W, (0, 0, 0, more))
                 bias = functional.pad(bias, (0, more), value=-torch.inf)
-            found.append(Tile(W, bias, Int8Matrix(W.t()) if self.whole else None))
+            found.append(OutputShard(W, bias, Int8Matrix(W.t()) if self.whole else None))
         return found
 
 
@@ -107,7 +107,7 @@ class TranslationModel(Protocol):
         only their fluency."""
         ...
 
-    def for_search(self, quantize: bool = False) -> "TranslationModel":
+    def for_inference(self, quantize: bool = False) -> "TranslationModel":
         """The same model, ready for many steps of search in one thread: what can be computed once
         is kept; the parameters are shared.
 
@@ -120,8 +120,8 @@ class TranslationModel(Protocol):
 
         :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
         :param src_mask: True at words and `</s>`, False at padding. Shape: [B, T_x], bool.
-        :return: the model's own NamedTuple of tensors with leading axis [B]. Its `narrowed()` is
-            the same without the last positions, as far as they are padding in all sentences.
+        :return: the model's own NamedTuple of tensors with leading axis [B]. Its `trim_padding()`
+            is the same without the last positions, as far as they are padding in all sentences.
         """
         ...
 
@@ -136,7 +136,7 @@ class TranslationModel(Protocol):
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
         """Go on by one target position, to what predicts the next word of every hypothesis.
 
-        :param prev: the word chosen last, `BEGIN` before the first. Shape: [B, k], int64.
+        :param prev: the word chosen last, `BOS` before the first. Shape: [B, k], int64.
         """
         ...
 
@@ -168,10 +168,10 @@ class TranslationModel(Protocol):
 
 
 @runtime_checkable
-class HasStructure(Protocol):
+class HasComposition(Protocol):
     """A model that builds something over the source which can be shown."""
 
-    def structures(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
+    def compositions(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
         """For each sentence, for each level above its words, the coefficients of the nodes from
         the left: how much of each is new, its left and its right child. Shapes: [nodes, 3]."""
         ...

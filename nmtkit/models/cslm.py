@@ -32,12 +32,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import BEGIN, OutputLayer, Step
-from nmtkit.models.forced import Forced, ForcedModel, Pairs
+from nmtkit.models.base import BOS, OutputLayer, Step
+from nmtkit.models.fast.int8 import Matrix, product, quantized
+from nmtkit.models.fast.matmul import affine
 from nmtkit.models.layers import bias, glorot, matrix
-from nmtkit.models.matrices import Matrix, product, quantized
 from nmtkit.models.packing import Packing
-from nmtkit.models.products import affine
+from nmtkit.models.teacher_forcing import EncoderDecoder, Pairs, TeacherForced
 
 UNIFORM = 0.01
 """Bound of the paper's uniform distribution."""
@@ -64,13 +64,13 @@ class Encoded(NamedTuple):
 
     nothing: Tensor
 
-    def narrowed(self) -> "Encoded":
+    def trim_padding(self) -> "Encoded":
         """The same: no position of the source is left."""
         return self
 
 
 class State(NamedTuple):
-    """y_{i-1-c}, ..., y_{i-2}: the c words before the one chosen last, `BEGIN` where there is none.
+    """y_{i-1-c}, ..., y_{i-2}: the c words before the one chosen last, `BOS` where there is none.
 
     Shape: [B, k, c], int64.
     """
@@ -91,7 +91,7 @@ class SearchWeights(NamedTuple):
     output: OutputLayer
 
 
-class CSLM(ForcedModel):
+class CSLM(EncoderDecoder):
     """p(y), a word at a time by the few before it; see the equations above."""
 
     config_class = CSLMConfig
@@ -132,7 +132,7 @@ class CSLM(ForcedModel):
     def initial_state(self, encoded: Encoded) -> State:
         """No words yet; see `TranslationModel.initial_state`."""
         shape = len(encoded.nothing), 1, self.config.context
-        return State(torch.full(shape, BEGIN, device=encoded.nothing.device))
+        return State(torch.full(shape, BOS, device=encoded.nothing.device))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
         """Go on by one target position; see `TranslationModel.step`."""
@@ -143,8 +143,8 @@ class CSLM(ForcedModel):
         t = torch.relu(product(h, weights.W_2, self.b_2))
         return Step(t, State(words), None)
 
-    def for_search(self, quantize: bool = False) -> "CSLM":
-        """The same model, ready for many steps; see `TranslationModel.for_search`."""
+    def for_inference(self, quantize: bool = False) -> "CSLM":
+        """The same model, ready for many steps; see `TranslationModel.for_inference`."""
         model = copy.copy(self)
         weights = self._search_weights()
         if quantize:
@@ -159,24 +159,24 @@ class CSLM(ForcedModel):
             return self._prepared
         return SearchWeights(self.W_1, self.W_2, OutputLayer(self.W_o, self.b_y))
 
-    def teacher_forced(self, pairs: Pairs) -> Forced:
-        """Foretell every word of the target; see `ForcedModel.teacher_forced`."""
+    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+        """Foretell every word of the target; see `EncoderDecoder.teacher_forced`."""
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         before = packing.pack(contexts(pairs.tgt, self.config.context))
         p = self.target_embeddings(before).flatten(1)
         h = self.dropped(torch.relu(affine(self.b_1, p, self.W_1)))
         t = self.dropped(torch.relu(affine(self.b_2, h, self.W_2)))
-        return Forced(t, packing.pack(pairs.tgt), packing)
+        return TeacherForced(t, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
-        """W_o; see `ForcedModel.output_words`."""
+        """W_o; see `EncoderDecoder.output_words`."""
         return self.W_o
 
 
 def contexts(tgt: Tensor, size: int) -> Tensor:
-    """The words before each position, the nearest last, `BEGIN` where there is none.
+    """The words before each position, the nearest last, `BOS` where there is none.
 
     :param tgt: Shape: [B, T_y].
     :return: y_{i-size}, ..., y_{i-1}. Shape: [B, T_y, size].
     """
-    return functional.pad(tgt[:, :-1], (size, 0), value=BEGIN).unfold(1, size, 1)
+    return functional.pad(tgt[:, :-1], (size, 0), value=BOS).unfold(1, size, 1)

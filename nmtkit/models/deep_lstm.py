@@ -36,12 +36,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.forced import Forced, ForcedModel, Pairs, previous_words
+from nmtkit.models.fast.int8 import EmbeddingCache, Matrix, product, quantized
+from nmtkit.models.fast.lstm import lstm_scan, lstm_step
+from nmtkit.models.fast.matmul import affine, times
 from nmtkit.models.layers import bias, glorot, matrix
-from nmtkit.models.lstm import lstm_scan, lstm_step
-from nmtkit.models.matrices import Matrix, WordRows, product, quantized
 from nmtkit.models.packing import Packing, longest_first
-from nmtkit.models.products import affine, times
+from nmtkit.models.teacher_forcing import EncoderDecoder, Pairs, TeacherForced, previous_words
 
 UNIFORM = 0.08
 """Bound of the paper's uniform distribution."""
@@ -67,7 +67,7 @@ class Encoded(NamedTuple):
     h: Tensor
     c: Tensor
 
-    def narrowed(self) -> "Encoded":
+    def trim_padding(self) -> "Encoded":
         """The same: no position of the source is left."""
         return self
 
@@ -139,7 +139,7 @@ class Layers(nn.Module):
         return all_h, all_c
 
 
-class DeepLSTM(ForcedModel):
+class DeepLSTM(EncoderDecoder):
     """p(y | x) by way of the last states of a deep LSTM; see the equations above."""
 
     config_class = DeepLSTMConfig
@@ -217,8 +217,8 @@ class DeepLSTM(ForcedModel):
         hidden = below if weights.P is None else product(below, weights.P)
         return Step(hidden, State(torch.stack(all_h, dim=2), torch.stack(all_c, dim=2)), None)
 
-    def for_search(self, quantize: bool = False) -> "DeepLSTM":
-        """The same model, ready for many steps; see `TranslationModel.for_search`."""
+    def for_inference(self, quantize: bool = False) -> "DeepLSTM":
+        """The same model, ready for many steps; see `TranslationModel.for_inference`."""
         model = copy.copy(self)
         weights = self._search_weights()
         if quantize:
@@ -229,7 +229,7 @@ class DeepLSTM(ForcedModel):
                 output=weights.output.quantized(),
             )
         if self.E_y.device.type == "cpu":
-            weights = weights._replace(words=WordRows(self._word_terms, len(self.E_y)))
+            weights = weights._replace(words=EmbeddingCache(self._word_terms, len(self.E_y)))
         model._prepared = weights
         return model
 
@@ -249,8 +249,8 @@ class DeepLSTM(ForcedModel):
         """What y_{i-1} gives to the first layer's gates. [...] to [..., 4n]."""
         return product(self.target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
 
-    def teacher_forced(self, pairs: Pairs) -> Forced:
-        """Let the decoder read the target; see `ForcedModel.teacher_forced`."""
+    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+        """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         order = longest_first(pairs.tgt_mask).to(pairs.tgt.device)
@@ -259,10 +259,10 @@ class DeepLSTM(ForcedModel):
         states, _ = self.decoder.run(embedded, start, packing, self.dropped)
         hidden = self.dropped(states[-1])
         hidden = times(hidden, self.P) if self.config.tied else hidden
-        return Forced(hidden, packing.pack(pairs.tgt), packing)
+        return TeacherForced(hidden, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
-        """W_o, or E_y where they are tied; see `ForcedModel.output_words`."""
+        """W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
         return self.E_y if self.config.tied else self.W_o
 
 

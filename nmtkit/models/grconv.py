@@ -8,7 +8,7 @@ Biases left out:
     node         h^(t)_j = w_c h~ + w_l h^(t-1)_{j-1} + w_r h^(t-1)_j
     summary      c, the one node of level T_x - 1
 
-The recursion is in `pyramid.py`, the decoder, which is RNNenc's, in `summary.py`. `structures`
+The recursion is in `pyramid.py`, the decoder, which is RNNenc's, in `summary.py`. `compositions`
 gives the coefficients, which can be read as a soft parse (fig. 6).
 
 Departures and readings:
@@ -25,11 +25,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from nmtkit.models.fast.grconv_ops import levels_of, pyramid
+from nmtkit.models.fast.matmul import affine
+from nmtkit.models.fixed_context import FixedContextModel
 from nmtkit.models.layers import bias, matrix, orthogonal
 from nmtkit.models.packing import Packing
-from nmtkit.models.products import affine
-from nmtkit.models.pyramid import levels_of, pyramid
-from nmtkit.models.summary import SummaryModel
 
 RADIUS = 0.4
 """Spectral radius of W_l and W_r."""
@@ -49,7 +49,7 @@ class GrConvConfig:
     initialisation: Literal["paper", "scaled"] = "paper"
 
 
-class GrConv(SummaryModel):
+class GrConv(FixedContextModel):
     """p(y | x) by way of the top of a pyramid; see the equations above."""
 
     config_class = GrConvConfig
@@ -69,7 +69,7 @@ class GrConv(SummaryModel):
         self.initialise()
 
     def draw(self) -> None:
-        """Give the parameters their first values; see `SummaryModel.draw`."""
+        """Give the parameters their first values; see `FixedContextModel.draw`."""
         super().draw()
         for square in (self.W_l, self.W_r):
             square.copy_(RADIUS * orthogonal(*square.shape))
@@ -80,7 +80,7 @@ class GrConv(SummaryModel):
         tops, _ = self._climb(src, packing)
         return tops.index_select(0, packing.ranks)
 
-    def structures(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
+    def compositions(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
         """The coefficients of every node, which show what each is made of.
 
         Parameters: as in `TranslationModel.encode`.
@@ -93,17 +93,17 @@ class GrConv(SummaryModel):
             _, found = self._climb(src, packing)
         levels = torch.split(found, levels_of(packing)[1:])
         starts = [start for start, _ in packing.steps()]
-        structures = []
+        compositions = []
         for rank, length in zip(packing.ranks.tolist(), src_mask.sum(1).tolist(), strict=True):
             rows = [
                 [starts[end] - starts[level] + rank for end in range(level, length)]
                 for level in range(1, length)
             ]
             pairs = zip(levels, rows, strict=False)
-            structures.append(
+            compositions.append(
                 [of_level[torch.tensor(nodes, device=src.device)] for of_level, nodes in pairs]
             )
-        return structures
+        return compositions
 
     def _climb(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         h = affine(self.b_U, self.source_embeddings(packing.pack(src)), self.U)

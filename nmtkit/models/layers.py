@@ -8,7 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from nmtkit.models.products import Prepacked, add_transposed_product, product_type, rows_at_once
+from nmtkit.models.fast.matmul import Prepacked, add_transposed_product, product_type, rows_at_once
 
 LOGITS = 8_000_000
 """Logits held at a time, but for those of the fewest rows: 32 MB in float32."""

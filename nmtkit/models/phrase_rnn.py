@@ -21,8 +21,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from nmtkit.models.fast.matmul import affine
 from nmtkit.models.layers import bias, matrix
-from nmtkit.models.products import affine
 from nmtkit.models.rnnenc import RNNenc
 
 

@@ -21,11 +21,11 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from nmtkit.models.fast.gru import gated_scan
+from nmtkit.models.fast.matmul import affine
+from nmtkit.models.fixed_context import FixedContextModel
 from nmtkit.models.layers import bias, matrix
 from nmtkit.models.packing import Packing
-from nmtkit.models.products import affine
-from nmtkit.models.scan import gated_scan
-from nmtkit.models.summary import SummaryModel
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class RNNencConfig:
     initialisation: Literal["paper", "scaled"] = "paper"
 
 
-class RNNenc(SummaryModel):
+class RNNenc(FixedContextModel):
     """p(y | x) by way of the last state of one recurrent encoder; see the equations above."""
 
     config_class: type[Any] = RNNencConfig

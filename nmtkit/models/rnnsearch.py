@@ -45,8 +45,25 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import BEGIN, OutputLayer, Step
-from nmtkit.models.forced import Forced, ForcedModel, Pairs, longest_target_first, previous_words
+from nmtkit.models.base import BOS, OutputLayer, Step
+from nmtkit.models.fast.gru import (
+    Recurrent,
+    attention_scan,
+    gated_scan,
+    gated_scan_for_search,
+    gated_step,
+)
+from nmtkit.models.fast.int8 import (
+    EmbeddingCache,
+    Int8Matrices,
+    Int8Matrix,
+    Matrix,
+    product,
+    quantize_rows,
+    quantized,
+    weighted_sums,
+)
+from nmtkit.models.fast.matmul import Prepacked, affine, times
 from nmtkit.models.layers import (
     bias,
     glorot,
@@ -55,24 +72,13 @@ from nmtkit.models.layers import (
     maxout,
     orthogonal,
 )
-from nmtkit.models.matrices import (
-    Int8Matrices,
-    Int8Matrix,
-    Matrix,
-    WordRows,
-    in_bytes,
-    product,
-    quantized,
-    weighted_sums,
-)
 from nmtkit.models.packing import Packing
-from nmtkit.models.products import Prepacked, affine, times
-from nmtkit.models.scan import (
-    Recurrent,
-    attention_scan,
-    gated_scan,
-    gated_scan_for_search,
-    gated_step,
+from nmtkit.models.teacher_forcing import (
+    EncoderDecoder,
+    Pairs,
+    TeacherForced,
+    longest_target_first,
+    previous_words,
 )
 
 PIECE = 1 << 18
@@ -102,14 +108,15 @@ class RNNsearchConfig:
 
 class Encoded(NamedTuple):
     """What was read of the source. keys: U_a h_j [B, T_x, n']; values: [C | C_o] h_j, or these
-    `in_bytes` in a search with 8 bits [B, T_x, 3n + 2l]; initial: s_0 [B, n]; src_mask [B, T_x]."""
+    `quantize_rows` in a search with 8 bits [B, T_x, 3n + 2l]; initial: s_0 [B, n]; src_mask
+    [B, T_x]."""
 
     keys: Tensor
     values: Tensor
     initial: Tensor
     src_mask: Tensor
 
-    def narrowed(self) -> "Encoded":
+    def trim_padding(self) -> "Encoded":
         """Without the last positions, as far as all sentences have padding there; a view."""
         width = int(self.src_mask.any(0).sum())
         keys, values, mask = (field[:, :width] for field in (self.keys, self.values, self.src_mask))
@@ -148,7 +155,7 @@ class SearchWeights(NamedTuple):
     output: OutputLayer
 
 
-class RNNsearch(ForcedModel):
+class RNNsearch(EncoderDecoder):
     """p(y | x) with an alignment learned beside it; see the equations above."""
 
     config_class = RNNsearchConfig
@@ -215,7 +222,7 @@ class RNNsearch(ForcedModel):
         width = 3 * self.config.hidden + 2 * self.config.maxout
         keys, values = torch.split(projected, [self.config.align, width], dim=1)
         if isinstance(side_by_side, Int8Matrix):
-            values = in_bytes(values)
+            values = quantize_rows(values)
         return Encoded(
             packing.pad(keys + self.b_a),
             packing.pad(values),
@@ -285,8 +292,8 @@ class RNNsearch(ForcedModel):
             hidden = product(hidden, weights.P)
         return Step(hidden, State(following, context), alignment)
 
-    def for_search(self, quantize: bool = False) -> "RNNsearch":
-        """The same model, ready for many steps; see `TranslationModel.for_search`."""
+    def for_inference(self, quantize: bool = False) -> "RNNsearch":
+        """The same model, ready for many steps; see `TranslationModel.for_inference`."""
         model = copy.copy(self)
         weights = self._search_weights()
         if quantize:
@@ -301,8 +308,8 @@ class RNNsearch(ForcedModel):
             )
         if self.E_y.device.type == "cpu":
             weights = weights._replace(
-                source_words=WordRows(self._source_terms, len(self.E_x)),
-                words=WordRows(self._word_terms(), len(self.E_y)),
+                source_words=EmbeddingCache(self._source_terms, len(self.E_x)),
+                words=EmbeddingCache(self._word_terms(), len(self.E_y)),
             )
         model._prepared = weights
         return model
@@ -343,7 +350,7 @@ class RNNsearch(ForcedModel):
             found = product(self.dropped(self.target_embeddings(words)), W_V, b)
             if self.config.reading == "groundhog":  # no word, no step: the update gate is closed
                 gate = found[..., : self.config.hidden]
-                gate.masked_fill_((words == BEGIN).unsqueeze(-1), CLOSED)
+                gate.masked_fill_((words == BOS).unsqueeze(-1), CLOSED)
             return found
 
         return terms
@@ -373,8 +380,8 @@ class RNNsearch(ForcedModel):
             energies[part] = summed.sigmoid_() @ v_a
         return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
 
-    def teacher_forced(self, pairs: Pairs) -> Forced:
-        """Let the decoder read the target, the longest first; see `ForcedModel.teacher_forced`."""
+    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+        """Let the decoder read the target, longest first; see `EncoderDecoder.teacher_forced`."""
         pairs, order = longest_target_first(pairs)
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
@@ -396,7 +403,7 @@ class RNNsearch(ForcedModel):
         alignment = packing.pad(packed)
         context = packing.pack(torch.bmm(alignment, readout_values))
         readout = self._readout(seen, embedded, context)
-        return Forced(readout, words, packing, alignment, order)
+        return TeacherForced(readout, words, packing, alignment, order)
 
     def _readout(self, s: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
         """t_i, brought to the embedding's size where the softmax is tied to it.
@@ -408,7 +415,7 @@ class RNNsearch(ForcedModel):
         return times(hidden, self.P) if self.config.tied else hidden
 
     def output_words(self) -> Tensor:
-        """W_o, or E_y where they are tied; see `ForcedModel.output_words`."""
+        """W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
         return self.E_y if self.config.tied else self.W_o
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmtkit.report.picture import DOTS_PER_INCH, families, label, plain_settings, write_picture
+from nmtkit.report.figure_io import DOTS_PER_INCH, families, label, plain_settings, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

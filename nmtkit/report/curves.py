@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmtkit.errors import DataError
-from nmtkit.report.picture import (
+from nmtkit.report.figure_io import (
     DOTS_PER_INCH,
     FONT,
     label,
@@ -21,7 +21,7 @@ from nmtkit.report.picture import (
     write_picture,
 )
 from nmtkit.report.styles import name_curves, style_of
-from nmtkit.training.curve import Curve, TrainingPoint, ValidationPoint, read_curve
+from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint, read_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import ConfigError, DataError
-from nmtkit.report.labels import FEW, place_labels
-from nmtkit.report.picture import (
+from nmtkit.io.vectors import Vectors
+from nmtkit.report.figure_io import (
     DOTS_PER_INCH,
     FONT,
     MANY,
@@ -31,13 +31,13 @@ from nmtkit.report.picture import (
     plain_settings,
     write_picture,
 )
+from nmtkit.report.label_placement import FEW, place_labels
 from nmtkit.report.projection import (
     PERPLEXITY,
     check_sklearn,
     neighbours_in_the_plane,
     principal_components,
 )
-from nmtkit.text.vectors import Vectors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

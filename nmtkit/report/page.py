@@ -13,14 +13,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmtkit.io.lines import STANDARD
 from nmtkit.report.page_curves import learning_curves, strata_curves
 from nmtkit.report.page_tables import details, name, scores, table
 from nmtkit.report.sentences import Packed, pack, to_json
-from nmtkit.text.lines import STANDARD
 
 if TYPE_CHECKING:
-    from nmtkit.account import Account
-    from nmtkit.model_report import ModelReport
+    from nmtkit.report.model_card import ModelCard
+    from nmtkit.report.model_report import ModelReport
 
 
 SECTIONS = {
@@ -132,7 +132,7 @@ def _about(report: "ModelReport") -> dict[str, Any]:
     }
 
 
-def _systems(accounts: Sequence["Account"]) -> Iterator[str]:
+def _systems(accounts: Sequence["ModelCard"]) -> Iterator[str]:
     """One card for each system."""
     yield '<div class="cards">'
     for number, account in enumerate(accounts):

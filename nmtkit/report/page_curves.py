@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from nmtkit.evaluation.comparison import Level
+from nmtkit.evaluation.comparison import BucketResult
+from nmtkit.report.bucket_figures import AXES, LEAST
 from nmtkit.report.chart import Axes, Series, chart
 from nmtkit.report.page_tables import details, figure, html_table, name, table
-from nmtkit.report.strata import AXES, LEAST
 
 if TYPE_CHECKING:
-    from nmtkit.account import Account
-    from nmtkit.model_report import ModelReport
+    from nmtkit.report.model_card import ModelCard
+    from nmtkit.report.model_report import ModelReport
 
 TITLES = {
     "length": "By length",
@@ -46,7 +46,7 @@ def _legend(systems: Sequence[str]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def _chart_of(levels: Sequence[Level], systems: Sequence[str], measure: str) -> str:
+def _chart_of(levels: Sequence[BucketResult], systems: Sequence[str], measure: str) -> str:
     filled = [level for level in levels if level.result.sentences >= LEAST]
     series = []
     for number, system in enumerate(systems):
@@ -61,7 +61,7 @@ def _chart_of(levels: Sequence[Level], systems: Sequence[str], measure: str) -> 
     return chart(axes, series) or '<p class="note">All parts are too small to be drawn.</p>'
 
 
-def _table_of(levels: Sequence[Level], report: "ModelReport", measure: str) -> str:
+def _table_of(levels: Sequence[BucketResult], report: "ModelReport", measure: str) -> str:
     rows = []
     systems = list(report.parts.measures)
     for level in levels:
@@ -75,7 +75,7 @@ def _table_of(levels: Sequence[Level], report: "ModelReport", measure: str) -> s
     return html_table([*header, *named], "".join(rows), f"{measure} {title.lower()}")
 
 
-def _label(level: Level) -> str:
+def _label(level: BucketResult) -> str:
     """What a part holds."""
     low, high = level.stratum.low, level.stratum.high
     if level.division.by == "unknown":
@@ -87,7 +87,7 @@ def _label(level: Level) -> str:
     return f"{low + 1:g}–{high:g}" if level.division.by == "length" else f"{low:g}–{high:g}"
 
 
-def learning_curves(accounts: Sequence["Account"]) -> Iterator[str]:
+def learning_curves(accounts: Sequence["ModelCard"]) -> Iterator[str]:
     """Costs and dev BLEU of those systems that have a curve."""
     having = [(n, account) for n, account in enumerate(accounts) if account.curve]
     if not having:
@@ -107,7 +107,7 @@ def learning_curves(accounts: Sequence["Account"]) -> Iterator[str]:
     yield details("Validations as a table", _validations(having))
 
 
-def _costs(having: Sequence[tuple[int, "Account"]]) -> list[Series]:
+def _costs(having: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:
     series = []
     for number, account in having:
         assert account.curve
@@ -120,7 +120,7 @@ def _costs(having: Sequence[tuple[int, "Account"]]) -> list[Series]:
     return series
 
 
-def _bleus(having: Sequence[tuple[int, "Account"]]) -> list[Series]:
+def _bleus(having: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:
     series = []
     for number, account in having:
         assert account.curve
@@ -129,7 +129,7 @@ def _bleus(having: Sequence[tuple[int, "Account"]]) -> list[Series]:
     return series
 
 
-def _validations(having: Sequence[tuple[int, "Account"]]) -> str:
+def _validations(having: Sequence[tuple[int, "ModelCard"]]) -> str:
     rows = [
         (
             account.name,

@@ -8,7 +8,7 @@ from nmtkit.evaluation.comparison import Figure, Pair
 from nmtkit.report.chart import key
 
 if TYPE_CHECKING:
-    from nmtkit.model_report import ModelReport
+    from nmtkit.report.model_report import ModelReport
 
 MINUS = "\N{MINUS SIGN}"
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import ConfigError, NmtkitError
-from nmtkit.text.vectors import Vectors
+from nmtkit.io.vectors import Vectors
 
 DIRECTIONS = 50
 """What t-SNE is given at most (van der Maaten 2013, section 5)."""

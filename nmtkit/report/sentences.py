@@ -27,8 +27,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmtkit.model_report import Line, ModelReport, Output
-    from nmtkit.translator import Translation
+    from nmtkit.inference.translator import Translation
+    from nmtkit.report.model_report import Line, ModelReport, Output
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 LIMIT = 4_800_000

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nmtkit.report.picture import families, label
+from nmtkit.report.figure_io import families, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

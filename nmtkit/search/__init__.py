@@ -1,14 +1,14 @@
 """Looking for translations: beam search and sampling over any model of `nmtkit.models`."""
 
 from nmtkit.search.alignments import with_alignments
-from nmtkit.search.arrivals import Reading
+from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.sampling import sample, sample_read
 
 __all__ = [
     "Hypothesis",
-    "Reading",
+    "EncodedBatch",
     "beam_search",
     "sample",
     "sample_read",

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.errors import ModelError
-from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.models.base import BOS, TranslationModel, select_hypotheses, select_sentences
 from nmtkit.search.hypothesis import EOS, Hypothesis
 
 
@@ -59,7 +59,7 @@ def _alignments(
     words = _joined(found).to(lengths.device)  # [B, n, T_y]
     rows: list[list[Tensor]] = [[] for _ in found]  # per sentence and step: [n, T_x]
     widths: list[int] = lengths.tolist()
-    prev = torch.full_like(words[:, :, 0], BEGIN)
+    prev = torch.full_like(words[:, :, 0], BOS)
     state = select_hypotheses(model.initial_state(encoded), torch.zeros_like(prev))
     sentences = list(range(len(found)))
     for step in range(words.size(2)):

@@ -1,11 +1,11 @@
 """Beam search over many sentences at once, with one model or the average of several.
 
 One step goes on by a word in every live hypothesis (`predict`), takes the best continuations of
-each sentence (`NextWords.best`), parts them into those that end and those that go on (`prune`), and
-reorders the models' states to match. A sentence whose search is over gives its place to one that
-waits, so that the products stay large; once none waits, the others close up. Sentences never
-influence each other: a sentence alone and in a batch gives the same translations but for float
-rounding, and all limits are the sentence's own.
+each sentence (`NextTokenScorer.best`), parts them into those that end and those that go on
+(`prune`), and reorders the models' states to match. A sentence whose search is over gives its place
+to one that waits, so that the products stay large; once none waits, the others close up. Sentences
+never influence each other: a sentence alone and in a batch gives the same translations but for
+float rounding, and all limits are the sentence's own.
 
 Rules (`SearchConfig.rule`):
 
@@ -37,7 +37,7 @@ from torch.nn import functional
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.models.base import (
-    BEGIN,
+    BOS,
     Tensors,
     TranslationModel,
     map_tensors,
@@ -45,14 +45,14 @@ from nmtkit.models.base import (
     select_sentences,
 )
 from nmtkit.search.alignments import with_alignments
-from nmtkit.search.arrivals import Arrivals, Reading, place_rows, place_sentences
-from nmtkit.search.candidates import NONE, ListedWords
+from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, place_rows, place_sentences
+from nmtkit.search.beam_history import BeamHistory
+from nmtkit.search.candidates import NONE, CandidateScorer
 from nmtkit.search.coverage import best_covering, hypotheses_to_find
-from nmtkit.search.history import History
 from nmtkit.search.hypothesis import EOS, Hypothesis
-from nmtkit.search.mixture import EQUAL, Mixture
-from nmtkit.search.rules import check_settings, continuations, shrinks
-from nmtkit.search.words import Continuations, Forbidden, NextWords
+from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
+from nmtkit.search.search_settings import check_settings, continuations, shrinks
 
 SHORTEST_LIMIT = 10
 """Steps that even the shortest sentence is granted."""
@@ -109,7 +109,7 @@ def beam_search(
     settings: SearchConfig,
     n_best: int = 1,
     alignments: bool = False,
-    mixture: Mixture = EQUAL,
+    mixture: ModelAveraging = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
@@ -130,7 +130,7 @@ def beam_search(
         lengths = src_mask.sum(1)
         check_settings(settings, n_best)
         width = hypotheses_to_find(settings, n_best)
-        found = search_batches(models, [Reading(encoded, lengths)], settings, width, mixture)
+        found = search_batches(models, [EncodedBatch(encoded, lengths)], settings, width, mixture)
         if alignments or settings.coverage_penalty:
             found = with_alignments(models[:1], encoded[:1], lengths, found)
         return [best_covering(of_sentence, settings, n_best) for of_sentence in found]
@@ -138,10 +138,10 @@ def beam_search(
 
 def search_batches(
     models: Sequence[TranslationModel],
-    batches: Iterable[Reading],
+    batches: Iterable[EncodedBatch],
     settings: SearchConfig,
     n_best: int = 1,
-    mixture: Mixture = EQUAL,
+    mixture: ModelAveraging = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Translate the sentences of many batches, as many together as the batches have.
 
@@ -163,17 +163,17 @@ class _Search:
     def __init__(
         self,
         models: Sequence[TranslationModel],
-        batches: Iterable[Reading],
+        batches: Iterable[EncodedBatch],
         settings: SearchConfig,
         n_best: int,
-        mixture: Mixture,
+        mixture: ModelAveraging,
     ) -> None:
-        self.history = History()
+        self.history = BeamHistory()
         self._models, self._settings, self._n_best = models, settings, n_best
         self._mixture = mixture
         self._layers = [model.output_layer() for model in models]
-        self._next_words: NextWords | ListedWords
-        self._arrivals = Arrivals(batches)
+        self._next_words: NextTokenScorer | CandidateScorer
+        self._arrivals = BatchQueue(batches)
         self._encoded: list[Any] = []
         self._lists: Tensor | None = None  # of candidates [B, C]; none where all words are
         self._states: list[Any] = []
@@ -189,7 +189,7 @@ class _Search:
             while self._free and self._arrivals.suit(self._width, self._places):
                 self._fill_places()
             self._close_up()
-            self._encoded = [read.narrowed() for read in self._encoded]
+            self._encoded = [read.trim_padding() for read in self._encoded]
             self._width = int(self._beam.lengths.max())
         return True
 
@@ -202,7 +202,7 @@ class _Search:
         pruned = prune(found, beam.widths, shrinks(settings))
         beam = finish(beam, found, pruned, self.history, settings)
         over, slots = finished_sentences(beam, found, pruned, settings)
-        self._beam, parents = go_on(beam, found, pruned.living, self.history, slots)
+        self._beam, parents = advance(beam, found, pruned.living, self.history, slots)
         self._states = [select_hypotheses(state, parents) for state in self._states]
         leaving = sorted(set(over) - self._free)
         if leaving:
@@ -253,13 +253,13 @@ class _Search:
     def _choose_from(self, lists: Tensor | None) -> None:
         """Let sentences choose from these words [B, C], or from all."""
         if lists is not None:
-            self._next_words = ListedWords(self._layers, lists, self._mixture)
+            self._next_words = CandidateScorer(self._layers, lists, self._mixture)
         elif not hasattr(self, "_next_words"):
             rows = self._places * self._settings.beam
-            self._next_words = NextWords(self._layers, self._mixture, rows)
+            self._next_words = NextTokenScorer(self._layers, self._mixture, rows)
         self._lists = lists
 
-    def _beginning(self, reading: Reading) -> tuple[list[Any], Beam]:
+    def _beginning(self, reading: EncodedBatch) -> tuple[list[Any], Beam]:
         """The models' first states of sentences, and a beam of each."""
         pairs = zip(self._models, reading.encoded, strict=True)
         states = [model.initial_state(read) for model, read in pairs]
@@ -273,7 +273,7 @@ def _placed(values: Sequence[Tensors], rows: Tensor, newcomers: Sequence[Tensors
     return [place_sentences(value, rows, new) for value, new in pairs]
 
 
-def first_beam(lengths: Tensor, history: History, settings: SearchConfig, n_best: int) -> Beam:
+def first_beam(lengths: Tensor, history: BeamHistory, settings: SearchConfig, n_best: int) -> Beam:
     """One hypothesis a sentence, of no words, which the history is told of.
 
     :param lengths: T_x. Shape: [B].
@@ -287,7 +287,7 @@ def first_beam(lengths: Tensor, history: History, settings: SearchConfig, n_best
         limits=step_limits(lengths, settings.max_length_ratio),
         widths=torch.full_like(lengths, settings.beam),
         best=scores.new_full((len(lengths), n_best), -torch.inf),
-        words=torch.full_like(places, BEGIN),
+        words=torch.full_like(places, BOS),
         places=places,
         scores=scores,
     )
@@ -325,7 +325,7 @@ def predict(
 
 def forbidden_words(
     steps: Tensor, scores: Tensor, lengths: Tensor, settings: SearchConfig
-) -> Forbidden:
+) -> TokenMask:
     """What may not come next: `</s>` where the translation would be too short, and as the first
     word, but where the source is empty, too.
 
@@ -335,10 +335,10 @@ def forbidden_words(
     """
     least = (lengths * settings.min_length_ratio).ceil().clamp(min=2)  # `</s>` counted
     early = (steps + 1 < least) & (lengths > 1)
-    return Forbidden(early.unsqueeze(1).expand(scores.shape), settings.forbid_unk)
+    return TokenMask(early.unsqueeze(1).expand(scores.shape), settings.forbid_unk)
 
 
-def prune(found: Continuations, widths: Tensor, shrinking: bool) -> Pruned:
+def prune(found: Expansions, widths: Tensor, shrinking: bool) -> Pruned:
     """Choose the continuations that end and those that go on.
 
     Those that end are the `</s>` among the best `width` of all; as many of the best others go on
@@ -354,7 +354,7 @@ def prune(found: Continuations, widths: Tensor, shrinking: bool) -> Pruned:
 
 
 def finish(
-    beam: Beam, found: Continuations, pruned: Pruned, history: History, settings: SearchConfig
+    beam: Beam, found: Expansions, pruned: Pruned, history: BeamHistory, settings: SearchConfig
 ) -> Beam:
     """Note the hypotheses that end, and keep the ranking scores of the n best so far."""
     beam = beam._replace(steps=beam.steps + 1, widths=pruned.widths)
@@ -366,7 +366,7 @@ def finish(
 
 
 def finished_sentences(
-    beam: Beam, found: Continuations, pruned: Pruned, settings: SearchConfig
+    beam: Beam, found: Expansions, pruned: Pruned, settings: SearchConfig
 ) -> tuple[list[int], int]:
     """Find the sentences whose n best translations cannot change any more.
 
@@ -389,8 +389,8 @@ def finished_sentences(
     return [row for row, over in enumerate(facts[0]) if over], max(1, *facts[1])
 
 
-def go_on(
-    beam: Beam, found: Continuations, living: Tensor, history: History, width: int
+def advance(
+    beam: Beam, found: Expansions, living: Tensor, history: BeamHistory, width: int
 ) -> tuple[Beam, Tensor]:
     """Put the hypotheses that go on into the beam, and into the history.
 
@@ -404,8 +404,8 @@ def go_on(
     return beam._replace(words=words, places=places, scores=scores), parents
 
 
-def leave(beam: Beam, rows: Tensor, history: History) -> Beam:
+def leave(beam: Beam, rows: Tensor, history: BeamHistory) -> Beam:
     """End the search for some sentences; what is unfinished is noted for those without an end."""
     gone = select_sentences(beam, rows)
-    history.give_up(gone.sentences, gone.places, gone.scores, gone.steps)
+    history.add_unfinished(gone.sentences, gone.places, gone.scores, gone.steps)
     return beam._replace(scores=beam.scores.index_fill(0, rows, -torch.inf))

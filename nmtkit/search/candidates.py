@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
-from nmtkit.search.mixture import EQUAL, Mixture
-from nmtkit.search.words import Continuations, Forbidden, ordered
+from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.next_token import Expansions, TokenMask, ordered
 
 NONE = -1
 """Stands in a list behind its last word."""
 
 
-class ListedWords:
-    """The distribution of the next word over candidates; it is used as `NextWords` is.
+class CandidateScorer:
+    """The distribution of the next word over candidates; it is used as `NextTokenScorer` is.
 
     :param layers: the output layer of each model.
     :param lists: words of each sentence in rising order, `</s>` and `<unk>` the first of them,
@@ -28,13 +28,13 @@ class ListedWords:
     """
 
     def __init__(
-        self, layers: Sequence[OutputLayer], lists: Tensor, mixture: Mixture = EQUAL
+        self, layers: Sequence[OutputLayer], lists: Tensor, mixture: ModelAveraging = EQUAL
     ) -> None:
         self._mixture = mixture
         self._words = lists.clamp(min=0)
         self._layers = [layer.listed(lists) for layer in layers]
 
-    def select(self, rows: Tensor) -> "ListedWords":
+    def select(self, rows: Tensor) -> "CandidateScorer":
         """The same for some of the sentences."""
         some = copy.copy(self)
         some._words = self._words[rows]
@@ -42,9 +42,9 @@ class ListedWords:
         return some
 
     def best(
-        self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: Forbidden
-    ) -> Continuations:
-        """The best continuations of each sentence's hypotheses; see `NextWords.best`."""
+        self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: TokenMask
+    ) -> Expansions:
+        """The best continuations of each sentence's hypotheses; see `NextTokenScorer.best`."""
         log_probs = self._log_probs(hidden)
         forbidden.apply(log_probs)
         totals = log_probs.view(*scores.shape, -1).to(scores.dtype) + scores.unsqueeze(2)
@@ -54,7 +54,7 @@ class ListedWords:
         return ordered(best.values, parents, words)
 
     def distributions(self, hidden: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
-        """The distributions over lists, all at once; see `NextWords.distributions`."""
+        """The distributions over lists, all at once; see `NextTokenScorer.distributions`."""
         log_probs = self._log_probs(hidden)
         yield slice(0, len(log_probs)), log_probs
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import BEGIN, OutputLayer, TranslationModel, select_hypotheses
+from nmtkit.models.base import BOS, OutputLayer, TranslationModel, select_hypotheses
 
 ROWS = 64
 """Beginnings that make a step together: what a step computes should stay in a processor's cache."""
@@ -68,14 +68,14 @@ def tree_log_probs(
 ) -> Tensor:
     """log p of each word of a tree, given its beginning and the source.
 
-    :param model: best made ready by `for_search`.
+    :param model: best made ready by `for_inference`.
     :param src, src_mask: one sentence, as in `TranslationModel.encode`. Shape: [1, T_x].
     :return: in the order of the tree's levels. Shape: [tree.words].
     """
     encoded = model.encode(src, src_mask)
     layer = model.output_layer()
     state = model.initial_state(encoded)
-    previous = torch.full((1, 1), BEGIN, device=src.device)
+    previous = torch.full((1, 1), BOS, device=src.device)
     found = [layer.bias.new_zeros(0)]
     rows = max(1, min(ROWS, CELLS // src.size(1)))
     for level in tree.levels:

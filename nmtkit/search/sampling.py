@@ -15,14 +15,14 @@ from torch import Tensor
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.models.base import BEGIN, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.models.base import BOS, TranslationModel, select_hypotheses, select_sentences
 from nmtkit.search.alignments import with_alignments
-from nmtkit.search.arrivals import Reading
+from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import forbidden_words, predict, step_limits
-from nmtkit.search.candidates import ListedWords
+from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import EOS, Hypothesis
-from nmtkit.search.mixture import EQUAL, Mixture
-from nmtkit.search.words import Forbidden, NextWords
+from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.next_token import NextTokenScorer, TokenMask
 
 
 class Draws(NamedTuple):
@@ -65,18 +65,18 @@ def sample(
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
-        reading = Reading(encoded, src_mask.sum(1))
+        reading = EncodedBatch(encoded, src_mask.sum(1))
         return sample_read(models, reading, settings, n, seeds, alignments)
 
 
 def sample_read(
     models: Sequence[TranslationModel],
-    reading: Reading,
+    reading: EncodedBatch,
     settings: SearchConfig,
     n: int,
     seeds: Sequence[int],
     alignments: bool = False,
-    mixture: Mixture = EQUAL,
+    mixture: ModelAveraging = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Draw translations of sentences that each model has read already.
 
@@ -97,7 +97,7 @@ def sample_read(
             sentences=torch.arange(len(lengths), device=lengths.device),
             limits=limits,
             uniform=uniform.to(lengths.device),
-            words=torch.full((len(lengths), n), BEGIN, device=lengths.device),
+            words=torch.full((len(lengths), n), BOS, device=lengths.device),
             over=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
         found = _drawn(models, reading, draws, settings, mixture)
@@ -113,7 +113,10 @@ def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
 
 
 def draw_words(
-    next_words: NextWords | ListedWords, hidden: list[Tensor], forbidden: Forbidden, uniform: Tensor
+    next_words: NextTokenScorer | CandidateScorer,
+    hidden: list[Tensor],
+    forbidden: TokenMask,
+    uniform: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Draw the next word of every sample.
 
@@ -150,17 +153,17 @@ def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
 
 def _drawn(
     models: Sequence[TranslationModel],
-    reading: Reading,
+    reading: EncodedBatch,
     draws: Draws,
     settings: SearchConfig,
-    mixture: Mixture,
+    mixture: ModelAveraging,
 ) -> list[list[Hypothesis]]:
     encoded, lengths = list(reading.encoded), reading.lengths
     layers = [model.output_layer() for model in models]
     next_words = (
-        NextWords(layers, mixture)
+        NextTokenScorer(layers, mixture)
         if reading.lists is None
-        else ListedWords(layers, reading.lists, mixture)
+        else CandidateScorer(layers, reading.lists, mixture)
     )
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
     first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence

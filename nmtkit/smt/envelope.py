@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmtkit.evaluation.statistics import Numbers, bleu
-from nmtkit.smt.columns import Vector
+from nmtkit.evaluation.bleu_statistics import Numbers, bleu
+from nmtkit.smt.feature_matrix import Vector
 from nmtkit.smt.tuning_list import first_best
 
 Indices = NDArray[np.int64]

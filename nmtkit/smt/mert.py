@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmtkit.smt.columns import Vector, shortened
 from nmtkit.smt.envelope import best_on_line
+from nmtkit.smt.feature_matrix import Vector, shortened
 from nmtkit.smt.tuning_list import TuningList
 
 Told = Callable[[str], None]

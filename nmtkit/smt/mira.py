@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmtkit.evaluation.statistics import REFERENCE_LENGTH, SIZE, Numbers, bleu
-from nmtkit.smt.columns import Vector, shortened
+from nmtkit.evaluation.bleu_statistics import REFERENCE_LENGTH, SIZE, Numbers, bleu
+from nmtkit.smt.feature_matrix import Vector, shortened
 from nmtkit.smt.mert import Point
 from nmtkit.smt.tuning_list import TuningList
 

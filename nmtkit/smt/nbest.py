@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import STANDARD, read_lines
-from nmtkit.text.parsing import whole_number
+from nmtkit.io.lines import STANDARD, read_lines
+from nmtkit.io.safe_json import whole_number
 
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")
 """What every line has."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import decode_line, read_raw_lines
+from nmtkit.io.lines import decode_line, read_raw_lines
 
 _BAR = b" ||| "
 _NEEDED = ("source phrase", "target phrase", "scores")

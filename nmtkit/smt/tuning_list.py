@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.statistics import SIZE, Reference, bleu
-from nmtkit.smt.columns import Columns, Vector, rounded
+from nmtkit.evaluation.bleu_statistics import SIZE, Reference, bleu
+from nmtkit.smt.feature_matrix import FeatureColumns, Vector, rounded
 from nmtkit.smt.nbest import Entry, Features, by_sentence
 
 
@@ -27,7 +27,7 @@ class TuningList:
         and BLEU counts their references. Shape: [9].
     """
 
-    columns: Columns
+    columns: FeatureColumns
     features: Vector
     rest: Vector
     statistics: NDArray[np.int32]
@@ -82,7 +82,7 @@ def load_tuning_list(
     features, totals, statistics = array("d"), array("d"), array("i")
     columns, counts, seen = None, [], set()
     for group in by_sentence(entries):
-        columns = columns or Columns.of(group[0])
+        columns = columns or FeatureColumns.of(group[0])
         reference = Reference(reference_of(group[0], references))
         for entry in group:
             features.extend(finite(columns.values(entry), entry))
@@ -133,7 +133,7 @@ def finite(values: list[float], entry: Entry) -> list[float]:
 
 
 def _rest(
-    features: Vector, totals: Vector, columns: Columns, original: Features | None, path: str
+    features: Vector, totals: Vector, columns: FeatureColumns, original: Features | None, path: str
 ) -> Vector:
     if original is None:
         return np.zeros(len(totals))

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmtkit.errors import DataError
+from nmtkit.io.lines import read_lines
 from nmtkit.smt.nbest import Features
-from nmtkit.text.lines import read_lines
 
 SECTION = "weight"
 ORIGINAL = "original-weight"

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import read_raw_lines
+from nmtkit.io.lines import read_raw_lines
 from nmtkit.text.vocabulary import SPECIAL, Vocabulary
 
 FREQUENT = 100

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from nmtkit.config import TextConfig
-from nmtkit.text.subword import BPE, undo_bpe
+from nmtkit.text.subword.bpe import BPE, undo_bpe
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 
 Side = Literal["src", "tgt"]

@@ -32,7 +32,7 @@ from nmtkit.text.characters import (
     moses_prefixes,
 )
 from nmtkit.text.detokenizer import Detokenizer
-from nmtkit.text.memory import Memory
+from nmtkit.text.memo import Memo
 
 __all__ = ["Detokenizer", "Tokenizer"]
 
@@ -79,9 +79,9 @@ class Tokenizer:
         self._go_by(WESTERN)
         if language in _OTHER_LETTERS:
             self._complete()
-        self._first = Memory(partial(self._alone, "", " "))
-        self._inner = Memory(partial(self._alone, " ", " "))
-        self._last = Memory(partial(self._alone, " ", ""))
+        self._first = Memo(partial(self._alone, "", " "))
+        self._inner = Memo(partial(self._alone, " ", " "))
+        self._last = Memo(partial(self._alone, " ", ""))
 
     def _go_by(self, characters: Characters) -> None:
         self._rules = _rules(characters, self._language, self._hyphens)

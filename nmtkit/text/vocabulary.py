@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TextIO
 
 from nmtkit.errors import DataError
-from nmtkit.text.lines import open_output, read_lines, read_texts
-from nmtkit.text.parsing import whole_number
+from nmtkit.io.lines import open_output, read_lines, read_texts
+from nmtkit.io.safe_json import whole_number
 
 EOS = 0
 UNK = 1

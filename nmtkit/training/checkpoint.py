@@ -27,11 +27,9 @@ from torch import Tensor, nn
 
 from nmtkit.data.batching import Position
 from nmtkit.errors import DataError, ModelError
-from nmtkit.ranks import Ranks
-from nmtkit.text.lines import file_sha256
-from nmtkit.text.parsing import parse_json, whole_number
-from nmtkit.training.parameters import (
-    Damaged,
+from nmtkit.io.lines import file_sha256
+from nmtkit.io.parameters import (
+    CorruptFileError,
     Parameters,
     described,
     like,
@@ -40,6 +38,8 @@ from nmtkit.training.parameters import (
     read_parameters,
     write_parameters,
 )
+from nmtkit.io.safe_json import parse_json, whole_number
+from nmtkit.parallel.process_group import ProcessGroup
 
 log = logging.getLogger("nmtkit")
 
@@ -144,7 +144,7 @@ def load_checkpoint(
             torch.cuda.set_rng_state(cuda)
         _restore_optimizer(optimizer, tensors, state["optimizer"])
     except _FAULTS as error:
-        raise Damaged(f"{checkpoint}: damaged checkpoint ({error})") from error
+        raise CorruptFileError(f"{checkpoint}: damaged checkpoint ({error})") from error
     return progress
 
 
@@ -162,7 +162,7 @@ def load_newest(
     for path in reversed(found):
         try:
             return load_checkpoint(path, model, optimizer)
-        except Damaged as error:
+        except CorruptFileError as error:
             log.warning("%s; going back to the one before", error)
             os.replace(path, path.with_name(f"{path.name}{DAMAGED}"))
     if found:
@@ -269,18 +269,18 @@ def _restore_optimizer(
     optimizer.load_state_dict(state)
 
 
-def share_optimizer(optimizer: torch.optim.Optimizer, ranks: Ranks) -> None:
+def share_optimizer(optimizer: torch.optim.Optimizer, process_group: ProcessGroup) -> None:
     """Give every rank the optimizer's state that rank 0 has read."""
-    tensors, numbers = _optimizer_state(optimizer) if ranks.first else ({}, {})
+    tensors, numbers = _optimizer_state(optimizer) if process_group.is_main else ({}, {})
     kinds = {name: (value.shape, value.dtype, value.device.type) for name, value in tensors.items()}
-    numbers, kinds = ranks.told(lambda: (numbers, kinds))
-    if not ranks.first:
+    numbers, kinds = process_group.broadcast(lambda: (numbers, kinds))
+    if not process_group.is_main:
         tensors = {
             name: torch.empty(shape, dtype=dtype, device=device)
             for name, (shape, dtype, device) in kinds.items()
         }
-    ranks.make_equal(tensors.values())
-    if not ranks.first:
+    process_group.broadcast_parameters(tensors.values())
+    if not process_group.is_main:
         _restore_optimizer(optimizer, tensors, numbers)
 
 

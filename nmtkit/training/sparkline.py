@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from nmtkit.training.curve import ValidationPoint
+from nmtkit.training.learning_curve import ValidationPoint
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDEST = 30  # blocks of one curve

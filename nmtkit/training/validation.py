@@ -7,7 +7,7 @@ import torch
 
 from nmtkit.data.batch import Batch
 from nmtkit.models import Model
-from nmtkit.ranks import ALONE, Ranks
+from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def validate(
     batches: Iterable[Batch],
     device: torch.device,
     dev_bleu: Callable[[], float] | None,
-    ranks: Ranks = ALONE,
+    process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> Validation:
     """Measure the dev set, dropout off; the model is left in the mode in which it was.
 
@@ -45,7 +45,7 @@ def validate(
         tokens += int(tgt_mask.sum())
         sentences += len(batch.lines)
     cost, tokens, sentences = map(
-        sum, zip(*ranks.everyones((cost, tokens, sentences)), strict=True)
+        sum, zip(*process_group.all_gather((cost, tokens, sentences)), strict=True)
     )
     bleu = dev_bleu() if dev_bleu else None
     model.train(was_training)

@@ -23,8 +23,8 @@ import torch  # noqa: E402
 import nmtkit  # noqa: E402
 from nmtkit import Aligner, Scorer, Translator  # noqa: E402
 from nmtkit.config import TextConfig  # noqa: E402
-from nmtkit.preparation import PrepareSettings, cut_shortlists, prepare  # noqa: E402
-from nmtkit.trainer import train  # noqa: E402
+from nmtkit.preprocessing.prepare import PrepareSettings, cut_shortlists, prepare  # noqa: E402
+from nmtkit.training.train import train  # noqa: E402
 
 HERE = Path(__file__).parent
 ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]

@@ -24,13 +24,13 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the tests are no package that is installed
 
-from nmtkit.ensemble import Ensemble  # noqa: E402
+from nmtkit.inference.ensemble import Ensemble  # noqa: E402
+from nmtkit.inference.translator import Translator  # noqa: E402
 from nmtkit.model_folder import load_model  # noqa: E402
-from nmtkit.text import memory  # noqa: E402
-from nmtkit.trainer import train  # noqa: E402
-from nmtkit.training import loop  # noqa: E402
+from nmtkit.text import memo  # noqa: E402
+from nmtkit.training import trainer  # noqa: E402
 from nmtkit.training.checkpoint import save_checkpoint  # noqa: E402
-from nmtkit.translator import Translator  # noqa: E402
+from nmtkit.training.train import train  # noqa: E402
 from tests.faults.kill import SETTINGS, prepare  # noqa: E402
 from tests.faults.workshop import make_workshop  # noqa: E402
 
@@ -41,7 +41,7 @@ LOOKS = 50
 """How often it is looked at the process."""
 
 WORDS = 5_000
-"""Words that are remembered while lines are translated, instead of `memory.SIZE`: of a million
+"""Words that are remembered while lines are translated, instead of `memo.SIZE`: of a million
 lines so many have come before a tenth is done, and what grows from then on is something else."""
 
 
@@ -86,7 +86,7 @@ def trained(folder: Path, updates: int) -> Growth:
         return path
 
     prepare(folder / "prepared")
-    with mock.patch.object(loop, "save_checkpoint", saved):
+    with mock.patch.object(trainer, "save_checkpoint", saved):
         train(folder / "prepared", folder / "model", "toy", overrides=[*kept, *more], device="cpu")
     return growth
 
@@ -99,7 +99,7 @@ def translated(folder: Path, lines: int) -> Growth:
     ensemble = Ensemble((load_model(make_workshop(workshop) / "model", "cpu"),))
     every = max(1, lines // LOOKS)
     found = Translator(ensemble).translate(stream(lines), tokenized=True)
-    with mock.patch.object(memory, "SIZE", WORDS):
+    with mock.patch.object(memo, "SIZE", WORDS):
         for number, _ in enumerate(found, start=1):
             if number % every == 0:
                 growth.look()

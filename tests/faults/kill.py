@@ -32,8 +32,8 @@ import torch
 import torch._dynamo  # which an optimizer imports when it is made: once, instead of in each fork
 from safetensors.torch import save_file
 
-from nmtkit.trainer import train
-from nmtkit.training import parameters
+from nmtkit.io import parameters
+from nmtkit.training.train import train
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 PAIRS, DEV_PAIRS = 60, 6

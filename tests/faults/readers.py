@@ -14,27 +14,14 @@ import numpy as np
 from click.testing import CliRunner
 
 from nmtkit.cli.main import cli
-from nmtkit.data.cleaning import PrepareSettings
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import read_manifest
-from nmtkit.data.selection import SelectSettings
 from nmtkit.errors import DataError, ModelError, NmtkitError
 from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
-from nmtkit.evaluation.bleu import evaluate
-from nmtkit.model_folder import build_model, load_model, read_vocabularies
-from nmtkit.origin import read_origin
-from nmtkit.preparation import prepare
-from nmtkit.reranker import Averaged, Oracle, Reranker, Weighted, by_total
-from nmtkit.segmenter import random_lengths
-from nmtkit.selector import select
-from nmtkit.smt.mira import MiraConfig
-from nmtkit.smt.nbest import read_nbest
-from nmtkit.smt.phrase_choice import Choosing, choose
-from nmtkit.smt.phrase_table import read_phrase_blocks, read_phrase_table
-from nmtkit.smt.weights import read_weights
-from nmtkit.streaming import read_windows
-from nmtkit.text.lexicon import Lexicon, best_translations
-from nmtkit.text.lines import (
+from nmtkit.evaluation.metrics import evaluate
+from nmtkit.inference.segmenter import random_lengths
+from nmtkit.inference.stream_batching import read_windows
+from nmtkit.io.lines import (
     decode_line,
     file_sha256,
     read_lines,
@@ -42,14 +29,27 @@ from nmtkit.text.lines import (
     read_raw_lines,
     read_texts,
 )
-from nmtkit.text.subword import BPE, undo_bpe
-from nmtkit.text.vectors import read_vectors
+from nmtkit.io.vectors import read_vectors
+from nmtkit.model_folder import build_model, load_model, read_vocabularies
+from nmtkit.preprocessing.cleaning import PrepareSettings
+from nmtkit.preprocessing.cross_entropy import SelectSettings
+from nmtkit.preprocessing.prepare import prepare
+from nmtkit.preprocessing.select import select
+from nmtkit.smt.mira import MiraConfig
+from nmtkit.smt.nbest import read_nbest
+from nmtkit.smt.phrase_sampling import SamplingConfig, choose
+from nmtkit.smt.phrase_table import read_phrase_blocks, read_phrase_table
+from nmtkit.smt.reranker import Averaged, Oracle, Reranker, Weighted, by_total
+from nmtkit.smt.tuner import tune
+from nmtkit.smt.weights import read_weights
+from nmtkit.text.lexicon import Lexicon, best_translations
+from nmtkit.text.subword.bpe import BPE, undo_bpe
 from nmtkit.text.vocabulary import Vocabulary, shortlist_of
-from nmtkit.trainer import make_config, train
 from nmtkit.training.checkpoint import load_checkpoint
-from nmtkit.training.curve import read_curve
-from nmtkit.training.monitor import Monitor
-from nmtkit.tuner import tune
+from nmtkit.training.learning_curve import read_curve
+from nmtkit.training.metrics_logger import MetricsLogger
+from nmtkit.training.provenance import read_provenance
+from nmtkit.training.train import make_config, train
 from tests.faults import workshop
 
 REFERENCES = ["a b", "b", "ab b", "a", "b"]
@@ -160,8 +160,8 @@ def _settings(folder: Path) -> None:
 
 
 def _model(folder: Path) -> None:
-    from nmtkit.ensemble import Ensemble
-    from nmtkit.translator import Translator
+    from nmtkit.inference.ensemble import Ensemble
+    from nmtkit.inference.translator import Translator
 
     loaded = load_model(folder / "model", "cpu")
     translator = Translator(Ensemble((loaded,))).with_search(
@@ -227,11 +227,11 @@ def _phrase_table(folder: Path) -> None:
 
 def _choice(folder: Path) -> None:
     path = folder / "table"
-    choose(read_phrase_table(path), path, Choosing(min_words=1, top=1))
+    choose(read_phrase_table(path), path, SamplingConfig(min_words=1, top=1))
 
 
 def _phrase_scores(folder: Path) -> None:
-    from nmtkit.phrases import PhraseScorer
+    from nmtkit.smt.phrase_scorer import PhraseScorer
 
     path = folder / "table"
     scorer = PhraseScorer.load(folder / "model", device="cpu", count_unknown=True)
@@ -240,7 +240,7 @@ def _phrase_scores(folder: Path) -> None:
 
 
 def _rescored(folder: Path) -> None:
-    from nmtkit.rescorer import Rescorer
+    from nmtkit.smt.rescorer import Rescorer
 
     path = folder / "list"
     rescorer = Rescorer.load(folder / "model", folder / "lm", device="cpu", count_unknown=True)
@@ -308,7 +308,7 @@ def _segments(folder: Path) -> None:
 
 
 def _metrics(folder: Path) -> None:
-    Monitor(folder, workshop.CONFIG.training, float).resumed(3)
+    MetricsLogger(folder, workshop.CONFIG.training, float).resumed(3)
 
 
 def _curve(folder: Path) -> None:
@@ -322,7 +322,7 @@ def _vectors(folder: Path) -> None:
 
 
 def _origin(folder: Path) -> None:
-    read_origin(folder)
+    read_provenance(folder)
 
 
 def _evaluated(folder: Path) -> None:

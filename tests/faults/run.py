@@ -20,7 +20,7 @@ INJECTED = (
     "tests/integration/test_full_disk.py",
     "tests/integration/test_signals.py",
     "tests/unit/test_hostile_folder.py",
-    "tests/unit/text/test_leftovers.py",
+    "tests/unit/io/test_temporary.py",
 )
 """Tests each of which does one thing to a file, a folder or a process that nothing sound does."""
 

@@ -16,15 +16,15 @@ import torch
 from torch import nn
 
 from nmtkit.config import Config, SearchConfig, TextConfig
-from nmtkit.config_text import write_toml
+from nmtkit.config_io import write_toml
 from nmtkit.data.corpus import Corpus
+from nmtkit.io.parameters import parameters_of, write_parameters
 from nmtkit.model_folder import build_model, create_model_folder, read_vocabularies
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.text.subword import BPE
+from nmtkit.text.subword.bpe import BPE
 from nmtkit.training.checkpoint import Progress, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
-from nmtkit.training.parameters import parameters_of, write_parameters
 
 TEXT = TextConfig("en", "fr", tokenized=True, bpe="joint")
 CONFIG = Config(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from nmtkit.io.lines import read_lines
 from nmtkit.text.lexicon import Lexicon
-from nmtkit.text.lines import read_lines
 from nmtkit.text.vocabulary import Vocabulary
 
 Nmtkit = Callable[..., Result]

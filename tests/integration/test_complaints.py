@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from nmtkit.text.subword import BPE, undo_bpe
+from nmtkit.text.subword.bpe import BPE, undo_bpe
 
 Nmtkit = Callable[..., Result]
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
-from nmtkit.evaluation.bleu import chrf, sacrebleu_bleu, ter, tokenized_bleu
+from nmtkit.evaluation.metrics import chrf, sacrebleu_bleu, ter, tokenized_bleu
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 
 RAW_REF = [

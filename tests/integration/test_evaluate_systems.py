@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
-from nmtkit.evaluation.bleu import tokenized_bleu
+from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.text.tokenizer import Tokenizer
 
 Run = Callable[..., Result]

@@ -13,11 +13,11 @@ import pytest
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.aer import read_gold_links
+from nmtkit.io.lines import read_lines
 from nmtkit.smt.nbest import read_nbest
 from nmtkit.smt.phrase_table import read_phrase_table
 from nmtkit.smt.weights import Weights, read_weights
 from nmtkit.text.lexicon import best_translations
-from nmtkit.text.lines import read_lines
 
 FOLDER = Path(os.environ.get("NMTKIT_DATA", Path(__file__).parents[2] / "../shared/data"))
 MOSES = FOLDER / "moses-multi30k"

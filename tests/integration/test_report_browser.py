@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nmtkit.model_report import ModelReport
+from nmtkit.report.model_report import ModelReport
 from nmtkit.report.page import page
 from tests.integration.browser import browser, printed, resize
 from tests.unit.report.reports import line, output, report

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from nmtkit import selector
-from nmtkit.data import selection
-from nmtkit.data.ngrams import NgramModel
-from nmtkit.data.selection import token_ids, words_seen_twice
-from nmtkit.text.lines import read_lines
+from nmtkit.io.lines import read_lines
+from nmtkit.preprocessing import cross_entropy
+from nmtkit.preprocessing import select as select_module
+from nmtkit.preprocessing.cross_entropy import token_ids, words_seen_twice
+from nmtkit.preprocessing.ngram_model import NgramModel
 
 Nmtkit = Callable[..., Result]
 Pairs = list[tuple[str, str]]
@@ -125,7 +125,7 @@ def test_workers_and_blocks_change_nothing(
     select, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = select("--words", 90, "--scores", tmp_path / "one")[0]
-    monkeypatch.setattr(selection, "BLOCK", 40)
+    monkeypatch.setattr(cross_entropy, "BLOCK", 40)
     two = select("--words", 90, "--scores", tmp_path / "two", workers=2)[0]
     assert one == two
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
@@ -196,7 +196,7 @@ def perplexity(pairs: Pairs, folder: Path) -> float:
 def test_parts_are_no_larger_than_memory_allows(
     select, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selector, "LARGEST_PART", 110)
+    monkeypatch.setattr(select_module, "LARGEST_PART", 110)
     pairs, result = select("--best-cut", "--dev", *files(folder, "dev"))
     assert sum(len(pair[0].split()) for pair in pairs) <= 110
     assert "warning: the largest part that was tried is the best" in result.stderr

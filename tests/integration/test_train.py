@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nmtkit.config import config_from
-from nmtkit.config_text import read_toml, recipe_names
-from nmtkit.trainer import make_config
+from nmtkit.config_io import read_toml, recipe_names
+from nmtkit.training.train import make_config
 
 RECIPES = recipe_names()
 FLUENT = ["cslm"]
@@ -275,12 +275,12 @@ DYING = """
 import os, signal
 from pathlib import Path
 from nmtkit.cli.main import main
-from nmtkit.training.loop import Training
+from nmtkit.training.trainer import Trainer
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
-update, replace = Training.update, os.replace
+update, replace = Trainer.update, os.replace
 
 def dying_update(self):
     found = update(self)
@@ -295,7 +295,7 @@ def dying_replace(source, target):
     if {death!r} == f"after {{Path(target).name}}":
         die()
 
-Training.update, os.replace = dying_update, dying_replace
+Trainer.update, os.replace = dying_update, dying_replace
 main()
 """
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from nmtkit.cli.forms import n_best_lines
-from nmtkit.translator import Translation
+from nmtkit.cli.writers import n_best_lines
+from nmtkit.inference.translator import Translation
 
 Nmtkit = Callable[..., Result]
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nmtkit import Translator, train
-from nmtkit.evaluation.bleu import tokenized_bleu
+from nmtkit.evaluation.metrics import tokenized_bleu
 
 TOY = Path(__file__).resolve().parents[2] / "examples" / "toy-en-fr" / "generate.py"
 SMALL = ["model.embedding=64", "model.hidden=64", "model.align=64", "model.maxout=64"]

@@ -25,7 +25,7 @@ def make_model() -> MakeModel:
     from nmtkit.models import MODELS, model_name
     from nmtkit.models.rnnsearch import RNNsearchConfig
     from nmtkit.text.pipeline import TextPipeline
-    from nmtkit.text.subword import BPE
+    from nmtkit.text.subword.bpe import BPE
     from nmtkit.text.vocabulary import EOS_WORD, UNK_WORD, Vocabulary
 
     small = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4)

@@ -12,7 +12,7 @@ from nmtkit.config import (
 )
 from nmtkit.errors import ConfigError
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.trainer import make_config
+from nmtkit.training.train import make_config
 
 
 def test_no_settings_are_the_defaults():

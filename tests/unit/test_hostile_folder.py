@@ -11,13 +11,13 @@ import torch
 
 from nmtkit.config import Config, TextConfig
 from nmtkit.errors import DataError, ModelError, NmtkitError
+from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.translator import Translator
+from nmtkit.io.parameters import CorruptFileError, parameters_of, write_parameters
 from nmtkit.model_folder import build_model, create_model_folder, load_model, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.scorer import Scorer
 from nmtkit.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
-from nmtkit.training.parameters import Damaged, parameters_of, write_parameters
-from nmtkit.translator import Translator
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2), text=TextConfig(tokenized=True))
 PARAMS = "params.best.safetensors"
@@ -281,7 +281,7 @@ def rewritten(checkpoint: Path, change) -> None:
 )
 def test_a_progress_that_is_none_is_damage(checkpoint, change):
     rewritten(checkpoint[0], change)
-    with pytest.raises(Damaged, match="damaged checkpoint"):
+    with pytest.raises(CorruptFileError, match="damaged checkpoint"):
         load_checkpoint(checkpoint[0], *checkpoint[1])
 
 
@@ -298,13 +298,13 @@ def test_a_progress_that_is_none_is_damage(checkpoint, change):
     ],
 )
 def test_a_state_of_other_tensors_is_not_read(checkpoint, name, value, message):
-    from nmtkit.text.lines import file_sha256
-    from nmtkit.training.parameters import read_parameters
+    from nmtkit.io.lines import file_sha256
+    from nmtkit.io.parameters import read_parameters
 
     path = checkpoint[0] / "state.safetensors"
     write_parameters(path, {k: v.clone() for k, v in read_parameters(path).items()} | {name: value})
     rewritten(checkpoint[0], lambda s: s["sums"].update({path.name: file_sha256(path)}))
-    with pytest.raises(Damaged, match=message):
+    with pytest.raises(CorruptFileError, match=message):
         load_checkpoint(checkpoint[0], *checkpoint[1])
 
 

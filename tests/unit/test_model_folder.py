@@ -9,6 +9,7 @@ import torch
 
 from nmtkit.config import Config, TextConfig
 from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.io.parameters import parameters_of, write_parameters
 from nmtkit.model_folder import (
     build_model,
     create_model_folder,
@@ -18,10 +19,9 @@ from nmtkit.model_folder import (
     write_config,
 )
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.text.subword import BPE
+from nmtkit.text.subword.bpe import BPE
 from nmtkit.training.checkpoint import load_newest
 from nmtkit.training.optimizers import make_optimizer
-from nmtkit.training.parameters import parameters_of, write_parameters
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2, dropout=0.5), text=TextConfig(tokenized=True))
 

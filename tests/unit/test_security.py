@@ -33,7 +33,7 @@ ATTRIBUTES = {
     ("shutil", "unpack_archive"),
 }  # fmt: skip
 
-ALLOWED = {("workers.py", "pickle"), ("cli/allocator.py", "ctypes")}
+ALLOWED = {("parallel/fork.py", "pickle"), ("cli/allocator.py", "ctypes")}
 """Results travel from a fork of a process to the process that made it: through a pipe of their own,
 never from a file or from elsewhere. And the C library that is loaded is told to keep memory."""
 

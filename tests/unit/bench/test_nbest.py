@@ -1,8 +1,8 @@
 import nbest
 import pytest
 
-from nmtkit.ensemble import Ensemble
-from nmtkit.scorer import Scorer
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.scorer import Scorer
 
 LIST = "0 ||| v w x ||| LM0= 1 ||| 1\n0 ||| v w ||| LM0= 1 ||| 1\n0 ||| v w ||| LM0= 2 ||| 1\n"
 

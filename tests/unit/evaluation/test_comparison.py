@@ -5,14 +5,14 @@ import random
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.bleu import Rewriting, evaluate
+from nmtkit.evaluation.buckets import Bucketing, Texts
 from nmtkit.evaluation.comparison import Protocol, compare
-from nmtkit.evaluation.strata import Division, Texts
+from nmtkit.evaluation.metrics import Rewriting, evaluate
 from nmtkit.text.vocabulary import SPECIAL, Vocabulary
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
 VOCABULARY = Vocabulary([*SPECIAL, *"abcde"])
-BY_LENGTH = Division("length", bounds=(5.0, 9.0, 50.0))
+BY_LENGTH = Bucketing("length", bounds=(5.0, 9.0, 50.0))
 
 
 def lines(seed: int, size: int = 40) -> list[str]:
@@ -73,7 +73,7 @@ def test_every_two_systems_are_compared_by_every_measure() -> None:
 
 
 def test_windows_have_no_intervals() -> None:
-    windows = Division("length", window=4), Division("length", neighbours=9)
+    windows = Bucketing("length", window=4), Bucketing("length", neighbours=9)
     found = compare(SYSTEMS, TEXTS, Protocol(samples=5, measures=("bleu",), divisions=windows))
     assert {level.division for level in found.levels} == set(windows)
     for level in found.levels:
@@ -110,8 +110,8 @@ def test_strata_are_made_of_tokenised_text() -> None:
     split = Rewriting("split", lambda line: line.replace(".", " ."))
     texts = Texts(["a b c d.", "a b c."], ["a.", "b"])
     divisions = (
-        Division("length", bounds=(1.0,)),
-        Division("length", "reference", (4.0,)),
+        Bucketing("length", bounds=(1.0,)),
+        Bucketing("length", "reference", (4.0,)),
     )
     protocol = Protocol(tokenize=split, tokenize_source=split, divisions=divisions)
     found = compare({"same": texts.reference}, texts, protocol)
@@ -135,6 +135,6 @@ def test_nothing_left_is_the_users_mistake() -> None:
     with pytest.raises(DataError, match="none of the 40 sentences"):
         compare(SYSTEMS, TEXTS, Protocol(words=(90, 99)))
     blank = Texts(["a b"], [""], VOCABULARY, VOCABULARY)
-    by_rank = Division("rank", neighbours=3)
+    by_rank = Bucketing("rank", neighbours=3)
     with pytest.raises(DataError, match="no sentence belongs to any part by rank of source"):
         compare({"a": ["a b"]}, blank, Protocol(divisions=(by_rank,)))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmtkit.models import products
+from nmtkit.models.fast import matmul
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,11 +21,11 @@ def one_thread() -> Iterator[None]:
 def given_to_onednn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The operands of each product that oneDNN computes."""
     given: list[tuple[Any, ...]] = []
-    multiply = products._by_onednn
+    multiply = matmul._by_onednn
 
     def noted(*operands: Any) -> torch.Tensor:
         given.append(operands)
         return multiply(*operands)
 
-    monkeypatch.setattr(products, "_by_onednn", noted)
+    monkeypatch.setattr(matmul, "_by_onednn", noted)
     return given

@@ -8,7 +8,7 @@ import torch
 
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS
-from nmtkit.models.base import BEGIN, log_probs
+from nmtkit.models.base import BOS, log_probs
 from nmtkit.models.cslm import CSLM, UNIFORM, CSLMConfig, contexts
 from tests.unit.models import reference_cslm as reference
 
@@ -48,7 +48,7 @@ def test_teacher_forcing_gives_the_reference_log_probs(model):
 def test_each_step_gives_the_reference_probabilities(model):
     for source, target in zip(SOURCES, TARGETS, strict=True):
         encoded = model.encode(*pad([source]))
-        state, prev = model.initial_state(encoded), torch.tensor([[BEGIN]])
+        state, prev = model.initial_state(encoded), torch.tensor([[BOS]])
         for word, expected in zip(target, expected_probabilities(model, target), strict=True):
             hidden, state, alignment = model.step(prev, state, encoded)
             close(log_probs(model.output_layer(), hidden)[0, 0].exp(), expected)

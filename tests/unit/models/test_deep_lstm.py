@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.models.base import BEGIN, log_probs
+from nmtkit.models.base import BOS, log_probs
 from nmtkit.models.deep_lstm import UNIFORM, DeepLSTM, DeepLSTMConfig, turned
 from tests.unit.models import reference_lstm as reference
 from tests.unit.models.reference_rnnsearch import parameters
@@ -76,7 +76,7 @@ def test_teacher_forcing_gives_the_reference_log_probs(model):
 def test_each_step_gives_the_reference_probabilities(model):
     for source, target in zip(SOURCES, TARGETS, strict=True):
         encoded = model.encode(*pad([source]))
-        state, prev = model.initial_state(encoded), torch.tensor([[BEGIN]])
+        state, prev = model.initial_state(encoded), torch.tensor([[BOS]])
         for word, expected in zip(
             target, expected_probabilities(model, source, target), strict=True
         ):

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.models import MODELS, model_name, products
+from nmtkit.models import MODELS, model_name
 from nmtkit.models.base import (
-    BEGIN,
+    BOS,
     HasSourceVectors,
     HasTargetVectors,
     log_probs,
@@ -20,6 +20,7 @@ from nmtkit.models.base import (
 )
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.deep_lstm import DeepLSTMConfig
+from nmtkit.models.fast import matmul
 from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
@@ -77,7 +78,7 @@ def stepped(model, src, src_mask, tgt):
     :return: log-probabilities of all words [B, T_y, K]; alignments [B, T_y, T_x] or None.
     """
     encoded = model.encode(src, src_mask)
-    state, prev = model.initial_state(encoded), torch.full_like(tgt[:, :1], BEGIN)
+    state, prev = model.initial_state(encoded), torch.full_like(tgt[:, :1], BOS)
     found, alignments = [], []
     for position in range(tgt.size(1)):
         hidden, state, alignment = model.step(prev, state, encoded)
@@ -126,7 +127,7 @@ def test_cost_and_gradients_do_not_depend_on_the_library_that_multiplies(
     model.loss(*batch).backward()
     expected = [parameter.grad.float() for parameter in model.parameters()]
     model.zero_grad()
-    monkeypatch.setattr(products, "LARGE", 1)
+    monkeypatch.setattr(matmul, "LARGE", 1)
     model.float().loss(*batch).backward()
     found = [parameter.grad for parameter in model.parameters()]
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
@@ -146,7 +147,7 @@ def test_translations_that_begin_alike_are_scored_as_each_alone(model, monkeypat
     monkeypatch.setattr(prefix_tree, "ROWS", 2)
     targets = [[2, 6, 0], [2, 6, 6, 1, 0], [0], [2, 6, 6, 1, 0], [4, 6, 0], [2, 0], [2, 6, 6, 2, 0]]
     tree = prefix_tree.PrefixTree(targets)
-    for ready in (model, model.for_search()):
+    for ready in (model, model.for_inference()):
         src, src_mask = pad(SOURCES[:1])
         found = prefix_tree.tree_log_probs(ready, src, src_mask, tree)
         assert found.shape == (tree.words,)
@@ -262,7 +263,7 @@ def grown(model, encoded, prefixes):
     """
     one = model.initial_state(encoded)
     state = map_tensors(one, lambda value: value.expand(-1, prefixes.size(1), *value.shape[2:]))
-    prev = torch.full_like(prefixes[:, :, 0], BEGIN)
+    prev = torch.full_like(prefixes[:, :, 0], BOS)
     for position in range(prefixes.size(2)):
         _, state, _ = model.step(prev, state, encoded)
         prev = prefixes[:, :, position]
@@ -318,7 +319,7 @@ def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
 def test_padding_that_all_have_can_be_left_out(model, batch, prefixes):
     rows = torch.tensor([2, 3])  # of 3 and 2 words
     encoded = select_sentences(model.encode(*batch[:2]), rows)
-    narrow = encoded.narrowed()
+    narrow = encoded.trim_padding()
     assert type(narrow) is type(encoded) and len(narrow[0]) == 2
     prev, state = grown(model, encoded, prefixes[:2])
     expected, found = (model.step(prev, state, read) for read in (encoded, narrow))
@@ -340,18 +341,18 @@ def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes
 def test_a_model_ready_for_search_takes_the_same_steps(model, batch):
     src, src_mask, tgt, _ = batch
     expected = stepped(model, src, src_mask, tgt)
-    ready = model.for_search()
+    ready = model.for_inference()
     for _ in range(2):  # the second time from what was kept
         for found, other in zip(stepped(ready, src, src_mask, tgt), expected, strict=True):
             torch.testing.assert_close(found, other)
-    again = ready.for_search()
+    again = ready.for_inference()
     torch.testing.assert_close(stepped(again, src, src_mask, tgt)[0], expected[0])
 
 
 def test_in_8_bits_steps_are_nearly_the_same(model, batch):
     src, src_mask, tgt, tgt_mask = batch
     expected, _ = stepped(model, src, src_mask, tgt)
-    found, alignment = stepped(model.for_search(quantize=True), src, src_mask, tgt)
+    found, alignment = stepped(model.for_inference(quantize=True), src, src_mask, tgt)
     error = (found - expected).abs()[tgt_mask]
     assert 0 < error.mean() < 0.1
     torch.testing.assert_close(found.exp().sum(2), torch.ones(4, 5).double())
@@ -360,7 +361,7 @@ def test_in_8_bits_steps_are_nearly_the_same(model, batch):
 
 
 def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, batch, prefixes):
-    model = model.for_search(quantize=True)
+    model = model.for_inference(quantize=True)
     encoded = model.encode(*batch[:2])
     prev, state = grown(model, encoded, prefixes)
     together = model.step(prev, state, encoded)

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nmtkit.models import layers, products
+from nmtkit.models import layers
+from nmtkit.models.fast import matmul
 from nmtkit.models.layers import (
     dropout,
     masked_softmax,
@@ -54,8 +55,8 @@ def chunk(request, monkeypatch):
 )
 def test_rows_of_logits_are_few_and_need_no_copies(words, width, rows):
     found = layers._rows(torch.empty(words, width, device="meta"))
-    assert found == rows and found % products.MANY == 0
-    assert found * words <= layers.LOGITS or found == products.MANY
+    assert found == rows and found % matmul.MANY == 0
+    assert found * words <= layers.LOGITS or found == matmul.MANY
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHING)

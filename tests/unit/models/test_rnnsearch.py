@@ -9,7 +9,7 @@ import torch
 
 from nmtkit.data.batch import pad
 from nmtkit.models import rnnsearch
-from nmtkit.models.base import BEGIN, log_probs
+from nmtkit.models.base import BOS, log_probs
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from tests.unit.models import reference_rnnsearch as reference
 
@@ -96,7 +96,7 @@ def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
     expected = expected_positions(model)
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         encoded = model.encode(*pad([source]))
-        state, prev = model.initial_state(encoded), torch.tensor([[BEGIN]])
+        state, prev = model.initial_state(encoded), torch.tensor([[BOS]])
         for i, position in enumerate(expected[row]):
             if model.config.reading != "groundhog":  # whose state still waits for y_{i-1}
                 close(state.state[0, 0], position.query)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import torch
 
-from nmtkit.account import Account
-from nmtkit.aligner import Alignment
 from nmtkit.config import TextConfig
+from nmtkit.evaluation.buckets import Bucketing, Texts
 from nmtkit.evaluation.comparison import Protocol, compare
-from nmtkit.evaluation.strata import Division, Texts
-from nmtkit.model_report import Line, ModelReport, Output
-from nmtkit.training.curve import Curve, TrainingPoint, ValidationPoint
-from nmtkit.translator import Translation
+from nmtkit.inference.aligner import Alignment
+from nmtkit.inference.translator import Translation
+from nmtkit.report.model_card import ModelCard
+from nmtkit.report.model_report import Line, ModelReport, Output
+from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint
 
 CURVE = Curve(
     tuple(TrainingPoint(100 * n, n / 2, 60.0 * n, 5 / n, 900.0) for n in range(1, 5)),
@@ -53,13 +53,13 @@ def report(
 ) -> ModelReport:
     """A report on these outputs, measured as always."""
     texts = {name: [output.line.text for output in of] for name, of in systems.items()}
-    divided = Protocol(measures=("bleu",), divisions=(Division("length"),))
+    divided = Protocol(measures=("bleu",), divisions=(Bucketing("length"),))
     given = Texts(references, sources)
     facts = {"Model": "made by hand", "Folder": "folder"}
     return ModelReport(
         version="1.2.3",
         accounts=tuple(
-            Account(name, name, facts, {"a": "0" * 64}, "beam = 5\n", CURVE, name in aligned)
+            ModelCard(name, name, facts, {"a": "0" * 64}, "beam = 5\n", CURVE, name in aligned)
             for name in systems
         ),
         files=("test.en", "test.fr"),

@@ -8,7 +8,7 @@ import pytest
 
 from nmtkit.errors import DataError, ModelError, OutputError
 from nmtkit.report.curves import curves_figure, plot_curves, read_curves, table_of
-from nmtkit.training.curve import Curve, TrainingPoint, ValidationPoint
+from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint
 
 TRAINED = (TrainingPoint(100, 0.5, 60.0, 5.5, 900.0), TrainingPoint(200, 1.0, 130.0, 4.25, 800.0))
 VALIDATED = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmtkit.errors import ConfigError, DataError, OutputError
-from nmtkit.report.labels import FEW
+from nmtkit.report.label_placement import FEW
 from nmtkit.report.map import Map, check_map, make_map, map_figure, plot_map
 
 pytest.importorskip("matplotlib")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.model_report import Line
+from nmtkit.report.model_report import Line
 from nmtkit.report.sentences import (
     DIGITS,
     LIMIT,

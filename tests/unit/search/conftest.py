@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import BEGIN, OutputLayer, Scored, Step, log_probs
+from nmtkit.models.base import BOS, OutputLayer, Scored, Step, log_probs
 
 SIZE = 6
 
@@ -16,7 +16,7 @@ class Read(NamedTuple):
     words: Tensor  # [B, T_x, SIZE]
     src_mask: Tensor  # [B, T_x]
 
-    def narrowed(self) -> "Read":
+    def trim_padding(self) -> "Read":
         width = int(self.src_mask.any(0).sum())
         return Read(self.summary, self.words[:, :width], self.src_mask[:, :width])
 
@@ -53,7 +53,7 @@ class PrefixModel:
     def step(self, prev: Tensor, state: Prefix, encoded: Read) -> Step:
         assert prev.shape == state.state.shape[:2]
         self.steps += 1
-        last = self.tgt_words[prev.where(prev != BEGIN, len(self.tgt_words) - 1)]
+        last = self.tgt_words[prev.where(prev != BOS, len(self.tgt_words) - 1)]
         mixed = torch.tanh(state.state @ self.mix + last + encoded.summary.unsqueeze(1))
         energies = mixed @ encoded.words.transpose(1, 2)
         energies = energies.masked_fill(~encoded.src_mask.unsqueeze(1), -torch.inf)
@@ -64,7 +64,7 @@ class PrefixModel:
 
     def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
         encoded = self.encode(src, src_mask)
-        state, prev = self.initial_state(encoded), torch.full_like(tgt[:, :1], BEGIN)
+        state, prev = self.initial_state(encoded), torch.full_like(tgt[:, :1], BOS)
         columns, rows = [], []
         for position in range(tgt.size(1)):
             hidden, state, alignment = self.step(prev, state, encoded)

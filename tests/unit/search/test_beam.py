@@ -11,9 +11,9 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
-from nmtkit.search import Reading, beam_search, search_batches
+from nmtkit.search import EncodedBatch, beam_search, search_batches
 from nmtkit.search.hypothesis import EOS, UNK
-from nmtkit.search.mixture import EQUAL, Mixture
+from nmtkit.search.model_averaging import EQUAL, ModelAveraging
 from nmtkit.text import vocabulary
 
 RULES = ["shrinking", "bounded"]
@@ -35,7 +35,7 @@ def next_log_probs(models, src, src_mask, prefix, mixture=EQUAL):
         found.append(log_probs(model.output_layer(), hidden)[0, 0])
     weights = torch.tensor(mixture.weights or [1.0] * len(models)).double()
     shares = (weights / weights.sum()).unsqueeze(1)
-    if mixture.of_logs:
+    if mixture.log_linear:
         return (torch.stack(found) * shares).sum(0)
     return (torch.stack(found).exp() * shares).sum(0).log()
 
@@ -124,13 +124,17 @@ def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, sources
 
 
 @pytest.mark.parametrize("listed", [False, True])
-@pytest.mark.parametrize("mixture", [Mixture((1.0, 2.0, 0.5)), Mixture((3.0, 1.0, 1.0), True)])
+@pytest.mark.parametrize(
+    "mixture", [ModelAveraging((1.0, 2.0, 0.5)), ModelAveraging((3.0, 1.0, 1.0), True)]
+)
 def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, mixture, listed):
     config = settings()
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
     src, src_mask = pad(sources)
     lists = torch.arange(6).expand(len(sources), -1) if listed else None
-    reading = Reading([model.encode(src, src_mask) for model in models], src_mask.sum(1), lists)
+    reading = EncodedBatch(
+        [model.encode(src, src_mask) for model in models], src_mask.sum(1), lists
+    )
     found = search_batches(models, [reading], config, 3, mixture)
     for source, hypotheses in zip(sources, found, strict=True):
         assert_same(hypotheses, slow_beam_search(models, source, config, 3, mixture))
@@ -191,7 +195,7 @@ def readings(models, sentences, size):
     """Batches of so many sentences, read by each model."""
     for start in range(0, len(sentences), size):
         src, src_mask = pad(sentences[start : start + size])
-        yield Reading([model.encode(src, src_mask) for model in models], src_mask.sum(1))
+        yield EncodedBatch([model.encode(src, src_mask) for model in models], src_mask.sum(1))
 
 
 def many_sentences(count):

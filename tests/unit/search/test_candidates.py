@@ -8,7 +8,7 @@ import torch
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.models.base import OutputLayer
-from nmtkit.search import Reading, beam_search, sample_read, search_batches
+from nmtkit.search import EncodedBatch, beam_search, sample_read, search_batches
 from nmtkit.search.candidates import NONE
 from nmtkit.search.hypothesis import UNK
 
@@ -17,7 +17,7 @@ WORDS = 30
 
 def read(models, sentences, lists):
     src, src_mask = pad(sentences)
-    return Reading([model.encode(src, src_mask) for model in models], src_mask.sum(1), lists)
+    return EncodedBatch([model.encode(src, src_mask) for model in models], src_mask.sum(1), lists)
 
 
 def padded(lists):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmtkit.evaluation.statistics import bleu
+from nmtkit.evaluation.bleu_statistics import bleu
 from nmtkit.smt.envelope import best_on_line, upper_envelopes
 from nmtkit.smt.tuning_list import first_best, load_tuning_list
 

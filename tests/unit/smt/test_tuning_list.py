@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.bleu import tokenized_bleu
+from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.smt.nbest import parse
 from nmtkit.smt.tuning_list import first_best, load_tuning_list
 

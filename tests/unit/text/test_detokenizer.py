@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nmtkit.io.lines import read_lines
 from nmtkit.text.detokenizer import Detokenizer
-from nmtkit.text.lines import read_lines
 from nmtkit.text.tokenizer import Tokenizer
 
 CASES = Path(__file__).parent / "cases"

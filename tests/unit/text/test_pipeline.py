@@ -7,7 +7,7 @@ import pytest
 from nmtkit.config import TextConfig
 from nmtkit.errors import DataError
 from nmtkit.text.pipeline import TextPipeline
-from nmtkit.text.subword import BPE
+from nmtkit.text.subword.bpe import BPE
 
 LINE = "L'homme (vieux) dit : « Qu'est-ce que c'est ? »"
 CODES = BPE([("h", "o"), ("m", "m"), ("e", "s"), ("es", "t</w>")])

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sacremoses import MosesTokenizer
 
-from nmtkit.text import memory
-from nmtkit.text.lines import read_lines
+from nmtkit.io.lines import read_lines
+from nmtkit.text import memo
 from nmtkit.text.tokenizer import Tokenizer
 
 CASES = Path(__file__).parent / "cases"
@@ -110,7 +110,7 @@ def test_what_is_returned_can_be_changed() -> None:
 
 
 def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "SIZE", 10)
+    monkeypatch.setattr(memo, "SIZE", 10)
     small, large = Tokenizer("fr"), Tokenizer("fr")
     for number in range(200):
         line = f"l'a{number} b{number}, c{number}. " + "d" * 100

@@ -13,9 +13,9 @@ from nmtkit.config import DataConfig, TrainingConfig
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
-from nmtkit.ranks import ALONE, Ranks
-from nmtkit.training.loop import Training
-from nmtkit.training.monitor import Monitor, Silence
+from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
+from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation
 
 WORDS = 9
@@ -63,21 +63,21 @@ class Dev:
         return Validation(cost, 5 * cost, self.bleus[number] if self.bleus else None)
 
 
-Begin = Callable[..., Training]
+Begin = Callable[..., Trainer]
 
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Begin:
-    """`begin(folder="name", dev=Dev(), dropout=0.3, max_updates=4, ...)`: a `Training`."""
+    """`begin(folder="name", dev=Dev(), dropout=0.3, max_updates=4, ...)`: a `Trainer`."""
 
     def make(
         folder: str = "model",
         dev: Dev | None = None,
         dropout: float = 0.0,
         data: dict[str, Any] | None = None,
-        ranks: Ranks = ALONE,
+        process_group: ProcessGroup = SINGLE_PROCESS,
         **changes: Any,
-    ) -> Training:
+    ) -> Trainer:
         (tmp_path / folder).mkdir(exist_ok=True)
         settings: dict[str, Any] = {"validate_every": 2, "max_updates": 4, "average": 1}
         config = TrainingConfig(**{**settings, **changes})
@@ -85,11 +85,15 @@ def begin(tmp_path: Path) -> Begin:
         sizes: dict[str, Any] = {"dropout": dropout, "initialisation": "scaled"}
         model = RNNsearch(RNNsearchConfig(3, 4, 3, 2, **sizes), WORDS, WORDS)
         drawing = DataConfig(**{"batch_size": 4, "pool": 2, **(data or {})})
-        part = (ranks.rank, ranks.size)
+        part = (process_group.rank, process_group.size)
         batches = Batches(make_corpus(), drawing, config.seed, part=part)
-        monitor = Monitor(tmp_path / folder, config, batches.progress) if ranks.first else Silence()
+        monitor = (
+            MetricsLogger(tmp_path / folder, config, batches.progress)
+            if process_group.is_main
+            else NullMetricsLogger()
+        )
         measure: Any = dev or Dev()
-        return Training(model, batches, measure, config, tmp_path / folder, monitor, ranks)
+        return Trainer(model, batches, measure, config, tmp_path / folder, monitor, process_group)
 
     return make
 

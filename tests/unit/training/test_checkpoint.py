@@ -12,6 +12,10 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batching import Position
 from nmtkit.errors import ModelError
+from nmtkit.io.parameters import (
+    CorruptFileError,
+    average_parameters,
+)
 from nmtkit.training.checkpoint import (
     Progress,
     checkpoints,
@@ -21,10 +25,6 @@ from nmtkit.training.checkpoint import (
     save_checkpoint,
 )
 from nmtkit.training.optimizers import make_optimizer
-from nmtkit.training.parameters import (
-    Damaged,
-    average_parameters,
-)
 
 OPTIMIZERS = ["adadelta", "adam", "sgd"]
 PROGRESS = Progress(
@@ -144,7 +144,7 @@ def test_a_bit_that_has_turned_is_found(tmp_path, name):
     content = bytearray((path / name).read_bytes())
     content[-1] ^= 1
     (path / name).write_bytes(content)
-    with pytest.raises(Damaged, match=f"the sum of {name} differs"):
+    with pytest.raises(CorruptFileError, match=f"the sum of {name} differs"):
         load_checkpoint(path, *make("adam"))
 
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from nmtkit.errors import Interrupted
-from nmtkit.ranks import ALONE, joined
-from nmtkit.training.parameters import parameters_of
+from nmtkit.io.parameters import parameters_of
+from nmtkit.parallel.process_group import SINGLE_PROCESS, join_process_group
 
 WAYS: list[dict[str, Any]] = [
     {"cost": "batch-sum", "clip_norm": 0.5},
@@ -45,8 +45,12 @@ def equal(one, other):
 def begun(begin):
     """`begun(ranks, ...)`: as `begin`, with batches of 5 pairs and 23 in all."""
 
-    def make(ranks=ALONE, data=None, **changes):
-        return begin(ranks=ranks, data={"batch_size": 5, "pool": 3, **(data or {})}, **changes)
+    def make(process_group=SINGLE_PROCESS, data=None, **changes):
+        return begin(
+            process_group=process_group,
+            data={"batch_size": 5, "pool": 3, **(data or {})},
+            **changes,
+        )
 
     return make
 
@@ -54,8 +58,8 @@ def begun(begin):
 @pytest.mark.parametrize("size", [2, 4])
 def test_updates_are_those_of_one_process(begun, together, size):
     def task():
-        with joined("cpu") as ranks:
-            return [trained(begun(ranks, **way)) for way in WAYS]
+        with join_process_group("cpu") as process_group:
+            return [trained(begun(process_group, **way)) for way in WAYS]
 
     alone = [trained(begun(**way)) for way in WAYS]
     first, *others = [outcome.value for outcome in together(size, task)]
@@ -70,8 +74,8 @@ def test_of_a_rank_without_pairs_nothing_is_computed(begun, together):
     """Batches of one pair, on two ranks: the second never has any."""
 
     def task():
-        with joined("cpu") as ranks:
-            training = begun(ranks, data={"batch_size": 1})
+        with join_process_group("cpu") as process_group:
+            training = begun(process_group, data={"batch_size": 1})
             calls = []
             loss = training.model.loss
 
@@ -100,8 +104,8 @@ def broken(training, updates):
 
 def test_an_update_that_fails_on_one_rank_is_left_out_on_all(begun, together):
     def task():
-        with joined("cpu") as ranks:
-            return trained(broken(begun(ranks), {2} if ranks.rank == 1 else set()))
+        with join_process_group("cpu") as process_group:
+            return trained(broken(begun(process_group), {2} if process_group.rank == 1 else set()))
 
     expected = trained(broken(begun(), {2}))
     assert [skipped for *_, skipped in expected[0]] == [False, True] + [False] * (UPDATES - 2)
@@ -112,9 +116,9 @@ def test_an_update_that_fails_on_one_rank_is_left_out_on_all(begun, together):
 
 def test_too_many_of_them_end_all(begun, together):
     def task():
-        with joined("cpu") as ranks:
-            training = begun(ranks, max_skipped=3, max_updates=100)
-            broken(training, range(2, 100) if ranks.rank == 1 else []).run()
+        with join_process_group("cpu") as process_group:
+            training = begun(process_group, max_skipped=3, max_updates=100)
+            broken(training, range(2, 100) if process_group.rank == 1 else []).run()
 
     outcomes = together(2, task)
     assert all("the 3th time in a row" in outcome.error for outcome in outcomes)
@@ -122,12 +126,12 @@ def test_too_many_of_them_end_all(begun, together):
 
 def test_a_rank_that_lacks_memory_computes_its_part_in_smaller_ones(begun, together):
     def task():
-        with joined("cpu") as ranks:
-            training = begun(ranks)
+        with join_process_group("cpu") as process_group:
+            training = begun(process_group)
             loss = training.model.loss
 
             def poor(src, *others):
-                if ranks.rank == 1 and len(src) > 1:
+                if process_group.rank == 1 and len(src) > 1:
                     raise MemoryError
                 return loss(src, *others)
 
@@ -172,10 +176,10 @@ def train(begun, together):
 
     def call(size, folder="model", dropout=0.0, stop=0, signals=(signal.SIGTERM,)):
         def life():
-            with joined("cpu") as ranks:
+            with join_process_group("cpu") as process_group:
                 settings = {"folder": folder, "max_updates": 12, "validate_every": 5}
-                training = begun(ranks, dropout=dropout, **settings)
-                found = run(training, stop, signals if ranks.rank == size - 1 else ())
+                training = begun(process_group, dropout=dropout, **settings)
+                found = run(training, stop, signals if process_group.rank == size - 1 else ())
                 return found, dict(parameters_of(training.model))
 
         outcomes = together(size, life)
@@ -224,11 +228,11 @@ def test_ranks_drop_out_different_units(begun, together):
     """Both with the same batch: with the same units left out, costs would be equal."""
 
     def task():
-        with joined("cpu") as ranks:
-            training = begun(ranks, dropout=0.5)
+        with join_process_group("cpu") as process_group:
+            training = begun(process_group, dropout=0.5)
             batch = next(iter(begun().batches))
             training.model.train()
-            training.ranks.draw_apart(1, 0)
+            training.process_group.seed_per_rank(1, 0)
             return float(training.model.loss(*batch[:4]).detach())
 
     one, other = (outcome.value for outcome in together(2, task))
@@ -237,11 +241,11 @@ def test_ranks_drop_out_different_units(begun, together):
 
 def test_rank_0_alone_writes(begun, together, monkeypatch, tmp_path):
     def task():
-        with joined("cpu") as ranks:
-            if not ranks.first:
+        with join_process_group("cpu") as process_group:
+            if not process_group.is_main:
                 for name in ("save_checkpoint", "write_parameters", "load_newest"):
-                    monkeypatch.setattr(f"nmtkit.training.loop.{name}", None)
-            training = begun(ranks, max_updates=4, validate_every=2, average=2)
+                    monkeypatch.setattr(f"nmtkit.training.trainer.{name}", None)
+            training = begun(process_group, max_updates=4, validate_every=2, average=2)
             training.resume()
             training.run()
             return dict(parameters_of(training.model)), dict(training.candidate)
@@ -258,10 +262,10 @@ def test_a_disk_that_is_full_on_rank_0_ends_all(begun, together, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def task():
-        with joined("cpu") as ranks:
-            if ranks.first:
-                monkeypatch.setattr("nmtkit.training.loop.save_checkpoint", full)
-            begun(ranks, max_updates=8, validate_every=2).run()
+        with join_process_group("cpu") as process_group:
+            if process_group.is_main:
+                monkeypatch.setattr("nmtkit.training.trainer.save_checkpoint", full)
+            begun(process_group, max_updates=8, validate_every=2).run()
 
     first, other = (outcome.error for outcome in together(2, task))
     assert "No space left" in first and "another rank has ended" in other
@@ -270,9 +274,13 @@ def test_a_disk_that_is_full_on_rank_0_ends_all(begun, together, monkeypatch):
 @pytest.mark.parametrize("lost", [0, 1])
 def test_a_rank_that_is_killed_ends_the_others_and_nothing_is_lost(begun, together, train, lost):
     def life():
-        with joined("cpu") as ranks:
+        with join_process_group("cpu") as process_group:
             settings = {"folder": "killed", "max_updates": 12, "validate_every": 5}
-            run(begun(ranks, **settings), 7 if ranks.rank == lost else 0, [signal.SIGKILL])
+            run(
+                begun(process_group, **settings),
+                7 if process_group.rank == lost else 0,
+                [signal.SIGKILL],
+            )
 
     outcomes = together(2, life)
     assert outcomes[lost].status == -signal.SIGKILL

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from nmtkit.training.curve import ValidationPoint
+from nmtkit.training.learning_curve import ValidationPoint
 from nmtkit.training.sparkline import BLOCKS, course, sparkline
 
 

@@ -1,0 +1,204 @@
+"""How a comparison of systems is written: as a table, as JSON, as CSV."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure, Pair, Result
+
+SIDES = {"source": "source", "reference": "reference", "both": "source and reference"}
+TITLES = {
+    "length": "words of the {}",
+    "unknown": "unknown words of the {}, at most",
+    "rank": "mean word-frequency rank of the {}",
+}
+COLUMNS = (
+    *("by", "of", "low", "high", "place", "sentences", "system", "measure", "figure"),
+    *("interval_low", "interval_high", "p", "signature"),
+)
+"""Of the CSV table; `p` is that of the difference from the first system."""
+
+
+def table(comparison: "Comparison") -> str:
+    """For people: the whole, the pairs of systems, then the strata by each measure."""
+    blocks = [_whole(comparison)]
+    if comparison.whole.sentences < comparison.lines:
+        blocks.append(f"{comparison.whole.sentences} of {comparison.lines} sentences")
+    if comparison.whole.pairs:
+        blocks.append(_pairs(comparison.whole.pairs))
+    for levels in _by_division(comparison):
+        for name in comparison.whole.figures:
+            blocks.append(_levels(levels, name, list(comparison.measures)))
+    return "\n\n".join(blocks)
+
+
+def as_json(comparison: "Comparison", files: Mapping[str, str], references: str) -> str:
+    """For programs: all that was found.
+
+    :param files: where each system's translations were read, by its name.
+    """
+    result = {
+        "references": references,
+        "lines": comparison.lines,
+        "sentences": comparison.whole.sentences,
+        "systems": [
+            {
+                "name": system,
+                "hypotheses": files[system],
+                "measures": [
+                    {**asdict(m), "interval": _interval(comparison.whole.figures[m.name][system])}
+                    for m in measures
+                ],
+            }
+            for system, measures in comparison.measures.items()
+        ],
+        "pairs": [asdict(pair) for pair in comparison.whole.pairs],
+        "strata": [_level(level) for level in comparison.levels],
+    }
+    return json.dumps(result, ensure_ascii=False, indent=2)
+
+
+def as_csv(comparison: "Comparison") -> str:
+    """For spreadsheets: one row for each figure, the whole first, where `by` is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(comparison, comparison.whole, ["", "", "", "", ""]))
+    for level in comparison.levels:
+        stratum = level.stratum
+        numbers = [_number(x) for x in (stratum.low, stratum.high, stratum.place)]
+        where = [level.division.by, level.division.of, *numbers]
+        writer.writerows(_rows(comparison, level.result, where))
+    return text.getvalue().rstrip("\n")
+
+
+def _whole(comparison: "Comparison") -> str:
+    """One line for each measure, or where there are several systems, for each of each."""
+    several = len(comparison.measures) > 1
+    rows = []
+    for number, (name, figures) in enumerate(comparison.whole.figures.items()):
+        for system, figure in figures.items():
+            interval = [_spoken_interval(figure)] if figure.interval else []
+            signature = comparison.measures[system][number].signature
+            named = [name, system] if several else [name]
+            rows.append([*named, f"{figure.value:6.2f}", *interval, signature])
+    columns = len(rows[0])
+    return _aligned(rows, left={0, columns - 1, 1 if several else 0})
+
+
+def _pairs(pairs: Sequence["Pair"]) -> str:
+    names = list(dict.fromkeys(pair.measure for pair in pairs))
+    rows = [["difference (p)", *names]]
+    for both in dict.fromkeys((pair.first, pair.second) for pair in pairs):
+        cells = [f"{x.difference:+.2f} ({x.p:.3f})" for x in pairs if (x.first, x.second) == both]
+        rows.append([f"{both[1]} - {both[0]}", *cells])
+    return _aligned(rows)
+
+
+def _levels(levels: Sequence["BucketResult"], measure: str, systems: Sequence[str]) -> str:
+    division = levels[0].division
+    title = TITLES[division.by].format(SIDES[division.of])
+    rows = [[title, "sentences", *systems]]
+    for level in levels:
+        figures = level.result.figures.get(measure, {})
+        cells = [_spoken(figures[system]) if figures else "-" for system in systems]
+        rows.append([_label(level), str(level.result.sentences), *cells])
+    return f"{measure}\n{_aligned(rows)}"
+
+
+def _label(level: "BucketResult") -> str:
+    """A stratum's ends as people say them."""
+    low, high, by = level.stratum.low, level.stratum.high, level.division.by
+    if level.division.neighbours:
+        return f"{low:g}-{high:g}" if by == "length" else f"{low:.0f}-{high:.0f}"
+    if by == "unknown":
+        return f"{high:g}"
+    if math.isinf(low):
+        return f"to {high:g}"
+    if math.isinf(high):
+        return f"over {low:g}"
+    return f"{low + 1:g}-{high:g}" if by == "length" else f"{low:g}-{high:g}"
+
+
+def _spoken(figure: "Figure") -> str:
+    return f"{figure.value:.2f}" + (f" {_spoken_interval(figure)}" if figure.interval else "")
+
+
+def _spoken_interval(figure: "Figure") -> str:
+    assert figure.interval
+    return f"[{figure.interval.low:.2f}, {figure.interval.high:.2f}]"
+
+
+def _by_division(comparison: "Comparison") -> Iterable[list["BucketResult"]]:
+    divisions: dict[Any, list[BucketResult]] = {}
+    for level in comparison.levels:
+        divisions.setdefault(level.division, []).append(level)
+    return divisions.values()
+
+
+def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Columns beside each other; those of numbers end in line, those in `left` begin in line."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            f"{cell:{width}}" if number in left else f"{cell:>{width}}"
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _level(level: "BucketResult") -> dict[str, Any]:
+    stratum, result = level.stratum, level.result
+    return {
+        "by": level.division.by,
+        "of": level.division.of,
+        "low": _number(stratum.low),
+        "high": _number(stratum.high),
+        "place": _number(stratum.place),
+        "sentences": result.sentences,
+        "figures": {
+            name: {system: {"value": f.value, "interval": _interval(f)} for system, f in of.items()}
+            for name, of in result.figures.items()
+        },
+        "pairs": [asdict(pair) for pair in result.pairs],
+    }
+
+
+def _interval(figure: "Figure") -> dict[str, float] | None:
+    if figure.interval is None:
+        return None
+    return {**asdict(figure.interval), "margin": figure.interval.margin}
+
+
+def _rows(
+    comparison: "Comparison", result: "Result", where: Sequence[object]
+) -> Iterator[list[object]]:
+    first, *_ = comparison.measures
+    p = {(x.second, x.measure): x.p for x in result.pairs if x.first == first}
+    for number, name in enumerate(comparison.whole.figures):
+        for system, measures in comparison.measures.items():
+            figure = result.figures.get(name, {}).get(system)
+            interval = figure.interval if figure else None
+            yield [
+                *where,
+                result.sentences,
+                system,
+                name,
+                figure.value if figure else None,
+                interval.low if interval else None,
+                interval.high if interval else None,
+                p.get((system, name)),
+                measures[number].signature,
+            ]
+
+
+def _number(value: float) -> float | None:
+    """None where there is none: JSON knows no infinity."""
+    return float(value) if math.isfinite(value) else None

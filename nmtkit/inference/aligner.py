@@ -1,0 +1,164 @@
+"""Aligns the words of sentence pairs by what the model looked at; also from Python.
+
+    from nmtkit import Aligner
+    for alignment in Aligner.load("model").align([("I see him.", "Je le vois.")]):
+        print(alignment.links())
+
+The model reads the given target word by word (teacher forcing), and alpha_ij of Bahdanau et al.
+2015, eq. (6), says how much of source word j went into target word i.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from nmtkit.inference.scorer import Place, Scorer, numbered
+from nmtkit.text.lexicon import LinkCounts
+from nmtkit.text.subword.bpe import SEPARATOR
+from nmtkit.text.vocabulary import EOS_WORD
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How much each target word owes to each source word.
+
+    src_words: the words of the source as they were before BPE, `</s>` not among them.
+    tgt_words: likewise of the target.
+    matrix: alpha_ij; rows sum to 1. The last column is the source's `</s>`; the last row is the
+        target's where the sentence is finished.
+        Shape: [len(tgt_words) + 1, len(src_words) + 1], or one row fewer.
+    """
+
+    src_words: list[str]
+    tgt_words: list[str]
+    matrix: Tensor
+
+    @property
+    def columns(self) -> list[str]:
+        """What each column stands for."""
+        return [*self.src_words, EOS_WORD]
+
+    @property
+    def rows(self) -> list[str]:
+        """What each row stands for."""
+        return [*self.tgt_words, EOS_WORD][: len(self.matrix)]
+
+    def links(self) -> list[tuple[int, int]]:
+        """The hard alignment: each target word with the source word that has the most weight.
+
+        `</s>` has no link on either side, whatever its weight; of equal weights the first counts.
+
+        :return: pairs (source, target) of places counted from 0, in the order of the target.
+        """
+        best = best_sources(self.matrix, len(self.tgt_words))
+        return [(source, target) for target, source in enumerate(best)]
+
+    def moses(self) -> str:
+        """The hard alignment as Moses writes it: `0-0 2-1 1-2`, source first."""
+        return " ".join(f"{source}-{target}" for source, target in self.links())
+
+
+class Aligner:
+    """Gives the alignments of sentence pairs.
+
+    :param scorer: holds the model; of several models the first one's alignment counts.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, device: str = "auto", batch_size: int = 64, params: str = "best"
+    ) -> "Aligner":
+        """Open a model folder.
+
+        :param batch_size: sentence pairs computed together.
+        :raises ModelError: the folder lacks something.
+        """
+        return cls(Scorer.load(folder, device=device, batch_size=batch_size, params=params))
+
+    def align(
+        self,
+        pairs: Iterable[tuple[str, str]],
+        tokenized: bool = False,
+        counts: LinkCounts | None = None,
+        place: Place = numbered,
+    ) -> Iterator[Alignment]:
+        """Align sentence pairs, in the order given.
+
+        :param pairs: source line and target line; either may be empty.
+        :param tokenized: the lines are tokenised already.
+        :param counts: gets the hard alignment of each pair, that between the tokens which the
+            model reads: with BPE, between pieces of words.
+        :param place: of the pairs, for messages.
+        :raises ModelError: the model has no alignment.
+        :raises DataError: a pair is so long that the memory would not hold its alignment.
+        """
+        for score in self._scorer.score(pairs, tokenized, alignments=True, place=place):
+            assert score.alignment is not None
+            if counts is not None and score.src_tokens:
+                places = best_sources(score.alignment, len(score.tgt_tokens))
+                counts.add(score.src_tokens, score.tgt_tokens, places)
+            yield word_alignment(
+                score.src_tokens, score.tgt_tokens, score.alignment, self._scorer.has_subwords
+            )
+
+
+def best_sources(matrix: Tensor, target: int) -> list[int]:
+    """For each of so many target words the place of the source word that it owes most to.
+
+    :param matrix: as `Alignment` has it; where the source has no word but `</s>`, no target word
+        has a place.
+    """
+    if matrix.size(1) == 1:
+        return []
+    best: list[int] = matrix[:target, :-1].argmax(1).tolist()
+    return best
+
+
+def word_alignment(
+    src_tokens: Sequence[str], tgt_tokens: Sequence[str], matrix: Tensor, subwords: bool
+) -> Alignment:
+    """Bring an alignment of subwords to words.
+
+    What a target piece owes to a source word is the sum over the word's pieces; what a target
+    word owes is the mean over its own pieces. So rows still sum to 1.
+
+    :param src_tokens, tgt_tokens: without `</s>`.
+    :param matrix: Shape: [tgt_tokens + 1, src_tokens + 1], or one row fewer.
+    :param subwords: whether the tokens are pieces of words at all.
+    """
+    if not subwords:
+        return Alignment(list(src_tokens), list(tgt_tokens), matrix)
+    src_words, columns = pieces_of_words(src_tokens, subwords)
+    tgt_words, rows = pieces_of_words(tgt_tokens, subwords)
+    rows = [*rows, len(tgt_words)][: len(matrix)]
+    sums = matrix.new_zeros(len(matrix), len(src_words) + 1)
+    sums.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)
+    places = torch.tensor(rows, dtype=torch.int64)
+    pieces = places.bincount()
+    means = matrix.new_zeros(len(pieces), sums.size(1)).index_add_(0, places, sums)
+    return Alignment(src_words, tgt_words, means / pieces.unsqueeze(1))
+
+
+def pieces_of_words(tokens: Sequence[str], subwords: bool) -> tuple[list[str], list[int]]:
+    """The words that tokens make, and for each token the number of its word.
+
+    :param subwords: whether tokens are pieces of words at all.
+    """
+    if not subwords:
+        return list(tokens), list(range(len(tokens)))
+    words: list[str] = []
+    numbers: list[int] = []
+    goes_on = False
+    for token in tokens:
+        if not goes_on:
+            words.append("")
+        goes_on = token.endswith(SEPARATOR)
+        words[-1] += token.removesuffix(SEPARATOR)
+        numbers.append(len(words) - 1)
+    return words, numbers

@@ -1,0 +1,139 @@
+"""Model folders used together: one model, or several that translate into the same words."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nmtkit.data.batch import pad
+from nmtkit.errors import ConfigError, ModelError
+from nmtkit.model_folder import LoadedModel, load_model
+from nmtkit.models.base import TranslationModel
+from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.text.vocabulary import EOS, Vocabulary
+
+SourceTokens = Sequence[Sequence[str]]
+"""A source sentence as each model splits it into tokens."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Models with one target vocabulary; on the source side each may have words of its own.
+
+    :raises ModelError: there is none, or their target vocabularies differ.
+    """
+
+    parts: tuple[LoadedModel, ...]
+    mixture: ModelAveraging = EQUAL
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ModelError("no model folder was given; name at least one")
+        for number, part in enumerate(self.parts[1:], start=2):
+            _check_same_words(self.parts[0].tgt_vocab, part.tgt_vocab, number)
+
+    def averaged(self, weights: Sequence[float] = (), log_linear: bool = False) -> "Ensemble":
+        """The same models, averaged otherwise; see `ModelAveraging`.
+
+        :raises ConfigError: there are not as many weights as models, or one is not above 0.
+        """
+        if weights and len(weights) != len(self.parts):
+            raise ConfigError(
+                f"{len(weights)} weights for {len(self.parts)} models; give one for each, or none"
+            )
+        if any(not 0 < weight < float("inf") for weight in weights):
+            raise ConfigError("the weight of a model must be above 0; leave the model out instead")
+        return replace(self, mixture=ModelAveraging(tuple(weights), log_linear))
+
+    @classmethod
+    def load(cls, folders: Sequence[str | Path], device: str, params: str = "best") -> "Ensemble":
+        """Open model folders.
+
+        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        """
+        return cls(tuple(load_model(folder, device, params) for folder in folders))
+
+    @property
+    def first(self) -> LoadedModel:
+        """The model whose settings, target text and alignments count."""
+        return self.parts[0]
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the models' files in what is raised of the models meanwhile.
+
+        :raises ModelError: one was raised; here it begins with the files.
+        """
+        try:
+            yield
+        except ModelError as error:
+            files = ", ".join(str(part.path or "a model in memory") for part in self.parts)
+            raise ModelError(f"{files}: {error}") from error
+
+    @property
+    def models(self) -> list[TranslationModel]:
+        """The models alone."""
+        return [part.model for part in self.parts]
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether a model translates. One is enough: language models may join it."""
+        return any(model.reads_source for model in self.models)
+
+    def for_inference(self, quantize: bool = False) -> "Ensemble":
+        """The same models, ready for many steps of search in one thread.
+
+        :param quantize: multiply with matrices of 8 bits.
+        :raises ConfigError: that is asked for and a model is not on a CPU.
+        """
+        if quantize and any(part.device.type != "cpu" for part in self.parts):
+            raise ConfigError("--quantize is for translating on a CPU; add --device cpu")
+        ready = (replace(part, model=part.model.for_inference(quantize)) for part in self.parts)
+        return replace(self, parts=tuple(ready))
+
+    @property
+    def has_subwords(self) -> bool:
+        """Whether the first model's tokens are pieces of words."""
+        return self.first.config.text.bpe != "none"
+
+    def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
+        """A source line as each model splits it."""
+        return [part.src_text.tokens(line, tokenized) for part in self.parts]
+
+    def encode(self, sentences: Sequence[SourceTokens]) -> tuple[list[Any], Tensor]:
+        """Let every model read a batch.
+
+        :return: what each read, and T_x of each sentence for the first model [batch].
+        """
+        batches = [self.source_batch(sentences, number) for number in range(len(self.parts))]
+        with torch.inference_mode():
+            encoded = [
+                model.encode(*batch) for model, batch in zip(self.models, batches, strict=True)
+            ]
+        return encoded, batches[0][1].sum(1)
+
+    def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
+        """The ids of a batch in the words of one model, and their mask. Shapes: [batch, T_x]."""
+        part = self.parts[number]
+        ids, mask = pad([[*part.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
+        return ids.to(part.device), mask.to(part.device)
+
+
+def _check_same_words(one: Vocabulary, other: Vocabulary, number: int) -> None:
+    if one.words == other.words:
+        return
+    sizes = f"{len(one)} and {len(other)} words"
+    place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    told = f"{sizes}; " + (
+        "one goes on where the other ends"
+        if place is None
+        else f"word {place + 1} is '{one.words[place]}' in one, '{other.words[place]}' in the other"
+    )
+    raise ModelError(
+        f"models 1 and {number} have different target vocabularies ({told}); an ensemble needs"
+        " models trained on the same prepared folder"
+    )

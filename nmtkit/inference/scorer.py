@@ -1,0 +1,326 @@
+"""Scores given translations: log p(target | source); also from Python.
+
+from nmtkit import Scorer
+for score in Scorer.load("model").score([("I see him.", "Je le vois.")]):
+    print(score.log_prob)
+
+A language model gives log p(text): `Scorer.load("cslm").score_text(["Je le vois."])`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from nmtkit.data.batch import pad
+from nmtkit.errors import DataError, ModelError
+from nmtkit.inference.ensemble import Ensemble, SourceTokens
+from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
+from nmtkit.models.base import Scored
+from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
+from nmtkit.text.vocabulary import EOS, UNK
+
+LARGEST = 1 << 28
+"""Source times target tokens of a pair: a model keeps a weight for each, a gigabyte then."""
+
+Place: TypeAlias = Callable[[int], str]
+"""What to call a pair in a message, by its number, counted from 1."""
+
+
+def numbered(number: int) -> str:
+    """The place of a pair of which no more is known than its number."""
+    return f"pair {number}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a translation costs.
+
+    log_prob: log p(target | source), natural log, `</s>` included; 0 or less.
+    word_scores: log p of each target token given those before it; the last is that of `</s>`.
+    src_tokens, tgt_tokens: what the (first) model reads, without `</s>`.
+    alignment: alpha_ij of the first model, where asked for; the last row and column are those of
+        `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1].
+    unknown: how many of the target tokens are not in the vocabulary.
+    """
+
+    log_prob: float
+    word_scores: list[float]
+    src_tokens: list[str]
+    tgt_tokens: list[str]
+    alignment: Tensor | None = None
+    unknown: int = 0
+
+    @property
+    def normalized(self) -> float:
+        """The mean of `word_scores`."""
+        return self.log_prob / len(self.word_scores)
+
+
+class Totals:
+    """Sums over many scores, for a summary.
+
+    pairs: sentence pairs. tokens: of the target, `</s>` of each pair counted.
+    unknown: of these, those that are not in the vocabulary. log_prob: natural log.
+    """
+
+    def __init__(self) -> None:
+        self.pairs, self.tokens, self.unknown, self.log_prob = 0, 0, 0, 0.0
+
+    def add(self, score: Score) -> None:
+        """Count one sentence pair."""
+        self.pairs += 1
+        self.tokens += len(score.word_scores)
+        self.unknown += score.unknown
+        self.log_prob += score.log_prob
+
+    @property
+    def cost_per_token(self) -> float:
+        """Mean -log p of a target token, natural log; 0 where there is none."""
+        return -self.log_prob / self.tokens if self.tokens else 0.0
+
+    @property
+    def perplexity(self) -> float:
+        """e to the cost per token."""
+        return math.exp(self.cost_per_token) if self.cost_per_token < 700 else math.inf
+
+    def sentence(self, counted: str = "pairs") -> str:
+        """The summary in words.
+
+        :param counted: what was scored.
+        """
+        each = -self.log_prob / self.pairs if self.pairs else 0.0
+        return (
+            f"{self.pairs} {counted}, {self.tokens} target tokens (</s> counted): cost per token"
+            f" {self.cost_per_token:.4f}, per sentence {each:.4f} (natural log), perplexity"
+            f" {self.perplexity:.4f}"
+        )
+
+
+class Scorer:
+    """Gives log p(target | source) of sentence pairs.
+
+    :param ensemble: one model, or several whose next-word probabilities are averaged.
+    :param batch_size: sentence pairs computed together; fewer where they are very long.
+    """
+
+    def __init__(self, ensemble: Ensemble, batch_size: int = 64) -> None:
+        self._ensemble = ensemble
+        self._batch_size = batch_size
+
+    @classmethod
+    def load(
+        cls,
+        *folders: str | Path,
+        device: str = "auto",
+        batch_size: int = 64,
+        params: str = "best",
+    ) -> "Scorer":
+        """Open one model folder or several.
+
+        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        """
+        return cls(Ensemble.load(folders, device, params), batch_size)
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The models."""
+        return self._ensemble
+
+    @property
+    def has_subwords(self) -> bool:
+        """Whether the (first) model's tokens are pieces of words."""
+        return self._ensemble.has_subwords
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether a model translates; where none does, sources say nothing."""
+        return self._ensemble.reads_source
+
+    def score_text(
+        self,
+        lines: Iterable[str],
+        tokenized: bool = False,
+        process_group: ProcessGroup = SINGLE_PROCESS,
+    ) -> Iterator[Score]:
+        """Score lines by what language models say of them, in the order given.
+
+        :param lines: text of the models' target side. An empty line is `</s>` alone.
+        :param tokenized: the lines are tokenised already.
+        :param ranks: as in `score`.
+        :raises ModelError: a model translates.
+        """
+        if self.reads_source:
+            raise ModelError(
+                "a model that translates scores a target by its source; give both, SRC and TGT"
+            )
+        return self.score((("", line) for line in lines), tokenized, process_group=process_group)
+
+    def score(
+        self,
+        pairs: Iterable[tuple[str, str]],
+        tokenized: bool = False,
+        alignments: bool = False,
+        process_group: ProcessGroup = SINGLE_PROCESS,
+        place: Place = numbered,
+    ) -> Iterator[Score]:
+        """Score sentence pairs, in the order given.
+
+        :param pairs: source line and target line. An empty target is `</s>` alone, and so is an
+            empty source; every pair has a score.
+        :param tokenized: the lines are tokenised already.
+        :param alignments: give the first model's alignments.
+        :param ranks: who shares the work; rank 0 reads the pairs and has the scores, the others
+            have none.
+        :param place: of the pairs, for messages.
+        :raises ModelError: alignments are asked for and the model has none, or it gives
+            log-probabilities that are not numbers.
+        :raises DataError: a pair is so long that the memory would not hold its alignment.
+        """
+
+        def work(window: Sequence[tuple[str, str]], first: int) -> list[Score]:
+            return self._score_window(
+                window, lambda number: place(first - 1 + number), tokenized, alignments
+            )
+
+        size = self._batch_size * WINDOW_BATCHES * process_group.size
+        for scores in process_group.map_sharded(windows(pairs, size), work):
+            yield from scores
+
+    def score_list(
+        self,
+        source: str,
+        targets: Sequence[str],
+        tokenized: bool = False,
+        place: Place = numbered,
+    ) -> list[Score]:
+        """Score many translations of one source, in the order given.
+
+        The scores are those of `score` but for rounding. What several translations begin with is
+        computed once, which for the hypotheses of an n-best list is a third of the work.
+
+        :param tokenized: the lines are tokenised already.
+        :param place: of the translations, for messages.
+        :raises ModelError: the model gives log-probabilities that are not numbers.
+        :raises DataError: a pair is so long that the memory would not hold its alignment.
+        """
+        first = self._ensemble.first
+        read = self._ensemble.source_tokens(source, tokenized)
+        tokens = [first.tgt_text.tokens(target, tokenized) for target in targets]
+        _check_sizes([(len(read[0]), len(target)) for target in tokens], place)
+        ids = [[*first.tgt_vocab.ids(target), EOS] for target in tokens]
+        tree = PrefixTree(ids)
+        with torch.inference_mode():
+            found = [
+                tree_log_probs(model, *self._ready.source_batch([read], number), tree)
+                for number, model in enumerate(self._ready.models)
+            ]
+            log_probs = self._ensemble.mixture(found).double().cpu()
+        with self._ensemble.named():
+            _check_finite(log_probs)
+        values: list[float] = log_probs.tolist()
+        scores = []
+        for path, target, of_target in zip(tree.paths, tokens, ids, strict=True):
+            word_scores = [values[place] for place in path]
+            unknown = of_target.count(UNK)
+            scores.append(Score(sum(word_scores), word_scores, read[0], target, unknown=unknown))
+        return scores
+
+    @cached_property
+    def _ready(self) -> Ensemble:
+        """The models as they take many steps."""
+        return self._ensemble.for_inference()
+
+    def _score_window(
+        self, pairs: Sequence[tuple[str, str]], place: Place, tokenized: bool, alignments: bool
+    ) -> list[Score]:
+        lines = dict.fromkeys(source for source, _ in pairs)
+        read = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
+        text = self._ensemble.first.tgt_text
+        targets = [text.tokens(target, tokenized) for _, target in pairs]
+        sizes = [(len(read[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
+        _check_sizes(sizes, place)
+        lengths = [max(size) + 1 for size in sizes]
+        scores: dict[int, Score] = {}
+        for batch in length_batches(lengths, self._batch_size):
+            sources = [pairs[i][0] for i in batch]
+            found = self._score_batch(sources, read, [targets[i] for i in batch], alignments)
+            scores.update(zip(batch, found, strict=True))
+        return [scores[number] for number in range(len(pairs))]
+
+    def _score_batch(
+        self,
+        sources: Sequence[str],
+        read: Mapping[str, SourceTokens],
+        targets: Sequence[list[str]],
+        alignments: bool,
+    ) -> list[Score]:
+        """Scores of pairs of like length; a source that several share is read once."""
+        first = self._ensemble.first
+        ids = [first.tgt_vocab.ids(target) for target in targets]
+        tgt, tgt_mask = pad([[*of_one, EOS] for of_one in ids])
+        tgt, tgt_mask = tgt.to(first.device), tgt_mask.to(first.device)
+        place = {source: row for row, source in enumerate(dict.fromkeys(sources))}
+        batch = [read[source] for source in place]
+        rows = torch.tensor([place[source] for source in sources], device=first.device)
+        shared = rows if len(place) < len(sources) else None
+        with torch.inference_mode():
+            scored: list[Scored] = [
+                model.score(*self._ensemble.source_batch(batch, number), tgt, tgt_mask, shared)
+                for number, model in enumerate(self._ensemble.models)
+            ]
+            mean = self._ensemble.mixture([part.log_probs for part in scored])
+            log_probs = mean.double().cpu()
+        matrices = scored[0].alignment
+        if alignments and matrices is None:
+            raise ModelError("this model has no alignment")
+        with self._ensemble.named():
+            _check_finite(log_probs[tgt_mask.cpu()])
+        matrices = matrices.cpu() if alignments and matrices is not None else None
+        return [
+            self._one(
+                read[source][0],
+                target,
+                log_probs[row],
+                None if matrices is None else matrices[row],
+                ids[row].count(UNK),
+            )
+            for row, (source, target) in enumerate(zip(sources, targets, strict=True))
+        ]
+
+    @staticmethod
+    def _one(
+        source: Sequence[str],
+        target: list[str],
+        log_probs: Tensor,
+        matrix: Tensor | None,
+        unknown: int,
+    ) -> Score:
+        """The score of one pair, padding cut off."""
+        word_scores: list[float] = log_probs[: len(target) + 1].tolist()
+        cut = None if matrix is None else matrix[: len(target) + 1, : len(source) + 1]
+        return Score(sum(word_scores), word_scores, list(source), target, cut, unknown)
+
+
+def _check_sizes(sizes: Sequence[tuple[int, int]], place: Place) -> None:
+    """Refuse pairs of too many source and target tokens."""
+    for number, (of_source, of_target) in enumerate(sizes, start=1):
+        if of_source * of_target > LARGEST:
+            raise DataError(
+                f"{place(number)}: {of_source:,} source and {of_target:,} target tokens are too"
+                " many for the memory; leave the pair out, or cut it"
+            )
+
+
+def _check_finite(log_probs: Tensor) -> None:
+    if not bool(log_probs.isfinite().all()):
+        raise ModelError(
+            "the model gives log-probabilities that are not numbers: its parameters are"
+            " damaged, or its training diverged; use another checkpoint"
+        )

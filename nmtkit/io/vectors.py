@@ -1,0 +1,66 @@
+"""Files of vectors: a line for each text, the text and its numbers with tabs between.
+
+    house<TAB>0.125<TAB>-1.5<TAB>0.0625
+
+There is no header. Numbers have seven significant digits, which is what float32 holds. A tab within
+a text becomes a blank.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmtkit.errors import DataError
+from nmtkit.io.lines import read_lines
+
+Vectors = NDArray[np.float64]
+"""One row for each text. Shape: [texts, size]."""
+
+
+def write_vectors(file: TextIO, vectors: Iterable[tuple[str, Sequence[float]]]) -> int:
+    """Write texts with their vectors; how many there were."""
+    count = 0
+    for text, numbers in vectors:
+        fields = [text.replace("\t", " "), *(f"{number:.7g}" for number in numbers)]
+        file.write("\t".join(fields) + "\n")
+        count += 1
+    return count
+
+
+def read_vectors(path: str | Path) -> tuple[list[str], Vectors]:
+    """The texts of a file of vectors, and these.
+
+    :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
+    :raises DataError: it cannot be read, there is none, one is no vector of finite numbers, or has
+        another size than the first.
+    """
+    texts: list[str] = []
+    rows: list[NDArray[np.float64]] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        text, *fields = line.split("\t")
+        row = _numbers(fields, f"{path}, line {number}")
+        if rows and len(row) != len(rows[0]):
+            raise DataError(
+                f"{path}, line {number}: a vector of {len(row)} numbers, the first has"
+                f" {len(rows[0])}; use vectors of one model"
+            )
+        texts.append(text)
+        rows.append(row)
+    if not rows:
+        raise DataError(f"{path}: has no vectors; 'nmtkit embed' writes them")
+    return texts, np.stack(rows)
+
+
+def _numbers(fields: Sequence[str], where: str) -> NDArray[np.float64]:
+    try:
+        row = np.array([float(field) for field in fields])
+    except ValueError as error:
+        raise DataError(f"{where}: {error}; a line is a text and numbers, tabs between") from error
+    if not len(row):
+        raise DataError(f"{where}: no numbers; a line is a text and numbers, tabs between")
+    if not np.isfinite(row).all():
+        raise DataError(f"{where}: a number that is not finite; the model's training diverged")
+    return row

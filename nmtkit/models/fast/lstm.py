@@ -1,0 +1,157 @@
+"""The loop of the LSTM of Graves 2013 (arXiv:1308.0850, eqs. (7) to (11)), with a backward pass of
+its own, as `scan.py` has it for the gated unit: the gradient of the recurrent matrix is one product
+over all positions together, and nothing is computed on padding.
+
+    i = sigmoid(x_i + h U_i + p_i * c)        input gate
+    f = sigmoid(x_f + h U_f + p_f * c)        forget gate
+    g = tanh(x_g + h U_g)
+    c' = f * c + i * g                        cells
+    o = sigmoid(x_o + h U_o + p_o * c')       output gate, which sees the new cells
+    h' = o * tanh(c')
+
+Inputs, gates and their gradients lie side by side as [i | f | o | g], 4n wide. The peepholes p are
+vectors: each gate sees its own cell alone.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from nmtkit.models.fast.matmul import Prepacked, product_type, transposed_product
+from nmtkit.models.packing import Packing
+
+
+def lstm_step(x: Tensor, c: Tensor, peepholes: Tensor | None) -> tuple[Tensor, Tensor]:
+    """One step of the unit, differentiated by autograd; used in search.
+
+    :param x: inputs [i | f | o | g], h U added. Shape: [..., 4n].
+    :param c: the cells. Shape: [..., n].
+    :param peepholes: p_i, p_f, p_o, or None for none. Shape: [3, n].
+    :return: h', c'.
+    """
+    i, f, o, g = x.chunk(4, dim=-1)
+    if peepholes is not None:
+        i, f = i + peepholes[0] * c, f + peepholes[1] * c
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    if peepholes is not None:
+        o = o + peepholes[2] * c
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def lstm_scan(
+    x: Tensor,
+    start: tuple[Tensor, Tensor],
+    U: Tensor,
+    peepholes: Tensor | None,
+    packing: Packing,
+) -> tuple[Tensor, Tensor]:
+    """Run the unit over the positions of a batch.
+
+    :param x: inputs [i | f | o | g]. Shape: [N, 4n].
+    :param start: h and c before the first position, in packed order. Shapes: [B, n].
+    :param U: [U_i | U_f | U_o | U_g]. Shape: [n, 4n].
+    :param peepholes: p_i, p_f, p_o, or None for none. Shape: [3, n].
+    :return: h and c after each position. Shapes: [N, n].
+    """
+    x, h_0, c_0 = (values.to(U.dtype) for values in (x, *start))
+    return _LSTMScan.apply(x, h_0, c_0, U, peepholes, packing)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _LSTMScan(Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        h_0: Tensor,
+        c_0: Tensor,
+        U: Tensor,
+        peepholes: Tensor | None,
+        packing: Packing,
+    ) -> tuple[Tensor, Tensor]:
+        U = U.to(product_type(x))
+        by_U = Prepacked(U)
+        n, sizes = h_0.size(1), packing.sizes
+        states, cells, gates = x.new_empty(len(x), n), x.new_empty(len(x), n), torch.empty_like(x)
+        h_after, c_after = torch.split(states, sizes), torch.split(cells, sizes)
+        inputs, outputs = torch.split(x, sizes), torch.split(gates, sizes)
+        h, c = h_0, c_0
+        with torch.autocast(x.device.type, enabled=False):
+            for t, size in enumerate(sizes):
+                c = c[:size]
+                asked = by_U.affine(inputs[t], h[:size])
+                ifo, g = torch.split(asked, [3 * n, n], dim=1)
+                _open(ifo, c, peepholes, outputs[t][:, : 3 * n], outputs[t][:, 3 * n :], g)
+                i, f, o, g = outputs[t].chunk(4, dim=1)
+                c = torch.addcmul(f * c, i, g, out=c_after[t])
+                if peepholes is not None:
+                    torch.sigmoid(torch.addcmul(ifo[:, 2 * n :], peepholes[2], c), out=o)
+                h = torch.mul(o, torch.tanh(c), out=h_after[t])
+        ctx.packing = packing
+        ctx.save_for_backward(states, cells, gates, h_0, c_0, U, peepholes)
+        return states, cells
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_h: Tensor, grad_c: Tensor) -> tuple[Tensor | None, ...]:
+        states, cells, gates, h_0, c_0, U, peepholes = ctx.saved_tensors
+        kind, n, sizes = U.dtype, h_0.size(1), ctx.packing.sizes
+        before, c_before = ctx.packing.before(h_0, states), ctx.packing.before(c_0, cells)
+        factors = [torch.split(f, sizes) for f in _factors(gates, cells, c_before)]
+        grads = torch.empty_like(gates)  # of x, and so of every gate's input
+        by_step, by_gate = torch.split(grads, sizes), torch.split(grads, n, dim=1)
+        arriving_h, arriving_c = torch.split(grad_h, sizes), torch.split(grad_c, sizes)
+        carried_h, carried_c = torch.zeros_like(h_0), torch.zeros_like(c_0)
+        by_U_t = Prepacked(U.t())
+        for t in reversed(range(len(sizes))):
+            h, c = carried_h[: sizes[t]], carried_c[: sizes[t]]
+            h += arriving_h[t]
+            c += arriving_c[t]
+            of_output, of_cell, of_ifg, forgotten = (factor[t] for factor in factors)
+            o, ifg = by_step[t][:, 2 * n : 3 * n], by_step[t].view(-1, 4, n)
+            torch.mul(h, of_output, out=o)
+            c.addcmul_(h, of_cell)
+            if peepholes is not None:
+                c.addcmul_(o, peepholes[2])
+            spread = c.unsqueeze(1)
+            torch.mul(spread, of_ifg[:, :2], out=ifg[:, :2])
+            torch.mul(spread, of_ifg[:, 2:], out=ifg[:, 3:])
+            c *= forgotten
+            if peepholes is not None:
+                c.addcmul_(ifg[:, 0], peepholes[0]).addcmul_(ifg[:, 1], peepholes[1])
+            h.copy_(by_U_t.product(by_step[t]))
+        grad_U = transposed_product(before.to(kind), grads.to(kind))
+        grad_p = None
+        if peepholes is not None:
+            seen = (c_before, c_before, cells)
+            pairs = zip(by_gate, seen, strict=False)
+            grad_p = torch.stack([(grad * cell).sum(0) for grad, cell in pairs])
+        return grads, carried_h, carried_c, grad_U.to(before.dtype), grad_p, None
+
+
+def _open(
+    ifo: Tensor, c: Tensor, peepholes: Tensor | None, opened: Tensor, candidate: Tensor, g: Tensor
+) -> None:
+    """Compute i, f and g, and o where it does not wait for the new cells."""
+    n = c.size(1)
+    if peepholes is None:
+        torch.sigmoid(ifo, out=opened)
+    else:
+        both = torch.addcmul(ifo[:, : 2 * n], peepholes[:2].flatten(), c.repeat(1, 2))
+        torch.sigmoid(both, out=opened[:, : 2 * n])
+    torch.tanh(g, out=candidate)
+
+
+def _factors(gates: Tensor, cells: Tensor, c_before: Tensor) -> list[Tensor]:
+    """What does not depend on the gradients, for all positions at once: with dh and dc the
+    gradients of h' and c', that of o's input is dh * [0], dc gets dh * [1] besides, those of the
+    inputs of i, f and g are dc * [2], and that of c is dc * [3].
+
+    :return: Shapes: [N, n]; [N, n]; [N, 3, n]; [N, n].
+    """
+    i, f, o, g = gates.chunk(4, dim=1)
+    bent = torch.tanh(cells)
+    of_ifg = torch.stack([g * i * (1 - i), c_before * f * (1 - f), i * (1 - g * g)], dim=1)
+    return [bent * o * (1 - o), o * (1 - bent * bent), of_ifg, f]

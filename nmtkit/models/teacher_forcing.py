@@ -1,0 +1,149 @@
+"""What all models do alike: look up target words, and make cost and scores of what they read."""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmtkit.models.base import BOS, OutputLayer, Scored, select_sentences
+from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
+from nmtkit.models.packing import Packing, longest_first
+
+
+class Pairs(NamedTuple):
+    """Sentences and what is made of them; parameters as in `TranslationModel.score`."""
+
+    src: Tensor
+    src_mask: Tensor
+    tgt: Tensor
+    tgt_mask: Tensor
+    sources: Tensor | None = None
+
+
+class TeacherForced(NamedTuple):
+    """What teacher forcing gives.
+
+    hidden: what the output layer turns into words, at each real target position. Shape: [N, l].
+    words: the target words there. Shape: [N].
+    packing: where these positions are.
+    alignment: alpha_ij [B, T_y, T_x], or None.
+    order: which pair each sentence of packing and alignment is; None where they are as given.
+        Shape: [B].
+    """
+
+    hidden: Tensor
+    words: Tensor
+    packing: Packing
+    alignment: Tensor | None = None
+    order: Tensor | None = None
+
+
+class EncoderDecoder(nn.Module):
+    """The part of a `TranslationModel` that follows from `teacher_forced` and `output_words`.
+
+    :param config: has `dropout`.
+    """
+
+    reads_source = True
+    E_y: Tensor
+    b_y: Tensor
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.config = config
+        self._prepared: Any = None  # the weights as search takes them, once they are made ready
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Draw the parameters anew.
+
+        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
+        """
+        if not self.b_y.is_meta:
+            self.draw()
+
+    @abstractmethod
+    def draw(self) -> None:
+        """Give every parameter its first value."""
+
+    @abstractmethod
+    def encode(self, src: Tensor, src_mask: Tensor) -> Any:
+        """Read the source; see `TranslationModel.encode`."""
+
+    @abstractmethod
+    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+        """Let the decoder read the target."""
+
+    def encode_for_targets(self, pairs: Pairs) -> Any:
+        """What is read of each target's source."""
+        encoded = self.encode(pairs.src, pairs.src_mask)
+        return encoded if pairs.sources is None else select_sentences(encoded, pairs.sources)
+
+    @abstractmethod
+    def output_words(self) -> Tensor:
+        """The words' rows of the output layer. Shape: [K, l]."""
+
+    def output_layer(self) -> OutputLayer:
+        """`output_words` and the bias; see `TranslationModel.output_layer`."""
+        if self._prepared is not None:
+            layer: OutputLayer = self._prepared.output
+            return layer
+        return OutputLayer(self.output_words(), self.b_y)
+
+    def loss(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        """Sum of -log p over the target words; see `TranslationModel.loss`."""
+        forced = self.teacher_forced(Pairs(src, src_mask, tgt, tgt_mask))
+        rows = self.output_words()
+        return softmax_cost(forced.hidden, rows, self.b_y, forced.words, label_smoothing)
+
+    def score(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
+    ) -> Scored:
+        """Log-probability of each target word; see `TranslationModel.score`."""
+        forced = self.teacher_forced(Pairs(src, src_mask, tgt, tgt_mask, sources))
+        found = target_log_probs(forced.hidden, self.output_words(), self.b_y, forced.words)
+        log_probs = forced.packing.pad(found.unsqueeze(1)).squeeze(2)
+        if forced.order is None:
+            return Scored(log_probs, forced.alignment)
+        back = forced.order.argsort()
+        alignment = None if forced.alignment is None else forced.alignment[back]
+        return Scored(log_probs[back], alignment)
+
+    def target_embeddings(self, words: Tensor) -> Tensor:
+        """E_y y, zero for `BOS`. Shape: [..., m]."""
+        embedded = functional.embedding(words.clamp(min=0), self.E_y)
+        return embedded * (words != BOS).unsqueeze(-1)
+
+    def dropped(self, values: Tensor) -> Tensor:
+        """Values with dropout, in training."""
+        return dropout(values, self.config.dropout) if self.training else values
+
+
+def previous_words(tgt: Tensor, packing: Packing) -> Tensor:
+    """y_{i-1} at each real position. [B, T_y] to [N]."""
+    return packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BOS))
+
+
+def longest_target_first(pairs: Pairs) -> tuple[Pairs, Tensor]:
+    """The pairs in that order, and which of those given each is. Shape: [B]."""
+    order = longest_first(pairs.tgt_mask)
+    rows = order.to(pairs.src.device, non_blocking=True)
+    targets = pairs.tgt[rows], pairs.tgt_mask[order]
+    if pairs.sources is not None:
+        return Pairs(pairs.src, pairs.src_mask, *targets, pairs.sources[rows]), rows
+    src_mask = pairs.src_mask[order.to(pairs.src_mask.device)]
+    return Pairs(pairs.src[rows], src_mask, *targets), rows

@@ -1,0 +1,211 @@
+"""BLEU, chrF and TER: laws, a slow second implementation, and one known figure."""
+
+import math
+import os
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.evaluation.metrics import (
+    Measure,
+    Rewriting,
+    chrf,
+    evaluate,
+    sacrebleu_bleu,
+    ter,
+    tokenized_bleu,
+)
+
+DATA = Path(os.environ.get("NMTKIT_DATA", Path(__file__).parents[3] / "../shared/data"))
+
+MeasureOf = Callable[[Sequence[str], Sequence[str]], Measure]
+ALL: list[MeasureOf] = [tokenized_bleu, sacrebleu_bleu, chrf, ter]
+
+REFERENCES = [
+    "Un homme avec un chapeau orange regardant quelque chose .",
+    "Deux chiens noirs courent sur l' herbe verte devant une clôture .",
+    "Oui .",
+    "",
+]
+HYPOTHESES = [
+    "Un homme avec un chapeau orange regarde quelque chose .",
+    "Deux chiens noirs jouent sur l' herbe devant la clôture blanche .",
+    "Non .",
+    "Rien",
+]
+
+
+def slow_multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """The definition with loops: words between ASCII spaces, one reference, no smoothing."""
+    right, given = [0] * 4, [0] * 4
+    hypothesis_length = reference_length = 0
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        h = [w for w in hypothesis.split(" ") if w]
+        r = [w for w in reference.split(" ") if w]
+        hypothesis_length += len(h)
+        reference_length += len(r)
+        for n in range(1, 5):
+            left = [r[i : i + n] for i in range(len(r) - n + 1)]
+            for i in range(len(h) - n + 1):
+                given[n - 1] += 1
+                if h[i : i + n] in left:
+                    left.remove(h[i : i + n])
+                    right[n - 1] += 1
+    if 0 in right:
+        return 0.0
+    penalty = min(1.0, math.exp(1 - reference_length / hypothesis_length))
+    product = math.prod(c / t for c, t in zip(right, given, strict=True))
+    return 100 * penalty * product**0.25
+
+
+def random_corpus(rng: random.Random, size: int = 30) -> tuple[list[str], list[str]]:
+    """Sentences over few words, empty ones among them, and noisy copies of them."""
+    references = [" ".join(rng.choices("abcdE", k=rng.randrange(12))) for _ in range(size)]
+    hypotheses = []
+    for line in references:
+        words = [rng.choice("abcdEe") if rng.random() < 0.3 else w for w in line.split()]
+        cut = rng.randrange(4)
+        hypotheses.append(" ".join(words[cut:] if rng.random() < 0.5 else words + ["a"] * cut))
+    return hypotheses, references
+
+
+@pytest.mark.parametrize("measure", [tokenized_bleu, sacrebleu_bleu, chrf])
+def test_the_references_themselves_reach_100(measure: MeasureOf) -> None:
+    assert measure(REFERENCES, REFERENCES).value == 100
+
+
+def test_the_references_themselves_need_no_edit() -> None:
+    assert ter(REFERENCES, REFERENCES).value == 0
+
+
+@pytest.mark.parametrize("measure", ALL)
+def test_the_order_of_the_sentences_does_not_matter(measure: MeasureOf) -> None:
+    rng = random.Random(1)
+    hypotheses, references = random_corpus(rng)
+    value = measure(hypotheses, references).value
+    assert 0 < value < 100
+    order = rng.sample(range(len(references)), k=len(references))
+    shuffled = measure([hypotheses[i] for i in order], [references[i] for i in order])
+    assert shuffled.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_tokenized_bleu_agrees_with_a_slow_implementation(seed: int) -> None:
+    hypotheses, references = random_corpus(random.Random(seed))
+    result = tokenized_bleu(hypotheses, references)
+    assert result.value == pytest.approx(slow_multi_bleu(hypotheses, references))
+    assert result.hypothesis_length == sum(len(line.split()) for line in hypotheses)
+    assert result.reference_length == sum(len(line.split()) for line in references)
+
+
+def test_tokenized_bleu_is_the_mean_of_its_parts() -> None:
+    hypotheses, references = random_corpus(random.Random(5))
+    result = tokenized_bleu(hypotheses, references)
+    mean = math.exp(sum(math.log(p) for p in result.precisions) / 4)
+    assert result.value == pytest.approx(result.brevity_penalty * mean)
+
+
+def test_short_output_is_punished_by_the_brevity_penalty() -> None:
+    result = tokenized_bleu(["a b c d e"], ["a b c d e f g h i j"])
+    assert result.precisions == (100, 100, 100, 100)
+    assert result.value == pytest.approx(100 * math.exp(1 - 10 / 5))
+
+
+def test_tokenized_bleu_is_cased_and_not_smoothed() -> None:
+    assert tokenized_bleu(["A b c d e"], ["a b c d e"]).value < 100
+    assert tokenized_bleu(["a b c x e"], ["a b c d e"]).value == 0  # no 4-gram is right
+    assert tokenized_bleu(["a b c"], ["a b c"]).value == 0  # there is no 4-gram
+    assert tokenized_bleu(["", ""], ["a b c d", ""]).value == 0
+
+
+def test_tokenized_bleu_takes_words_as_they_are() -> None:
+    # 13a would split the period and the comma, and undo the escape
+    assert tokenized_bleu(["a b c d."], ["a b c d ."]).precisions[0] == 75
+    assert tokenized_bleu(["a , b &apos;s c"], ["a, b 's c"]).precisions[0] == 40
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2028", "\u0085", "\u3000", "\x1c"])
+def test_a_space_that_is_not_ascii_separates_no_words(space: str) -> None:
+    hypotheses, references = [f"a b 10{space}000 d e"], [f"a b 10{space}000 d f"]
+    result = tokenized_bleu(hypotheses, references)
+    assert result.hypothesis_length == 5
+    assert result.value == pytest.approx(slow_multi_bleu(hypotheses, references))
+    assert tokenized_bleu(["a b 10 000 d e"], references).reference_length == 5
+
+
+def test_different_spaces_make_different_words() -> None:
+    assert tokenized_bleu(["a\u00a0b"], ["a\u2028b"]).precisions[0] == 0
+
+
+def test_tokenized_bleu_of_the_real_moses() -> None:
+    folder = DATA / "moses-multi30k"
+    if not folder.is_dir():
+        pytest.skip(f"no data in {folder}: set NMTKIT_DATA")
+    hypotheses = (folder / "out/test2016.hyp.fr").read_text("utf-8").split("\n")[:-1]
+    references = (folder / "corpus/test2016.tok.fr").read_text("utf-8").split("\n")[:-1]
+    result = tokenized_bleu(hypotheses, references)
+    assert round(result.value, 2) == 58.33
+    assert result.value == pytest.approx(slow_multi_bleu(hypotheses, references))
+
+
+def test_sacrebleu_tokenises_for_itself() -> None:
+    spaced, joined = ["Oui , il dort : voilà ."], ["Oui, il dort: voilà."]
+    assert sacrebleu_bleu(joined, spaced).value == pytest.approx(100)
+    assert tokenized_bleu(joined, spaced).value == 0
+
+
+def test_signatures_say_how_each_was_measured() -> None:
+    assert "case:mixed|eff:no|tok:none|smooth:none|version:" in signature(tokenized_bleu)
+    assert "case:mixed|eff:no|tok:13a|smooth:exp|version:" in signature(sacrebleu_bleu)
+    assert "nc:6|nw:0" in signature(chrf)
+    assert "tok:tercom" in signature(ter)
+    assert not any("detok" in signature(measure) for measure in ALL)
+
+
+def signature(measure: MeasureOf) -> str:
+    return measure(HYPOTHESES, REFERENCES).signature
+
+
+@pytest.mark.parametrize("measure", ALL)
+def test_different_numbers_of_lines_are_refused_with_both_counts(measure: MeasureOf) -> None:
+    with pytest.raises(DataError, match="4 lines in the hypotheses but 3 in the references"):
+        measure(HYPOTHESES, REFERENCES[:3])
+
+
+def test_errors_name_the_files() -> None:
+    with pytest.raises(DataError, match="1 lines in out.fr but 2 in test.fr"):
+        evaluate(["a"], ["a", "b"], names=("out.fr", "test.fr"))
+    with pytest.raises(DataError, match="no lines in out.fr and test.fr"):
+        evaluate([], [], names=("out.fr", "test.fr"))
+
+
+def test_evaluate_gives_what_each_measure_gives() -> None:
+    measures = evaluate(HYPOTHESES, REFERENCES)
+    assert measures == tuple(measure(HYPOTHESES, REFERENCES) for measure in ALL)
+
+
+def test_evaluate_rewrites_raw_text_for_the_papers_bleu_alone() -> None:
+    def split(line: str) -> str:
+        return line.replace(".", " .")
+
+    hypotheses, references = ["Le chien court vite."], ["Le chat court vite."]
+    papers, *others = evaluate(hypotheses, references, tokenize=Rewriting("split", split))
+    assert isinstance(papers, Measure)
+    words = tokenized_bleu(["Le chien court vite ."], ["Le chat court vite ."], ("", ""), "split")
+    assert papers == words
+    assert "tok:split|" in papers.signature
+    assert others == [measure(hypotheses, references) for measure in ALL[1:]]
+
+
+def test_evaluate_rewrites_tokenised_text_for_the_other_measures_alone() -> None:
+    def join(line: str) -> str:
+        return line.replace("' ", "'").replace(" .", ".")
+
+    joined = [join(line) for line in HYPOTHESES], [join(line) for line in REFERENCES]
+    papers, *others = evaluate(HYPOTHESES, REFERENCES, detokenize=Rewriting("join", join))
+    assert papers == tokenized_bleu(HYPOTHESES, REFERENCES)
+    assert [m.value for m in others] == [measure(*joined).value for measure in ALL[1:]]
+    assert all("|detok:join|" in m.signature for m in others)

@@ -1,0 +1,42 @@
+"""The signs of a text's form, and when they say nothing."""
+
+import pytest
+
+from nmtkit.evaluation.text_checks import holds_subwords, looks_escaped, looks_tokenized
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["Il dort ."] * 9 + ["Il dort."], True),
+        (["Il dort."] * 9 + ["Il dort ."], False),
+        (["Il dort.  "] * 9, False),
+        (["Il dort ."] * 4, None),
+        (["Il dort ."] * 5 + ["Dort-il ?"] * 50, None),
+        ([], None),
+    ],
+)
+def test_looks_tokenized(lines: list[str], expected: bool | None) -> None:
+    assert looks_tokenized(lines) is expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["Il dort .", "l&apos; eau"], True),
+        (["a &#91; b"], True),
+        (["Il dort .", "l' eau"], False),
+        (["R & D"], None),
+        (["Il dort ."], None),
+        ([], None),
+    ],
+)
+def test_looks_escaped(lines: list[str], expected: bool | None) -> None:
+    assert looks_escaped(lines) is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [("ad@@ vance", True), ("a @-@ b", False), ("name@@example", False)]
+)
+def test_holds_subwords(line: str, expected: bool) -> None:
+    assert holds_subwords(["Il dort .", line]) is expected

@@ -1,0 +1,99 @@
+"""Alignments of words from those of pieces, and their hard form."""
+
+import io
+from collections import Counter
+
+import pytest
+import torch
+
+from nmtkit.inference.aligner import Aligner, Alignment, word_alignment
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.scorer import Scorer
+from nmtkit.text.lexicon import LinkCounts
+from nmtkit.text.subword.bpe import BPE
+
+
+def test_hard_links_take_the_heaviest_word_and_never_the_end():
+    matrix = torch.tensor([[0.1, 0.3, 0.6], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])
+    alignment = Alignment(["a", "b"], ["x", "y"], matrix)
+    assert alignment.links() == [(1, 0), (0, 1)]
+    assert alignment.moses() == "1-0 0-1"
+    assert alignment.columns == ["a", "b", "</s>"]
+    assert alignment.rows == ["x", "y", "</s>"]
+
+
+def test_an_unfinished_target_has_no_row_for_the_end():
+    alignment = Alignment(["a", "b"], ["x"], torch.tensor([[0.1, 0.3, 0.6]]))
+    assert alignment.links() == [(1, 0)]
+    assert alignment.rows == ["x"]
+
+
+@pytest.mark.parametrize(("src", "tgt"), [([], ["x", "y"]), (["a"], []), ([], [])])
+def test_without_words_there_are_no_links(src, tgt):
+    matrix = torch.full((len(tgt) + 1, len(src) + 1), 1 / (len(src) + 1))
+    assert Alignment(src, tgt, matrix).links() == []
+    assert Alignment(src, tgt, matrix).moses() == ""
+
+
+def test_pieces_of_the_source_are_summed_and_of_the_target_averaged():
+    matrix = torch.tensor(
+        [
+            [0.1, 0.2, 0.3, 0.4],
+            [0.5, 0.3, 0.2, 0.0],
+            [0.0, 0.2, 0.7, 0.1],
+            [0.2, 0.2, 0.2, 0.4],
+        ]
+    )
+    found = word_alignment(["a@@", "b", "c"], ["x@@", "y", "z"], matrix, subwords=True)
+    assert (found.src_words, found.tgt_words) == (["ab", "c"], ["xy", "z"])
+    expected = torch.tensor([[0.55, 0.25, 0.2], [0.2, 0.7, 0.1], [0.4, 0.2, 0.4]])
+    assert torch.allclose(found.matrix, expected)
+
+
+def test_a_last_piece_that_wants_more_ends_its_word():
+    matrix = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
+    found = word_alignment(["a"], ["x@@", "y@@"], matrix, subwords=True)
+    assert (found.tgt_words, found.rows) == (["xy"], ["xy"])
+    assert torch.allclose(found.matrix, torch.tensor([[0.375, 0.625]]))
+
+
+def test_without_subwords_the_sign_is_part_of_the_word():
+    matrix = torch.full((2, 3), 1 / 3)
+    found = word_alignment(["a@@", "b"], ["x@@"], matrix, subwords=False)
+    assert found.src_words == ["a@@", "b"] and torch.equal(found.matrix, matrix)
+
+
+@pytest.mark.parametrize("bpe", [None, BPE([("a", "b</w>")])])
+def test_rows_of_real_alignments_add_up(make_model, bpe):
+    model = make_model(1, src="ab a b a@@ b@@ c", tgt="x y x@@ y@@", bpe=bpe)
+    aligner = Aligner(Scorer(Ensemble((model,))))
+    pairs = [("ab cab a", "xy y"), ("", "x"), ("abc", ""), ("", ""), ("a " * 40, "x y " * 30)]
+    found = list(aligner.align(pairs))
+    for (source, target), alignment in zip(pairs, found, strict=True):
+        assert alignment.src_words == source.split() and alignment.tgt_words == target.split()
+        rows, columns = len(target.split()) + 1, len(source.split()) + 1
+        assert alignment.matrix.shape == (rows, columns)
+        assert torch.allclose(alignment.matrix.sum(1), torch.ones(rows))
+        expected = range(rows - 1) if source.split() else []
+        assert [j for _, j in alignment.links()] == list(expected)
+
+
+@pytest.mark.parametrize("bpe", [None, BPE([("a", "b</w>")])])
+def test_links_are_counted_between_what_the_model_reads(make_model, bpe):
+    model = make_model(1, src="ab a b a@@ b@@ c", tgt="x y x@@ y@@", bpe=bpe)
+    scorer = Scorer(Ensemble((model,)))
+    pairs = [("ab cab a", "xy y"), ("", "x"), ("abc", ""), ("ab b", "x x")]
+    expected: Counter[tuple[str, str]] = Counter()
+    for score in scorer.score(pairs, alignments=True):
+        if score.src_tokens and score.alignment is not None:
+            for token, row in zip(score.tgt_tokens, score.alignment, strict=False):
+                expected[score.src_tokens[int(row[:-1].argmax())], token] += 1
+    counts, output = LinkCounts(), io.StringIO()
+    assert len(list(Aligner(scorer).align(pairs, counts=counts))) == len(pairs)
+    assert counts.write(output) == len(expected) > 1
+    totals: Counter[str] = Counter()
+    for (source, _), number in expected.items():
+        totals[source] += number
+    for line in output.getvalue().splitlines():
+        target, source, share = line.split(" ")
+        assert float(share) == pytest.approx(expected[source, target] / totals[source], abs=1e-6)

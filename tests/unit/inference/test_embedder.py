@@ -1,0 +1,80 @@
+"""Vectors of lines and words: in order, and each what the model says of it alone."""
+
+from typing import Literal
+
+import pytest
+import torch
+
+from nmtkit.data.batch import pad
+from nmtkit.errors import ModelError
+from nmtkit.inference.embedder import line_vectors, word_vectors
+from nmtkit.models.cslm import CSLMConfig
+from nmtkit.models.deep_lstm import DeepLSTMConfig
+from nmtkit.models.grconv import GrConvConfig
+from nmtkit.models.phrase_rnn import PhraseRNNConfig
+from nmtkit.models.rnnenc import RNNencConfig
+from nmtkit.text.vocabulary import EOS
+
+SIZES = {
+    "rnnsearch": (None, 8),
+    "rnnenc": (RNNencConfig(6, 5, 4), 5),
+    "phrase-rnn": (PhraseRNNConfig(6, 5, 4, output_rank=3), 5),
+    "grconv": (GrConvConfig(6, 7, 5, 4), 7),
+    "deep-lstm": (DeepLSTMConfig(6, 5, layers=3), 30),
+}
+LINES = ["a b c", "", "e", "a b", "b a", "z", "c d e a b"] * 5
+
+
+@pytest.fixture(params=list(SIZES))
+def loaded(request, make_model):
+    sizes, _ = SIZES[request.param]
+    return make_model(1, sizes=sizes) if sizes else make_model(1)
+
+
+def test_each_line_has_the_models_vector_of_it_whatever_the_batches(loaded, request):
+    found = list(line_vectors(loaded, iter(LINES), batch_size=3))
+    assert [text for text, _ in found] == LINES
+    width = SIZES[request.node.callspec.params["loaded"]][1]
+    for line, (_, vector) in zip(LINES, found, strict=True):
+        alone = loaded.model.summarise(*pad([[*loaded.src_vocab.ids(line.split()), EOS]]))[0]
+        assert len(vector) == width
+        assert vector == pytest.approx(alone.tolist(), abs=1e-6)
+
+
+def test_words_stand_in_the_order_of_the_vocabulary_without_the_special_ones(loaded):
+    sides: list[tuple[Literal["source", "target"], str, str]] = [
+        ("source", "abcde", "E_x"),
+        ("target", "vwxyz", "E_y"),
+    ]
+    for side, words, matrix in sides:
+        found = list(word_vectors(loaded, side))
+        assert "".join(word for word, _ in found) == words
+        rows = getattr(loaded.model, matrix)[2:].tolist()
+        assert [vector for _, vector in found] == rows
+        assert list(word_vectors(loaded, side, limit=2)) == found[:2]
+        assert list(word_vectors(loaded, side, limit=99)) == found
+
+
+def test_more_words_than_are_looked_up_together(make_model, monkeypatch):
+    loaded = make_model(1)
+    expected = list(word_vectors(loaded, "source"))
+    monkeypatch.setattr("nmtkit.inference.embedder.LOOKED_UP", 2)
+    assert list(word_vectors(loaded, "source")) == expected
+
+
+def test_a_language_model_has_vectors_of_its_words_alone(make_model):
+    loaded = make_model(1, sizes=CSLMConfig(2, 3, 4, 5))
+    assert [word for word, _ in word_vectors(loaded, "target")] == list("vwxyz")
+    for asked in (
+        lambda: list(line_vectors(loaded, ["a"])),
+        lambda: word_vectors(loaded, "source"),
+    ):
+        with pytest.raises(ModelError, match="reads no source.*--words target"):
+            list(asked())
+
+
+def test_nothing_of_training_is_left_in_a_vector(make_model):
+    """No dropout, no gradient: the same twice."""
+    loaded = make_model(1, sizes=RNNencConfig(6, 5, 4, dropout=0.5))
+    assert list(line_vectors(loaded, ["a b"])) == list(line_vectors(loaded, ["a b"]))
+    assert torch.is_grad_enabled()

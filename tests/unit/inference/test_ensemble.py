@@ -1,0 +1,32 @@
+"""Which models may be used together."""
+
+import pytest
+
+from nmtkit.errors import ModelError
+from nmtkit.inference.ensemble import Ensemble
+
+
+def test_no_model_is_an_error():
+    with pytest.raises(ModelError, match="at least one"):
+        Ensemble(())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("vwxzy", "7 and 7 words; word 6 is 'y' in one, 'z' in the other"),
+        ("vwxyzq", "7 and 8 words; one goes on"),
+    ],
+)
+def test_models_with_other_target_words_are_refused(make_model, words, told):
+    with pytest.raises(ModelError, match=f"models 1 and 3 .*{told}"):
+        Ensemble((make_model(1), make_model(2), make_model(3, tgt=words)))
+
+
+def test_each_model_reads_its_own_words(make_model):
+    ensemble = Ensemble((make_model(1, src="ab"), make_model(2, src="qba")))
+    tokens = [ensemble.source_tokens(line) for line in ("a b", "b")]
+    ids, mask = ensemble.source_batch(tokens, 0)
+    assert ids.tolist() == [[2, 3, 0], [3, 0, 0]]
+    assert mask.sum(1).tolist() == [3, 2]
+    assert ensemble.source_batch(tokens, 1)[0].tolist() == [[4, 3, 0], [3, 0, 0]]

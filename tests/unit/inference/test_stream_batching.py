@@ -1,0 +1,118 @@
+"""Windows of a stream: every line once, in order, and none kept waiting."""
+
+import gzip
+import os
+import random
+import threading
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.inference.stream_batching import arriving_windows, length_batches, read_windows, windows
+
+
+@pytest.fixture
+def pipe():
+    """The reading and the writing end of a pipe, as descriptors; the test closes the latter."""
+    read, write = os.pipe()
+    yield read, write
+    os.close(read)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7])
+def test_windows_hold_all_in_order(count):
+    found = list(windows(iter(range(count)), 3))
+    assert [item for window in found for item in window] == list(range(count))
+    assert all(len(window) == 3 for window in found[:-1])
+    assert all(found)
+
+
+def test_a_line_that_is_there_is_not_kept_waiting(pipe):
+    read, write = pipe
+    found = arriving_windows(read, 10)
+    for text in (b"one\n", b"two\nthree\nfo", b"ur\n"):
+        os.write(write, text)
+        if text == b"one\n":
+            assert next(found) == [b"one"]
+        elif text.startswith(b"two"):
+            assert next(found) == [b"two", b"three"]
+    assert next(found) == [b"four"]
+    os.write(write, b"\n\nlast")
+    os.close(write)
+    assert list(found) == [[b"", b"", b"last"]]
+
+
+def test_lines_in_pieces_come_whole_and_in_windows(pipe):
+    read, write = pipe
+    random.seed(1)
+    lines = [b"x" * random.choice([0, 1, 50, 5000]) + b"%d" % n for n in range(2000)]
+    lines.append(b"y" * 300_000)
+    text = b"\n".join(lines) + b"\n"
+
+    def feed() -> None:
+        place = 0
+        while place < len(text):
+            size = random.choice([1, 7, 1000, 60_000])
+            os.write(write, text[place : place + size])
+            place += size
+        os.close(write)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    found = list(arriving_windows(read, 64))
+    feeder.join()
+    assert [line for window in found for line in window] == lines
+    assert all(1 <= len(window) <= 64 for window in found)
+
+
+def test_nothing_in_gives_nothing_out(pipe):
+    os.close(pipe[1])
+    assert list(arriving_windows(pipe[0], 5)) == []
+
+
+def test_files_and_named_pipes_are_read_alike(tmp_path):
+    text = "one\ntwo\u2028\r\n\nlast".encode()
+    (tmp_path / "plain").write_bytes(text)
+    with gzip.open(tmp_path / "zipped.gz", "wb") as stream:
+        stream.write(text)
+    os.mkfifo(tmp_path / "fifo")
+    feeder = threading.Thread(target=(tmp_path / "fifo").write_bytes, args=(text,))
+    feeder.start()
+    for name in ("plain", "zipped.gz", "fifo"):
+        lines = [line for window in read_windows(tmp_path / name, 2) for line in window]
+        assert lines == ["one", "two\u2028\r", "", "last"]
+    feeder.join()
+
+
+def test_a_file_comes_in_full_windows(tmp_path):
+    (tmp_path / "plain").write_text("1\n2\n3\n4\n5\n")
+    assert [len(window) for window in read_windows(tmp_path / "plain", 2)] == [2, 2, 1]
+
+
+def test_what_is_not_utf8_is_replaced_and_named(tmp_path, caplog):
+    (tmp_path / "plain").write_bytes(b"one\n\xff\xfe\nthree\ncaf\xe9\n")
+    found = list(read_windows(tmp_path / "plain", 2))
+    assert found == [["one", "\ufffd\ufffd"], ["three", "caf\ufffd"]]
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert "line 2: not UTF-8" in told[0] and "line 4: not UTF-8" in told[1]
+
+
+@pytest.mark.parametrize("name", ["missing", "."])
+def test_what_cannot_be_read_is_an_error(tmp_path, name):
+    with pytest.raises(DataError, match="cannot be read"):
+        list(read_windows(tmp_path / name, 2))
+
+
+def test_batches_hold_each_sentence_once_longest_first():
+    random.seed(2)
+    lengths = [random.choice([1, 5, 30, 80, 2000, 50_000]) for _ in range(500)]
+    batches = length_batches(lengths, 16)
+    assert sorted(number for batch in batches for number in batch) == list(range(500))
+    in_order = [lengths[number] for batch in batches for number in batch]
+    assert in_order == sorted(lengths, reverse=True)
+    for batch in batches:
+        positions = len(batch) * lengths[batch[0]]
+        assert len(batch) <= 16 and (positions <= 16 * 50 or len(batch) == 1)
+    assert len(batches[-2]) == 16
+    assert length_batches([], 4) == []

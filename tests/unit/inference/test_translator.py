@@ -1,0 +1,269 @@
+"""Laws of translating text: lines out = lines in, and each is what it is alone."""
+
+import dataclasses
+import random
+import sys
+
+import pytest
+import torch
+
+from nmtkit.config import SearchConfig
+from nmtkit.errors import ConfigError
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.translator import Translator
+from nmtkit.parallel import fork
+from nmtkit.text.subword.bpe import BPE
+
+
+def random_lines(count: int) -> list[str]:
+    random.seed(count)
+    lengths = [random.choice([0, 1, 2, 3, 5, 9]) for _ in range(count)]
+    return [" ".join(random.choices("abcdef", k=length)) for length in lengths]
+
+
+@pytest.fixture
+def translator(make_model):
+    return Translator(Ensemble((make_model(1),)), batch_size=4)
+
+
+def test_each_line_has_its_translation_whatever_the_batches(make_model):
+    lines = random_lines(150)
+    whole = list(Translator(Ensemble((make_model(1),)), batch_size=64).translate(lines, n_best=2))
+    parts = list(
+        Translator(Ensemble((make_model(1),)), batch_size=3).translate(iter(lines), n_best=2)
+    )
+    assert len(whole) == len(parts) == len(lines)
+    for line, one, other in zip(lines, whole, parts, strict=True):
+        assert one[0].src_tokens == line.split()
+        assert bool(one[0].text) == bool(line)
+        assert [t.text for t in one] == [t.text for t in other]
+        assert [t.score for t in one] == pytest.approx([t.score for t in other], abs=1e-5)
+
+
+@pytest.mark.parametrize("forks", [True, False])
+@pytest.mark.parametrize("quantize", [False, True])
+def test_cores_that_share_the_lines_change_nothing(make_model, monkeypatch, quantize, forks):
+    if forks and sys.platform != "linux":
+        pytest.skip("forks are for Linux")
+    monkeypatch.setattr(fork, "can_fork", lambda: forks)
+    lines = random_lines(75)
+    ensemble = Ensemble((make_model(1), make_model(2)))
+    before, found = torch.get_num_threads(), []
+    for cores in (1, 3, 2):
+        torch.set_num_threads(cores)
+        translator = Translator(ensemble, batch_size=4, quantize=quantize)
+        found.append(list(translator.translate(lines, n_best=2, alignments=True)))
+        samples = translator.sample(lines, n=2)
+        found[-1] += list(samples)
+        assert torch.get_num_threads() == cores
+    torch.set_num_threads(before)
+    for one, *others in zip(*found, strict=True):
+        for other in others:
+            assert [t.text for t in other] == [t.text for t in one]
+            assert [t.score for t in other] == pytest.approx([t.score for t in one], abs=1e-5)
+            for t, same in zip(other, one, strict=True):
+                assert (t.alignment is None) == (same.alignment is None)
+                if t.alignment is not None:
+                    torch.testing.assert_close(t.alignment, same.alignment)
+
+
+def test_results_come_before_all_lines_are_read(translator):
+    def lines():
+        yield from ["a b"] * translator.window
+        raise AssertionError("read too far")
+
+    found = translator.translate(lines())
+    assert all(next(found)[0].text for _ in range(translator.window))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_scores_are_those_that_score_gives(make_model, count):
+    ensemble = Ensemble(tuple(make_model(seed) for seed in range(count)))
+    translator, scorer = Translator(ensemble), Scorer(ensemble)
+    lines = [line for line in random_lines(40) if line]
+    finished = [
+        (line, t)
+        for line, found in zip(lines, translator.translate(lines, n_best=3), strict=True)
+        for t in found
+        if t.finished
+    ]
+    assert len(finished) > 20
+    pairs = [(line, " ".join(t.tokens)) for line, t in finished]
+    for (_, t), score in zip(finished, scorer.score(pairs, tokenized=True), strict=True):
+        assert t.score == pytest.approx(score.log_prob, abs=1e-4)
+        assert t.word_scores == pytest.approx(score.word_scores, abs=1e-4)
+        assert t.ranking_score == pytest.approx(t.score / (len(t.tokens) + 1))
+
+
+def test_lines_without_words_have_empty_translations(translator):
+    for found in translator.translate(["", " ", "\t\u3000\r"], n_best=3, alignments=True):
+        [best] = found
+        assert (best.text, best.tokens, best.score, best.finished) == ("", [], 0.0, True)
+        assert best.word_alignment is not None and best.word_alignment.links() == []
+
+
+def test_alignments_have_a_row_for_each_word_and_the_end(translator):
+    for line, [best] in zip(
+        random_lines(30), translator.translate(random_lines(30), alignments=True), strict=True
+    ):
+        assert best.alignment is not None
+        columns = len(line.split()) + 1
+        assert best.alignment.shape == (len(best.tokens) + best.finished, columns)
+        assert torch.allclose(best.alignment.sum(1), torch.ones(len(best.alignment)))
+    assert next(translator.translate(["a"]))[0].alignment is None
+
+
+def test_models_of_an_ensemble_may_split_the_source_otherwise(make_model):
+    """The second model has pieces of words and other ids; the first gives the alignment."""
+    bpe = BPE([("a", "b</w>")])
+    pieces = make_model(2, src="ab a@@ b c@@ a b@@ c", bpe=bpe)
+    ensemble = Ensemble((make_model(1, src="ab ca abc a"), pieces))
+    translator = Translator(ensemble).with_search(rule="bounded", beam=8)
+    found = list(translator.translate(["ab ca abc", "a"], alignments=True))
+    assert all(best[0].finished for best in found)
+    assert [len(best[0].src_tokens) for best in found] == [3, 1]
+    widths = [best[0].alignment.size(1) for best in found if best[0].alignment is not None]
+    assert widths == [4, 2]
+    scores = Scorer(ensemble).score([("ab ca abc", " ".join(found[0][0].tokens))], tokenized=True)
+    assert next(scores).log_prob == pytest.approx(found[0][0].score, abs=1e-4)
+
+
+def test_pieces_become_words_again(make_model):
+    model = make_model(3, tgt="x@@ y@@ x y", bpe=BPE([]), search=SearchConfig(beam=3))
+    for found in Translator(Ensemble((model,))).translate(["a b", "c d e"], 3, alignments=True):
+        for t in found:
+            assert "@@" not in t.text
+            assert t.word_alignment is not None
+            assert "".join(t.word_alignment.tgt_words) == t.text.replace(" ", "")
+
+
+def test_search_settings_come_from_the_first_model_and_can_be_changed(make_model):
+    first = make_model(1, search=SearchConfig(beam=2, length_penalty=0.3))
+    translator = Translator(Ensemble((first, make_model(2))))
+    assert translator.search == first.config.search
+    assert translator.with_search(beam=3).search == SearchConfig(beam=3, length_penalty=0.3)
+    with pytest.raises(ConfigError, match="beam of 2"):
+        next(translator.translate(["a"], n_best=3))
+    assert next(translator.with_search(beam=3).translate(["a"], n_best=3))
+
+
+class FirstLetters:
+    """Candidates by the first source word: v for a, w for b, ..., and all for a line of e."""
+
+    def candidates(self, source_tokens):
+        first = "abcde".index(source_tokens[0])
+        return [0, 1, *range(2, 7)] if first == 4 else [0, 1, 2 + first]
+
+
+def test_each_line_is_made_of_its_own_candidates(make_model):
+    lines = [line for line in random_lines(60) if "f" not in line.split()[:1]]
+    translator = Translator(Ensemble((make_model(1),)), batch_size=4, candidates=FirstLetters())
+    found = list(translator.translate(lines, n_best=2))
+    for line, translations in zip(lines, found, strict=True):
+        if not line:
+            assert translations[0].tokens == []
+        elif not line.startswith("e"):
+            allowed = {"<unk>", "vwxyz"["abcde".index(line[0])]}
+            assert all(set(t.tokens) <= allowed for t in translations)
+    assert len({token for [best, *_] in found for token in best.tokens}) > 2
+    plain = translator.with_candidates(None).translate(["e a b"])
+    assert next(translator.translate(["e a b"]))[0].tokens == next(plain)[0].tokens
+
+
+def test_in_8_bits_neighbours_do_not_matter(make_model):
+    lines = random_lines(60)
+    found = [
+        list(Translator(Ensemble((make_model(1),)), None, size, quantize=True).translate(lines))
+        for size in (1, 4, 64)
+    ]
+    for one, *others in zip(*found, strict=True):
+        for other in others:
+            assert other[0].text == one[0].text
+            assert other[0].score == pytest.approx(one[0].score, abs=1e-5)
+
+
+def test_8_bits_are_refused_where_the_model_is_elsewhere(make_model):
+    model = dataclasses.replace(make_model(1), device=torch.device("cuda"))
+    with pytest.raises(ConfigError, match="--device cpu"):
+        Translator(Ensemble((model,)), quantize=True)
+
+
+def of_unknown_words(make_model, seed, **options):
+    """A model that writes little else than `<unk>`."""
+    loaded = make_model(seed, **options)
+    loaded.model.b_y[1] += 8
+    return loaded
+
+
+def test_unknown_words_are_those_that_they_owe_most_to(make_model):
+    plain = Translator(Ensemble((of_unknown_words(make_model, 1),)), batch_size=4)
+    lines = [line for line in random_lines(40) if line]
+    copied = plain.with_replacements({}).translate(lines)
+    table = {"a": "A", "c": "C C"}
+    looked_up = plain.with_replacements(table).translate(lines)
+    seen = 0
+    both = plain.translate(lines, alignments=True), copied, looked_up
+    for line, (one,), (copy,), (other,) in zip(lines, *both, strict=True):
+        assert copy.tokens == other.tokens == one.tokens and copy.score == one.score
+        assert one.alignment is not None
+        best = one.alignment[:, :-1].argmax(1).tolist()
+        words = [line.split()[best[n]] if t == "<unk>" else t for n, t in enumerate(one.tokens)]
+        assert copy.text == " ".join(words)
+        translated = [
+            table.get(w, w) if t == "<unk>" else w for t, w in zip(one.tokens, words, strict=True)
+        ]
+        assert other.text == " ".join(translated)
+        seen += one.tokens.count("<unk>")
+    assert seen > 20
+
+
+def test_an_unknown_word_becomes_a_whole_word_of_pieces(make_model):
+    bpe = BPE([("b", "c</w>")])
+    src = "a b c a@@ b@@ bc a</w>"
+    loaded = of_unknown_words(make_model, 2, src=src, bpe=bpe)
+    translator = Translator(Ensemble((loaded,))).with_replacements({})
+    for (found,) in translator.translate(["abc", "abc bc"]):
+        assert "<unk>" in found.tokens
+        assert set(found.text.split()) <= {"abc", "bc", *"vwxyz"}
+
+
+def test_several_models_look_for_an_unknown_word_together(make_model):
+    """The mean of the alignments of those that read the same tokens; samples likewise."""
+    parts = [of_unknown_words(make_model, seed) for seed in (1, 2)]
+    lines = [line for line in random_lines(30) if line]
+    together = Translator(Ensemble(tuple(parts))).translate(lines, alignments=True)
+    for line, (found,) in zip(lines, together, strict=True):
+        scorers = [Scorer(Ensemble((part,))) for part in parts]
+        alone = [
+            next(scorer.score([(line, " ".join(found.tokens))], tokenized=True, alignments=True))
+            for scorer in scorers
+        ]
+        first, second = (score.alignment for score in alone)
+        assert first is not None and second is not None and found.alignment is not None
+        mean = (first + second) / 2
+        if found.finished and "<unk>" not in found.tokens:
+            torch.testing.assert_close(found.alignment, mean, atol=1e-5, rtol=1e-4)
+    replacing = Translator(Ensemble(tuple(parts))).with_replacements({})
+    drawn = [t for of_line in replacing.sample(lines, n=2) for t in of_line]
+    assert any("<unk>" in t.tokens for t in drawn)
+    assert not any("<unk>" in t.text for t in drawn)
+
+
+def test_samples_depend_on_the_seed_and_the_line_number(translator):
+    lines = random_lines(90)
+    drawn = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=3)]
+    whole = translator.sample_window(lines, n=2, seed=3)
+    assert drawn == [[t.tokens for t in found] for found in whole]
+    assert len(drawn) == len(lines) and all(len(found) == 2 for found in drawn)
+    later = translator.sample_window(lines[70:], n=2, seed=3, first=71)
+    assert drawn[70:] == [[t.tokens for t in found] for found in later]
+    others = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=4)]
+    assert drawn != others
+
+
+def test_a_line_of_two_thousand_words_is_translated_among_others(translator):
+    short = translator.with_search(max_length_ratio=0.02, beam=2)
+    found = list(short.translate(["a b", "c d " * 1000, "e"]))
+    assert [len(best[0].src_tokens) for best in found] == [2, 2000, 1]
+    assert len(found[1][0].tokens) <= 40 and all(best[0].text for best in found)

@@ -1,0 +1,28 @@
+"""Numbers and JSON from anyone's files: a value, None or a ValueError, never anything else."""
+
+import pytest
+
+from nmtkit.io.safe_json import parse_json, whole_number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("007", 7), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("9" * 5000, None)]
+    + [
+        (text, None) for text in ("", "-1", "+1", "1_0", "1.0", " 1", "1\n", "٣", "²", "nan", "0x1")
+    ],
+)
+def test_a_whole_number_is_ascii_digits_and_not_too_many(text, number):
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1] 2", "\x00", "[" * 100_000, '{"a":' * 100_000])
+def test_what_is_no_json_is_a_value_error(text):
+    with pytest.raises(ValueError):
+        parse_json(text)
+
+
+def test_too_many_digits_are_a_value_error_too():
+    with pytest.raises(ValueError, match="digits"):
+        parse_json("9" * 5000)
+    assert parse_json('{"a": ["\\ud800"]}') == {"a": ["\ud800"]}

@@ -1,0 +1,90 @@
+"""What a killed process left of an output goes when that is next written; nothing else does."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nmtkit.io.atomic import output_folder
+from nmtkit.io.lines import open_output
+from nmtkit.io.temporary import hidden_name, remove_leftovers
+
+HALF = """
+import sys, time
+from nmtkit.io.atomic import output_folder
+from nmtkit.io.lines import open_output
+here = sys.argv[1]
+with open_output(here + "/file") as file, output_folder(here + "/made", "m", "k") as f:
+    file.write("half")
+    file.flush()
+    (f / "part").write_text("half")
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name.split(".")[1] for path in folder.iterdir() if path.name[0] == ".")
+
+
+@pytest.fixture
+def writing(tmp_path):
+    """A process that is half done with a file and a folder."""
+    process = subprocess.Popen([sys.executable, "-c", HALF, tmp_path], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"writing\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_what_a_killed_process_left_goes_with_the_next_writing(writing, tmp_path):
+    assert hidden(tmp_path) == ["file", "made"]
+    with open_output(tmp_path / "file") as file, output_folder(tmp_path / "made", "m", "k") as made:
+        file.write("whole")
+        (made / "m").touch()
+        assert hidden(tmp_path) == ["file", "file", "made", "made"]  # the other's are in use
+    writing.send_signal(signal.SIGKILL)
+    writing.wait()
+    assert hidden(tmp_path) == ["file", "made"]
+    with open_output(tmp_path / "file", force=True) as file:
+        file.write("again")
+    with output_folder(tmp_path / "made", "m", "k", force=True) as made:
+        (made / "m").touch()
+    assert hidden(tmp_path) == [] and (tmp_path / "file").read_text() == "again"
+
+
+def test_an_old_folder_gets_its_name_back(tmp_path):
+    """One was killed after the old folder was moved away, before the new one had its name."""
+    new = hidden_name(tmp_path / "made")
+    new.mkdir()
+    old = new.with_name(f"{new.name}.old")
+    old.mkdir()
+    (old / "m").write_text("good")
+    remove_leftovers(tmp_path / "made")
+    assert [path.name for path in tmp_path.rglob("*")] == ["made", "m"]
+    old.mkdir()
+    remove_leftovers(tmp_path / "made")  # and where the new one has it, the old one goes
+    assert [path.name for path in tmp_path.rglob("*")] == ["made", "m"]
+
+
+def test_other_hidden_files_stay(tmp_path):
+    names = [".file", ".file.tmp", ".file.0123456789abcde", ".file.0123456789abcdeg", ".other"]
+    names += [".file.0123456789abcdef.new", ".afile.0123456789abcdef", "file.0123456789abcdef"]
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / "x").mkdir()
+    (tmp_path / ".file.0123456789abcdef").symlink_to(tmp_path / "x")
+    begin = time.monotonic()
+    os.mkfifo(tmp_path / ".file.fedcba9876543210")
+    remove_leftovers(tmp_path / "file")
+    assert time.monotonic() - begin < 5
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left >= {*names, "x", ".file.0123456789abcdef"}
+
+
+def test_a_folder_that_cannot_be_listed_is_no_error(tmp_path):
+    remove_leftovers(tmp_path / "no" / "file")

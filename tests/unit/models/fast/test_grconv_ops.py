@@ -1,0 +1,84 @@
+"""The pyramid against plain autograd, node by node, and finite differences."""
+
+import pytest
+import torch
+
+from nmtkit.models.fast.grconv_ops import levels_of, pyramid
+from tests.unit.models.fast.test_gru import packing_of
+
+N = 3
+LENGTHS = [[1], [4], [2, 2], [1, 4, 2], [5, 3, 3, 1]]
+
+
+def leaves(lengths):
+    torch.manual_seed(1)
+    shapes = [(sum(lengths), N), (N, 2 * (N + 3)), (N + 3,)]
+    return [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+
+
+def climbed(leaves, packing):
+    h, W, b = leaves
+    return pyramid(h, W, b, packing)
+
+
+def plain(leaves, packing):
+    """Every sentence by itself, every node by itself."""
+    h, W, b = leaves
+    tops = []
+    for rank in range(packing.sizes[0]):
+        rows = [start + rank for start, end in packing.steps() if rank < end - start]
+        level = [h[row] for row in rows]
+        while len(level) > 1:
+            level = [joined(a, c, W, b) for a, c in zip(level, level[1:], strict=False)]
+        tops.append(level[0])
+    return torch.stack(tops)
+
+
+def joined(left, right, W, b):
+    asked = left @ W[:, : N + 3] + right @ W[:, N + 3 :] + b
+    w = torch.softmax(asked[N:], dim=0)
+    return w[0] * torch.relu(asked[:N]) + w[1] * left + w[2] * right
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_tops_and_gradients_are_those_of_the_plain_loop(lengths):
+    packing, ours, theirs = packing_of(lengths), leaves(lengths), leaves(lengths)
+    found, _ = climbed(ours, packing)
+    expected = plain(theirs, packing)
+    torch.testing.assert_close(found, expected)
+    weights = torch.randn_like(found)
+    (found * weights).sum().backward()
+    (expected * weights).sum().backward()
+    for mine, other in zip(ours, theirs, strict=True):
+        grad = torch.zeros_like(other) if other.grad is None else other.grad
+        torch.testing.assert_close(mine.grad, grad)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_gradients_are_those_of_finite_differences(lengths):
+    packing = packing_of(lengths)
+    assert torch.autograd.gradcheck(lambda *a: climbed(a, packing)[0], leaves(lengths))
+
+
+def test_only_the_papers_nodes_are_computed():
+    packing = packing_of([5, 3, 3, 1])
+    assert levels_of(packing) == [12, 8, 5, 2, 1]
+    _, coefficients = climbed(leaves([5, 3, 3, 1]), packing)
+    assert len(coefficients) == sum(length * (length - 1) // 2 for length in (5, 3, 3, 1))
+    torch.testing.assert_close(coefficients.sum(1), torch.ones(16, dtype=torch.float64))
+    assert not coefficients.requires_grad
+
+
+def test_rounding_under_autocast_is_bfloat16s():
+    packing = packing_of([5, 3, 3, 1])
+    h, W, b = (leaf.detach().float().requires_grad_() for leaf in leaves([5, 3, 3, 1]))
+    expected, _ = pyramid(h, W, b, packing)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, _ = pyramid(h, W, b, packing)
+    assert found.dtype == torch.float32
+    assert 0 < (found - expected).abs().max() < 0.1
+    found.sum().backward()  # out of autocast, as training does it
+    assert W.grad is not None and W.grad.dtype == torch.float32
+    (exact,) = torch.autograd.grad(pyramid(h, W, b, packing)[0].sum(), W)
+    assert 1e-3 < (W.grad - exact).abs().max() / exact.abs().max() < 0.1
+    assert (W.grad.bfloat16().float() == W.grad).all()  # it is a product in bfloat16

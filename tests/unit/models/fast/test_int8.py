@@ -1,0 +1,157 @@
+"""Products in 8 bits against exact ones, and rows that are computed once."""
+
+import pytest
+import torch
+
+from nmtkit.models.base import OutputLayer
+from nmtkit.models.fast import int8, matmul
+from nmtkit.models.fast.int8 import (
+    EmbeddingCache,
+    Int8Matrices,
+    Int8Matrix,
+    product,
+    quantize_rows,
+    weighted_sums,
+)
+
+
+def draw(*shape, seed=1):
+    random = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=random)
+
+
+@pytest.mark.parametrize("kind", [lambda matrix: matrix, Int8Matrix])
+def test_products_of_whole_numbers_are_exact(kind):
+    """Every row and column has a 127, so that each scale is 1."""
+    a, matrix = draw(5, 4).mul(9).round(), draw(4, 6).mul(9).round()
+    a[:, 0], matrix[1] = 127, -127
+    addend = draw(5, 6)
+    assert torch.equal(product(a, kind(matrix)), a @ matrix)
+    torch.testing.assert_close(product(a, kind(matrix), addend), a @ matrix + addend)
+    torch.testing.assert_close(product(a, kind(matrix), addend[0]), a @ matrix + addend[0])
+    cube = a.view(5, 1, 4)
+    torch.testing.assert_close(
+        product(cube, kind(matrix), addend.view(5, 1, 6)), (a @ matrix + addend).view(5, 1, 6)
+    )
+
+
+def test_errors_of_8_bits_are_those_of_rounding():
+    """Each factor is off by at most half a step: 1/254 of the largest of its row or column."""
+    a, matrix = draw(50, 64), draw(64, 32, seed=2) * torch.logspace(-3, 3, 32)
+    error = (product(a, Int8Matrix(matrix)) - a @ matrix).abs()
+    off_a = a.abs().amax(1, keepdim=True) / 254
+    off_matrix = matrix.abs().amax(0) / 254
+    most = off_a * matrix.abs().sum(0) + (a.abs() + off_a).sum(1, keepdim=True) * off_matrix
+    assert (error <= most * 1.001).all() and error.max() > 0
+
+
+def test_rows_of_8_bits_do_not_influence_each_other():
+    a, matrix = draw(7, 64), Int8Matrix(draw(64, 32, seed=2))
+    a[3] *= 1000
+    alone = torch.cat([product(a[row : row + 1], matrix) for row in range(7)])
+    assert torch.equal(product(a, matrix), alone)
+
+
+def test_zeros_are_multiplied():
+    assert torch.equal(product(torch.zeros(2, 3), Int8Matrix(draw(3, 4))), torch.zeros(2, 4))
+    assert torch.equal(product(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
+
+
+def test_some_columns_are_those_of_the_whole_product():
+    a, addend, matrix = draw(3, 2, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
+    whole = product(a, matrix, addend)
+    some = matrix.columns(torch.tensor([4, 17, 4]))
+    torch.testing.assert_close(product(a, some, addend[[4, 17, 4]]), whole[..., [4, 17, 4]])
+
+
+@pytest.mark.parametrize("quantize", [False, True])
+def test_listed_logits_are_those_of_the_whole_layer(quantize):
+    layer, hidden = OutputLayer(draw(20, 16, seed=2), draw(20)), draw(3, 2, 16)
+    lists = torch.tensor([[0, 3, 19], [5, 6, -1], [2, -1, -1]])
+    if quantize:
+        layer = layer.quantized()
+        assert layer.whole is not None
+        whole = product(hidden, layer.whole, layer.bias)
+    else:
+        whole = hidden @ layer.W.t() + layer.bias
+    expected = whole.gather(2, lists.clamp(min=0).unsqueeze(1).expand(-1, 2, -1))
+    expected = expected.masked_fill((lists < 0).unsqueeze(1), -torch.inf)
+    listed = layer.listed(lists)
+    torch.testing.assert_close(listed.logits(hidden), expected)
+    rows = torch.tensor([2, 0])
+    torch.testing.assert_close(listed.select(rows).logits(hidden[rows]), expected[rows])
+
+
+def test_several_matrices_of_8_bits_are_each_by_itself():
+    a, addend, stacked = draw(2, 5, 16), draw(2, 5, 20, seed=3), draw(2, 16, 20, seed=2)
+    found = Int8Matrices(stacked).affine(addend, a)
+    for d in range(2):
+        torch.testing.assert_close(found[d], product(a[d], Int8Matrix(stacked[d]), addend[d]))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("width", [7, 4])
+def test_sums_of_bytes_are_nearly_the_sums(k, width):
+    """Each value is off by at most half of one of 255 steps; views of fewer positions, too."""
+    values, weights = draw(5, 7, 24), draw(5, k, width, seed=2).softmax(2)
+    expected = weighted_sums(weights, values[:, :width])
+    torch.testing.assert_close(expected, weights @ values[:, :width])
+    packed = quantize_rows(values.flatten(0, 1)).view(5, 7, -1)[:, :width]
+    assert packed.dtype == torch.uint8
+    found = weighted_sums(weights, packed)
+    step = (values.amax(2) - values.amin(2)).max() / 255
+    assert 0 < (found - expected).abs().max() <= step / 2 * 1.01
+    torch.testing.assert_close(weighted_sums(weights.double(), packed), found.double())
+
+
+def test_columns_of_each_rows_own_are_those_of_the_whole_product():
+    a, addend, matrix = draw(5, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
+    columns = torch.tensor([[0, 3], [5, 5], [2, 18], [19, 1], [7, 7]])
+    found = matrix.product_each(a, addend, columns)
+    torch.testing.assert_close(found, product(a, matrix, addend).gather(1, columns))
+
+
+@pytest.mark.parametrize("room", [0, 3, 100])
+def test_rows_that_are_not_kept_are_computed_again(monkeypatch, room):
+    monkeypatch.setattr(int8, "KEPT", 8 * room)
+    asked = []
+
+    def compute(words):
+        asked.extend(words.tolist())
+        return words.unsqueeze(1).double() ** 2
+
+    rows = EmbeddingCache(compute, 10)
+    for words in ([7, 0, 7, -1], [1, 7, 9, 0], [5, 5, 1, 0]):
+        assert rows(torch.tensor(words)).squeeze(1).tolist() == [word * word for word in words]
+    assert asked.count(7) == (1 if room == 100 else 2)
+
+
+def test_rows_are_computed_once_and_only_for_words_that_come():
+    asked = []
+
+    def compute(words):
+        asked.extend(words.tolist())
+        return torch.stack([words, words * words], 1).double()
+
+    rows = EmbeddingCache(compute, 10)
+    for words in ([[3, -1], [3, 9]], [[9, 0], [0, 3]]):
+        found = rows(torch.tensor(words))
+        expected = [[[word, word * word] for word in line] for line in words]
+        assert found.tolist() == expected
+    assert sorted(asked[1:]) == [-1, 0, 3, 9]  # the first is asked for the width
+
+
+@pytest.mark.parametrize("packs", [True, False])
+def test_tiles_are_the_layers_logits(monkeypatch, packs):
+    """Whether or not this build of torch can put matrices in order."""
+    if not packs:
+        monkeypatch.setattr(matmul, "_has_onednn", lambda: False)
+    layer = OutputLayer(draw(70, 16), draw(70))
+    for rows in (1, 5, 300):
+        hidden = draw(rows, 16, seed=3)
+        for quantize in (False, True):
+            tiles = (layer.quantized() if quantize else layer).tiles(32, 8)
+            found = torch.cat([tile.logits(hidden) for tile in tiles], 1)
+            error = (found[:, :70] - (hidden @ layer.W.t() + layer.bias)).abs().max()
+            assert error < (0.3 if quantize else 1e-4)
+            assert found.size(1) == 72 and (found[:, 70:] == -torch.inf).all()

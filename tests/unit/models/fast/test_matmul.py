@@ -1,0 +1,144 @@
+"""Products by either library against NumPy's in float64."""
+
+import pytest
+import torch
+
+from nmtkit.models.fast import matmul
+from nmtkit.models.fast.matmul import Prepacked, affine, product_type, times, transposed_product
+
+ROWS = [0, 1, 7, 80, 130, 512, 700, 1100]
+n, w = 24, 33
+
+
+def draw(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def exact(a, B):
+    return torch.from_numpy(a.double().numpy() @ B.double().numpy()).float()
+
+
+def assert_close(found, expected):
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=3e-4)
+
+
+@pytest.fixture(params=["oneDNN", "torch"])
+def library(request, monkeypatch, given_to_onednn):
+    """Let all products be those of one library."""
+    monkeypatch.setattr(matmul, "LARGE", 1 if request.param == "oneDNN" else 1 << 60)
+    yield
+    assert bool(given_to_onednn) == (request.param == "oneDNN")
+
+
+@pytest.mark.parametrize("strided", [False, True], ids=["rows", "columns of others"])
+def test_products_are_those_of_numpy(library, strided):
+    wide = slice(3, 3 + n) if strided else slice(None)
+    B = draw(n, w + 4, seed=2)[:, 2 : 2 + w] if strided else draw(n, w, seed=2)
+    prepacked = Prepacked(B)
+    for rows in ROWS:
+        a, addend = draw(rows, n + 6 if strided else n)[:, wide], draw(rows, w, seed=3)
+        expected = exact(a, B)
+        for found in (times(a, B), prepacked.product(a)):
+            assert_close(found, expected)
+        for more in (addend, draw(w, seed=4)):
+            for found in (affine(more, a, B), prepacked.affine(more, a)):
+                assert_close(found, expected + more)
+        assert_close(transposed_product(a, addend), exact(a.t(), addend))
+
+
+def test_several_products_stand_side_by_side(library):
+    a, B, addend = draw(2, 300, n), draw(2, n, w, seed=2), draw(2, 300, w, seed=3)
+    expected = torch.stack([exact(*both) for both in zip(a, B, strict=True)])
+    for matrices in (B, B.transpose(1, 2).contiguous().transpose(1, 2)):
+        prepacked = Prepacked(matrices)
+        assert_close(prepacked.product(a), expected)
+        out = draw(2, 300, w + 5)[..., 2 : 2 + w]
+        assert prepacked.affine(addend, a, out=out) is out
+        assert_close(out, expected + addend)
+        total = addend.clone()
+        prepacked.affine(total, a, out=total)
+        assert_close(total, expected + addend)
+    gradients = torch.stack([exact(x.t(), y) for x, y in zip(a, addend, strict=True)])
+    assert_close(transposed_product(a, addend), gradients)
+
+
+@pytest.mark.parametrize("is_bias", [True, False])
+def test_gradients_are_those_of_autograd(library, is_bias):
+    inputs = [draw(w) if is_bias else draw(300, w), draw(300, n, seed=2), draw(n, w, seed=3)]
+    weights = draw(300, w, seed=4)
+    found = [value.clone().requires_grad_() for value in inputs]
+    more, a, B = expected = [value.double().requires_grad_() for value in inputs]
+    ((affine(*found) + times(*found[1:])) * weights).sum().backward()
+    ((more + 2 * a @ B) * weights).sum().backward()
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.grad.double(), other.grad, rtol=1e-4, atol=1e-3)
+
+
+def test_the_same_operands_give_the_same_product(library):
+    a, B = draw(300, n), draw(n, w)
+    assert torch.equal(times(a, B), times(a, B))
+    assert torch.equal(transposed_product(a, a), transposed_product(a, a))
+
+
+def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
+    """Each is prepared first, and what is prepared is kept."""
+    monkeypatch.setattr(matmul, "LARGE", 1)
+    given, B = [], draw(n, w)
+
+    def noted(a, *_):
+        given.append(len(a))
+        return a.new_zeros(len(a), w)
+
+    monkeypatch.setattr(matmul, "_by_onednn", noted)
+    for rows in range(1, 2000):
+        times(draw(rows, n), B)
+    assert len(set(given)) <= 22
+    assert sum(given) < 1.05 * sum(range(1, 2000))
+
+
+@pytest.mark.parametrize("most", [1, 64, 100, 160, 200, 750, 10_000])
+def test_the_rows_taken_at_once_are_given_as_they_are(monkeypatch, given_to_onednn, most):
+    monkeypatch.setattr(matmul, "LARGE", 1)
+    rows = matmul.rows_at_once(most)
+    assert rows <= max(most, matmul.MANY)
+    a = draw(rows, n)
+    assert Prepacked(draw(n, w, seed=2)).product(a).shape == (rows, w)
+    assert given_to_onednn[-1][0] is a
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_other_types_are_left_to_torch(monkeypatch, dtype):
+    monkeypatch.setattr(matmul, "LARGE", 1)
+    monkeypatch.setattr(matmul, "_by_onednn", None)
+    a, B = draw(300, n).to(dtype), draw(n, w).to(dtype)
+    assert torch.equal(times(a, B), a @ B)
+    assert torch.equal(Prepacked(B).product(a), a @ B)
+    assert torch.equal(transposed_product(a, a), a.t() @ a)
+
+
+def test_sums_have_the_type_of_the_addend():
+    a, B, addend = draw(5, n), draw(n, w).bfloat16(), draw(5, w)
+    expected = addend + a.bfloat16() @ B
+    assert torch.equal(Prepacked(B).affine(addend, a), expected)
+    assert torch.equal(Prepacked(B).affine(addend, a, out=addend), expected)
+    assert expected.dtype == torch.float32
+
+
+def test_under_autocast_products_are_of_its_type(monkeypatch):
+    monkeypatch.setattr(matmul, "LARGE", 1)
+    a, B = draw(5, n), draw(n, w)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert product_type(a) == torch.bfloat16
+        assert times(a, B).dtype == affine(draw(w), a, B).dtype == torch.bfloat16
+
+
+def test_a_torch_without_these_functions_multiplies_by_itself(monkeypatch):
+    monkeypatch.setattr(matmul, "LARGE", 1)
+    monkeypatch.setattr(matmul, "_in_order", lambda _: torch.ops.mkldnn.no_such_function)
+    matmul._has_onednn.cache_clear()
+    try:
+        a, B = draw(5, n), draw(n, w)
+        assert torch.equal(times(a, B), a @ B)
+        assert torch.equal(Prepacked(B).product(a), a @ B)
+    finally:
+        matmul._has_onednn.cache_clear()

@@ -1,0 +1,138 @@
+"""Tasks at the same time, in processes or in threads: results in order, one core each, errors told,
+nothing left behind."""
+
+import functools
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from nmtkit.errors import DataError, NmtkitError
+from nmtkit.parallel import fork
+from nmtkit.parallel.fork import can_fork, in_processes, in_threads, run_parallel
+
+WAYS = [
+    pytest.param(
+        in_processes,
+        marks=pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux"),
+    ),
+    in_threads,
+]
+
+
+@pytest.fixture
+def three_cores():
+    cores = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(cores)
+
+
+def squares(count):
+    return [functools.partial(pow, n, 2) for n in range(count)]
+
+
+@pytest.mark.parametrize("way", [*WAYS, run_parallel])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_results_are_in_the_order_of_tasks(way, count):
+    assert way(squares(count)) == [n * n for n in range(count)]
+
+
+def test_large_results_travel_whole():
+    tensors = run_parallel([functools.partial(torch.full, (1000, 300), float(n)) for n in range(3)])
+    assert [tensor.sum().item() for tensor in tensors] == [0, 300_000, 600_000]
+
+
+def test_each_task_has_one_core(three_cores):
+    assert run_parallel([torch.get_num_threads] * 3) == [1, 1, 1]
+    assert torch.get_num_threads() == 3
+
+
+def test_one_task_has_all_cores(three_cores):
+    assert run_parallel([torch.get_num_threads]) == [3]
+
+
+@pytest.fixture
+def forks(monkeypatch):
+    """`run_parallel` forks, though another test may have left a thread that sleeps."""
+    if sys.platform != "linux":
+        pytest.skip("forks are for Linux")
+    monkeypatch.setattr(fork, "can_fork", lambda: True)
+
+
+def test_processes_compute_at_the_same_time(forks):
+    """After torch has used threads of its own here, which a fork has not."""
+    torch.randn(500, 500) @ torch.randn(500, 500)
+    ours, theirs = multiprocessing.Pipe()
+
+    def ask():
+        ours.send(os.getpid())
+        assert ours.poll(30)
+        return os.getpid(), ours.recv()
+
+    def answer():
+        assert theirs.poll(30)
+        asked = theirs.recv()
+        theirs.send(torch.ones(300, 300).mm(torch.ones(300, 300))[0, 0].item())
+        return os.getpid(), asked
+
+    (first, product), (second, asked) = run_parallel([ask, answer])
+    assert first == asked == os.getpid() != second
+    assert product == 300
+
+
+def test_where_there_are_other_threads_threads_do_the_work():
+    end = threading.Event()
+    other = threading.Thread(target=end.wait, daemon=True)
+    other.start()
+    try:
+        assert not can_fork()
+        assert run_parallel([os.getpid, os.getpid]) == [os.getpid()] * 2
+    finally:
+        end.set()
+        other.join()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("bad", [0, 1])
+def test_the_first_error_is_raised(way, bad):
+    def task(number):
+        if number >= bad:
+            raise DataError(f"task {number}")
+        return number
+
+    with pytest.raises(DataError, match=f"^task {bad}$"):
+        way([functools.partial(task, n) for n in range(3)])
+    assert not multiprocessing.active_children()
+
+
+def test_a_process_that_is_ended_from_outside_is_told(forks):
+    own = os.getpid()
+
+    def ended():
+        assert os.getpid() != own
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    tasks: list[Callable[[], Any]] = [int, ended]
+    with pytest.raises(NmtkitError, match="ended from outside"):
+        run_parallel(tasks)
+    assert not multiprocessing.active_children()
+
+
+def test_an_interrupt_ends_the_others(forks):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    tasks: list[Callable[[], Any]] = [interrupted, functools.partial(time.sleep, 60)]
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_parallel(tasks)
+    assert time.monotonic() - begun < 30
+    assert not multiprocessing.active_children()

@@ -1,0 +1,220 @@
+"""Ranks: what they have in common, and what becomes of them when one is gone."""
+
+import os
+import signal
+import time
+
+import pytest
+import torch
+from torch import nn
+
+from nmtkit.errors import ConfigError, DataError
+from nmtkit.parallel import environment
+from nmtkit.parallel.fork import can_fork
+from nmtkit.parallel.process_group import SINGLE_PROCESS, join_process_group
+
+TOLD = {"RANK": "3", "WORLD_SIZE": "4", "MASTER_ADDR": "there", "MASTER_PORT": "29500"}
+
+
+@pytest.fixture
+def launched_with(monkeypatch):
+    for name in (*environment.NEEDED, "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+
+    def tell(**values):
+        for name, value in values.items():
+            monkeypatch.setenv(name, value)
+
+    return tell
+
+
+def test_a_process_that_was_told_nothing_is_alone(launched_with):
+    assert (environment.rank(), environment.size(), environment.local_rank()) == (0, 1, 0)
+    assert not environment.restarted()
+    with join_process_group() as process_group:
+        assert process_group is SINGLE_PROCESS and process_group.is_main
+
+
+def test_one_of_several_knows_its_number(launched_with):
+    launched_with(**TOLD, LOCAL_RANK="1", TORCHELASTIC_RESTART_COUNT="2")
+    assert (environment.rank(), environment.size(), environment.local_rank()) == (3, 4, 1)
+    assert environment.restarted()
+
+
+@pytest.mark.parametrize("missing", TOLD)
+def test_what_is_told_in_part_does_not_count(launched_with, missing):
+    launched_with(**{name: value for name, value in TOLD.items() if name != missing})
+    assert (environment.rank(), environment.size()) == (0, 1)
+
+
+def squares(window, first):
+    return [(number * number, first + place) for place, number in enumerate(window)]
+
+
+def test_alone_every_operation_is_what_one_process_does():
+    layer = nn.Linear(2, 1)
+    layer.weight.grad = torch.ones(1, 2)
+    figures = torch.tensor([3.0])
+    state = torch.get_rng_state()
+    SINGLE_PROCESS.barrier()
+    SINGLE_PROCESS.seed_per_rank(1, 2)
+    SINGLE_PROCESS.broadcast_parameters(layer.parameters())
+    assert SINGLE_PROCESS.all_reduce_gradients(layer.parameters(), figures) is figures
+    assert layer.bias.grad is None and torch.equal(layer.weight.grad, torch.ones(1, 2))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert SINGLE_PROCESS.broadcast(lambda: 5) == SINGLE_PROCESS.main_process_first(lambda: 5) == 5
+    assert SINGLE_PROCESS.all_gather(5) == [5]
+    assert list(SINGLE_PROCESS.map_sharded([[1, 2], [3]], squares)) == [[(1, 1), (4, 2)], [(9, 3)]]
+
+
+def gradients(rank):
+    """Those of a layer's weight and bias; a rank without work has none."""
+    layer = nn.Linear(2, 1)
+    if rank:
+        layer.weight.grad = torch.tensor([[rank, 10.0 * rank]])
+    if rank == 2:
+        layer.bias.grad = torch.tensor([7.0])
+    return layer
+
+
+def test_ranks_have_in_common_what_they_share(together, tmp_path):
+    log = tmp_path / "order"
+
+    def turn():
+        with open(log, "a") as file:
+            file.write(os.environ["RANK"])
+
+    def read():
+        assert os.environ["RANK"] == "0"
+        yield from ([1, 2, 3, 4, 5, 6, 7], [], [8, 9])
+
+    def task():
+        os.environ["LOCAL_RANK"] = ["0", "1", "0"][int(os.environ["RANK"])]  # two machines
+        found: dict[str, object] = {}
+        with join_process_group("cpu") as process_group:
+            found["told"] = process_group.broadcast(lambda: ("from", process_group.rank))
+            found["everyones"] = process_group.all_gather(process_group.rank**2)
+            process_group.main_process_first(turn)
+            tensors = [
+                torch.full((2, 2), float(process_group.rank)),
+                torch.tensor(process_group.rank),
+            ]
+            process_group.broadcast_parameters(tensors)
+            found["equal"] = [tensor.sum().item() for tensor in tensors]
+            for _ in range(2):  # the second time over what the first has left
+                layer = gradients(process_group.rank)
+                sums = process_group.all_reduce_gradients(
+                    layer.parameters(), torch.tensor([1.0, process_group.rank])
+                )
+                found["sums"] = sums.tolist()
+                found["gradients"] = [p.grad.tolist() for p in layer.parameters()]
+            found["shared"] = list(process_group.map_sharded(read(), squares))
+            found["can fork"] = can_fork()
+        return found
+
+    first, *others = [outcome.value for outcome in together(3, task)]
+    shared = [[(n * n, n) for n in range(1, 8)], [], [(64, 8), (81, 9)]]
+    assert first == {
+        "told": ("from", 0), "everyones": [0, 1, 4], "equal": [0.0, 0], "sums": [3.0, 3.0],
+        "gradients": [[[3.0, 30.0]], [7.0]], "shared": shared, "can fork": False,
+    }  # fmt: skip
+    assert others == [{**first, "shared": []}] * 2
+    assert log.read_text() == "021"
+
+
+def test_each_rank_draws_numbers_of_its_own_and_the_same_ones_again(together):
+    def task():
+        with join_process_group("cpu") as process_group:
+            drawn = []
+            for seed, number in [(1, 1), (1, 2), (2, 1), (1, 1)]:
+                process_group.seed_per_rank(seed, number)
+                drawn.append(torch.rand(1).item())
+            return drawn
+
+    drawn = [outcome.value for outcome in together(2, task)]
+    assert all(numbers[0] == numbers[3] for numbers in drawn)
+    assert len({number for numbers in drawn for number in numbers}) == 6
+
+
+def test_what_fails_on_rank_0_is_told_there_and_ends_the_others(together):
+    def fail():
+        raise DataError("corpus: no such file")
+
+    def task():
+        with join_process_group("cpu") as process_group:
+            process_group.broadcast(fail)
+
+    first, *others = [outcome.error for outcome in together(3, task)]
+    assert first == "DataError: corpus: no such file"
+    assert others == [
+        f"NmtkitError: rank {rank}: rank 0 has failed, and says why" for rank in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize("lost", [0, 2])
+def test_a_rank_that_dies_ends_the_others_at_once(together, lost):
+    def task():
+        with join_process_group("cpu") as process_group:
+            process_group.barrier()
+            if process_group.rank == lost:
+                os.kill(os.getpid(), signal.SIGKILL)
+            process_group.all_gather("here")
+
+    begun = time.monotonic()
+    outcomes = together(3, task)
+    assert time.monotonic() - begun < 20
+    assert outcomes[lost].status == -signal.SIGKILL
+    for rank in {0, 1, 2} - {lost}:
+        begins = f"NmtkitError: rank {rank}: another rank has ended, or cannot be reached ("
+        assert outcomes[rank].error.startswith(begins)
+
+
+def test_a_restart_asks_nobody_who_is_gone(together):
+    """Torchrun's store still has the addresses of the attempt before."""
+
+    def task():
+        if os.environ["RANK"] == "1":
+            time.sleep(0.3)
+        with join_process_group("cpu") as process_group:
+            found = process_group.all_gather(os.getpid())
+            if not environment.restarted():
+                os.kill(os.getpid(), signal.SIGKILL)
+            return found
+
+    assert [outcome.status for outcome in together(2, task)] == [-signal.SIGKILL] * 2
+    first, other = together(2, task, restarts=1)
+    assert first.error is None and len({*first.value}) == 2
+    assert first.value == other.value
+
+
+@pytest.mark.parametrize("rank", ["0", "1", "none"])
+def test_a_restart_is_known_whoever_was_told(together, rank):
+    """Of several machines torchrun tells only the one where a process has failed."""
+
+    def task():
+        if os.environ["RANK"] != rank:
+            os.environ["TORCHELASTIC_RESTART_COUNT"] = "0"
+        with join_process_group("cpu") as process_group:
+            return process_group.restarted
+
+    assert [outcome.value for outcome in together(2, task)] == [False, False]
+    assert [outcome.value for outcome in together(2, task, restarts=1)] == [True, True]
+
+
+def test_each_rank_has_a_gpu_of_its_own(launched_with, monkeypatch):
+    launched_with(**TOLD, LOCAL_RANK="3")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(ConfigError, match="process 3 of this machine has no GPU, as there are 2"):
+        with join_process_group("auto"):
+            pass
+
+
+def test_work_on_windows_is_not_begun_anew(together):
+    def task():
+        with join_process_group("cpu") as process_group:
+            list(process_group.map_sharded([[1]], squares))
+
+    assert [outcome.error for outcome in together(2, task)] == [None, None]
+    for outcome in together(2, task, restarts=1):
+        assert "without --max-restarts" in outcome.error

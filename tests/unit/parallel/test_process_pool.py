@@ -1,0 +1,71 @@
+"""Results come in the order of the work, whoever did it."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from nmtkit.errors import DataError, NmtkitError
+from nmtkit.parallel.process_pool import ProcessPool
+
+
+def square(number: int) -> tuple[int, int]:
+    return number * number, os.getpid()
+
+
+def fail_at_five(number: int) -> int:
+    if number == 5:
+        raise DataError("five: is bad; choose another")
+    return number
+
+
+def die(number: int) -> int:
+    os._exit(number)
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[ProcessPool]:
+    with ProcessPool(2) as workers:
+        yield workers
+
+
+def test_the_same_for_any_number_of_workers(two: ProcessPool) -> None:
+    with ProcessPool(1) as one:
+        alone = list(one.in_order(square, range(40)))
+    shared = list(two.in_order(square, range(40)))
+    assert [value for value, _ in alone] == [value for value, _ in shared]
+    assert {process for _, process in alone} == {os.getpid()}
+    assert os.getpid() not in {process for _, process in shared}
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_little_work_is_done_here(two: ProcessPool, count: int) -> None:
+    assert [process for _, process in two.in_order(square, range(count))] == [os.getpid()] * count
+
+
+def test_items_are_read_as_they_are_needed(two: ProcessPool) -> None:
+    taken = []
+
+    def items() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    results = two.in_order(square, items())
+    next(results)
+    assert len(taken) < 20
+    results.close()
+
+
+def test_a_workers_error_is_the_callers(two: ProcessPool) -> None:
+    seen = []
+    with pytest.raises(DataError, match="five: is bad"):
+        for number in two.in_order(fail_at_five, range(100)):
+            seen.append(number)
+    assert seen == [0, 1, 2, 3, 4]
+    assert list(two.in_order(fail_at_five, range(5))) == seen
+
+
+def test_a_killed_worker_is_told() -> None:
+    with ProcessPool(2) as workers, pytest.raises(NmtkitError, match="ended from outside"):
+        list(workers.in_order(die, [1, 2, 3]))

@@ -1,0 +1,151 @@
+"""Scores of single pairs, and the sample of a pool."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmtkit.config import TextConfig
+from nmtkit.errors import ConfigError, DataError
+from nmtkit.preprocessing.cross_entropy import (
+    Lines,
+    Models,
+    OwnDifference,
+    SelectSettings,
+    sample,
+    score_block,
+    token_ids,
+    tokenized,
+    words_seen_twice,
+)
+from nmtkit.preprocessing.ngram_model import NgramModel
+
+TOKENS = TextConfig(tokenized=True)
+DOMAIN = (["a b c", "a b", "b c"], ["x y", "x y z", "y x"])
+GENERAL = (["c c d a", "d d"], ["z z", "w w w x"])
+
+
+def block(src: bytes, tgt: bytes, first: int = 1) -> Lines:
+    return Lines(("pool.src", "pool.tgt"), first, (src, tgt))
+
+
+def block_of(pairs: list[tuple[str, str]]) -> Lines:
+    src, tgt = ("\n".join(side).encode() for side in zip(*pairs, strict=True))
+    return block(src, tgt)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Models:
+    for name, domain, general in zip(("src", "tgt"), DOMAIN, GENERAL, strict=True):
+        vocabulary = words_seen_twice(domain)
+        vocabulary.save(tmp_path / f"{name}.words")
+        both = [
+            NgramModel.train(token_ids(vocabulary, lines), len(vocabulary), 3)
+            for lines in (domain, general)
+        ]
+        OwnDifference.write(tmp_path, name, *both)
+    return Models(str(tmp_path))
+
+
+def entropy(texts: list[str], domain: list[str], line: str) -> float:
+    """The cross-entropy per token of a line under a model of some texts, `</s>` counted."""
+    vocabulary = words_seen_twice(domain)
+    model = NgramModel.train(token_ids(vocabulary, texts), len(vocabulary), 3)
+    return -sum(model.log_probs(token_ids(vocabulary, [line])).tolist()) / (len(line.split()) + 1)
+
+
+@pytest.mark.parametrize("side", ["both", "src", "tgt"])
+def test_a_score_is_the_difference_of_entropies(models: Models, side: str) -> None:
+    pairs = [("a b c", "x"), ("d d q", "z z y"), ("b", "x y z w")]
+    settings = SelectSettings(TOKENS, side, 3)  # type: ignore[arg-type]
+    made = score_block(settings, models, block_of(pairs))
+    for record, pair in zip(made, pairs, strict=True):
+        parts = [
+            entropy(domain, domain, line) - entropy(general, domain, line)
+            for line, domain, general in zip(pair, DOMAIN, GENERAL, strict=True)
+        ]
+        wanted = {"both": sum(parts), "src": parts[0], "tgt": parts[1]}[side]
+        assert record["score"] == pytest.approx(wanted)
+        assert record["words"] == len(pair[side == "tgt"].split())
+
+
+def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: Models) -> None:
+    lines = block(b"a\n\na\na \xff\na", b"x\nx\n\xc2\xa0 \nx\nx")
+    for side in ("both", "src", "tgt"):
+        settings = SelectSettings(TOKENS, side, 3, invalid="drop")
+        made = score_block(settings, models, lines)
+        assert np.isfinite(made["score"]).tolist() == [True, False, False, False, True]
+        assert made["words"].tolist() == [1, 0, 0, 0, 1]
+    assert not np.isfinite(score_block(settings, models, block(b"", b""))["score"]).any()
+
+
+def test_a_line_that_is_no_utf8_is_named() -> None:
+    with pytest.raises(DataError, match="^pool.tgt, line 8: not UTF-8"):
+        tokenized(SelectSettings(), block(b"a\nb", b"x\n\xff", first=7))
+
+
+def test_raw_lines_are_tokenized() -> None:
+    _, texts = tokenized(SelectSettings(), block(b"It's here.", "L'été.".encode()))
+    assert texts == (["It 's here ."], ["L' été ."])
+
+
+def test_the_vocabulary_is_of_repeated_words() -> None:
+    vocabulary = words_seen_twice(["b a b", "c a </s> </s>", "<unk> <unk>"])
+    assert vocabulary.words == ("</s>", "<unk>", "a", "b")
+
+
+def pool(size: int) -> list[Lines]:
+    """Blocks of 7 pairs, of 1 to 3 words and of 2, numbered."""
+    pairs = [(f"s{n}" + " a" * (n % 3), f"t{n} b") for n in range(size)]
+    parts = [pairs[first : first + 7] for first in range(0, size, 7)]
+    return [block_of(part) for part in parts]
+
+
+def number(pair: tuple[bytes, bytes]) -> int:
+    return int(pair[0].split()[0][1:])
+
+
+def test_a_sample_has_the_size_and_whole_pairs() -> None:
+    for words in (1, 10, 100):
+        for sides in ((0,), (1,), (0, 1)):
+            pairs = sample(pool(300), words, sides, seed=3)
+            counts = [sum(len(pair[side].split()) for side in sides) for pair in pairs]
+            assert words <= sum(counts) < words + max(counts)
+            assert all(src.split()[0][1:] == tgt.split()[0][1:] for src, tgt in pairs)
+            assert len({number(pair) for pair in pairs}) == len(pairs)
+
+
+def test_a_sample_depends_on_its_seed_alone() -> None:
+    assert sample(pool(90), 40, (0,), 1) == sample(pool(90), 40, (0,), 1)
+    assert sample(pool(90), 40, (0,), 1) != sample(pool(90), 40, (0,), 2)
+
+
+def test_each_pair_is_as_likely_in_a_sample() -> None:
+    counts = np.zeros(30)
+    for seed in range(600):
+        for pair in sample(pool(30), 20, (1,), seed):
+            counts[number(pair)] += 1
+    assert counts.sum() == 600 * 10
+    spread = math.sqrt(600 * (1 / 3) * (2 / 3))
+    assert np.abs(counts - 200).max() < 4 * spread
+
+
+def test_a_small_pool_is_its_own_sample_without_what_is_blank() -> None:
+    blocks = [*pool(9), block(b" \nx\ny", b"x\n\nz")]
+    assert len(sample(blocks, 1000, (0, 1), 1)) == 10
+    assert len(sample(blocks, 1000, (0,), 1)) == 11
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (SelectSettings(TextConfig(bpe="joint")), "text.bpe must be 'none'"),
+        (SelectSettings(order=0), "at least 1, not 0"),
+        (SelectSettings(pairs=3, words=4), "not 3 pairs and 4 words"),
+        (SelectSettings(pairs=-1), "not -1 pairs"),
+    ],
+)
+def test_settings_that_contradict_themselves(settings: SelectSettings, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        settings.check()

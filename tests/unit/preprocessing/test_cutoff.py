@@ -1,0 +1,67 @@
+"""The cut of a ranking against sorting all of it."""
+
+import random
+
+import numpy as np
+import pytest
+
+from nmtkit.preprocessing import cutoff as ranking
+from nmtkit.preprocessing.cross_entropy import RECORD
+from nmtkit.preprocessing.cutoff import ALL, Cut, best
+
+
+def records(scores: list[float], words: list[int]) -> np.ndarray:
+    made = np.zeros(len(scores), RECORD)
+    made["score"], made["words"] = scores, words
+    return made
+
+
+def by_sorting(made: np.ndarray, limit: int, of: str) -> list[int]:
+    """The numbers of the pairs taken: the first in rank as long as there is room, in order."""
+    order = [n for n in np.argsort(made["score"], kind="stable") if made["score"][n] < np.inf]
+    taken, used = [], 0
+    for number in order:
+        used += 1 if of == "pairs" else int(made["words"][number])
+        if used > limit:
+            break
+        taken.append(int(number))
+    return sorted(taken)
+
+
+def taken(made: np.ndarray, cut: Cut) -> list[int]:
+    return np.flatnonzero(cut.takes(made, 0)).tolist()
+
+
+@pytest.mark.parametrize("of", ["pairs", "words"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cut_is_that_of_sorting(seed: int, of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "CHUNK", 17)
+    draw = random.Random(seed)
+    few = [-1.5, -0.25, 0.0, 1e-300, 0.25, 3.0, float("inf")]
+    scores = [
+        draw.choice(few) if seed % 2 else draw.choice([draw.gauss(0, 1), 1e300, float("inf")])
+        for _ in range(60)
+    ]
+    made = records(scores, [draw.randrange(1, 30) for _ in scores])
+    for limit in (1, 2, 7, 20, 45, 59, 60, 61, 200, 500, 900, 2000):
+        assert taken(made, best(made, limit, of)) == by_sorting(made, limit, of), limit  # type: ignore[arg-type]
+
+
+def test_all_are_taken_where_there_is_room_but_those_that_cannot_be() -> None:
+    made = records([1, np.inf, -1], [5, 0, 5])
+    for limit, of in ((2, "pairs"), (3, "pairs"), (10, "words")):
+        assert best(made, limit, of) == ALL  # type: ignore[arg-type]
+    assert taken(made, ALL) == [0, 2]
+
+
+def test_nothing_is_taken_where_the_best_has_no_room() -> None:
+    made = records([1, -1], [1, 5])
+    assert taken(made, best(made, 4, "words")) == []
+
+
+def test_of_equals_the_earlier_are_taken_also_in_parts() -> None:
+    made = records([2.0] * 10, [1] * 10)
+    cut = best(made, 4, "pairs")
+    assert ranking.taken(made, cut).tolist() == [True] * 4 + [False] * 6
+    assert taken(made, cut) == [0, 1, 2, 3]
+    assert cut.takes(made[3:6], 3).tolist() == [True, False, False]

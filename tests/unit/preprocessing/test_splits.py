@@ -1,0 +1,97 @@
+"""Pairs held out of training data: the same ones everywhere, and never in both."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.preprocessing.splits import Report, hold_out, smallest
+
+Files = tuple[Path, Path]
+Pairs = list[tuple[str, str]]
+
+
+def files(folder: Path, name: str) -> Files:
+    return folder / f"{name}.src", folder / f"{name}.tgt"
+
+
+def write(paths: Files, pairs: Pairs) -> Report:
+    """The files, and what is reported of them."""
+    report = Report(clean=True, read=len(pairs), pairs=len(pairs))
+    for number, (path, side) in enumerate(zip(paths, ("src", "tgt"), strict=True)):
+        path.write_text("".join(f"{pair[number]}\n" for pair in pairs), encoding="utf-8")
+        report.tokens[side] = sum(len(pair[number].split()) for pair in pairs)
+    return report
+
+
+def read(paths: Files) -> Pairs:
+    return list(zip(*(path.read_text("utf-8").splitlines() for path in paths), strict=True))
+
+
+def held(folder: Path, pairs: Pairs, count: int) -> tuple[Pairs, Pairs, Report, Report]:
+    """Training and dev pairs, and their reports."""
+    train, dev = files(folder, "train"), files(folder, "dev")
+    report = write(train, pairs)
+    made = hold_out(train, dev, count, report)
+    assert len(list(folder.iterdir())) == 4
+    return read(train), read(dev), report, made
+
+
+def some(size: int, seed: int = 1) -> Pairs:
+    numbers = random.Random(seed).sample(range(10 * size), size)
+    return [(f"a{n} é" + " a" * (n % 3), f"b{n}" + " b" * (n % 5)) for n in numbers]
+
+
+def test_each_pair_is_in_one_of_both_and_in_order(tmp_path):
+    pairs = some(300)
+    train, dev, report, made = held(tmp_path, pairs, 40)
+    chosen = set(dev)
+    assert len(dev) == len(chosen) == made.pairs == made.read == 40
+    assert train == [pair for pair in pairs if pair not in chosen]
+    assert dev == [pair for pair in pairs if pair in chosen]
+    assert (report.pairs, report.held_out) == (260, 40)
+    for kept, told in ((train, report), (dev, made)):
+        for number, side in enumerate(("src", "tgt")):
+            assert told.tokens[side] == sum(len(pair[number].split()) for pair in kept)
+
+
+def test_copies_go_with_their_pair_and_are_no_second_one(tmp_path):
+    pairs = some(30) * 3
+    train, dev, report, made = held(tmp_path, pairs, 10)
+    assert len(set(dev)) == len(dev) == 10
+    assert not set(train) & set(dev)
+    assert (len(train), report.held_out, made.pairs) == (60, 30, 10)
+
+
+def test_the_pairs_alone_decide(tmp_path):
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+    pairs, more = some(200), some(200, seed=2)
+    _, one, _, _ = held(tmp_path / "one", pairs, 50)
+    _, two, _, _ = held(tmp_path / "two", pairs[::-1], 50)
+    assert two == one[::-1]
+    _, three, _, _ = held(tmp_path / "three", pairs + more, 50)
+    assert {pair for pair in three if pair in set(pairs)} <= set(one)
+    assert 10 < len(set(three) & set(one)) < 40
+
+
+def test_no_part_of_the_corpus_is_preferred(tmp_path):
+    pairs = [(f"a{n}", "b") for n in range(4000)]
+    _, dev, _, _ = held(tmp_path, pairs, 1000)
+    places = sorted(int(src[1:]) for src, _ in dev)
+    for quarter in range(4):
+        # binomial, standard deviation about 13
+        assert 180 < sum(1000 * quarter <= n < 1000 * quarter + 1000 for n in places) < 320
+
+
+@pytest.mark.parametrize("count", [5, 6, 100])
+def test_something_must_be_left_for_training(tmp_path, count):
+    with pytest.raises(DataError, match=f"of 15 training pairs {count} cannot be held out"):
+        held(tmp_path, some(5) * 3, count)
+
+
+@pytest.mark.parametrize("count", [1, 7, 50, 80])
+def test_smallest_is_the_beginning_of_the_sorted_set(count):
+    numbers = [random.Random(count).randrange(60) for _ in range(200)]
+    assert smallest(iter(numbers), count) == set(sorted(set(numbers))[:count])

@@ -1,0 +1,172 @@
+"""Pictures of strata: what they show, read back from the figure."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmtkit.errors import OutputError
+from nmtkit.evaluation.buckets import Bucket, Bucketing
+from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure, Result
+from nmtkit.evaluation.metrics import Measure
+from nmtkit.evaluation.significance import Interval
+from nmtkit.report.bucket_figures import curves, plot_strata, strata_figure
+from nmtkit.report.styles import COLOURS, LINES, MARKS
+
+pytest.importorskip("matplotlib")
+
+BLEU = "BLEU (multi-bleu)"
+SYSTEMS = ["Moses", "RNN_$x$"]
+
+
+def comparison(
+    by: str = "length",
+    sides: Sequence[str] = ("source",),
+    sizes: Sequence[int] = (20, 30, 10),
+    systems: Sequence[str] = SYSTEMS,
+    intervals: bool = False,
+) -> Comparison:
+    """Figure 10 s + place for system s at the places 5, 15, 25; one more for each side."""
+    levels = []
+    for number, side in enumerate(sides):
+        for size, place in zip(sizes, (5.0, 15.0, 25.0), strict=True):
+            values = [place + 10 * s + number for s in range(len(systems))]
+            figures = {
+                name: Figure(v, Interval(v, v - 2, v + 3) if intervals else None)
+                for name, v in zip(systems, values, strict=True)
+            }
+            stratum = Bucket(place - 5, place + 5, place, np.arange(size))
+            result = Result(size, {BLEU: figures} if size else {}, ())
+            levels.append(BucketResult(Bucketing(by, side), stratum, result))
+    measures = {name: (Measure(BLEU, 1.0, ""),) for name in systems}
+    return Comparison(90, measures, levels[0].result, tuple(levels))
+
+
+def picture(found: Comparison, measure: str) -> Any:
+    return strata_figure(found, measure)
+
+
+def drawn(figure):
+    return {line.get_label(): line.get_xydata().tolist() for line in figure.axes[0].get_lines()}
+
+
+def test_every_system_is_a_curve_of_its_figures_at_their_places() -> None:
+    assert drawn(picture(comparison(), BLEU)) == {
+        "Moses": [[5, 5], [15, 15], [25, 25]],
+        "RNN_$x$": [[5, 15], [15, 25], [25, 35]],
+    }
+
+
+def test_every_side_is_a_curve_and_has_the_papers_line() -> None:
+    figure = picture(comparison(sides=["source", "reference", "both"]), BLEU)
+    lines = figure.axes[0].get_lines()
+    assert [line.get_label() for line in lines[:3]] == [
+        f"Moses, {side}" for side in ("source", "reference", "both")
+    ]
+    assert [line.get_linestyle() for line in lines] == ["-", ":", "--"] * 2
+    assert len({line.get_marker() for line in lines[:3]}) == 1
+    assert lines[0].get_marker() != lines[3].get_marker()
+    assert lines[2].get_xydata().tolist() == [[5, 7], [15, 17], [25, 27]]
+
+
+def test_sides_have_a_legend_of_their_own_beside_that_of_the_systems() -> None:
+    figure = picture(comparison(sides=["source", "reference", "both"]), BLEU)
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    from matplotlib.legend import Legend
+
+    sides, systems = (child for child in axes.get_children() if isinstance(child, Legend))
+    assert [text.get_text() for text in systems.get_texts()] == SYSTEMS
+    assert [text.get_text() for text in sides.get_texts()] == [
+        "by source",
+        "by reference",
+        "by both",
+    ]
+    styles = [line.get_linestyle() for line in sides.get_lines()]
+    assert styles == ["-", ":", "--"] == [line.get_linestyle() for line in axes.get_lines()[:3]]
+    assert systems.get_window_extent().y0 >= sides.get_window_extent().y1 - 6
+    assert max(part.get_window_extent().x1 for part in (sides, systems)) < figure.bbox.x1
+
+
+def test_systems_differ_in_colour_line_and_mark() -> None:
+    names = [f"s{i}" for i in range(5)]
+    lines = picture(comparison(systems=names), BLEU).axes[0].get_lines()
+    for look in ("get_color", "get_linestyle", "get_marker"):
+        looks = [str(getattr(line, look)()) for line in lines]
+        assert len(set(looks)) == 5 or look == "get_linestyle" and len(set(looks)) == 4
+    assert len({str(line._dash_pattern) for line in lines}) == 5
+    shown = [(i % len(COLOURS), i % len(LINES), i % len(MARKS)) for i in range(20)]
+    assert len(set(shown)) == 20
+
+
+def test_axes_say_what_stands_along_them() -> None:
+    labels = {
+        "length": "Sentence length (words), source",
+        "unknown": "Max. number of unknown words, source",
+        "rank": "Mean word-frequency rank, source",
+    }
+    for by, label in labels.items():
+        (axes,) = picture(comparison(by), BLEU).axes
+        assert (axes.get_xlabel(), axes.get_ylabel()) == (label, f"{BLEU}, %")
+    (axes,) = picture(comparison(sides=["source", "both"]), BLEU).axes
+    assert axes.get_xlabel() == "Sentence length (words)"
+
+
+def test_the_legend_names_the_curves_letter_for_letter_and_hides_none() -> None:
+    figure = picture(comparison(), BLEU)
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == SYSTEMS
+    assert not any(text.get_parse_math() for text in legend.get_texts())
+    assert legend.get_window_extent().y0 >= axes.bbox.y1 - 1
+    assert picture(comparison(systems=["one"]), BLEU).axes[0].get_legend() is None
+
+
+@pytest.mark.parametrize("length", [1, 10, 100])
+def test_the_legend_is_no_wider_than_the_picture(length: int) -> None:
+    names = [letter * length for letter in "abcdef"]
+    figure = picture(comparison(systems=names), BLEU)
+    figure.canvas.draw()
+    assert figure.axes[0].get_legend().get_window_extent().x1 < figure.bbox.x1
+
+
+def test_intervals_are_bars() -> None:
+    (axes,) = picture(comparison(intervals=True), BLEU).axes
+    bars = [path.vertices.tolist() for c in axes.collections for path in c.get_paths()]
+    assert [[5, 3], [5, 8]] in bars and [[25, 33], [25, 38]] in bars and len(bars) == 6
+    assert not picture(comparison(), BLEU).axes[0].collections
+
+
+def test_strata_of_few_sentences_are_left_out_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    few = comparison(sizes=[20, 9, 0])
+    assert [curve.places for curve in curves(few, BLEU)] == [(5.0,), (5.0,)]
+    with caplog.at_level(logging.WARNING, logger="nmtkit"):
+        plot_strata(tmp_path / "a.png", few, BLEU)
+    assert [r.message for r in caplog.records] == [
+        "1 parts of fewer than 10 sentences are not drawn"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
+)
+def test_the_ending_says_which_kind_and_the_bytes_are_the_same_each_time(
+    tmp_path: Path, name: str, begins: bytes
+) -> None:
+    plot_strata(tmp_path / name, comparison(), BLEU)
+    first = (tmp_path / name).read_bytes()
+    plot_strata(tmp_path / name, comparison(), BLEU, force=True)
+    assert first.startswith(begins) and first == (tmp_path / name).read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        plot_strata(tmp_path / name, comparison(), BLEU)
+
+
+def test_nothing_to_draw_gives_empty_axes(tmp_path: Path) -> None:
+    plot_strata(tmp_path / "a.svg", comparison(sizes=[0, 1, 2]), BLEU)
+    assert (tmp_path / "a.svg").stat().st_size > 0

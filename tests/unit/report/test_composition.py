@@ -1,0 +1,55 @@
+"""The picture of a pyramid: what is drawn where, and how dark."""
+
+import pytest
+
+from nmtkit.errors import OutputError
+from nmtkit.report.composition import plot_structure, structure_figure
+
+WORDS = ["élan", "$b$", "</s>"]
+LEVELS = [[[0.8, 0.15, 0.05], [0.05, 0.05, 0.9]], [[0.2, 0.2, 0.6]]]
+
+
+def drawn(figure):
+    """Lines as ((x, y) from, (x, y) to, darkness), and discs as ((x, y), darkness)."""
+    lines, discs = {}, {}
+    for line in figure.axes[0].lines:
+        points = list(zip(*line.get_data(), strict=True))
+        if len(points) == 2:
+            lines[points[1], points[0]] = 1 - float(line.get_color())
+        else:
+            discs[points[0]] = 1 - float(line.get_color())
+    return lines, discs
+
+
+def test_edges_above_a_tenth_are_drawn_darker_where_more():
+    pytest.importorskip("matplotlib")
+    lines, discs = drawn(structure_figure(WORDS, LEVELS))
+    assert set(lines) == {
+        ((0.5, 1), (0, 0)),  # 0.15
+        ((1.5, 1), (2, 0)),  # 0.9
+        ((1.0, 2), (0.5, 1)),  # 0.2
+        ((1.0, 2), (1.5, 1)),  # 0.6
+    }
+    assert set(discs) == {(0.5, 1), (1.0, 2)}
+    assert lines[(1.5, 1), (2, 0)] > lines[(1.0, 2), (1.5, 1)] > lines[(1.0, 2), (0.5, 1)]
+    assert discs[0.5, 1] > discs[1.0, 2]
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
+    pytest.importorskip("matplotlib")
+    paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
+    for path in paths:
+        plot_structure(path, WORDS, LEVELS)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        plot_structure(paths[0], WORDS, LEVELS)
+    plot_structure(paths[0], WORDS, [], force=True)
+
+
+def test_a_word_alone_and_a_long_sentence_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    plot_structure(tmp_path / "one.png", ["</s>"], [])
+    nodes = [[[0.0, 0.05, 0.05]] * (79 - level) for level in range(79)]
+    figure = structure_figure(["word"] * 80, nodes)
+    assert figure.get_figwidth() <= 20

@@ -1,0 +1,157 @@
+"""Reranking: every entry stays, in the order of its score, and every sentence has its line."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.evaluation.metrics import tokenized_bleu
+from nmtkit.smt.nbest import Entry, parse
+from nmtkit.smt.reranker import Averaged, Oracle, Reranker, Scores, Weighted, by_total
+from nmtkit.smt.weights import Weights
+
+
+def entries_of(*rows):
+    return [parse(row, "list", n) for n, row in enumerate(rows, start=1)]
+
+
+def random_entries(seed, sentences=8):
+    rng = random.Random(seed)
+    return entries_of(
+        *(
+            f"{s} ||| {' '.join(rng.choices('abcd', k=rng.randint(0, 6)))} |||"
+            f" A= {rng.randint(-3, 3)} {rng.randint(-3, 3)} L= {rng.randint(-9, 0)}"
+            f" ||| {rng.randint(-5, 0)} ||| {n}"
+            for s in range(sentences)
+            for n in range(rng.choice([0, 1, 5]))
+        )
+    )
+
+
+def expected_order(entries, score):
+    """Sorted one by one: by sentence, then score, then place in the list."""
+    return sorted(entries, key=lambda entry: (entry.sentence, -score(entry), entry.number))
+
+
+WEIGHTS = Weights({"A": (0.5, -1.0), "L": (0.25,)})
+SCORES: dict[str, tuple[Scores, Callable[[Entry], float]]] = {
+    "total": (by_total, lambda e: e.total),
+    "average": (Averaged(["L"]), lambda e: (e.total + e.features["L"][0]) / 2),
+    "weights": (
+        Weighted(WEIGHTS),
+        lambda e: 0.5 * e.features["A"][0] - e.features["A"][1] + 0.25 * e.features["L"][0],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("seed", range(3))
+def test_each_sentence_is_ordered_and_none_is_lost(seed, kind):
+    scores, by_hand = SCORES[kind]
+    entries = random_entries(seed)
+    reranker = Reranker(scores)
+    groups = list(reranker.reranked(iter(entries), sentences=8))
+    expected = expected_order(entries, by_hand)
+    assert [e.number for group in groups for e in group] == [e.number for e in expected]
+    assert [e.total for group in groups for e in group] == pytest.approx(
+        [by_hand(e) for e in expected]
+    )
+    assert len(groups) == 8 and all(e.sentence == s for s, g in enumerate(groups) for e in g)
+    assert reranker.best == [group[0].hypothesis if group else "" for group in groups]
+    assert reranker.missing == sum(not group for group in groups) > 0
+
+
+def test_sentences_without_hypotheses_have_their_places():
+    entries = entries_of("1 ||| x ||| A= 1 ||| 1", "3 |||  ||| A= 1 ||| 1")
+    for sentences, best in ((None, ["", "x", "", ""]), (6, ["", "x", "", "", "", ""])):
+        reranker = Reranker(by_total)
+        groups = list(reranker.reranked(entries, sentences))
+        assert reranker.best == best
+        assert reranker.missing == len(best) - 2
+        assert [len(group) for group in groups] == [0, 1, 0, 1, 0, 0][: len(best)]
+    assert list(Reranker(by_total).reranked([])) == []
+    assert list(Reranker(by_total).reranked([], 2)) == [[], []]
+    with pytest.raises(
+        DataError, match="list, line 2: sentence 3, counted from 0, is beyond the 3"
+    ):
+        list(Reranker(by_total).reranked(entries, 3))
+
+
+def test_several_models_count_alike_in_the_average():
+    entry = parse("0 ||| x ||| R= -4 L= -8 ||| -3")
+    assert Averaged(["R", "L"])([entry]) == [pytest.approx(-5.0)]
+
+
+@pytest.mark.parametrize(("name", "told"), [("X", "no values of 'X'"), ("A", "2 values of 'A'")])
+def test_a_feature_that_cannot_be_averaged_is_named(name, told):
+    with pytest.raises(DataError, match=f"list, line 1: has {told}, where one is needed; .* A, L"):
+        Averaged([name])(entries_of("0 ||| x ||| A= 1 2 L= 1 ||| 1"))
+
+
+def test_original_weights_leave_the_totals_and_the_order(caplog):
+    weights = Weights({"A": (0.1, 0.7), "L": (0.3,), "UnknownWordPenalty0": (1.0,)})
+    weights = Weights(weights.values, original=weights.values)
+    entries = entries_of(
+        "0 ||| x ||| A= 0.3 7 L= 1.1 ||| -4.40479",
+        "0 ||| y ||| A= 0.1 0.2 L= 0.6 ||| -4.40479",
+        "0 ||| z ||| A= 9 9 L= 9 ||| -104.4",
+    )
+    [group] = Reranker(Weighted(weights)).reranked(entries)
+    assert [entry.line for entry in group] == [entry.line for entry in entries]
+    assert not caplog.records
+
+
+def test_a_feature_without_weights_is_told_once(caplog):
+    entries = entries_of("0 ||| x ||| A= 1 L= 1 ||| 1", "1 ||| x ||| A= 1 L= 1 ||| 1")
+    list(Reranker(Weighted(Weights({"A": (1.0,)}, path="w"))).reranked(entries))
+    assert [r.getMessage() for r in caplog.records] == [
+        "w: has no weights of L; they count nothing"
+    ]
+
+
+@pytest.mark.parametrize("scores", [by_total, Weighted(Weights({"A": (0.0,)}))])
+def test_a_score_that_is_no_number_is_named(scores):
+    entries = entries_of("0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= inf ||| nan")
+    with pytest.raises(DataError, match="list, line 2: its score is no number"):
+        list(Reranker(scores).reranked(entries))
+
+
+def test_a_total_may_be_infinitely_bad():
+    entries = entries_of("0 ||| x ||| A= 1 ||| -inf", "0 ||| y ||| A= 1 ||| -7")
+    reranker = Reranker(by_total)
+    [group] = reranker.reranked(entries)
+    assert [entry.line for entry in group] == [entries[1].line, entries[0].line]
+
+
+def test_the_oracle_is_the_best_of_each_sentence():
+    rows = ["x x", "a b c d", "a b", "a b c d"], ["", "e f"], ["", "z"]
+    references = ["a b c d", "e f g h", "q", "r"]
+    entries = entries_of(
+        *(f"{s} ||| {w} ||| A= 1 ||| 0" for s, words in enumerate(rows) for w in words)
+    )
+    reranker = Reranker(Oracle(references))
+    groups = list(reranker.reranked(entries, len(references)))
+    assert reranker.best == ["a b c d", "e f", "", ""]
+    assert groups[0][0].number == 2 and groups[0][0].total == pytest.approx(1.0)
+    assert reranker.bleu(references) == tokenized_bleu(reranker.best, references)
+    with pytest.raises(DataError, match="sentence 2, counted from 0, is beyond the references' 2"):
+        list(Reranker(Oracle(references[:2])).reranked(entries))
+
+
+def test_a_number_of_many_digits_is_not_that_many_empty_lines():
+    entries = entries_of("0 ||| a ||| L= 1 ||| 1", f"{10**15} ||| b ||| L= 1 ||| 1")
+    with pytest.raises(
+        DataError, match="list, line 2: sentence 1000000000000000 comes where 1 was"
+    ):
+        list(Reranker(by_total).reranked(iter(entries)))
+    with pytest.raises(DataError, match="is beyond the 5 sentences"):
+        list(Reranker(by_total).reranked(iter(entries), 5))
+    assert sum(1 for _ in Reranker(by_total).reranked(entries_of("7 ||| a ||| L= 1 ||| 1"))) == 8
+
+
+@pytest.mark.parametrize("edge", ["\u2028", "\u2029", "\x85", "\u00a0", "\u3000", "\x1c"])
+def test_characters_that_only_look_like_white_space_are_kept_at_the_ends(edge):
+    reranker = Reranker(by_total)
+    list(reranker.reranked(entries_of(f"0 ||| \t{edge}a b{edge} \r ||| L= 1 ||| 1")))
+    assert reranker.best == [f"{edge}a b{edge}"]

@@ -1,0 +1,148 @@
+"""Laws of rescoring: each line as it was, and the score that the hypothesis has by itself."""
+
+import pytest
+
+from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.scorer import Scorer
+from nmtkit.models.cslm import CSLMConfig
+from nmtkit.smt.nbest import parse
+from nmtkit.smt.rescorer import Rescorer
+
+TEXTS = ["v w", "x", "", "v w", "y y y z q", "x"]
+SOURCES = ["a b", "c", "", "d e a"]
+
+
+@pytest.fixture
+def scorers(make_model):
+    """One that translates, and a language model."""
+    lm = CSLMConfig(3, 4, 6, 5)
+    models = make_model(1), make_model(2, sizes=lm)
+    return [Scorer(Ensemble((model,)), batch_size=2) for model in models]
+
+
+@pytest.fixture
+def entries():
+    """The sentences 0, 1 and 3; more than a window of 32 in each of the last two."""
+    found = [(0, text) for text in TEXTS]
+    found += [(s, " ".join("vwxyz"[n % 5 :]) + f" v{' w' * n}") for s in (1, 3) for n in range(40)]
+    return [parse(f"{s} ||| {t} ||| LM0= {n} ||| -1", "l", n) for n, (s, t) in enumerate(found, 1)]
+
+
+@pytest.mark.parametrize("many", [2, 64])
+def test_every_line_stays_and_has_the_scores_of_its_hypothesis(scorers, entries, many, monkeypatch):
+    monkeypatch.setattr("nmtkit.smt.rescorer.MANY", many)
+    rescorer = Rescorer(scorers, batch_size=2)
+    assert rescorer.names == ["RNN0", "CSLM0"] and rescorer.reads_source
+    found = list(rescorer.rescored(iter(entries), SOURCES))
+    assert len(found) == len(entries)
+    for before, after in zip(entries, found, strict=True):
+        features = after.features
+        kept = {name: value for name, value in features.items() if name == "LM0"}
+        assert kept == before.features and list(features) == ["LM0", "RNN0", "CSLM0"]
+        assert (after.hypothesis, after.where) == (before.hypothesis, before.where)
+    for after in [*found[:6], found[20], found[-1]]:
+        pair = SOURCES[after.sentence], after.hypothesis
+        for name, scorer in zip(("RNN0", "CSLM0"), scorers, strict=True):
+            [score] = scorer.score([pair])
+            assert after.features[name][0] == pytest.approx(score.log_prob, rel=1e-6, abs=1e-5)
+
+
+def test_a_hypothesis_is_scored_once_in_a_sentence(scorers, entries, monkeypatch):
+    asked = []
+    real = Scorer.score
+
+    def score(self, pairs, tokenized, place):
+        asked.extend(pairs)
+        return real(self, pairs, tokenized, place=place)
+
+    monkeypatch.setattr(Scorer, "score", score)
+    rescorer = Rescorer(scorers[:1], batch_size=2)
+    list(rescorer.rescored(entries[:6], SOURCES))
+    assert asked == [(SOURCES[0], text) for text in ("v w", "x", "", "y y y z q")]
+    assert rescorer.totals[0].pairs == 4 and rescorer.totals[0].unknown == 1
+    [told] = rescorer.summary()
+    assert told.startswith("RNN0: 4 hypotheses, 12 target tokens")
+    assert told.endswith("; 1 tokens unknown")
+
+
+def test_a_window_is_whole_sentences(scorers, entries):
+    """No line is read further than the window needs."""
+    taken = []
+
+    def stream():
+        for entry in entries:
+            taken.append(entry.number)
+            yield entry
+
+    found = Rescorer(scorers[1:], batch_size=2).rescored(stream())
+    assert next(found).number == 1
+    assert len(taken) == 6 + 40 + 1  # and the line that ends the sentence
+
+
+def test_the_word_penalty_counts_what_the_first_model_does_not_know(scorers, entries):
+    rescorer = Rescorer(scorers, count_unknown=True)
+    plain = Rescorer(scorers)
+    found = list(rescorer.rescored(entries[:6], SOURCES))
+    assert rescorer.names == ["RNN0", "CSLM0"]
+    assert [list(entry.features)[-1] for entry in found] == ["WP0"] * 6
+    expected = [-entry.hypothesis.split().count("q") for entry in found]
+    assert [entry.features["WP0"][0] for entry in found] == expected and min(expected) == -1
+    for before, after in zip(plain.rescored(entries[:6], SOURCES), found, strict=True):
+        assert before.features == {k: v for k, v in after.features.items() if k != "WP0"}
+
+
+def test_normalized_is_by_the_tokens(scorers, entries):
+    rescorer = Rescorer(scorers[1:])
+    plain, means = (list(rescorer.rescored(entries, normalized=n)) for n in (False, True))
+    for one, mean in zip(plain, means, strict=True):
+        words = len(one.hypothesis.split()) + 1
+        expected = one.features["CSLM0"][0] / words
+        assert mean.features["CSLM0"][0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_sentence_beyond_the_source_is_named(scorers, entries):
+    with pytest.raises(DataError, match="l, line 47: sentence 3, counted from 0, .* 3 lines"):
+        list(Rescorer(scorers).rescored(entries, SOURCES[:3]))
+
+
+def test_a_model_that_translates_wants_the_sources(scorers, entries):
+    with pytest.raises(ModelError, match="give SRC"):
+        list(Rescorer(scorers).rescored(entries))
+    assert not Rescorer(scorers[1:]).reads_source
+
+
+def test_a_feature_that_is_there_is_an_error(scorers, entries):
+    rescorer = Rescorer(scorers[1:], names=["LM0"])
+    with pytest.raises(DataError, match="l, line 1: has a feature 'LM0' already"):
+        list(rescorer.rescored(entries))
+
+
+def test_models_of_a_kind_are_numbered(scorers):
+    one, lm = scorers
+    assert Rescorer([lm, one, one, lm, one]).names == ["CSLM0", "RNN0", "RNN1", "CSLM1", "RNN2"]
+    assert Rescorer(scorers, ["a", "b"]).names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["a"], "1 feature names for 2 models"),
+        (["a", "b", "c"], "3 feature names"),
+        (["a", "b c"], "cannot be called 'b c'"),
+        (["a=", "b"], "cannot be called 'a='"),
+        (["a", "a"], "two features would be called 'a'"),
+    ],
+)
+def test_names_must_fit(scorers, names, told):
+    with pytest.raises(ConfigError, match=told):
+        Rescorer(scorers, names)
+
+
+@pytest.mark.parametrize("many", [2, 64])
+def test_a_hypothesis_too_long_for_the_memory_is_named(scorers, entries, many, monkeypatch):
+    """With its file and line: of sentence 1, which is one word, the first of more than 18."""
+    monkeypatch.setattr("nmtkit.smt.rescorer.MANY", many)
+    monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 18)
+    with pytest.raises(DataError, match="l, line 22: 1 source and 21 target tokens are too many"):
+        list(Rescorer(scorers[:1], batch_size=2).rescored(entries, SOURCES))

@@ -1,0 +1,124 @@
+"""Tuning, from lists and references to weights that `rerank` reads."""
+
+import logging
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.evaluation.metrics import tokenized_bleu
+from nmtkit.smt.mert import MertConfig
+from nmtkit.smt.mira import MiraConfig
+from nmtkit.smt.nbest import parse
+from nmtkit.smt.reranker import Reranker, Weighted
+from nmtkit.smt.tuner import tune
+from nmtkit.smt.weights import Weights, read_weights
+
+REFERENCES = ["a b c d e", "b c d e f", "c d e f g", "d e f g h"]
+
+ROWS = [
+    (0, "a b c d x", -1, -5, -3),
+    (0, "a b c d e", -2, -1, -104),
+    (1, "b c d x", -1, -4, -2),
+    (1, "b c d e f", -3, -1, -3),
+    (1, "", 0, -20, -50),
+    (3, "d e f g h", -1, -1, -9),
+    (3, "d", -4, -9, -1),
+]
+"""Sentence, words, LM0, RNN0 and total; RNN0 knows best, and sentence 2 has none."""
+
+
+def entries_of(rows=ROWS):
+    lines = [f"{s} ||| {w} ||| LM0= {lm} RNN0= {rnn} ||| {t}" for s, w, lm, rnn, t in rows]
+    return [parse(line, "list", n) for n, line in enumerate(lines, start=1)]
+
+
+CONFIGS = [MertConfig(restarts=2), MiraConfig(epochs=30, c=0.1)]
+STARTS = [
+    None,
+    Weights({"LM0": (1.0,)}),
+    Weights({"LM0": (0.5,), "UnknownWordPenalty0": (1.0,)}),
+    Weights({"LM0": (1.0,), "RNN0": (0.1,), "Rest0": (2.0,)}, {"LM0": (0.5,)}),
+]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("start", STARTS)
+def test_rerank_reaches_what_tuning_says(tmp_path, start, config):
+    tuned = tune(entries_of(), REFERENCES, start, config)
+    path = tmp_path / "weights"
+    path.write_text(tuned.weights.text)
+    reranker = Reranker(Weighted(read_weights(path)))
+    list(reranker.reranked(entries_of(), len(REFERENCES)))
+    assert reranker.bleu(REFERENCES).value == pytest.approx(100 * tuned.after)
+    assert tuned.after >= tuned.before
+    assert set(tuned.weights.values) == {"LM0", "RNN0"} | (
+        {"Rest0"} if tuned.weights.original else set()
+    )
+
+
+@pytest.mark.parametrize("start", STARTS[1:])
+def test_before_is_what_the_start_chooses(start):
+    given = start if "Rest0" in start.values else Weights(start.values, None)
+    if "UnknownWordPenalty0" in start.values:
+        given = Weights(start.values, start.values)
+    reranker = Reranker(Weighted(given))
+    list(reranker.reranked(entries_of(), len(REFERENCES)))
+    tuned = tune(entries_of(), REFERENCES, start, MiraConfig(epochs=1))
+    assert 100 * tuned.before == pytest.approx(tokenized_bleu(reranker.best, REFERENCES).value)
+
+
+def test_the_weight_of_the_rest_counts_at_the_start():
+    # LM0 + 2 (total - LM0 / 2) = 2 total, by which the right one is the better; total + LM0 / 2
+    # would choose the other.
+    rows = [(0, "x", -1, 0, -3), (0, REFERENCES[0], -9, 0, -2.9)]
+    start = Weights({"LM0": (1.0,), "Rest0": (2.0,)}, {"LM0": (0.5,)})
+    tuned = tune(entries_of(rows), REFERENCES[:1], start, MertConfig(restarts=0))
+    assert (tuned.before, tuned.after) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_good_feature_is_found(config):
+    tuned = tune(entries_of(), REFERENCES, Weights({"LM0": (1.0,)}), config)
+    best = ["a b c d e", "b c d e f", "", "d e f g h"]
+    assert 100 * tuned.after == pytest.approx(tokenized_bleu(best, REFERENCES).value)
+    assert tuned.weights.values["RNN0"][0] > 0
+
+
+@pytest.mark.parametrize(
+    ("start", "original"),
+    [
+        (STARTS[0], None),
+        (STARTS[1], None),
+        (STARTS[2], STARTS[2].values if STARTS[2] else None),
+        (STARTS[3], {"LM0": (0.5,)}),
+    ],
+)
+def test_the_original_weights_are_passed_on(start, original):
+    assert tune(entries_of(), REFERENCES, start, MiraConfig(epochs=1)).weights.original == original
+
+
+def test_what_totals_hide_is_told(caplog):
+    caplog.set_level(logging.INFO, "nmtkit")
+    tune(entries_of(), REFERENCES, STARTS[2], MiraConfig(epochs=1))
+    told = " ".join(record.getMessage() for record in caplog.records)
+    assert "7 hypotheses of 3 sentences, 2 features" in told
+    assert "Rest0, what totals have beyond the features: -103 to 1; it differs" in told
+    assert "between the hypotheses of 3 sentences" in told
+    levels = [r.levelname for r in caplog.records if "Rest0" in r.getMessage()]
+    assert levels == ["INFO", "WARNING"]
+    assert "are those that the list was made with" in told
+    assert "has no weights of RNN0, which begin at 0" in told
+
+
+def test_a_rest_that_is_the_same_in_each_sentence_is_no_reason_to_warn(caplog):
+    rows = [(s, w, lm, rnn, 0.5 * lm - 100 * s) for s, w, lm, rnn, _ in ROWS]
+    tune(entries_of(rows), REFERENCES, STARTS[2], MiraConfig(epochs=1))
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
+
+
+def test_a_start_that_does_not_fit_is_named():
+    with pytest.raises(DataError, match="ini: has weights of 'XM0', which is no feature"):
+        tune(entries_of(), REFERENCES, Weights({"XM0": (1.0,)}, path="ini"))
+    turned = Weights({"Rest0": (-1.0,)}, {"LM0": (1.0,)}, "ini")
+    with pytest.raises(DataError, match="ini: the weight of 'Rest0' is -1; it must be above 0"):
+        tune(entries_of(), REFERENCES, turned)

@@ -1,0 +1,61 @@
+"""The merges are those of subword-nmt, word for word, however the words were counted."""
+
+import io
+import random
+
+import pytest
+from subword_nmt.learn_bpe import learn_bpe
+
+from nmtkit.text.subword.bpe_learner import learn_merges
+
+
+def library(counts: dict[str, int], merges: int) -> list[tuple[str, ...]]:
+    """What subword-nmt learns; it fails where there is no pair at all."""
+    out = io.StringIO()
+    learn_bpe([f"{word} {count}\n" for word, count in counts.items()], out, merges, is_dict=True)
+    return [tuple(line.split(" ")) for line in out.getvalue().split("\n")[1:-1]]
+
+
+def random_counts(seed: int) -> dict[str, int]:
+    """Few letters give many repeated ones and many equally frequent pairs."""
+    draw = random.Random(seed)
+    letters = "abcdefgh"[: draw.randint(1, 8)]
+    lengths = [draw.randint(1, 12) for _ in range(draw.randint(1, 60))] + [2]
+    return {"".join(draw.choices(letters, k=k)): draw.randint(1, 30) for k in lengths}
+
+
+@pytest.mark.parametrize("first", range(0, 400, 50))
+def test_those_of_the_library(first: int, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in range(first, first + 50):
+        counts = random_counts(seed)
+        assert learn_merges(counts, 100) == library(counts, 100), seed
+
+
+def test_those_of_the_library_on_many_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """Enough of them for the library to set rare pairs aside and take them up again."""
+    draw = random.Random(1)
+    syllables = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(1, 3))) for _ in range(90)]
+    words = ("".join(draw.choices(syllables, k=draw.randint(1, 4))) for _ in range(3000))
+    counts = {word: 1 + 3000 // rank for rank, word in enumerate(words, start=1)}
+    learned = learn_merges(counts, 2000)
+    assert len(learned) == 2000
+    assert learned == library(counts, 2000)
+    assert learn_merges(counts, 50) == learned[:50]
+    assert learn_merges(dict(sorted(counts.items())), 2000) == learned
+
+
+def test_a_symbol_is_always_made_of_the_same_two() -> None:
+    """On which rests that no count grows, and so the order in which pairs are looked at."""
+    for seed in range(300):
+        learned = learn_merges(random_counts(seed), 200)
+        assert len({first + second for first, second in learned}) == len(learned)
+
+
+@pytest.mark.parametrize("counts", [{}, {"a": 5, "b": 2}, {"ab": 1}, {"ab": 1, "cab": 0}])
+def test_nothing_to_merge(counts: dict[str, int]) -> None:
+    assert learn_merges(counts, 10) == []
+
+
+def test_repeated_letters_are_merged_from_the_left() -> None:
+    learned = learn_merges({"aaaaab": 3}, 10)
+    assert learned == [("a", "a"), ("aa", "aa"), ("aaaa", "a"), ("aaaaa", "b</w>")]

@@ -1,0 +1,86 @@
+"""The learning curve that is read is the one that the monitor wrote."""
+
+import json
+import math
+
+import pytest
+
+from nmtkit.config import TrainingConfig
+from nmtkit.errors import DataError, ModelError
+from nmtkit.training.checkpoint import Progress
+from nmtkit.training.learning_curve import ValidationPoint, read_curve
+from nmtkit.training.metrics_logger import REPORT, MetricsLogger
+from nmtkit.training.validation import Validation
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A folder with two reports and two validations, as training writes them."""
+    monitor = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.25)
+    for update in range(1, 2 * REPORT + 1):
+        monitor.updated(Progress(updates=update, seconds=update / 2), 30.0, 10, 1.0)
+    monitor.validated(Progress(updates=200, seconds=101.5), Validation(2.5, 30.25, 12.5), True)
+    monitor.validated(Progress(updates=200, seconds=102.0), Validation(2.75, 31.5, None), False)
+    monitor.close()
+    return tmp_path
+
+
+def test_what_the_monitor_wrote_is_read(written):
+    curve = read_curve(written)
+    assert [(p.update, p.epoch, p.seconds) for p in curve.training] == [
+        (100, 0.25, 50.0),
+        (200, 0.25, 100.0),
+    ]
+    assert [p.cost_per_token for p in curve.training] == [3.0, 3.0]
+    assert all(p.words_per_second > 0 for p in curve.training)
+    assert curve.validation == (
+        ValidationPoint(200, 0.25, 101.5, 2.5, 30.25, 12.5, True),
+        ValidationPoint(200, 0.25, 102.0, 2.75, 31.5, None, False),
+    )
+
+
+def test_a_last_line_cut_short_is_left_out(written):
+    whole = read_curve(written)
+    path = written / "metrics.jsonl"
+    text = path.read_bytes()
+    last = text.rindex(b"\n", 0, -1) + 1
+    for end in range(last, len(text)):
+        path.write_bytes(text[:end])
+        curve = read_curve(written)
+        assert curve.training == whole.training and curve.validation == whole.validation[:-1]
+
+
+def test_costs_that_are_not_finite_are_nan(written):
+    path = written / "metrics.jsonl"
+    line = json.loads(path.read_text().splitlines()[0]) | {"cost_per_token": math.inf}
+    path.write_text(json.dumps(line) + "\n")
+    assert math.isnan(read_curve(written).training[0].cost_per_token)
+
+
+def test_an_empty_file_is_an_empty_curve(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text("")
+    assert read_curve(tmp_path).training == () and read_curve(tmp_path).validation == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"7",
+        b'{"kind": "training", "update": 1}',
+        b'{"kind": "other", "update": 1, "epoch": 1, "seconds": 1}',
+        b'{"kind": "training", "update": 1, "epoch": "x", "seconds": 1}',
+        b"\xff",
+    ],
+)
+def test_a_line_of_another_kind_is_named(written, line):
+    path = written / "metrics.jsonl"
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(DataError, match=r"metrics\.jsonl, line 5: not "):
+        read_curve(written)
+
+
+def test_a_folder_without_metrics_is_no_training(tmp_path):
+    with pytest.raises(ModelError, match="no such file; 'nmtkit train' writes it"):
+        read_curve(tmp_path)

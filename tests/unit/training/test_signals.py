@@ -1,0 +1,100 @@
+"""Signals while a training lasts, and the lock on its folder."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from nmtkit.errors import ModelError
+from nmtkit.training.signals import LOCK, StopSignals, locked
+
+
+@pytest.fixture(autouse=True)
+def usual_handlers():
+    """Those of a program in the foreground, wherever the tests run."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_what_is_ignored_stays_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with StopSignals() as interruption:
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.signal is None
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_is_noted_and_handlers_come_back(number):
+    before = signal.getsignal(number)
+    with StopSignals() as interruption:
+        assert interruption.signal is None
+        signal.raise_signal(number)
+        assert interruption.signal == number
+        assert signal.getsignal(number) == before  # for the second one
+    assert signal.getsignal(number) == before
+
+
+def test_for_a_while_a_second_one_is_taken_for_the_first(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("nmtkit.training.signals.time.monotonic", lambda: now[0])
+    with StopSignals(grace=5) as interruption:
+        signal.raise_signal(signal.SIGTERM)
+        for now[0] in (100.1, 104.9):
+            signal.raise_signal(signal.SIGINT)
+        assert interruption.signal == signal.SIGTERM
+        now[0] = 105.1
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_in_another_thread_nothing_is_handled():
+    found = []
+
+    def work():
+        with StopSignals() as interruption:
+            found.append((interruption.signal, signal.getsignal(signal.SIGINT)))
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(None, before)]
+
+
+def test_a_folder_is_locked_while_the_block_runs(tmp_path):
+    with locked(tmp_path):
+        with pytest.raises(ModelError, match=f"process {os.getpid()} is training there"):
+            with locked(tmp_path):
+                pass
+        assert (tmp_path / LOCK).exists()
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path):
+        pass
+
+
+def test_what_a_killed_process_leaves_locks_nothing(tmp_path):
+    code = (
+        "import os, pathlib, sys; from nmtkit.training.signals import locked\n"
+        "with locked(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, tmp_path], check=False).returncode == -9
+    assert (tmp_path / LOCK).exists()
+    with locked(tmp_path):
+        assert (tmp_path / LOCK).read_text() == f"{os.getpid()}\n"
+
+
+def test_a_folder_that_is_removed_meanwhile_is_no_error(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    with locked(folder):
+        (folder / LOCK).unlink()
+        folder.rmdir()

@@ -1,0 +1,401 @@
+"""Training from a prepared folder into a model folder, called from Python."""
+
+import contextlib
+import dataclasses
+import json
+import logging
+import math
+import resource
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmtkit import Scorer, Translator
+from nmtkit.config import config_from
+from nmtkit.config_io import read_toml
+from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
+from nmtkit.evaluation.metrics import tokenized_bleu
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.checkpoint import checkpoints
+from nmtkit.training.train import describe_settings, make_config, train
+from nmtkit.training.trainer import Trainer
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
+TEXT = {"src_language": "en", "tgt_language": "fr", "tokenized": True}
+SMALL = [
+    "model.embedding=4",
+    "model.hidden=5",
+    "model.align=4",
+    "model.maxout=3",
+    "model.dropout=0.3",
+    "data.batch_size=20",
+    "training.max_updates=6",
+    "training.validate_every=2",
+    "training.dev_beam=2",
+]
+TIMES = {"seconds", "words_per_second"}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def lines(count, step):
+    return [
+        " ".join(WORDS[(number * step + place) % 5] for place in range(1 + number % 4))
+        for number in range(count)
+    ]
+
+
+def write(path: Path, text_lines) -> None:
+    path.write_text("".join(f"{line}\n" for line in text_lines), encoding="utf-8")
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    """What `nmtkit prepare` and `nmtkit shortlist` leave, as far as training needs it."""
+    folder = tmp_path / "prepared"
+    folder.mkdir()
+    for split, count in (("train", 30), ("dev", 5)):
+        write(folder / f"{split}.src", lines(count, 2))
+        write(folder / f"{split}.tgt", [line.upper() for line in lines(count, 2)])
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "text": TEXT}))
+    for side, words in (("src", WORDS), ("tgt", [word.upper() for word in WORDS])):
+        write(folder / f"vocab.{side}", [f"{word}\t1" for word in ["</s>", "<unk>", *words]])
+    return folder
+
+
+@pytest.fixture
+def run(prepared, tmp_path):
+    """`run("name", "key=value", ...)` trains into a folder of that name, which it returns."""
+
+    def call(name="model", *overrides, **options):
+        settings = {"recipe": "toy", "device": "cpu", **options}
+        train(prepared, tmp_path / name, overrides=[*SMALL, *overrides], **settings)
+        return tmp_path / name
+
+    return call
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def metrics(folder):
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
+
+
+def assert_same_training(one, other):
+    """Every file of two model folders is the same, but for times and limits."""
+    ours, theirs = ({p.relative_to(f): p for p in contents(f)} for f in (one, other))
+    assert ours.keys() == theirs.keys()
+    for name, path in ours.items():
+        if name.suffix not in (".jsonl", ".toml", ".json"):
+            assert path.read_bytes() == theirs[name].read_bytes(), name
+        if name.name == "state.json":
+            states = [json.loads(p.read_text()) for p in (path, theirs[name])]
+            for state in states:
+                del state["progress"]["seconds"]
+            assert states[0] == states[1]
+    assert metrics(one) == metrics(other)
+
+
+def test_a_model_folder_is_complete(run):
+    folder = run()
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "config.toml", "vocab.src", "vocab.tgt", "params.best.safetensors",
+        "params.last.safetensors", "metrics.jsonl", "checkpoints", "origin.json",
+    }  # fmt: skip
+    config = config_from(read_toml(folder / "config.toml"), "")
+    assert config.text.tokenized and config.model.hidden == 5
+    assert config == dataclasses.replace(make_config("toy", overrides=SMALL), text=config.text)
+    assert [row["update"] for row in metrics(folder)] == [2, 4, 6]
+
+
+def test_the_same_settings_give_the_same_model(run):
+    assert_same_training(run("one"), run("two"))
+    one, other = run("one"), run("other", "training.seed=2")
+    name = "params.last.safetensors"
+    assert (one / name).read_bytes() != (other / name).read_bytes()
+
+
+@pytest.mark.parametrize("recipe", ["toy", "rnnsearch-50"])
+def test_stopping_and_going_on_is_never_having_stopped(run, recipe, monkeypatch):
+    whole = run("whole", recipe=recipe)
+    real = Trainer.update
+    for death in (2, 5):  # in the third update, then in the sixth
+
+        def dying(self, death=death):
+            if self.progress.updates == death:
+                raise KeyboardInterrupt
+            return real(self)
+
+        monkeypatch.setattr(Trainer, "update", dying)
+        with pytest.raises(KeyboardInterrupt):
+            run("stopped", recipe=recipe)
+    monkeypatch.setattr(Trainer, "update", real)
+    assert_same_training(whole, run("stopped", recipe=recipe))
+
+
+def test_a_raised_limit_goes_on(run):
+    whole = run("whole", "training.max_updates=8", "training.cooldown=0")
+    run("parts", "training.max_updates=4", "training.cooldown=0")
+    assert_same_training(whole, run("parts", "training.max_updates=8", "training.cooldown=0"))
+
+
+def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
+    before = contents(run())
+    with caplog.at_level(logging.INFO, "nmtkit"):
+        folder = run()
+    assert "training is finished after 6 updates; raise training.max_updates" in caplog.text
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.hidden=6", "begun with model.hidden = 5, now it is 6"),
+        ("model.reading=paper-v2", "begun with model.reading = "),
+        ("data.batch_size=7", "begun with data.batch_size = 20, now it is 7"),
+        ("training.seed=2", "begun with training.seed = 1, now it is 2"),
+        ("training.validate_every=3", "begun with training.validate_every = 2"),
+    ],
+)
+def test_another_setting_is_refused_with_its_name(run, override, message):
+    before = contents(run())
+    with pytest.raises(ConfigError) as error:
+        run("model", override)
+    assert message in str(error.value) and "--force" in str(error.value)
+    folder = next(iter(before)).parent
+    assert all(path.read_bytes() == content for path, content in before.items()), folder
+
+
+def test_another_way_of_preparing_is_refused(run, prepared):
+    run()
+    text = {**TEXT, "tokenized": False}
+    (prepared / "manifest.json").write_text(json.dumps({"format": 1, "text": text}))
+    with pytest.raises(ConfigError, match="text.tokenized = True, now it is False"):
+        run()
+
+
+@pytest.mark.parametrize("override", ["training.patience=3", "training.keep=9", "search.beam=3"])
+def test_limits_and_search_may_change(run, override):
+    run("model", override)
+
+
+def test_force_begins_anew(run):
+    first = contents(run("model", "training.seed=2"))
+    plain = run("plain")
+    assert_same_training(plain, run("model", force=True))
+    assert contents(plain.parent / "model") != first
+
+
+def test_force_removes_nothing_but_model_folders(run, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ModelError, match="is no model folder, so --force does not remove it"):
+        run("thesis", force=True)
+    assert (tmp_path / "thesis" / "chapter").read_text() == "mine"
+    with pytest.raises(NmtkitError):
+        run("file", force=True)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("mine")
+    with pytest.raises(ModelError, match="exists and is no model folder"):
+        run("thesis")
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter"]
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """Stands for a full disk: no file can be made larger than this, in bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("done", [0, 4])
+def test_a_full_disk_costs_nothing_that_was_saved(run, tmp_path, done):
+    level = "training.cooldown=0"  # as that depends on the number of updates
+    whole = run("whole", level)
+    if done:
+        run("cut", level, f"training.max_updates={done}")
+        before = contents(tmp_path / "cut")
+    with files_of_at_most(2500), pytest.raises(OutputError) as error:
+        run("cut", level)
+    assert "params.best.safetensors: cannot be written" in str(error.value)
+    assert "the same command goes on from there" in str(error.value)
+    if done:
+        old = {path: content for path, content in before.items() if path.suffix == ".safetensors"}
+        assert {path: path.read_bytes() for path in old} == old
+    assert not [path for path in (tmp_path / "cut").rglob(".*")]
+    assert_same_training(whole, run("cut", level))
+
+
+def test_a_gradient_that_is_not_finite_is_explained(run):
+    wild = ["training.optimizer=sgd", "training.learning_rate=1e38", "training.clip_norm=0"]
+    wild.append("training.max_skipped=1")
+    with pytest.raises(ModelError, match=r"not finite at update \d+ \(training lines \d+, \d+"):
+        run("model", *wild, "training.warmup=0", "training.cooldown=0", "model.dropout=0")
+
+
+MISSPELT = '{"format": 1, "text": {"bpee": 1}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind", "message"),
+    [
+        ("manifest.json", None, DataError, "manifest.json: cannot be read.*nmtkit prepare"),
+        ("manifest.json", "{", DataError, "manifest.json: not JSON"),
+        ("manifest.json", MISSPELT, ConfigError, "'bpee'; did you mean 'bpe'"),
+        ("vocab.src", None, DataError, "no shortlist vocab.src; make it with 'nmtkit shortlist "),
+        ("vocab.tgt", None, DataError, "no shortlist vocab.tgt; make it with 'nmtkit shortlist "),
+        ("dev.src", None, DataError, "has no dev set to validate on"),
+        ("train.tgt", None, DataError, "train.tgt: no such file"),
+        ("train.src", "alpha\n", DataError, "1 source and 30 target lines"),
+        ("dev.src", "", DataError, "0 source and 5 target lines"),
+    ],
+)
+def test_what_is_wrong_with_the_prepared_folder_is_said(
+    run, prepared, tmp_path, name, content, kind, message
+):
+    (prepared / name).unlink()
+    if content is not None:
+        (prepared / name).write_text(content)
+    with pytest.raises(kind, match=message) as error:
+        run()
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_going_on_keeps_what_may_change(run):
+    folder = run()
+    run("model", "training.max_updates=8", "search.beam=3")
+    kept = config_from(read_toml(folder / "config.toml"), "kept")
+    assert (kept.training.max_updates, kept.search.beam) == (8, 3)
+
+
+def test_other_shortlists_than_it_was_begun_with_are_refused(run, prepared):
+    folder = run()
+    before = (folder / "params.last.safetensors").read_bytes()
+    with open(prepared / "vocab.tgt", "a", encoding="utf-8") as file:
+        file.write("ZETA\t1\n")
+    with pytest.raises(DataError, match=r"vocab\.tgt: not the shortlist that .* was begun with"):
+        run("model", "training.max_updates=8")
+    assert (folder / "params.last.safetensors").read_bytes() == before
+
+
+def test_an_empty_dev_set_is_refused(run, prepared):
+    write(prepared / "dev.src", [])
+    write(prepared / "dev.tgt", [])
+    with pytest.raises(DataError, match="the dev set is empty; prepare again with --dev"):
+        run()
+
+
+def test_only_long_pairs_are_refused(run, prepared):
+    for side in ("src", "tgt"):
+        write(prepared / f"train.{side}", ["alpha " * 80 + "beta"])
+    with pytest.raises(DataError, match="raise data.max_length") as error:
+        run()
+    assert "at most 80 tokens a side" in str(error.value)
+
+
+def test_a_mistake_in_the_settings_leaves_no_folder(run, tmp_path):
+    with pytest.raises(ConfigError, match="did you mean 'max_updates'"):
+        run("model", "training.max_update=3")
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_dev_figures_are_those_of_translating_and_scoring(run, prepared):
+    folder = run("model", "training.average=1")
+    last = metrics(folder)[-1]
+    src, tgt = ((prepared / f"dev.{side}").read_text().splitlines() for side in ("src", "tgt"))
+    translator = Translator.load(folder, device="cpu", params="last").with_search(beam=2)
+    found = [best[0].text for best in translator.translate(src, tokenized=True)]
+    assert last["dev_bleu"] == pytest.approx(tokenized_bleu(found, tgt).value, abs=1e-3)
+    scorer = Scorer.load(folder, device="cpu", params="last")
+    total = -sum(score.log_prob for score in scorer.score(zip(src, tgt, strict=True)))
+    tokens = sum(len(line.split()) + 1 for line in tgt)
+    assert last["dev_cost_per_token"] == pytest.approx(total / tokens, abs=1e-4)
+    assert last["dev_cost_per_sentence"] == pytest.approx(total / 5, abs=1e-3)
+
+
+def test_costs_begin_near_chance(run):
+    folder = run("model", "model.initialisation=paper", "training.max_updates=2",
+                 "training.cooldown=0")  # fmt: skip
+    first = metrics(folder)[0]["dev_cost_per_token"]
+    assert first == pytest.approx(math.log(7), abs=0.1)  # seven words, all equally likely
+
+
+def test_no_dev_bleu_is_measured_where_none_is_wanted(run):
+    folder = run("model", "training.dev_bleu=false")
+    assert {row["dev_bleu"] for row in metrics(folder)} == {None}
+
+
+def test_early_stopping_on_bleu(run):
+    folder = run(
+        "model", "training.max_updates=0", "training.cooldown=0", "training.stop_on=bleu",
+        "training.patience=2", "training.validate_every=1", "training.learning_rate=1e-9",
+    )  # fmt: skip
+    assert [row["best"] for row in metrics(folder)] == [True, False, False]
+
+
+def test_the_prepared_folder_may_be_gone_when_the_model_is_used(run, prepared):
+    folder = run()
+    for path in prepared.iterdir():
+        path.unlink()
+    (best,) = Translator.load(folder, device="cpu").translate(["alpha beta"])
+    assert set(best[0].tokens) <= {*(word.upper() for word in WORDS), "<unk>"}
+    assert len(Vocabulary.load(folder / "vocab.src")) == 7
+
+
+def test_checkpoints_are_kept_as_asked(run):
+    folder = run("model", "training.keep=2", "training.average=1")
+    assert [int(path.name) for path in checkpoints(folder)] == [4, 6]
+
+
+def test_described_settings_are_the_ones_used(tmp_path):
+    text = describe_settings("toy", None, SMALL)
+    (tmp_path / "my.toml").write_text(text, encoding="utf-8")
+    assert make_config(config_file=tmp_path / "my.toml") == make_config("toy", overrides=SMALL)
+
+
+def test_the_start_is_logged_with_versions_and_seed(run, caplog):
+    with caplog.at_level(logging.INFO, "nmtkit"):
+        run()
+    first = caplog.messages[0]
+    assert torch.__version__ in first and "seed 1" in first and "prepared" in first
+    assert "30 training pairs" in caplog.text
+
+
+@pytest.mark.parametrize("name", [".lock", "metrics.jsonl", "config.toml", "checkpoints/00000009"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_nothing_is_written_where_a_link_leads_out(run, tmp_path, name, exists):
+    """A folder that somebody else has made: its lock file would empty what it leads to."""
+    folder = run()
+    other = tmp_path / "mine"
+    if exists:
+        other.write_text("mine")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(other)
+    with pytest.raises(ModelError, match=f"{name}: is a link that leads out .*; remove it"):
+        run("model", "training.max_updates=8")
+    assert other.exists() == exists and (not exists or other.read_text() == "mine")
+    (folder / name).unlink()
+    (folder / name).symlink_to((folder / name).name)  # to itself
+    with pytest.raises(ModelError, match=f"{name}: is a link that leads out"):
+        run("model", "training.max_updates=8")
