@@ -108,7 +108,7 @@ def read_gold_links(
     first = next((row for row in rows if row.strip()), "")
     if NAACL_LINE.fullmatch(first.strip()):
         return _read_naacl(rows, name, sentences)
-    return [_moses_line(row, f"{name}, line {n}") for n, row in enumerate(rows, start=1)]
+    return [_moses_line(row, f"{name}:{n}") for n, row in enumerate(rows, start=1)]
 
 
 def _moses_line(row: str, place: str) -> GoldLinks:
@@ -133,7 +133,7 @@ def _read_naacl(rows: Sequence[str], name: str, sentences: int | None) -> list[G
     for n, row in enumerate(rows, start=1):
         if not row.strip():
             continue
-        sentence, source, target, is_sure = _naacl_line(row, f"{name}, line {n}", sentences)
+        sentence, source, target, is_sure = _naacl_line(row, f"{name}:{n}", sentences)
         last = max(last, sentence)
         if source and target:
             chosen = sure if is_sure else possible

@@ -235,7 +235,7 @@ def random_lengths(path: str | Path, longest: int = LONGEST) -> Draw:
     :raises DataError: it cannot be read, is no such file, or has no segments.
     :raises ConfigError: it has a segment of more than `longest` words.
     """
-    lines = [_lengths(line, f"{path}, line {n}") for n, line in enumerate(read_lines(path), 1)]
+    lines = [_lengths(line, f"{path}:{n}") for n, line in enumerate(read_lines(path), 1)]
     most = max((length for line in lines for length in line), default=0)
     if not most:
         raise DataError(f"{path}: has no segments; write some with --segments")

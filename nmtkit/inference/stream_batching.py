@@ -140,5 +140,5 @@ def _decoded(line: bytes, path: str | Path, number: int) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError:
         name = "stdin" if str(path) == STANDARD else path
-        log.warning("%s, line %d: not UTF-8; what cannot be read became U+FFFD", name, number)
+        log.warning("%s:%d: not UTF-8; what cannot be read became U+FFFD", name, number)
         return line.decode("utf-8", errors="replace")

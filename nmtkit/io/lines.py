@@ -66,7 +66,7 @@ def decode_line(line: bytes, path: str | Path, number: int) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}, line {number}: not UTF-8 (byte {line[error.start]:#04x} at position"
+            f"{path}:{number}: not UTF-8 (byte {line[error.start]:#04x} at position"
             f" {error.start + 1} of the line); convert the file to UTF-8 or remove the line"
         ) from error
 
@@ -126,9 +126,8 @@ def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
 
 
 def lines_of(*paths: str | Path) -> Callable[[int], str]:
-    """What to call line n of files that are read together, in a message, for every n."""
-    files = " and ".join(map(str, paths))
-    return lambda number: f"{files}, line {number}"
+    """Return the function that names line n of files read together, for messages."""
+    return lambda number: " and ".join(f"{path}:{number}" for path in paths)
 
 
 def read_raw_parallel(*paths: str | Path) -> Iterator[tuple[bytes, ...]]:

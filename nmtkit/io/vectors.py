@@ -41,10 +41,10 @@ def read_vectors(path: str | Path) -> tuple[list[str], Vectors]:
     rows: list[NDArray[np.float64]] = []
     for number, line in enumerate(read_lines(path), start=1):
         text, *fields = line.split("\t")
-        row = _numbers(fields, f"{path}, line {number}")
+        row = _numbers(fields, f"{path}:{number}")
         if rows and len(row) != len(rows[0]):
             raise DataError(
-                f"{path}, line {number}: a vector of {len(row)} numbers, the first has"
+                f"{path}:{number}: a vector of {len(row)} numbers, the first has"
                 f" {len(rows[0])}; use vectors of one model"
             )
         texts.append(text)

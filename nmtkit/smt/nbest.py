@@ -62,7 +62,7 @@ class Entry:
     @property
     def where(self) -> str:
         """File and line, for a message."""
-        return f"{self.path}, line {self.number}"
+        return f"{self.path}:{self.number}"
 
     @property
     def names(self) -> list[str]:
@@ -140,7 +140,7 @@ def parse(line: str, path: str = "the list", number: int = 1) -> Entry:
     :param path, number: where it stands, for messages.
     :raises DataError: it lacks a field, or its numbers are none.
     """
-    where = f"{path}, line {number}"
+    where = f"{path}:{number}"
     fields = tuple(_BARS.split(line))
     if len(fields) < len(FIELDS):
         raise DataError(

@@ -208,7 +208,7 @@ def _score(pair: PhrasePair, column: int, is_log: bool, path: str | Path, number
     scores = pair.scores
     if column > len(scores):
         raise DataError(
-            f"{path}, line {number}: there is no score {column}, only {len(scores)}; say which"
+            f"{path}:{number}: there is no score {column}, only {len(scores)}; say which"
             " column, from 1, holds the scores (--table-column, --column)"
         )
     text = scores[column - 1]
@@ -216,7 +216,7 @@ def _score(pair: PhrasePair, column: int, is_log: bool, path: str | Path, number
     if not (value <= 0 if is_log else 0 <= value <= 1):
         wanted = "the logarithm of a probability" if is_log else "a probability"
         raise DataError(
-            f"{path}, line {number}: score {column}, '{text.decode()}', is not {wanted}; say which"
+            f"{path}:{number}: score {column}, '{text.decode()}', is not {wanted}; say which"
             " column, from 1, holds the scores (--table-column, --column) or logarithms (--logs)"
         )
     if is_log:
@@ -231,7 +231,7 @@ def _source_count(pair: PhrasePair, path: str | Path, number: int) -> float:
     if not 0 < value < math.inf:
         found = f"'{b' '.join(counts).decode()}'" if counts else "missing"
         raise DataError(
-            f"{path}, line {number}: the counts (fifth field: target, source, both) are {found},"
+            f"{path}:{number}: the counts (fifth field: target, source, both) are {found},"
             " and without them no phrase is frequent or rare; use the table as Moses wrote it"
         )
     return value

@@ -38,7 +38,7 @@ class PhrasePair:
     @property
     def where(self) -> str:
         """File and line, for a message."""
-        return f"{self.path}, line {self.number}"
+        return f"{self.path}:{self.number}"
 
     @property
     def scores(self) -> list[bytes]:
@@ -111,17 +111,17 @@ def _fields(line: bytes, path: str | Path, number: int) -> list[bytes]:
     fields = (line + b" ").split(_BAR)  # so that ` |||` at the end of a line ends a field, too
     if len(fields) < len(_NEEDED):
         raise DataError(
-            f"{path}, line {number}: {len(fields)} fields between ' ||| ', but at least"
+            f"{path}:{number}: {len(fields)} fields between ' ||| ', but at least"
             f" {len(_NEEDED)} are needed; {_FORM}"
         )
     for name, field in zip(_NEEDED, fields, strict=False):
         if not field.strip() or field.startswith(b"|||"):  # a bar that follows another at once
             told = "there are no scores" if name == "scores" else f"the {name} is empty"
-            raise DataError(f"{path}, line {number}: {told}; {_FORM}")
+            raise DataError(f"{path}:{number}: {told}; {_FORM}")
     for score in fields[2].split():
         if not _is_number(score):
             text = score.decode(errors="replace")
-            raise DataError(f"{path}, line {number}: the score '{text}' is no number; {_FORM}")
+            raise DataError(f"{path}:{number}: the score '{text}' is no number; {_FORM}")
     return fields
 
 

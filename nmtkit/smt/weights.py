@@ -82,7 +82,7 @@ def _lines(path: str | Path) -> Iterator[tuple[str, str, str]]:
     """Section, line and place of what is in the sections of weights; first "" for each section."""
     section = ""
     for number, whole in enumerate(read_lines(path), start=1):
-        line, where = whole.strip(), f"{path}, line {number}"
+        line, where = whole.strip(), f"{path}:{number}"
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
             if section in (SECTION, ORIGINAL):

@@ -158,7 +158,7 @@ def _refuse_word(path: str | Path, word: bytes) -> NoReturn:
     """Name the first line that has a word which is not UTF-8."""
     lines = enumerate(read_raw_lines(path), start=1)
     number = next((number for number, line in lines if word in line.split()), "unknown")
-    raise DataError(f"{path}, line {number}: not UTF-8: {word!r}; convert the file to UTF-8")
+    raise DataError(f"{path}:{number}: not UTF-8: {word!r}; convert the file to UTF-8")
 
 
 class LinkCounts:
@@ -256,7 +256,7 @@ def _refuse(path: str | Path, first: int, lines: Sequence[bytes], logs: bool | N
         if len(row) != 3 or not _is_value(row[2], logs):
             text = line.decode("utf-8", errors="replace")
             raise DataError(
-                f"{path}, line {number}: expected {wanted[logs]}, not {text!r}; mend or remove it"
+                f"{path}:{number}: expected {wanted[logs]}, not {text!r}; mend or remove it"
             )
     raise AssertionError("every line is of the form")
 

@@ -93,9 +93,9 @@ class Vocabulary:
         counted = any("\t" in line for line in lines)
         entries: dict[str, int] = {}
         for number, line in enumerate(lines, start=1):
-            word, count = _entry(line, counted, f"{path}, line {number}")
+            word, count = _entry(line, counted, f"{path}:{number}")
             if word in entries:
-                raise DataError(f"{path}, line {number}: '{word}' is there twice; remove one")
+                raise DataError(f"{path}:{number}: '{word}' is there twice; remove one")
             entries[word] = count
         special = [entries.pop(word, 0) for word in SPECIAL]
         return cls([*SPECIAL, *entries], [*special, *entries.values()])

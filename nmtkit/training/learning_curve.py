@@ -70,7 +70,7 @@ def read_curve(folder: str | Path) -> Curve:
         )
     training, validation = [], []
     for number, line in enumerate(_whole_lines(path), start=1):
-        point = _point(decode_line(line, path, number), f"{path}, line {number}")
+        point = _point(decode_line(line, path, number), f"{path}:{number}")
         if isinstance(point, TrainingPoint):
             training.append(point)
         else:

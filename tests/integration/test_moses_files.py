@@ -156,7 +156,7 @@ def test_a_spoilt_line_is_named(
     list(read(spoilt))
     lines[3] = spoil(lines[3].rstrip(b"\n")) + b"\n"
     spoilt.write_bytes(b"".join(lines))
-    with pytest.raises(DataError, match=f"spoilt, line 4: .*{told}"):
+    with pytest.raises(DataError, match=f"spoilt:4: .*{told}"):
         list(read(spoilt))
 
 

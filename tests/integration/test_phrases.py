@@ -126,8 +126,8 @@ def test_a_table_too_small_for_what_is_held_out(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a ||| b ||| 1\na ||| b\n", "table, line 2: 2 fields between ' ||| '"),
-        ("a ||| b ||| 1\n ||| b ||| 1\n", "table, line 2: the source phrase is empty"),
+        ("a ||| b ||| 1\na ||| b\n", "table:2: 2 fields between ' ||| '"),
+        ("a ||| b ||| 1\n ||| b ||| 1\n", "table:2: the source phrase is empty"),
     ],
 )
 def test_lines_that_are_none(

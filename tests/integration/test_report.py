@@ -125,10 +125,10 @@ def test_the_seed_decides_every_byte(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a ||| b ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\na ||| b\n", "table, line 2: 2 fields"),
-        ("a ||| b ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\na ||| c ||| 1 1 1\n", "line 2: the counts"),
+        ("a ||| b ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\na ||| b\n", "table:2: 2 fields"),
+        ("a ||| b ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\na ||| c ||| 1 1 1\n", ":2: the counts"),
         ("a ||| b ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\n", "table: no source phrase of 4 or more words"),
-        ("a ||| b ||| 1 1 ||| 0-0 ||| 1 1 1\n", "table, line 1: there is no score 3"),
+        ("a ||| b ||| 1 1 ||| 0-0 ||| 1 1 1\n", "table:1: there is no score 3"),
         ("", "table: the phrase table is empty"),
     ],
 )

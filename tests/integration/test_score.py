@@ -93,4 +93,4 @@ def test_a_pair_too_long_for_the_memory_is_named(nmtkit, model, tmp_path, comman
         (tmp_path / name).write_text("a\n" + "a " * 20_000 + "\n", encoding="utf-8")
     result = nmtkit(command, "-m", model, tmp_path / "src", tmp_path / "tgt", status=1)
     [told] = result.stderr.splitlines()[-1:]
-    assert f"{tmp_path}/src and {tmp_path}/tgt, line 2: 20,000 source and 20,000 target" in told
+    assert f"{tmp_path}/src:2 and {tmp_path}/tgt:2: 20,000 source and 20,000 target" in told

@@ -111,10 +111,10 @@ def test_features_have_the_names_that_are_asked_for(nmtkit, model, language_mode
     out = nmtkit("score", *both, "--nbest", nbest, source, *options).stdout
     assert len(re.findall(r" NMT= -[\d.]+ FLUENCY= -[\d.]+ \|\|\| ", out)) == 4
     again = nmtkit("score", *both, "--nbest", "-", source, *options, input=out, status=1)
-    assert "stdin, line 1: has a feature 'NMT' already" in again.stderr
+    assert "stdin:1: has a feature 'NMT' already" in again.stderr
     named = ["--feature", "LM0"]
     taken = nmtkit("score", "-m", language_model, "--nbest", nbest, *named, status=1)
-    assert "list, line 1: has a feature 'LM0' already" in taken.stderr
+    assert "list:1: has a feature 'LM0' already" in taken.stderr
 
 
 def test_our_own_lists_are_plain_text(nmtkit, model, tmp_path):
@@ -147,8 +147,8 @@ def test_our_own_lists_are_plain_text(nmtkit, model, tmp_path):
         (["-m", "LM"], 2, "Missing argument"),
         (["-m", "LM", "--nbest", "gone"], 1, "gone: cannot be read"),
         (["-m", "LM", "gone"], 1, "gone: cannot be read"),
-        (["-m", "RNN", "--nbest", "LIST", "SHORT"], 1, "list, line 4: sentence 2"),
-        (["-m", "LM", "--nbest", "SRC"], 1, "source, line 1: has 1 of the fields"),
+        (["-m", "RNN", "--nbest", "LIST", "SHORT"], 1, "list:4: sentence 2"),
+        (["-m", "LM", "--nbest", "SRC"], 1, "source:1: has 1 of the fields"),
     ],
 )
 def test_a_mistake_is_one_line_and_no_file(

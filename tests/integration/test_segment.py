@@ -161,7 +161,7 @@ def test_models_that_do_not_fit_are_an_error_and_leave_no_file(translate, model,
 
 def test_a_file_of_lengths_that_is_none_is_named(translate, tmp_path):
     (tmp_path / "lengths").write_text("one two\n")
-    for name, told in (("lengths", "lengths, line 1"), ("no", "cannot be read")):
+    for name, told in (("lengths", "lengths:1"), ("no", "cannot be read")):
         options = ["--segment", "random", "--segment-lengths", tmp_path / name]
         result = translate(LINES, *options, status=1)
         assert told in result.stderr and result.stdout == ""

@@ -71,7 +71,7 @@ def test_what_is_not_utf8_is_translated_with_a_warning(nmtkit, model):
     result = nmtkit("translate", "-m", model, input=b"one\ntw\xe9\nthree\n")
     assert len(rows(result)) == 3
     told = [line for line in result.stderr.splitlines() if "not UTF-8" in line]
-    assert len(told) == 1 and "stdin, line 2" in told[0]
+    assert len(told) == 1 and "stdin:2" in told[0]
 
 
 def test_n_best_is_moses_format_best_first(translate):
@@ -286,7 +286,7 @@ def test_unknown_words_are_replaced(prepared, small, nmtkit, tmp_path):
 def test_a_table_that_is_none_is_named(translate, tmp_path):
     (tmp_path / "table").write_text("un one 0.9\nun one\n")
     result = translate(LINES, "--candidates", tmp_path / "table", status=1)
-    assert "table, line 2" in result.stderr and result.stdout == ""
+    assert "table:2" in result.stderr and result.stdout == ""
     missing = translate(LINES, "--candidates", tmp_path / "no", status=1)
     assert "cannot be read" in missing.stderr and len(missing.stderr.splitlines()) == 1
 

@@ -17,9 +17,9 @@ from nmtkit.errors import (
 
 
 def test_a_message_that_quotes_a_megabyte_keeps_its_ends():
-    message = f"list, line 7: '{'x' * 1_000_000}' is no number; write one"
+    message = f"list:7: '{'x' * 1_000_000}' is no number; write one"
     told = str(DataError(message))
-    assert told.startswith("list, line 7: 'xxx") and told.endswith("xxx' is no number; write one")
+    assert told.startswith("list:7: 'xxx") and told.endswith("xxx' is no number; write one")
     assert " … " in told and len(told) < LONGEST
 
 

@@ -201,8 +201,8 @@ def build(src, tgt):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("</s>\t9\n<unk>\t0\na\t5\na\t4\n", "vocab.src, line 4: 'a' is there twice"),
-        ("</s>\t9\n<unk>\t0\na\tnan\nb\t4\n", "vocab.src, line 3: 'nan' is not a count"),
+        ("</s>\t9\n<unk>\t0\na\t5\na\t4\n", "vocab.src:4: 'a' is there twice"),
+        ("</s>\t9\n<unk>\t0\na\tnan\nb\t4\n", "vocab.src:3: 'nan' is not a count"),
         (f"</s>\t9\n<unk>\t0\na\t{'9' * 5000}\nb\t4\n", "line 3: '9+ … 9+' is not a count"),
         (
             "</s>\t9\n<unk>\t0\na\t5\n",
@@ -312,5 +312,5 @@ def test_a_vocabulary_of_a_prepared_folder_is_checked_alike(folder):
     (folder.parent / "prepared/vocab.src").write_text("</s>\t1\na b\n")
     from nmtkit.model_folder import read_vocabularies
 
-    with pytest.raises(DataError, match="vocab.src, line 2: there is no tab"):
+    with pytest.raises(DataError, match="vocab.src:2: there is no tab"):
         read_vocabularies(folder.parent / "prepared")

@@ -168,7 +168,7 @@ def _parse(lines: Sequence[str], where: str) -> tuple[list[Pair], tuple[int, int
             merges.append((symbols[0], symbols[1]))
         else:
             raise DataError(
-                f"{where}, line {number}: expected two symbols with a blank between, not"
+                f"{where}:{number}: expected two symbols with a blank between, not"
                 f" {line!r}; is this a file of BPE merges?"
             )
     return merges, version
@@ -176,7 +176,7 @@ def _parse(lines: Sequence[str], where: str) -> tuple[list[Pair], tuple[int, int
 
 def _version(line: str, where: str) -> tuple[int, int]:
     if line not in _VERSIONS:
-        raise DataError(f"{where}, line 1: unknown {line[1:]}; known are 0.1 and 0.2")
+        raise DataError(f"{where}:1: unknown {line[1:]}; known are 0.1 and 0.2")
     return _VERSIONS[line]
 
 

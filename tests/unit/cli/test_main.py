@@ -63,7 +63,7 @@ def test_what_a_command_returns_is_no_status(run: Run) -> None:
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (DataError("a.en, line 3: not UTF-8"), "a.en, line 3: not UTF-8"),
+        (DataError("a.en:3: not UTF-8"), "a.en:3: not UTF-8"),
         (DataError("first\n  second\u2028third"), "first second third"),
         (OSError(errno.ENOSPC, "No space left on device", "/d/model"), "/d/model: No space left"),
         (PermissionError(errno.EACCES, "Permission denied", Path("x")), "x: Permission denied"),

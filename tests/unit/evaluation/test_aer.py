@@ -115,14 +115,14 @@ def test_the_number_of_sentences_completes_the_naacl_form() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["0-0", "0-0 1:2"], "gold.txt, line 2: '1:2' is not a link"),
-        (["0-0 -1-2"], "gold.txt, line 1: '-1-2' is not a link"),
-        (["Il y a"], "gold.txt, line 1: 'Il' is not a link"),
-        (["1 1 1 S", "", "1 2 S"], "gold.txt, line 3: '1 2 S' is not a link of the NAACL 2003"),
-        (["1 1 1 S", "0-0"], "gold.txt, line 2: '0-0' is not a link of the NAACL 2003"),
-        (["1 1 1 S", "5 1 1 S"], "gold.txt, line 2: there is no sentence pair 5; .* 1 to 4"),
-        (["0 1 1 S"], "gold.txt, line 1: there is no sentence pair 0"),
-        (["0-٣"], "gold.txt, line 1: .* is not a link"),
+        (["0-0", "0-0 1:2"], "gold.txt:2: '1:2' is not a link"),
+        (["0-0 -1-2"], "gold.txt:1: '-1-2' is not a link"),
+        (["Il y a"], "gold.txt:1: 'Il' is not a link"),
+        (["1 1 1 S", "", "1 2 S"], "gold.txt:3: '1 2 S' is not a link of the NAACL 2003"),
+        (["1 1 1 S", "0-0"], "gold.txt:2: '0-0' is not a link of the NAACL 2003"),
+        (["1 1 1 S", "5 1 1 S"], "gold.txt:2: there is no sentence pair 5; .* 1 to 4"),
+        (["0 1 1 S"], "gold.txt:1: there is no sentence pair 0"),
+        (["0-٣"], "gold.txt:1: .* is not a link"),
     ],
 )
 def test_malformed_lines_are_named(lines: list[str], message: str) -> None:

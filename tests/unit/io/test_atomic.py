@@ -44,7 +44,7 @@ def test_what_fails_leaves_nothing_and_keeps_the_old_one(tmp_path):
         output_folder(tmp_path / "out", "mark.json", "report", force=True) as folder,
     ):
         (folder / "mark.json").write_text("2")
-        raise DataError("table, line 3: bad")
+        raise DataError("table:3: bad")
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
     assert (tmp_path / "out" / "mark.json").read_text() == "1"
 

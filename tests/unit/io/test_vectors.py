@@ -38,12 +38,12 @@ def test_a_tab_in_a_text_becomes_a_blank():
     ("text", "message"),
     [
         ("", "v.tsv: has no vectors; 'nmtkit embed' writes them"),
-        ("a\t1\nb\n", "v.tsv, line 2: no numbers"),
-        ("a\t1\t2\nb\t1\n", "v.tsv, line 2: a vector of 1 numbers, the first has 2"),
-        ("a\t1\tx\n", "v.tsv, line 1: could not convert string to float: 'x'"),
-        ("2 2\na 1 2\n", "v.tsv, line 1: no numbers"),
-        ("a\t1\nb\tnan\n", "v.tsv, line 2: a number that is not finite"),
-        ("a\t1\t\n", "v.tsv, line 1: could not convert string to float: ''"),
+        ("a\t1\nb\n", "v.tsv:2: no numbers"),
+        ("a\t1\t2\nb\t1\n", "v.tsv:2: a vector of 1 numbers, the first has 2"),
+        ("a\t1\tx\n", "v.tsv:1: could not convert string to float: 'x'"),
+        ("2 2\na 1 2\n", "v.tsv:1: no numbers"),
+        ("a\t1\nb\tnan\n", "v.tsv:2: a number that is not finite"),
+        ("a\t1\t\n", "v.tsv:1: could not convert string to float: ''"),
     ],
 )
 def test_what_is_no_file_of_vectors_is_told_by_its_line(tmp_path, text, message):

@@ -135,7 +135,7 @@ def test_a_damaged_model_is_an_error(make_model, table):
 
 def test_a_table_that_is_none_is_an_error(make_model, tmp_path):
     (tmp_path / "t").write_text("a ||| b ||| 1\n")
-    with pytest.raises(DataError, match="t, line 1"):
+    with pytest.raises(DataError, match="t:1"):
         found(tmp_path / "t", make_model(1))
 
 

@@ -38,7 +38,7 @@ def test_columns_are_those_of_the_first_line():
     ],
 )
 def test_a_line_with_other_features_is_named(features, told):
-    with pytest.raises(DataError, match=f"^l, line 2: .*{told}"):
+    with pytest.raises(DataError, match=f"^l:2: .*{told}"):
         COLUMNS.values(entry(features))
 
 

@@ -69,7 +69,7 @@ def test_a_new_feature_stands_behind_the_others_and_nothing_else_changes(line, e
 
 
 def test_a_feature_that_is_there_cannot_be_added():
-    with pytest.raises(DataError, match=r"l.nb, line 4: has a feature 'LM0' already; choose"):
+    with pytest.raises(DataError, match=r"l.nb:4: has a feature 'LM0' already; choose"):
         parse(MOSES, "l.nb", 4).with_feature("LM0", 1)
     assert parse(MOSES).with_feature("LM", 1).names[-1] == "LM"
 
@@ -89,7 +89,7 @@ def test_a_feature_that_is_there_cannot_be_added():
     ],
 )
 def test_a_line_that_is_none_says_why(line, told):
-    with pytest.raises(DataError, match=f"^some.list, line 7: {told}"):
+    with pytest.raises(DataError, match=f"^some.list:7: {told}"):
         parse(line, "some.list", 7)
 
 
@@ -104,7 +104,7 @@ def test_a_line_that_is_none_says_why(line, told):
 def test_features_are_checked_when_they_are_asked_for(features, told):
     entry = parse(f"0 ||| x ||| {features} ||| 1", "l", 2)
     assert entry.hypothesis == "x"
-    with pytest.raises(DataError, match=f"^l, line 2: .*{told}"):
+    with pytest.raises(DataError, match=f"^l:2: .*{told}"):
         _ = entry.features
 
 
@@ -121,18 +121,18 @@ def test_a_list_is_read_as_a_stream(tmp_path):
     for path in (plain, packed):
         entries = list(read_nbest(path))
         assert [entry.line for entry in entries] == LINES[:-1]
-        assert entries[2].where == f"{path}, line 3"
+        assert entries[2].where == f"{path}:3"
     plain.write_text(f"{MOSES}\nnonsense\n")
     stream = read_nbest(plain)
     assert next(stream).line == MOSES
-    with pytest.raises(DataError, match="list, line 2: has 1 of"):
+    with pytest.raises(DataError, match="list:2: has 1 of"):
         next(stream)
 
 
 def test_what_is_not_utf_8_is_named(tmp_path):
     path = tmp_path / "list"
     path.write_bytes(b"0 ||| \xe9 ||| LM0= 1 ||| 1\n")
-    with pytest.raises(DataError, match="list, line 1: not UTF-8"):
+    with pytest.raises(DataError, match="list:1: not UTF-8"):
         list(read_nbest(path))
 
 
@@ -149,7 +149,7 @@ def test_sentences_are_groups():
 def test_a_sentence_behind_a_later_one_is_named():
     groups = by_sentence(entries_of(0, 2, 2, 1))
     assert len(next(groups)) == 1 and len(next(groups)) == 2
-    with pytest.raises(DataError, match="l, line 4: sentence 1 comes behind sentence 2; sort"):
+    with pytest.raises(DataError, match="l:4: sentence 1 comes behind sentence 2; sort"):
         next(groups)
 
 

@@ -130,7 +130,7 @@ def test_a_pair_too_long_for_the_memory_is_named(make_model, tmp_path, cores, mo
     lines[72] = "a b c d ||| v w x y ||| 1"
     (tmp_path / "table").write_text("".join(f"{line}\n" for line in lines))
     scorer = PhraseScorer([make_model(1)], batch_size=1)
-    message = "table, line 73: 4 source and 4 target tokens are too many for the memory; leave"
+    message = "table:73: 4 source and 4 target tokens are too many for the memory; leave"
     with pytest.raises(DataError, match=message):
         list(scorer.lines(read_phrase_table(tmp_path / "table")))
 

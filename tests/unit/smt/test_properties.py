@@ -34,7 +34,7 @@ def test_a_line_of_a_list_comes_back_or_is_named(line: str) -> None:
     try:
         entry = parse(line, "list", 7)
     except DataError as error:
-        assert str(error).startswith("list, line 7: ")
+        assert str(error).startswith("list:7: ")
         return
     assert entry.line == line
     assert entry.sentence >= 0 and entry.hypothesis == entry.fields[1].strip(" \t\r\v\f")
@@ -62,7 +62,7 @@ def test_a_list_comes_back_or_a_line_is_named(tmp_path: Path, content: list[str]
     try:
         entries.extend(read_nbest(tmp_path / "list"))
     except DataError as error:
-        assert f"list, line {len(entries) + 1}: " in str(error)
+        assert f"list:{len(entries) + 1}: " in str(error)
     assert [entry.line for entry in entries] == content[: len(entries)]
 
 
@@ -74,7 +74,7 @@ def test_a_phrase_table_comes_back_or_a_line_is_named(tmp_path: Path, content: l
     try:
         found.extend(read_phrase_table(tmp_path / "table"))
     except DataError as error:
-        assert f"table, line {len(found) + 1}: " in str(error)
+        assert f"table:{len(found) + 1}: " in str(error)
         with pytest.raises(DataError, match=f"line {len(found) + 1}:"):
             list(read_phrase_blocks(3, tmp_path / "table"))
     assert [pair.line() for pair in found] == content[: len(found)]

@@ -72,9 +72,7 @@ def test_sentences_without_hypotheses_have_their_places():
         assert [len(group) for group in groups] == [0, 1, 0, 1, 0, 0][: len(best)]
     assert list(Reranker(by_total).reranked([])) == []
     assert list(Reranker(by_total).reranked([], 2)) == [[], []]
-    with pytest.raises(
-        DataError, match="list, line 2: sentence 3, counted from 0, is beyond the 3"
-    ):
+    with pytest.raises(DataError, match="list:2: sentence 3, counted from 0, is beyond the 3"):
         list(Reranker(by_total).reranked(entries, 3))
 
 
@@ -85,7 +83,7 @@ def test_several_models_count_alike_in_the_average():
 
 @pytest.mark.parametrize(("name", "told"), [("X", "no values of 'X'"), ("A", "2 values of 'A'")])
 def test_a_feature_that_cannot_be_averaged_is_named(name, told):
-    with pytest.raises(DataError, match=f"list, line 1: has {told}, where one is needed; .* A, L"):
+    with pytest.raises(DataError, match=f"list:1: has {told}, where one is needed; .* A, L"):
         Averaged([name])(entries_of("0 ||| x ||| A= 1 2 L= 1 ||| 1"))
 
 
@@ -113,7 +111,7 @@ def test_a_feature_without_weights_is_told_once(caplog):
 @pytest.mark.parametrize("scores", [by_total, Weighted(Weights({"A": (0.0,)}))])
 def test_a_score_that_is_no_number_is_named(scores):
     entries = entries_of("0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= inf ||| nan")
-    with pytest.raises(DataError, match="list, line 2: its score is no number"):
+    with pytest.raises(DataError, match="list:2: its score is no number"):
         list(Reranker(scores).reranked(entries))
 
 
@@ -141,9 +139,7 @@ def test_the_oracle_is_the_best_of_each_sentence():
 
 def test_a_number_of_many_digits_is_not_that_many_empty_lines():
     entries = entries_of("0 ||| a ||| L= 1 ||| 1", f"{10**15} ||| b ||| L= 1 ||| 1")
-    with pytest.raises(
-        DataError, match="list, line 2: sentence 1000000000000000 comes where 1 was"
-    ):
+    with pytest.raises(DataError, match="list:2: sentence 1000000000000000 comes where 1 was"):
         list(Reranker(by_total).reranked(iter(entries)))
     with pytest.raises(DataError, match="is beyond the 5 sentences"):
         list(Reranker(by_total).reranked(iter(entries), 5))

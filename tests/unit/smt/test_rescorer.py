@@ -102,7 +102,7 @@ def test_normalized_is_by_the_tokens(scorers, entries):
 
 
 def test_a_sentence_beyond_the_source_is_named(scorers, entries):
-    with pytest.raises(DataError, match="l, line 47: sentence 3, counted from 0, .* 3 lines"):
+    with pytest.raises(DataError, match="l:47: sentence 3, counted from 0, .* 3 lines"):
         list(Rescorer(scorers).rescored(entries, SOURCES[:3]))
 
 
@@ -114,7 +114,7 @@ def test_a_model_that_translates_wants_the_sources(scorers, entries):
 
 def test_a_feature_that_is_there_is_an_error(scorers, entries):
     rescorer = Rescorer(scorers[1:], names=["LM0"])
-    with pytest.raises(DataError, match="l, line 1: has a feature 'LM0' already"):
+    with pytest.raises(DataError, match="l:1: has a feature 'LM0' already"):
         list(rescorer.rescored(entries))
 
 
@@ -144,5 +144,5 @@ def test_a_hypothesis_too_long_for_the_memory_is_named(scorers, entries, many, m
     """With its file and line: of sentence 1, which is one word, the first of more than 18."""
     monkeypatch.setattr("nmtkit.smt.rescorer.MANY", many)
     monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 18)
-    with pytest.raises(DataError, match="l, line 22: 1 source and 21 target tokens are too many"):
+    with pytest.raises(DataError, match="l:22: 1 source and 21 target tokens are too many"):
         list(Rescorer(scorers[:1], batch_size=2).rescored(entries, SOURCES))

@@ -56,7 +56,7 @@ def test_a_section_without_weights_is_a_section(tmp_path):
     [
         ("", r"weights: has no section \[weight\]; give a moses.ini"),
         ("LM0= 1\n", r"has no section \[weight\]"),
-        ("[weight]\nLM0 0.5\n", "weights, line 2: 'LM0 0.5' is no line of weights such as"),
+        ("[weight]\nLM0 0.5\n", "weights:2: 'LM0 0.5' is no line of weights such as"),
         ("[weight]\nLM0=\n", "line 2: 'LM0=' is no line"),
         ("[weight]\n= 1\n", "line 2: '= 1' is no line"),
         ("[weight]\nLM0= 1 x\n", "line 2: the weight 'x' is no number"),

@@ -174,9 +174,9 @@ def test_the_best_translation_may_be_any_word(write: Write) -> None:
     for table in (MOSES, swapped(MOSES), "".join(sorted(MOSES.splitlines(keepends=True)))):
         assert best_translations(write(table)) == best
     assert best_translations(write("x a 0.5\ny a 0.5\n")) == {"a": "x"}  # the first of equals
-    with pytest.raises(DataError, match="lex, line 2: expected"):
+    with pytest.raises(DataError, match="lex:2: expected"):
         best_translations(write("x a 0.5\ny a\n"))
-    with pytest.raises(DataError, match="lex, line 2: not UTF-8: b'caf.xe9'"):
+    with pytest.raises(DataError, match="lex:2: not UTF-8: b'caf.xe9'"):
         best_translations(write("x a 0.5\ncaf\xe9 b 0.5\n".encode("latin-1")))
 
 

@@ -81,16 +81,16 @@ def test_a_plain_list_has_counts_of_nought(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\t1\n\nb\t2\n", "vocab, line 2: there is no word"),
-        ("a\n\nb\n", "vocab, line 2: there is no word"),
-        ("a\t1\n\t2\n", "vocab, line 2: there is no word"),
-        ("a\t1\nb 2\n", "vocab, line 2: there is no tab"),
-        ("a\t1\nb\tmany\n", "vocab, line 2: 'many' is not a count"),
-        ("a\t1\nb\t-2\n", "vocab, line 2: '-2' is not a count"),
-        ("a\t1\nb\t²\n", "vocab, line 2: '²' is not a count"),
-        ("a\t1\nb\t\n", "vocab, line 2: '' is not a count"),
-        ("a\t1\nb\t2\na\t1\n", "vocab, line 3: 'a' is there twice"),
-        ("a\na\n", "vocab, line 2: 'a' is there twice"),
+        ("a\t1\n\nb\t2\n", "vocab:2: there is no word"),
+        ("a\n\nb\n", "vocab:2: there is no word"),
+        ("a\t1\n\t2\n", "vocab:2: there is no word"),
+        ("a\t1\nb 2\n", "vocab:2: there is no tab"),
+        ("a\t1\nb\tmany\n", "vocab:2: 'many' is not a count"),
+        ("a\t1\nb\t-2\n", "vocab:2: '-2' is not a count"),
+        ("a\t1\nb\t²\n", "vocab:2: '²' is not a count"),
+        ("a\t1\nb\t\n", "vocab:2: '' is not a count"),
+        ("a\t1\nb\t2\na\t1\n", "vocab:3: 'a' is there twice"),
+        ("a\na\n", "vocab:2: 'a' is there twice"),
     ],
 )
 def test_bad_lines_are_named(tmp_path: Path, text: str, message: str) -> None:

@@ -77,7 +77,7 @@ def test_an_empty_file_is_an_empty_curve(tmp_path):
 def test_a_line_of_another_kind_is_named(written, line):
     path = written / "metrics.jsonl"
     path.write_bytes(path.read_bytes() + line + b"\n")
-    with pytest.raises(DataError, match=r"metrics\.jsonl, line 5: not "):
+    with pytest.raises(DataError, match=r"metrics\.jsonl:5: not "):
         read_curve(written)
 
 

@@ -151,11 +151,11 @@ def test_of_a_pair_given_twice_the_first_counts() -> None:
     [
         ("", "codes: empty"),
         ("\n\n", "codes: empty"),
-        ("#version: 0.2\na b\na b c\n", "codes, line 3: expected two symbols"),
-        ("#version: 0.2\na b\n\na b\n", "codes, line 3: expected two symbols"),
-        ("a b\nc\n", "codes, line 2: expected two symbols"),
-        ("a  b\n", "codes, line 1: expected two symbols"),
-        ("#version: 0.3\na b\n", "codes, line 1: unknown version: 0.3"),
+        ("#version: 0.2\na b\na b c\n", "codes:3: expected two symbols"),
+        ("#version: 0.2\na b\n\na b\n", "codes:3: expected two symbols"),
+        ("a b\nc\n", "codes:2: expected two symbols"),
+        ("a  b\n", "codes:1: expected two symbols"),
+        ("#version: 0.3\na b\n", "codes:1: unknown version: 0.3"),
     ],
 )
 def test_bad_files_name_the_line(tmp_path: Path, text: str, message: str) -> None:
