@@ -95,7 +95,7 @@ def test_what_is_not_utf8_is_replaced_and_named(tmp_path, caplog):
     assert found == [["one", "\ufffd\ufffd"], ["three", "caf\ufffd"]]
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 2
-    assert "line 2: not UTF-8" in told[0] and "line 4: not UTF-8" in told[1]
+    assert ":2: not UTF-8" in told[0] and ":4: not UTF-8" in told[1]
 
 
 @pytest.mark.parametrize("name", ["missing", "."])

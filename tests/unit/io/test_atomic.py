@@ -40,7 +40,7 @@ def test_only_its_own_kind_is_replaced_and_only_with_force(tmp_path):
 def test_what_fails_leaves_nothing_and_keeps_the_old_one(tmp_path):
     write(tmp_path / "out", "1")
     with (
-        pytest.raises(DataError, match="line 3"),
+        pytest.raises(DataError, match=":3:"),
         output_folder(tmp_path / "out", "mark.json", "report", force=True) as folder,
     ):
         (folder / "mark.json").write_text("2")

@@ -75,7 +75,7 @@ def test_a_phrase_table_comes_back_or_a_line_is_named(tmp_path: Path, content: l
         found.extend(read_phrase_table(tmp_path / "table"))
     except DataError as error:
         assert f"table:{len(found) + 1}: " in str(error)
-        with pytest.raises(DataError, match=f"line {len(found) + 1}:"):
+        with pytest.raises(DataError, match=f":{len(found) + 1}:"):
             list(read_phrase_blocks(3, tmp_path / "table"))
     assert [pair.line() for pair in found] == content[: len(found)]
     for pair, line in zip(found, content, strict=False):
@@ -104,6 +104,6 @@ def test_what_are_no_weights_is_named(tmp_path: Path, content: list[str]) -> Non
     try:
         found = read_weights(tmp_path / "w")
     except DataError as error:
-        assert f"{tmp_path / 'w'}, line " in str(error)
+        assert f"{tmp_path / 'w'}:" in str(error)
         return
     assert all(values for values in found.values.values())

@@ -71,13 +71,13 @@ def test_the_first_of_the_greatest_counts():
         (["0 ||| x ||| ||| 1"], "the n-best list has no features"),
         (
             ["0 ||| x ||| A= 1 ||| 1", "2 ||| x ||| A= 1 ||| 1"],
-            "line 2: sentence 2, counted from 0",
+            ":2: sentence 2, counted from 0",
         ),
-        (["1 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= 1 ||| 1"], "line 2: sentence 0 comes behind"),
-        (["0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| B= 1 ||| 1"], r"line 2: has the features B \(1\)"),
-        (["0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= -inf ||| 1"], "line 2: .* infinite"),
-        (["0 ||| x ||| A= nan ||| 1"], "line 1: .* no number"),
-        (["0 ||| x ||| A= 1 ||| -inf"], "line 1: .* a total that is infinite"),
+        (["1 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= 1 ||| 1"], ":2: sentence 0 comes behind"),
+        (["0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| B= 1 ||| 1"], r":2: has the features B \(1\)"),
+        (["0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= -inf ||| 1"], ":2: .* infinite"),
+        (["0 ||| x ||| A= nan ||| 1"], ":1: .* no number"),
+        (["0 ||| x ||| A= 1 ||| -inf"], ":1: .* a total that is infinite"),
     ],
 )
 def test_a_list_that_cannot_be_tuned_on_is_named(rows, told):

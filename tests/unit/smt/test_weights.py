@@ -57,13 +57,13 @@ def test_a_section_without_weights_is_a_section(tmp_path):
         ("", r"weights: has no section \[weight\]; give a moses.ini"),
         ("LM0= 1\n", r"has no section \[weight\]"),
         ("[weight]\nLM0 0.5\n", "weights:2: 'LM0 0.5' is no line of weights such as"),
-        ("[weight]\nLM0=\n", "line 2: 'LM0=' is no line"),
-        ("[weight]\n= 1\n", "line 2: '= 1' is no line"),
-        ("[weight]\nLM0= 1 x\n", "line 2: the weight 'x' is no number"),
+        ("[weight]\nLM0=\n", ":2: 'LM0=' is no line"),
+        ("[weight]\n= 1\n", ":2: '= 1' is no line"),
+        ("[weight]\nLM0= 1 x\n", ":2: the weight 'x' is no number"),
         ("[weight]\nLM0= nan\n", "the weight 'nan' is no number"),
         ("[weight]\nLM0= inf\n", "the weight 'inf' is no number"),
-        ("[weight]\nA= 1\nA= 2\n", "line 3: the weights of 'A' are there twice"),
-        ("[weight]\n[original-weight]\nA= x\n", "line 3: the weight 'x'"),
+        ("[weight]\nA= 1\nA= 2\n", ":3: the weights of 'A' are there twice"),
+        ("[weight]\n[original-weight]\nA= x\n", ":3: the weight 'x'"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, told):

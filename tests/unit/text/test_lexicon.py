@@ -113,30 +113,30 @@ def test_more_frequent_words_than_there_are(write: Write) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("chat cat", r"line 3: expected 'target source probability', not 'chat cat'; mend or"),
-        ("chat cat 0.5 1", "line 3: expected 'target source probability'"),
-        ("", "line 3: expected 'target source probability', not ''"),
-        ("chat cat much", "line 3: expected 'target source probability'"),
-        ("chat cat 1.5", r"line 3: .* a number from 0 to 1, not 'chat cat 1\.5'"),
-        ("chat cat nan", "line 3: .* from 0 to 1"),
-        ("chat cat -0.5", "line 3: .* from 0 to 1"),
-        ("chat cat 1e39", "line 3: .* from 0 to 1"),  # beyond float32; a warning is an error here
+        ("chat cat", r":3: expected 'target source probability', not 'chat cat'; mend or"),
+        ("chat cat 0.5 1", ":3: expected 'target source probability'"),
+        ("", ":3: expected 'target source probability', not ''"),
+        ("chat cat much", ":3: expected 'target source probability'"),
+        ("chat cat 1.5", r":3: .* a number from 0 to 1, not 'chat cat 1\.5'"),
+        ("chat cat nan", ":3: .* from 0 to 1"),
+        ("chat cat -0.5", ":3: .* from 0 to 1"),
+        ("chat cat 1e39", ":3: .* from 0 to 1"),  # beyond float32; a warning is an error here
     ],
 )
 def test_a_line_of_another_form_is_named(write: Write, line: str, message: str) -> None:
     rows = f"la the 0.6\nchat cat 0.5\n{line}\nchien dog 0.9\n"
-    with pytest.raises(DataError, match=f"lex, {message}"):
+    with pytest.raises(DataError, match=f"lex{message}"):
         Lexicon.load(write(rows), WORDS)
 
 
 def test_a_later_chunk_has_the_same_form(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 2)
-    with pytest.raises(DataError, match="line 4: .* from 0 to 1, not 'chien dog -0.9'"):
+    with pytest.raises(DataError, match=":4: .* from 0 to 1, not 'chien dog -0.9'"):
         Lexicon.load(write("la the 0.6\nchat cat 0.5\nle the 0.4\nchien dog -0.9\n"), WORDS)
 
 
 def test_logarithms_are_none_above_0(write: Write) -> None:
-    with pytest.raises(DataError, match="line 2: expected 'source target logarithm', .* at most 0"):
+    with pytest.raises(DataError, match=":2: expected 'source target logarithm', .* at most 0"):
         Lexicon.load(write("the la -0.6\ncat chat 0.5\n"), WORDS)
 
 
