@@ -54,7 +54,7 @@ def batch_size_option(function: Function) -> Function:
     )(function)
 
 
-def mixture_options(function: Function) -> Function:
+def averaging_options(function: Function) -> Function:
     """`--weights` and `--average`: the parameters `weights`, a list of numbers, and `average`."""
     function = click.option(
         "--average",

@@ -11,7 +11,7 @@ from nmtkit.cli.common import (
     device_option,
     force_option,
     importing,
-    mixture_options,
+    averaging_options,
     threads_option,
     written_by_first,
 )
@@ -40,7 +40,7 @@ log = logging.getLogger("nmtkit")
     help="A model folder; given several times, the models' probabilities are averaged, or with"
     " --nbest or --phrase-table each has a feature of its own.",
 )
-@mixture_options
+@averaging_options
 @click.option(
     "--nbest",
     metavar="LIST",

@@ -13,7 +13,7 @@ from nmtkit.cli.common import (
     device_option,
     force_option,
     importing,
-    mixture_options,
+    averaging_options,
     threads_option,
     warn,
     written_by_first,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="A model folder; given several times, the models translate together as an ensemble.",
 )
-@mixture_options
+@averaging_options
 @click.option(
     "-o", "--output", default="-", metavar="FILE", help="Where the translations are written."
 )

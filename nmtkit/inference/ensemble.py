@@ -27,27 +27,27 @@ class Ensemble:
     :raises ModelError: there is none, or their target vocabularies differ.
     """
 
-    parts: tuple[LoadedModel, ...]
-    mixture: ModelAveraging = EQUAL
+    members: tuple[LoadedModel, ...]
+    averaging: ModelAveraging = EQUAL
 
     def __post_init__(self) -> None:
-        if not self.parts:
+        if not self.members:
             raise ModelError("no model folder was given; name at least one")
-        for number, part in enumerate(self.parts[1:], start=2):
-            _check_same_words(self.parts[0].tgt_vocab, part.tgt_vocab, number)
+        for number, member in enumerate(self.members[1:], start=2):
+            _check_same_words(self.members[0].tgt_vocab, member.tgt_vocab, number)
 
     def averaged(self, weights: Sequence[float] = (), log_linear: bool = False) -> "Ensemble":
         """The same models, averaged otherwise; see `ModelAveraging`.
 
         :raises ConfigError: there are not as many weights as models, or one is not above 0.
         """
-        if weights and len(weights) != len(self.parts):
+        if weights and len(weights) != len(self.members):
             raise ConfigError(
-                f"{len(weights)} weights for {len(self.parts)} models; give one for each, or none"
+                f"{len(weights)} weights for {len(self.members)} models; give one for each, or none"
             )
         if any(not 0 < weight < float("inf") for weight in weights):
             raise ConfigError("the weight of a model must be above 0; leave the model out instead")
-        return replace(self, mixture=ModelAveraging(tuple(weights), log_linear))
+        return replace(self, averaging=ModelAveraging(tuple(weights), log_linear))
 
     @classmethod
     def load(cls, folders: Sequence[str | Path], device: str, params: str = "best") -> "Ensemble":
@@ -60,10 +60,10 @@ class Ensemble:
     @property
     def first(self) -> LoadedModel:
         """The model whose settings, target text and alignments count."""
-        return self.parts[0]
+        return self.members[0]
 
     @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
+    def error_context(self) -> Iterator[None]:
         """Name the models' files in what is raised of the models meanwhile.
 
         :raises ModelError: one was raised; here it begins with the files.
@@ -71,13 +71,13 @@ class Ensemble:
         try:
             yield
         except ModelError as error:
-            files = ", ".join(str(part.path or "a model in memory") for part in self.parts)
+            files = ", ".join(str(member.path or "a model in memory") for member in self.members)
             raise ModelError(f"{files}: {error}") from error
 
     @property
     def models(self) -> list[TranslationModel]:
         """The models alone."""
-        return [part.model for part in self.parts]
+        return [member.model for member in self.members]
 
     @property
     def reads_source(self) -> bool:
@@ -90,10 +90,12 @@ class Ensemble:
         :param quantize: multiply with matrices of 8 bits.
         :raises ConfigError: that is asked for and a model is not on a CPU.
         """
-        if quantize and any(part.device.type != "cpu" for part in self.parts):
+        if quantize and any(member.device.type != "cpu" for member in self.members):
             raise ConfigError("--quantize is for translating on a CPU; add --device cpu")
-        ready = (replace(part, model=part.model.for_inference(quantize)) for part in self.parts)
-        return replace(self, parts=tuple(ready))
+        ready = (
+            replace(member, model=member.model.for_inference(quantize)) for member in self.members
+        )
+        return replace(self, members=tuple(ready))
 
     @property
     def has_subwords(self) -> bool:
@@ -102,14 +104,14 @@ class Ensemble:
 
     def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
         """A source line as each model splits it."""
-        return [part.src_text.tokens(line, tokenized) for part in self.parts]
+        return [member.src_text.tokens(line, tokenized) for member in self.members]
 
     def encode(self, sentences: Sequence[SourceTokens]) -> tuple[list[Any], Tensor]:
         """Let every model read a batch.
 
         :return: what each read, and T_x of each sentence for the first model [batch].
         """
-        batches = [self.source_batch(sentences, number) for number in range(len(self.parts))]
+        batches = [self.source_batch(sentences, number) for number in range(len(self.members))]
         with torch.inference_mode():
             encoded = [
                 model.encode(*batch) for model, batch in zip(self.models, batches, strict=True)
@@ -118,9 +120,9 @@ class Ensemble:
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
         """The ids of a batch in the words of one model, and their mask. Shapes: [batch, T_x]."""
-        part = self.parts[number]
-        ids, mask = pad([[*part.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
-        return ids.to(part.device), mask.to(part.device)
+        member = self.members[number]
+        ids, mask = pad([[*member.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
+        return ids.to(member.device), mask.to(member.device)
 
 
 def _check_same_words(one: Vocabulary, other: Vocabulary, number: int) -> None:

@@ -221,8 +221,8 @@ class Scorer:
                 tree_log_probs(model, *self._ready.source_batch([read], number), tree)
                 for number, model in enumerate(self._ready.models)
             ]
-            log_probs = self._ensemble.mixture(found).double().cpu()
-        with self._ensemble.named():
+            log_probs = self._ensemble.averaging(found).double().cpu()
+        with self._ensemble.error_context():
             _check_finite(log_probs)
         values: list[float] = log_probs.tolist()
         scores = []
@@ -275,12 +275,12 @@ class Scorer:
                 model.score(*self._ensemble.source_batch(batch, number), tgt, tgt_mask, shared)
                 for number, model in enumerate(self._ensemble.models)
             ]
-            mean = self._ensemble.mixture([part.log_probs for part in scored])
+            mean = self._ensemble.averaging([part.log_probs for part in scored])
             log_probs = mean.double().cpu()
         matrices = scored[0].alignment
         if alignments and matrices is None:
             raise ModelError("this model has no alignment")
-        with self._ensemble.named():
+        with self._ensemble.error_context():
             _check_finite(log_probs[tgt_mask.cpu()])
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [

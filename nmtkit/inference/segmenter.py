@@ -308,7 +308,7 @@ def _check_fit(forward: Ensemble, reverse: Ensemble) -> None:
             f" translate {ours.tgt_language}-{ours.src_language}, as one trained with"
             " 'nmtkit train --reverse' on the same prepared folder does"
         )
-    for part in (*forward.parts, *reverse.parts):
+    for part in (*forward.members, *reverse.members):
         if _words(part.config.text) != _words(ours):
             raise ModelError(
                 "the models and the reverse model part lines into words otherwise (tokenized,"

@@ -213,9 +213,9 @@ class Translator:
 
         def decode(sources: list[SourceTokens], batches: Batches) -> Iterable[list[Hypothesis]]:
             readings = (self._read(sources, batch) for batch in batches)
-            models, mixture = self._ensemble.models, self._ensemble.mixture
+            models, averaging = self._ensemble.models, self._ensemble.averaging
             width = hypotheses_to_find(self.search, n_best)
-            found = iter(search_batches(models, readings, self.search, width, mixture))
+            found = iter(search_batches(models, readings, self.search, width, averaging))
             for batch in batches:
                 of_batch = list(itertools.islice(found, len(batch)))
                 for of_line in self._aligned(sources, batch, of_batch, alignments):
@@ -260,8 +260,8 @@ class Translator:
             for batch in batches:
                 seeds = [seed_of(seed, first + number) for number in batch]
                 read = self._read(sources, batch)
-                models, mixture = self._ensemble.models, self._ensemble.mixture
-                drawn = sample_read(models, read, self.search, n, seeds, mixture=mixture)
+                models, averaging = self._ensemble.models, self._ensemble.averaging
+                drawn = sample_read(models, read, self.search, n, seeds, averaging=averaging)
                 yield from self._aligned(sources, batch, drawn, alignments)
 
         return self._in_order(lines, decode, tokenized, copies=n)
@@ -279,7 +279,7 @@ class Translator:
         shares = self._shares(sources)
 
         def work(batches: Batches) -> list[list[Hypothesis]]:
-            with self._ensemble.named():
+            with self._ensemble.error_context():
                 return list(decode(sources, batches))
 
         results = run_parallel([functools.partial(work, batches) for batches in shares])
@@ -293,7 +293,7 @@ class Translator:
         """Part the lines that have words between the cores, alike in length, and into batches."""
         full = [number for number, tokens in enumerate(sources) if tokens[0]]
         full.sort(key=lambda number: -len(sources[number][0]))
-        on_cpu = all(part.device.type == "cpu" for part in self._ensemble.parts)
+        on_cpu = all(member.device.type == "cpu" for member in self._ensemble.members)
         cores = torch.get_num_threads() if on_cpu else 1
         cores = max(1, min(cores, len(full) // LEAST_LINES))
         size = self._batch_size * (2 if self.search.beam == 1 else 1)

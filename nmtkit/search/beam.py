@@ -109,12 +109,12 @@ def beam_search(
     settings: SearchConfig,
     n_best: int = 1,
     alignments: bool = False,
-    mixture: ModelAveraging = EQUAL,
+    averaging: ModelAveraging = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
     :param models: one, or several whose next-word probabilities are averaged.
-    :param mixture: how they are.
+    :param averaging: how they are.
     :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
     :param src_mask: True at words and `</s>`. Shape: [B, T_x], bool.
     :param n_best: translations wanted of each sentence, at most `settings.beam`.
@@ -130,7 +130,7 @@ def beam_search(
         lengths = src_mask.sum(1)
         check_settings(settings, n_best)
         width = hypotheses_to_find(settings, n_best)
-        found = search_batches(models, [EncodedBatch(encoded, lengths)], settings, width, mixture)
+        found = search_batches(models, [EncodedBatch(encoded, lengths)], settings, width, averaging)
         if alignments or settings.coverage_penalty:
             found = with_alignments(models[:1], encoded[:1], lengths, found)
         return [best_covering(of_sentence, settings, n_best) for of_sentence in found]
@@ -141,7 +141,7 @@ def search_batches(
     batches: Iterable[EncodedBatch],
     settings: SearchConfig,
     n_best: int = 1,
-    mixture: ModelAveraging = EQUAL,
+    averaging: ModelAveraging = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Translate the sentences of many batches, as many together as the batches have.
 
@@ -151,7 +151,7 @@ def search_batches(
     """
     check_settings(settings, n_best)
     with torch.inference_mode():
-        search = _Search(models, batches, settings, n_best, mixture)
+        search = _Search(models, batches, settings, n_best, averaging)
         while search.is_under_way():
             search.step()
         return search.history.n_best(settings, n_best)
@@ -166,11 +166,11 @@ class _Search:
         batches: Iterable[EncodedBatch],
         settings: SearchConfig,
         n_best: int,
-        mixture: ModelAveraging,
+        averaging: ModelAveraging,
     ) -> None:
         self.history = BeamHistory()
         self._models, self._settings, self._n_best = models, settings, n_best
-        self._mixture = mixture
+        self._averaging = averaging
         self._layers = [model.output_layer() for model in models]
         self._next_words: NextTokenScorer | CandidateScorer
         self._arrivals = BatchQueue(batches)
@@ -253,10 +253,10 @@ class _Search:
     def _choose_from(self, lists: Tensor | None) -> None:
         """Let sentences choose from these words [B, C], or from all."""
         if lists is not None:
-            self._next_words = CandidateScorer(self._layers, lists, self._mixture)
+            self._next_words = CandidateScorer(self._layers, lists, self._averaging)
         elif not hasattr(self, "_next_words"):
             rows = self._places * self._settings.beam
-            self._next_words = NextTokenScorer(self._layers, self._mixture, rows)
+            self._next_words = NextTokenScorer(self._layers, self._averaging, rows)
         self._lists = lists
 
     def _beginning(self, reading: EncodedBatch) -> tuple[list[Any], Beam]:

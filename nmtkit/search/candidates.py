@@ -24,13 +24,13 @@ class CandidateScorer:
     :param layers: the output layer of each model.
     :param lists: words of each sentence in rising order, `</s>` and `<unk>` the first of them,
         `NONE` behind the last. Shape: [B, C].
-    :param mixture: how the models are averaged.
+    :param averaging: how the models are averaged.
     """
 
     def __init__(
-        self, layers: Sequence[OutputLayer], lists: Tensor, mixture: ModelAveraging = EQUAL
+        self, layers: Sequence[OutputLayer], lists: Tensor, averaging: ModelAveraging = EQUAL
     ) -> None:
-        self._mixture = mixture
+        self._averaging = averaging
         self._words = lists.clamp(min=0)
         self._layers = [layer.listed(lists) for layer in layers]
 
@@ -69,4 +69,4 @@ class CandidateScorer:
         :return: Shape: [B * k, C].
         """
         logits = [layer.logits(of) for layer, of in zip(self._layers, hidden, strict=True)]
-        return self._mixture([torch.log_softmax(of, dim=2).flatten(0, 1) for of in logits])
+        return self._averaging([torch.log_softmax(of, dim=2).flatten(0, 1) for of in logits])

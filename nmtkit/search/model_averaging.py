@@ -13,7 +13,7 @@ class ModelAveraging:
     """A mean over models.
 
     weights: of each model, above 0; only their ratios count; equal ones where none are given.
-    of_logs: average log-probabilities (the geometric mean, not normalised: what comes out is a
+    log_linear: average log-probabilities (the geometric mean, not normalised: what comes out is a
         score, still 0 or less), instead of probabilities (Sutskever et al. 2014, section 3.6).
     """
 

@@ -84,14 +84,14 @@ class NextTokenScorer:
     """The distribution of the next word, of one model or the mean of several.
 
     :param layers: the output layer of each model.
-    :param mixture: how the models are averaged.
+    :param averaging: how the models are averaged.
     :param rows: hypotheses that are usually asked for together.
     """
 
     def __init__(
-        self, layers: Sequence[OutputLayer], mixture: ModelAveraging = EQUAL, rows: int = FEW_ROWS
+        self, layers: Sequence[OutputLayer], averaging: ModelAveraging = EQUAL, rows: int = FEW_ROWS
     ) -> None:
-        self._layers, self._mixture = layers, mixture
+        self._layers, self._averaging = layers, averaging
         self._words = len(layers[0].bias)
         on_cpu = layers[0].bias.device.type == "cpu"
         self._room = ROOM if on_cpu else DEVICE_ROOM
@@ -155,7 +155,7 @@ class NextTokenScorer:
         rows = [values.flatten(0, 1) for values in hidden]
         for part in self._parts(len(rows[0])):
             found = [self._whole_softmax(n, values[part])[0] for n, values in enumerate(rows)]
-            yield part, self._mixture(found)
+            yield part, self._averaging(found)
 
     def select(self, rows: Tensor) -> "NextTokenScorer":
         """The same for some of the sentences: all have the same words."""
@@ -178,7 +178,7 @@ class NextTokenScorer:
         parts = []
         for part in self._parts(len(hidden[0])):
             found = [self._whole_softmax(n, values[part]) for n, values in enumerate(hidden)]
-            log_probs = forbidden.of(part).apply(self._mixture([values for values, _ in found]))
+            log_probs = forbidden.of(part).apply(self._averaging([values for values, _ in found]))
             parts.append((_largest_of_blocks(log_probs), *(total for _, total in found)))
         maxima, *totals = (torch.cat(column) for column in zip(*parts, strict=True))
         return maxima, totals
@@ -218,7 +218,7 @@ class NextTokenScorer:
                 values, total = values[places], total[places]
             logits = layer.logits_each(values, some)
             found.append(logits - total.unsqueeze(1))
-        log_probs = self._mixture(found)
+        log_probs = self._averaging(found)
         # Added, so that what is no number stays none.
         beyond = torch.zeros_like(log_probs).masked_fill_(words >= self._words, -torch.inf)
         return log_probs.add_(beyond)

@@ -76,12 +76,12 @@ def sample_read(
     n: int,
     seeds: Sequence[int],
     alignments: bool = False,
-    mixture: ModelAveraging = EQUAL,
+    averaging: ModelAveraging = EQUAL,
 ) -> list[list[Hypothesis]]:
     """Draw translations of sentences that each model has read already.
 
     :param reading: what they read, and from which words they may choose.
-    :param mixture: how their probabilities are averaged.
+    :param averaging: how their probabilities are averaged.
     :return: and other parameters and errors: see `sample`.
     """
     if n < 1:
@@ -100,7 +100,7 @@ def sample_read(
             words=torch.full((len(lengths), n), BOS, device=lengths.device),
             over=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
-        found = _drawn(models, reading, draws, settings, mixture)
+        found = _drawn(models, reading, draws, settings, averaging)
         if not alignments:
             return found
         return with_alignments(models[:1], reading.encoded[:1], lengths, found)
@@ -156,14 +156,14 @@ def _drawn(
     reading: EncodedBatch,
     draws: Draws,
     settings: SearchConfig,
-    mixture: ModelAveraging,
+    averaging: ModelAveraging,
 ) -> list[list[Hypothesis]]:
     encoded, lengths = list(reading.encoded), reading.lengths
     layers = [model.output_layer() for model in models]
     next_words = (
-        NextTokenScorer(layers, mixture)
+        NextTokenScorer(layers, averaging)
         if reading.lists is None
-        else CandidateScorer(layers, reading.lists, mixture)
+        else CandidateScorer(layers, reading.lists, averaging)
     )
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
     first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence

@@ -23,7 +23,7 @@ def settings(**changes):
     return SearchConfig(**{"beam": 3, "max_length_ratio": 3.0, **changes})
 
 
-def next_log_probs(models, src, src_mask, prefix, mixture=EQUAL):
+def next_log_probs(models, src, src_mask, prefix, averaging=EQUAL):
     """log p of the word after a prefix, by teacher forcing; averaged over models. Shape: [K]."""
     found = []
     for model in models:
@@ -33,9 +33,9 @@ def next_log_probs(models, src, src_mask, prefix, mixture=EQUAL):
             hidden, state, _ = model.step(prev, state, encoded)
             prev = torch.tensor([[0 if word is None else word]])
         found.append(log_probs(model.output_layer(), hidden)[0, 0])
-    weights = torch.tensor(mixture.weights or [1.0] * len(models)).double()
+    weights = torch.tensor(averaging.weights or [1.0] * len(models)).double()
     shares = (weights / weights.sum()).unsqueeze(1)
-    if mixture.log_linear:
+    if averaging.log_linear:
         return (torch.stack(found) * shares).sum(0)
     return (torch.stack(found).exp() * shares).sum(0).log()
 
@@ -44,7 +44,7 @@ def limit_of(source, ratio):
     return max(10, int(len(source) * ratio))
 
 
-def slow_beam_search(models, source, config, n_best, mixture=EQUAL):
+def slow_beam_search(models, source, config, n_best, averaging=EQUAL):
     """The papers' search for one sentence, with lists, and no early end but by rule."""
     src, src_mask = pad([source])
     live: list[tuple[list[int], float]] = [([], 0.0)]
@@ -53,7 +53,7 @@ def slow_beam_search(models, source, config, n_best, mixture=EQUAL):
     for step in range(1, limit_of(source, config.max_length_ratio) + 1):
         found = []
         for prefix, score in live:
-            values = next_log_probs(models, src, src_mask, prefix, mixture).tolist()
+            values = next_log_probs(models, src, src_mask, prefix, averaging).tolist()
             for word, value in enumerate(values):
                 short = step < max(2, len(source) * config.min_length_ratio)
                 early = word == EOS and short and len(source) > 1
@@ -125,9 +125,9 @@ def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, sources
 
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize(
-    "mixture", [ModelAveraging((1.0, 2.0, 0.5)), ModelAveraging((3.0, 1.0, 1.0), True)]
+    "averaging", [ModelAveraging((1.0, 2.0, 0.5)), ModelAveraging((3.0, 1.0, 1.0), True)]
 )
-def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, mixture, listed):
+def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, averaging, listed):
     config = settings()
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
     src, src_mask = pad(sources)
@@ -135,9 +135,9 @@ def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, mixture
     reading = EncodedBatch(
         [model.encode(src, src_mask) for model in models], src_mask.sum(1), lists
     )
-    found = search_batches(models, [reading], config, 3, mixture)
+    found = search_batches(models, [reading], config, 3, averaging)
     for source, hypotheses in zip(sources, found, strict=True):
-        assert_same(hypotheses, slow_beam_search(models, source, config, 3, mixture))
+        assert_same(hypotheses, slow_beam_search(models, source, config, 3, averaging))
 
 
 @pytest.mark.parametrize("rule", RULES)
