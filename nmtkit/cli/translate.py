@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 import click
 
 from nmtkit.cli.common import (
+    averaging_options,
     batch_size_option,
     configure_threads,
     device_option,
     force_option,
     importing,
-    averaging_options,
     threads_option,
     warn,
     written_by_first,
