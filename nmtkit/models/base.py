@@ -46,7 +46,7 @@ class OutputLayer(NamedTuple):
         :return: Shape: [N, w].
         """
         if self.whole is not None:
-            return self.whole.product_each(hidden, self.bias, words)
+            return self.whole.logits_at_columns(hidden, self.bias, words)
         W = self.W.index_select(0, words.flatten()).view(*words.shape, -1)
         return torch.bmm(hidden.unsqueeze(1), W.transpose(1, 2)).squeeze(1) + self.bias[words]
 
@@ -54,7 +54,7 @@ class OutputLayer(NamedTuple):
         """The layer of other words for each sentence, -1 where there is none. Shape: [B, C]."""
         return CandidateLayer(self.W, self.bias, self.whole, lists)
 
-    def quantized(self) -> "OutputLayer":
+    def to_int8(self) -> "OutputLayer":
         """The layer with its matrix in 8 bits, too."""
         return self if self.whole else self._replace(whole=Int8Matrix(self.W.t()))
 
@@ -76,13 +76,13 @@ class OutputLayer(NamedTuple):
 class Step(NamedTuple):
     """What one target position gives for every hypothesis.
 
-    hidden: t_i, what the output layer turns into probabilities of words. Shape: [B, k, l].
+    readout: t_i, what the output layer turns into probabilities of words. Shape: [B, k, l].
     state: the state with which the next position is entered; its tensors are [B, k, ...].
     alignment: alpha_i over source positions, rows sum to 1, or None for a model that has no
         alignment. Shape: [B, k, T_x].
     """
 
-    hidden: Tensor
+    readout: Tensor
     state: Any
     alignment: Tensor | None
 

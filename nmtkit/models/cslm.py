@@ -33,11 +33,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.base import BOS, OutputLayer, Step
-from nmtkit.models.fast.int8 import Matrix, product, quantized
-from nmtkit.models.fast.matmul import affine
+from nmtkit.models.fast.int8 import Matrix, linear, to_int8
+from nmtkit.models.fast.matmul import addmm
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.packing import Packing
-from nmtkit.models.teacher_forcing import EncoderDecoder, Pairs, TeacherForced
+from nmtkit.models.teacher_forcing import EncoderDecoder, SentencePairs, TeacherForced
 
 UNIFORM = 0.01
 """Bound of the paper's uniform distribution."""
@@ -112,7 +112,7 @@ class CSLM(EncoderDecoder):
         self.b_y = bias(tgt_size)
         self.initialise()
 
-    def draw(self) -> None:
+    def reset_parameters(self) -> None:
         """Give the parameters their first values; see the top of this file."""
         for name, parameter in self.named_parameters():
             if parameter.dim() == 1:
@@ -139,8 +139,8 @@ class CSLM(EncoderDecoder):
         weights = self._search_weights()
         words = torch.cat([state.words[..., 1:], prev.unsqueeze(-1)], dim=-1)
         p = self.target_embeddings(words).flatten(-2)
-        h = torch.relu(product(p, weights.W_1, self.b_1))
-        t = torch.relu(product(h, weights.W_2, self.b_2))
+        h = torch.relu(linear(p, weights.W_1, self.b_1))
+        t = torch.relu(linear(h, weights.W_2, self.b_2))
         return Step(t, State(words), None)
 
     def for_inference(self, quantize: bool = False) -> "CSLM":
@@ -149,7 +149,7 @@ class CSLM(EncoderDecoder):
         weights = self._search_weights()
         if quantize:
             weights = SearchWeights(
-                quantized(weights.W_1), quantized(weights.W_2), weights.output.quantized()
+                to_int8(weights.W_1), to_int8(weights.W_2), weights.output.to_int8()
             )
         model._prepared = weights
         return model
@@ -159,13 +159,13 @@ class CSLM(EncoderDecoder):
             return self._prepared
         return SearchWeights(self.W_1, self.W_2, OutputLayer(self.W_o, self.b_y))
 
-    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+    def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Foretell every word of the target; see `EncoderDecoder.teacher_forced`."""
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         before = packing.pack(contexts(pairs.tgt, self.config.context))
         p = self.target_embeddings(before).flatten(1)
-        h = self.dropped(torch.relu(affine(self.b_1, p, self.W_1)))
-        t = self.dropped(torch.relu(affine(self.b_2, h, self.W_2)))
+        h = self.apply_dropout(torch.relu(addmm(self.b_1, p, self.W_1)))
+        t = self.apply_dropout(torch.relu(addmm(self.b_2, h, self.W_2)))
         return TeacherForced(t, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:

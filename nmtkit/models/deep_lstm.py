@@ -36,12 +36,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.fast.int8 import EmbeddingCache, Matrix, product, quantized
+from nmtkit.models.fast.int8 import EmbeddingCache, Matrix, linear, to_int8
 from nmtkit.models.fast.lstm import lstm_scan, lstm_step
-from nmtkit.models.fast.matmul import affine, times
+from nmtkit.models.fast.matmul import addmm, matmul
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.packing import Packing, longest_first
-from nmtkit.models.teacher_forcing import EncoderDecoder, Pairs, TeacherForced, previous_words
+from nmtkit.models.teacher_forcing import (
+    EncoderDecoder,
+    SentencePairs,
+    TeacherForced,
+    previous_words,
+)
 
 UNIFORM = 0.08
 """Bound of the paper's uniform distribution."""
@@ -132,7 +137,7 @@ class Layers(nn.Module):
         below, all_h, all_c = embedded, [], []
         for layer, (W, U, b) in enumerate(zip(self.W, self.U, self.b, strict=True)):
             first = start[0][:, layer], start[1][:, layer]
-            x = affine(b, drop(below), W)
+            x = addmm(b, drop(below), W)
             below, c = lstm_scan(x, first, U, self.peepholes(layer), packing)
             all_h.append(below)
             all_c.append(c)
@@ -160,7 +165,7 @@ class DeepLSTM(EncoderDecoder):
         self.b_y = bias(tgt_size)
         self.initialise()
 
-    def draw(self) -> None:
+    def reset_parameters(self) -> None:
         """Give the parameters their first values; see the top of this file."""
         n = self.config.hidden
         for name, parameter in self.named_parameters():
@@ -176,10 +181,10 @@ class DeepLSTM(EncoderDecoder):
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Read the source; see `TranslationModel.encode`."""
         packing = Packing.of(src_mask, src.device)
-        words = turned(src, src_mask.to(src.device)) if self.config.reverse else src
+        words = reverse_words(src, src_mask.to(src.device)) if self.config.reverse else src
         embedded = self.source_embeddings(packing.pack(words))
         nothing = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
-        both = self.encoder.run(embedded, (nothing, nothing), packing, self.dropped)
+        both = self.encoder.run(embedded, (nothing, nothing), packing, self.apply_dropout)
         h, c = (
             torch.stack([values.index_select(0, packing.last) for values in of_layers], dim=1)
             for of_layers in both
@@ -207,14 +212,14 @@ class DeepLSTM(EncoderDecoder):
         for layer in range(self.config.layers):
             h, c = state.h[:, :, layer], state.c[:, :, layer]
             if layer == 0:
-                x = product(h, weights.U, weights.words(below))
+                x = linear(h, weights.U, weights.words(below))
             else:
                 joined = torch.cat([below, h], dim=-1)
-                x = product(joined, weights.W_U[layer - 1], self.decoder.b[layer])
+                x = linear(joined, weights.W_U[layer - 1], self.decoder.b[layer])
             below, c = lstm_step(x, c, self.decoder.peepholes(layer))
             all_h.append(below)
             all_c.append(c)
-        hidden = below if weights.P is None else product(below, weights.P)
+        hidden = below if weights.P is None else linear(below, weights.P)
         return Step(hidden, State(torch.stack(all_h, dim=2), torch.stack(all_c, dim=2)), None)
 
     def for_inference(self, quantize: bool = False) -> "DeepLSTM":
@@ -223,10 +228,10 @@ class DeepLSTM(EncoderDecoder):
         weights = self._search_weights()
         if quantize:
             weights = weights._replace(
-                U=quantized(weights.U),
-                W_U=[quantized(of_layer) for of_layer in weights.W_U],
-                P=None if weights.P is None else quantized(weights.P),
-                output=weights.output.quantized(),
+                U=to_int8(weights.U),
+                W_U=[to_int8(of_layer) for of_layer in weights.W_U],
+                P=None if weights.P is None else to_int8(weights.P),
+                output=weights.output.to_int8(),
             )
         if self.E_y.device.type == "cpu":
             weights = weights._replace(words=EmbeddingCache(self._word_terms, len(self.E_y)))
@@ -247,18 +252,18 @@ class DeepLSTM(EncoderDecoder):
 
     def _word_terms(self, words: Tensor) -> Tensor:
         """What y_{i-1} gives to the first layer's gates. [...] to [..., 4n]."""
-        return product(self.target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
+        return linear(self.target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
 
-    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+    def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         order = longest_first(pairs.tgt_mask).to(pairs.tgt.device)
         start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)
         embedded = self.target_embeddings(previous_words(pairs.tgt, packing))
-        states, _ = self.decoder.run(embedded, start, packing, self.dropped)
-        hidden = self.dropped(states[-1])
-        hidden = times(hidden, self.P) if self.config.tied else hidden
+        states, _ = self.decoder.run(embedded, start, packing, self.apply_dropout)
+        hidden = self.apply_dropout(states[-1])
+        hidden = matmul(hidden, self.P) if self.config.tied else hidden
         return TeacherForced(hidden, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
@@ -266,7 +271,7 @@ class DeepLSTM(EncoderDecoder):
         return self.E_y if self.config.tied else self.W_o
 
 
-def turned(src: Tensor, src_mask: Tensor) -> Tensor:
+def reverse_words(src: Tensor, src_mask: Tensor) -> Tensor:
     """The words of each sentence from the last to the first; `</s>` stays behind them.
 
     Shapes: [B, T_x].

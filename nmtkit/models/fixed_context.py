@@ -35,9 +35,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.fast.gru import gated_scan, gated_step
-from nmtkit.models.fast.int8 import EmbeddingCache, Matrix, product, quantized
-from nmtkit.models.fast.matmul import affine, times
+from nmtkit.models.fast.gru import gru_scan, gru_step
+from nmtkit.models.fast.int8 import EmbeddingCache, Matrix, linear, to_int8
+from nmtkit.models.fast.matmul import addmm, matmul
 from nmtkit.models.layers import (
     bias,
     glorot,
@@ -46,7 +46,12 @@ from nmtkit.models.layers import (
     orthogonal,
 )
 from nmtkit.models.packing import Packing, longest_first
-from nmtkit.models.teacher_forcing import EncoderDecoder, Pairs, TeacherForced, previous_words
+from nmtkit.models.teacher_forcing import (
+    EncoderDecoder,
+    SentencePairs,
+    TeacherForced,
+    previous_words,
+)
 
 
 class Encoded(NamedTuple):
@@ -123,7 +128,7 @@ class FixedContextModel(EncoderDecoder):
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """c of each sentence; parameters as in `TranslationModel.encode`. Shape: [B, summary]."""
 
-    def draw(self) -> None:
+    def reset_parameters(self) -> None:
         """Give the parameters their first values; see the top of this file."""
         for name, parameter in self.named_parameters():
             if name.startswith("U_") and name != "U_o":
@@ -149,9 +154,9 @@ class FixedContextModel(EncoderDecoder):
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Read the source; see `TranslationModel.encode`."""
-        summary = self.dropped(self.summarise(src, src_mask))
-        start = torch.tanh(affine(self.b_s, summary, self.W_s))
-        return Encoded(start, times(summary, torch.cat([self.C, self.C_o], dim=1)))
+        summary = self.apply_dropout(self.summarise(src, src_mask))
+        start = torch.tanh(addmm(self.b_s, summary, self.W_s))
+        return Encoded(start, matmul(summary, torch.cat([self.C, self.C_o], dim=1)))
 
     def initial_state(self, encoded: Encoded) -> State:
         """s_0; see `TranslationModel.initial_state`."""
@@ -162,11 +167,11 @@ class FixedContextModel(EncoderDecoder):
         n, weights, s = self.config.hidden, self._search_weights(), state.state
         terms = weights.words(prev) + encoded.summary.unsqueeze(1)
         gates, inputs, readout = torch.split(terms, [2 * n, n, 2 * self.config.maxout], dim=-1)
-        gates = product(s, weights.U_zr, gates)
-        s = gated_step(torch.cat([gates, inputs], dim=-1), s, weights.U)
-        hidden = maxout(product(s, weights.U_o, readout))
+        gates = linear(s, weights.U_zr, gates)
+        s = gru_step(torch.cat([gates, inputs], dim=-1), s, weights.U)
+        hidden = maxout(linear(s, weights.U_o, readout))
         if weights.P is not None:
-            hidden = product(hidden, weights.P)
+            hidden = linear(hidden, weights.P)
         return Step(hidden, State(s), None)
 
     def for_inference(self, quantize: bool = False) -> Self:
@@ -175,11 +180,11 @@ class FixedContextModel(EncoderDecoder):
         weights = self._search_weights()
         if quantize:
             weights = weights._replace(
-                U_zr=quantized(weights.U_zr),
-                U=quantized(weights.U),
-                U_o=quantized(weights.U_o),
-                P=None if weights.P is None else quantized(weights.P),
-                output=weights.output.quantized(),
+                U_zr=to_int8(weights.U_zr),
+                U=to_int8(weights.U),
+                U_o=to_int8(weights.U_o),
+                P=None if weights.P is None else to_int8(weights.P),
+                output=weights.output.to_int8(),
             )
         if self.E_y.device.type == "cpu":
             weights = weights._replace(words=EmbeddingCache(self._word_terms(), len(self.E_y)))
@@ -202,27 +207,27 @@ class FixedContextModel(EncoderDecoder):
         """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
         W_V = torch.cat([self.W_dec, self.V_o], dim=1)
         b = torch.cat([self.b_dec, self.b_o])
-        return lambda words: product(self.dropped(self.target_embeddings(words)), W_V, b)
+        return lambda words: linear(self.apply_dropout(self.target_embeddings(words)), W_V, b)
 
-    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+    def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
-        embedded = self.dropped(self.target_embeddings(previous_words(pairs.tgt, packing)))
+        embedded = self.apply_dropout(self.target_embeddings(previous_words(pairs.tgt, packing)))
         of_c = encoded.summary.index_select(0, packing.sentences)
         gates, readout = torch.split(of_c, [3 * self.config.hidden, 2 * self.config.maxout], dim=1)
-        inputs = affine(self.b_dec, embedded, self.W_dec) + gates
+        inputs = addmm(self.b_dec, embedded, self.W_dec) + gates
         start = encoded.start.index_select(0, longest_first(pairs.tgt_mask).to(pairs.tgt.device))
         weights = self.U_zr_dec.unsqueeze(0), self.U_dec.unsqueeze(0)
-        s = gated_scan(inputs.unsqueeze(0), start.unsqueeze(0), *weights, packing).squeeze(0)
-        hidden = maxout(times(s, self.U_o) + times(embedded, self.V_o) + readout + self.b_o)
-        hidden = self.dropped(hidden)
-        hidden = times(hidden, self.P) if self._has_factors else hidden
+        s = gru_scan(inputs.unsqueeze(0), start.unsqueeze(0), *weights, packing).squeeze(0)
+        hidden = maxout(matmul(s, self.U_o) + matmul(embedded, self.V_o) + readout + self.b_o)
+        hidden = self.apply_dropout(hidden)
+        hidden = matmul(hidden, self.P) if self._has_factors else hidden
         return TeacherForced(hidden, packing.pack(pairs.tgt), packing)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """E_x x. Shape: [..., m]."""
-        return self.dropped(functional.embedding(words, self.E_x))
+        return self.apply_dropout(functional.embedding(words, self.E_x))
 
     @property
     def _has_factors(self) -> bool:

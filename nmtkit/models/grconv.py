@@ -8,7 +8,7 @@ Biases left out:
     node         h^(t)_j = w_c h~ + w_l h^(t-1)_{j-1} + w_r h^(t-1)_j
     summary      c, the one node of level T_x - 1
 
-The recursion is in `pyramid.py`, the decoder, which is RNNenc's, in `summary.py`. `compositions`
+The recursion is in `compose.py`, the decoder, which is RNNenc's, in `summary.py`. `compositions`
 gives the coefficients, which can be read as a soft parse (fig. 6).
 
 Departures and readings:
@@ -25,8 +25,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.grconv_ops import levels_of, pyramid
-from nmtkit.models.fast.matmul import affine
+from nmtkit.models.fast.grconv_ops import compose, level_sizes
+from nmtkit.models.fast.matmul import addmm
 from nmtkit.models.fixed_context import FixedContextModel
 from nmtkit.models.layers import bias, matrix, orthogonal
 from nmtkit.models.packing import Packing
@@ -68,9 +68,9 @@ class GrConv(FixedContextModel):
         self.b_w = bias(3)
         self.initialise()
 
-    def draw(self) -> None:
-        """Give the parameters their first values; see `FixedContextModel.draw`."""
-        super().draw()
+    def reset_parameters(self) -> None:
+        """Give the parameters their first values; see `FixedContextModel.reset_parameters`."""
+        super().reset_parameters()
         for square in (self.W_l, self.W_r):
             square.copy_(RADIUS * orthogonal(*square.shape))
 
@@ -91,7 +91,7 @@ class GrConv(FixedContextModel):
         packing = Packing.of(src_mask, src.device)
         with torch.no_grad():
             _, found = self._climb(src, packing)
-        levels = torch.split(found, levels_of(packing)[1:])
+        levels = torch.split(found, level_sizes(packing)[1:])
         starts = [start for start, _ in packing.steps()]
         compositions = []
         for rank, length in zip(packing.ranks.tolist(), src_mask.sum(1).tolist(), strict=True):
@@ -106,6 +106,6 @@ class GrConv(FixedContextModel):
         return compositions
 
     def _climb(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        h = affine(self.b_U, self.source_embeddings(packing.pack(src)), self.U)
+        h = addmm(self.b_U, self.source_embeddings(packing.pack(src)), self.U)
         W = torch.cat([self.W_l, self.G_l, self.W_r, self.G_r], dim=1)
-        return pyramid(h, W, torch.cat([self.b_h, self.b_w]), packing)
+        return compose(h, W, torch.cat([self.b_h, self.b_w]), packing)

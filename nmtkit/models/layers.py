@@ -8,7 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from nmtkit.models.fast.matmul import Prepacked, add_transposed_product, product_type, rows_at_once
+from nmtkit.models.fast.matmul import Prepacked, addmm_transposed_, matmul_dtype, rows_at_once
 
 LOGITS = 8_000_000
 """Logits held at a time, but for those of the fewest rows: 32 MB in float32."""
@@ -98,7 +98,7 @@ def target_log_probs(hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -
         by_W_t = Prepacked(W.t())
         for start in range(0, hidden.size(0), rows):
             part, words = hidden[start : start + rows], targets[start : start + rows]
-            logits = by_W_t.affine(bias, part)
+            logits = by_W_t.addmm(bias, part)
             picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
             chunks.append(picked - logits.logsumexp(1))
     return torch.cat(chunks) if chunks else hidden.new_zeros(0)
@@ -138,7 +138,7 @@ class _SoftmaxCost(Function):
         ctx: Any, hidden: Tensor, W: Tensor, bias: Tensor, targets: Tensor, smoothing: float
     ) -> Tensor:
         wants = any(ctx.needs_input_grad[:3])
-        kind = product_type(W)
+        kind = matmul_dtype(W)
         low_hidden, low_W = hidden.to(kind), W.to(kind)
         by_W, by_W_t = Prepacked(low_W), Prepacked(low_W.t())
         grad_hidden, grad_W, grad_bias = (
@@ -151,7 +151,7 @@ class _SoftmaxCost(Function):
         with torch.autocast(W.device.type, enabled=False):
             for start in range(0, hidden.size(0), rows):
                 part, words = low_hidden[start : start + rows], targets[start : start + rows]
-                logits = by_W_t.affine(bias, part)  # [rows, K]
+                logits = by_W_t.addmm(bias, part)  # [rows, K]
                 p = torch.softmax(logits, dim=1, out=scratch[: part.size(0)])
                 target = p.gather(1, words.unsqueeze(1))
                 found[start : start + rows] = target.squeeze(1)
@@ -161,8 +161,8 @@ class _SoftmaxCost(Function):
                 if wants:
                     less = p.new_full((1, 1), smoothing - 1).expand(words.size(0), 1)
                     low_p = p.scatter_add_(1, words.unsqueeze(1), less).to(kind)
-                    grad_hidden[start : start + rows] = by_W.product(low_p)
-                    add_transposed_product(grad_W, low_p, part)
+                    grad_hidden[start : start + rows] = by_W.matmul(low_p)
+                    addmm_transposed_(grad_W, low_p, part)
                     grad_bias += p.sum(0)
             cost -= _logs(found, hidden, W, bias, targets).sum()
         if wants and smoothing:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.matmul import affine
+from nmtkit.models.fast.matmul import addmm
 from nmtkit.models.layers import bias, matrix
 from nmtkit.models.rnnenc import RNNenc
 
@@ -52,4 +52,4 @@ class PhraseRNN(RNNenc):
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """tanh(V h_{T_x}) of each sentence. Shape: [B, n]."""
-        return torch.tanh(affine(self.b_V, super().summarise(src, src_mask), self.V))
+        return torch.tanh(addmm(self.b_V, super().summarise(src, src_mask), self.V))

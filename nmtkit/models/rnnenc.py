@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from nmtkit.models.fast.gru import gated_scan
-from nmtkit.models.fast.matmul import affine
+from nmtkit.models.fast.gru import gru_scan
+from nmtkit.models.fast.matmul import addmm
 from nmtkit.models.fixed_context import FixedContextModel
 from nmtkit.models.layers import bias, matrix
 from nmtkit.models.packing import Packing
@@ -68,8 +68,8 @@ class RNNenc(FixedContextModel):
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """h_{T_x} of each sentence. Shape: [B, n]."""
         packing = Packing.of(src_mask, src.device)
-        x = affine(self.b_enc, self.source_embeddings(packing.pack(src)), self.W_enc)
+        x = addmm(self.b_enc, self.source_embeddings(packing.pack(src)), self.W_enc)
         start = self.U_enc.new_zeros(1, len(src), self.config.hidden)
         weights = self.U_zr_enc.unsqueeze(0), self.U_enc.unsqueeze(0)
-        h = gated_scan(x.unsqueeze(0), start, *weights, packing).squeeze(0)
+        h = gru_scan(x.unsqueeze(0), start, *weights, packing).squeeze(0)
         return h.index_select(0, packing.last)

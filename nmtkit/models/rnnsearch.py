@@ -49,21 +49,21 @@ from nmtkit.models.base import BOS, OutputLayer, Step
 from nmtkit.models.fast.gru import (
     Recurrent,
     attention_scan,
-    gated_scan,
-    gated_scan_for_search,
-    gated_step,
+    gru_scan,
+    gru_scan_inference,
+    gru_step,
 )
 from nmtkit.models.fast.int8 import (
     EmbeddingCache,
     Int8Matrices,
     Int8Matrix,
     Matrix,
-    product,
+    linear,
     quantize_rows,
-    quantized,
+    to_int8,
     weighted_sums,
 )
-from nmtkit.models.fast.matmul import Prepacked, affine, times
+from nmtkit.models.fast.matmul import Prepacked, addmm, matmul
 from nmtkit.models.layers import (
     bias,
     glorot,
@@ -75,7 +75,7 @@ from nmtkit.models.layers import (
 from nmtkit.models.packing import Packing
 from nmtkit.models.teacher_forcing import (
     EncoderDecoder,
-    Pairs,
+    SentencePairs,
     TeacherForced,
     longest_target_first,
     previous_words,
@@ -193,7 +193,7 @@ class RNNsearch(EncoderDecoder):
         self.b_y = bias(tgt_size)
         self.initialise()
 
-    def draw(self) -> None:
+    def reset_parameters(self) -> None:
         """Give the parameters their first values: appendix B.1, or "scaled"; see the file's top."""
         for name, parameter in self.named_parameters():
             if name in ("U_enc", "U_dec"):
@@ -215,10 +215,10 @@ class RNNsearch(EncoderDecoder):
         packing = Packing.of(src_mask, src.device)
         annotations = self._annotations(src, packing)
         towards_start = annotations[: src.size(0), self.config.hidden :]  # <-h_1, in packed order
-        initial = torch.tanh(affine(self.b_s, towards_start, self.W_s))
+        initial = torch.tanh(addmm(self.b_s, towards_start, self.W_s))
         prepared = self._prepared
         side_by_side = self._of_annotations() if prepared is None else prepared.U_a_C_C_o
-        projected = product(self.dropped(annotations), side_by_side)
+        projected = linear(self.apply_dropout(annotations), side_by_side)
         width = 3 * self.config.hidden + 2 * self.config.maxout
         keys, values = torch.split(projected, [self.config.align, width], dim=1)
         if isinstance(side_by_side, Int8Matrix):
@@ -235,9 +235,9 @@ class RNNsearch(EncoderDecoder):
         start = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
         x = self._source_inputs(packing.pack(src), packing)
         if self._prepared is None:
-            states = gated_scan(x, start, self.U_zr_enc, self.U_enc, packing)
+            states = gru_scan(x, start, self.U_zr_enc, self.U_enc, packing)
         else:
-            states = gated_scan_for_search(x, start, *self._prepared.recurrent, packing)
+            states = gru_scan_inference(x, start, *self._prepared.recurrent, packing)
         forward, backward = states.unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
 
@@ -249,11 +249,11 @@ class RNNsearch(EncoderDecoder):
         embedded = self.source_embeddings(words)
         both = embedded, embedded.index_select(0, packing.mirror)
         sides = zip(both, self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2), strict=True)
-        return torch.stack([affine(b, side, W) for side, W, b in sides])
+        return torch.stack([addmm(b, side, W) for side, W, b in sides])
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """E_x x. Shape: [..., m]."""
-        return self.dropped(functional.embedding(words, self.E_x))
+        return self.apply_dropout(functional.embedding(words, self.E_x))
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """<-h_1, all of a sentence that the decoder gets without aligning. Shape: [B, n]."""
@@ -273,8 +273,8 @@ class RNNsearch(EncoderDecoder):
         word, readout = torch.split(weights.words(prev), [3 * n, 2 * self.config.maxout], dim=-1)
         s = state.state
         if self.config.reading == "groundhog":
-            s = gated_step(word + state.context, s, weights.U)
-        projected = product(s, weights.W_a_U_zr)
+            s = gru_step(word + state.context, s, weights.U)
+        projected = linear(s, weights.W_a_U_zr)
         query, gates = torch.split(projected, [self.config.align, 2 * n], dim=-1)
         alignment = self._align(query, encoded)
         sums = weighted_sums(alignment, encoded.values)
@@ -283,13 +283,13 @@ class RNNsearch(EncoderDecoder):
         if self.config.reading == "groundhog":
             following = seen = s
         else:
-            following = gated_step(word + context, s, weights.U)
+            following = gru_step(word + context, s, weights.U)
             seen = following if self.config.reading == "paper-v1" else s
             context = state.context
-        readout = product(seen, weights.U_o, readout)
+        readout = linear(seen, weights.U_o, readout)
         hidden = maxout(readout + readout_context)
         if weights.P is not None:
-            hidden = product(hidden, weights.P)
+            hidden = linear(hidden, weights.P)
         return Step(hidden, State(following, context), alignment)
 
     def for_inference(self, quantize: bool = False) -> "RNNsearch":
@@ -299,12 +299,12 @@ class RNNsearch(EncoderDecoder):
         if quantize:
             weights = weights._replace(
                 recurrent=(Int8Matrices(self.U_zr_enc), Int8Matrices(self.U_enc)),
-                U_a_C_C_o=quantized(weights.U_a_C_C_o),
-                W_a_U_zr=quantized(weights.W_a_U_zr),
-                U=quantized(weights.U),
-                U_o=quantized(weights.U_o),
-                P=None if weights.P is None else quantized(weights.P),
-                output=weights.output.quantized(),
+                U_a_C_C_o=to_int8(weights.U_a_C_C_o),
+                W_a_U_zr=to_int8(weights.W_a_U_zr),
+                U=to_int8(weights.U),
+                U_o=to_int8(weights.U_o),
+                P=None if weights.P is None else to_int8(weights.P),
+                output=weights.output.to_int8(),
             )
         if self.E_y.device.type == "cpu":
             weights = weights._replace(
@@ -339,7 +339,7 @@ class RNNsearch(EncoderDecoder):
 
     def _source_terms(self, words: Tensor) -> Tensor:
         """What x_j gives to the gates of both directions. [...] to [..., 6n]."""
-        return affine(self.b_enc, functional.embedding(words.clamp(min=0), self.E_x), self.W_enc)
+        return addmm(self.b_enc, functional.embedding(words.clamp(min=0), self.E_x), self.W_enc)
 
     def _word_terms(self) -> Callable[[Tensor], Tensor]:
         """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
@@ -347,7 +347,7 @@ class RNNsearch(EncoderDecoder):
         b = torch.cat([self.b_dec, self.b_o])
 
         def terms(words: Tensor) -> Tensor:
-            found = product(self.dropped(self.target_embeddings(words)), W_V, b)
+            found = linear(self.apply_dropout(self.target_embeddings(words)), W_V, b)
             if self.config.reading == "groundhog":  # no word, no step: the update gate is closed
                 gate = found[..., : self.config.hidden]
                 gate.masked_fill_((words == BOS).unsqueeze(-1), CLOSED)
@@ -380,7 +380,7 @@ class RNNsearch(EncoderDecoder):
             energies[part] = summed.sigmoid_() @ v_a
         return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
 
-    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+    def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Let the decoder read the target, longest first; see `EncoderDecoder.teacher_forced`."""
         pairs, order = longest_target_first(pairs)
         encoded = self.encode_for_targets(pairs)
@@ -388,11 +388,11 @@ class RNNsearch(EncoderDecoder):
         words = packing.pack(pairs.tgt)
         previous = previous_words(pairs.tgt, packing)
         if self.config.reading == "groundhog":  # two uses, one gradient of E_y
-            both = self.dropped(self.target_embeddings(torch.cat([previous, words])))
+            both = self.apply_dropout(self.target_embeddings(torch.cat([previous, words])))
             embedded, read = both.chunk(2)
         else:
-            embedded = read = self.dropped(self.target_embeddings(previous))
-        inputs = affine(self.b_dec, read, self.W_dec)
+            embedded = read = self.apply_dropout(self.target_embeddings(previous))
+        inputs = addmm(self.b_dec, read, self.W_dec)
         values, readout_values = torch.split(
             encoded.values, [3 * self.config.hidden, 2 * self.config.maxout], dim=-1
         )
@@ -410,9 +410,9 @@ class RNNsearch(EncoderDecoder):
 
         :param context: C_o c_i. Shape: [..., 2l].
         """
-        readout = times(s, self.U_o) + times(embedded, self.V_o) + context + self.b_o
-        hidden = self.dropped(maxout(readout))
-        return times(hidden, self.P) if self.config.tied else hidden
+        readout = matmul(s, self.U_o) + matmul(embedded, self.V_o) + context + self.b_o
+        hidden = self.apply_dropout(maxout(readout))
+        return matmul(hidden, self.P) if self.config.tied else hidden
 
     def output_words(self) -> Tensor:
         """W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""

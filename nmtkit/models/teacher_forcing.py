@@ -12,7 +12,7 @@ from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
 
 
-class Pairs(NamedTuple):
+class SentencePairs(NamedTuple):
     """Sentences and what is made of them; parameters as in `TranslationModel.score`."""
 
     src: Tensor
@@ -25,7 +25,7 @@ class Pairs(NamedTuple):
 class TeacherForced(NamedTuple):
     """What teacher forcing gives.
 
-    hidden: what the output layer turns into words, at each real target position. Shape: [N, l].
+    readout: what the output layer turns into words, at each real target position. Shape: [N, l].
     words: the target words there. Shape: [N].
     packing: where these positions are.
     alignment: alpha_ij [B, T_y, T_x], or None.
@@ -33,7 +33,7 @@ class TeacherForced(NamedTuple):
         Shape: [B].
     """
 
-    hidden: Tensor
+    readout: Tensor
     words: Tensor
     packing: Packing
     alignment: Tensor | None = None
@@ -62,10 +62,10 @@ class EncoderDecoder(nn.Module):
         On the device "meta", where parameters wait to be read from a file, nothing is drawn.
         """
         if not self.b_y.is_meta:
-            self.draw()
+            self.reset_parameters()
 
     @abstractmethod
-    def draw(self) -> None:
+    def reset_parameters(self) -> None:
         """Give every parameter its first value."""
 
     @abstractmethod
@@ -73,10 +73,10 @@ class EncoderDecoder(nn.Module):
         """Read the source; see `TranslationModel.encode`."""
 
     @abstractmethod
-    def teacher_forced(self, pairs: Pairs) -> TeacherForced:
+    def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Let the decoder read the target."""
 
-    def encode_for_targets(self, pairs: Pairs) -> Any:
+    def encode_for_targets(self, pairs: SentencePairs) -> Any:
         """What is read of each target's source."""
         encoded = self.encode(pairs.src, pairs.src_mask)
         return encoded if pairs.sources is None else select_sentences(encoded, pairs.sources)
@@ -101,9 +101,9 @@ class EncoderDecoder(nn.Module):
         label_smoothing: float = 0.0,
     ) -> Tensor:
         """Sum of -log p over the target words; see `TranslationModel.loss`."""
-        forced = self.teacher_forced(Pairs(src, src_mask, tgt, tgt_mask))
+        forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask))
         rows = self.output_words()
-        return softmax_cost(forced.hidden, rows, self.b_y, forced.words, label_smoothing)
+        return softmax_cost(forced.readout, rows, self.b_y, forced.words, label_smoothing)
 
     def score(
         self,
@@ -114,8 +114,8 @@ class EncoderDecoder(nn.Module):
         sources: Tensor | None = None,
     ) -> Scored:
         """Log-probability of each target word; see `TranslationModel.score`."""
-        forced = self.teacher_forced(Pairs(src, src_mask, tgt, tgt_mask, sources))
-        found = target_log_probs(forced.hidden, self.output_words(), self.b_y, forced.words)
+        forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask, sources))
+        found = target_log_probs(forced.readout, self.output_words(), self.b_y, forced.words)
         log_probs = forced.packing.pad(found.unsqueeze(1)).squeeze(2)
         if forced.order is None:
             return Scored(log_probs, forced.alignment)
@@ -128,7 +128,7 @@ class EncoderDecoder(nn.Module):
         embedded = functional.embedding(words.clamp(min=0), self.E_y)
         return embedded * (words != BOS).unsqueeze(-1)
 
-    def dropped(self, values: Tensor) -> Tensor:
+    def apply_dropout(self, values: Tensor) -> Tensor:
         """Values with dropout, in training."""
         return dropout(values, self.config.dropout) if self.training else values
 
@@ -138,12 +138,12 @@ def previous_words(tgt: Tensor, packing: Packing) -> Tensor:
     return packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BOS))
 
 
-def longest_target_first(pairs: Pairs) -> tuple[Pairs, Tensor]:
+def longest_target_first(pairs: SentencePairs) -> tuple[SentencePairs, Tensor]:
     """The pairs in that order, and which of those given each is. Shape: [B]."""
     order = longest_first(pairs.tgt_mask)
     rows = order.to(pairs.src.device, non_blocking=True)
     targets = pairs.tgt[rows], pairs.tgt_mask[order]
     if pairs.sources is not None:
-        return Pairs(pairs.src, pairs.src_mask, *targets, pairs.sources[rows]), rows
+        return SentencePairs(pairs.src, pairs.src_mask, *targets, pairs.sources[rows]), rows
     src_mask = pairs.src_mask[order.to(pairs.src_mask.device)]
-    return Pairs(pairs.src[rows], src_mask, *targets), rows
+    return SentencePairs(pairs.src[rows], src_mask, *targets), rows

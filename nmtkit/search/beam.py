@@ -320,7 +320,7 @@ def predict(
         model.step(words, state, read)
         for model, state, read in zip(models, states, encoded, strict=True)
     ]
-    return [step.hidden for step in steps], [step.state for step in steps]
+    return [step.readout for step in steps], [step.state for step in steps]
 
 
 def forbidden_words(

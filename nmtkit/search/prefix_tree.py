@@ -96,7 +96,7 @@ def _step(
     parts = [model.step(words, type(state)(*values), encoded) for words, *values in pieces]
     states = zip(*(part.state for part in parts), strict=True)
     joined = type(state)(*(torch.cat(values, dim=1) for values in states))
-    return torch.cat([part.hidden for part in parts], dim=1).squeeze(0), joined
+    return torch.cat([part.readout for part in parts], dim=1).squeeze(0), joined
 
 
 def _word_log_probs(layer: OutputLayer, hidden: Tensor, nodes: Tensor, words: Tensor) -> Tensor:

@@ -25,11 +25,11 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from nmtkit.models.fast.matmul import Prepacked, product_type, transposed_product
+from nmtkit.models.fast.matmul import Prepacked, matmul_dtype, matmul_transposed
 from nmtkit.models.packing import Packing
 
 
-def pyramid(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+def compose(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
     """Climb to the top of every sentence.
 
     :param h: h^(0). Shape: [N, n].
@@ -38,27 +38,27 @@ def pyramid(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, 
     :return: the tops, in packed order [B, n]; the coefficients w_c, w_l, w_r of all nodes, level
         after level, without gradients [M, 3].
     """
-    return _Pyramid.apply(h.to(W.dtype), W, b, packing)  # type: ignore[no-any-return,no-untyped-call]
+    return _Composition.apply(h.to(W.dtype), W, b, packing)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def levels_of(packing: Packing) -> list[int]:
+def level_sizes(packing: Packing) -> list[int]:
     """How many nodes each level has, that of the words the first."""
     return list(accumulate(reversed(packing.sizes)))[::-1]
 
 
-class _Pyramid(Function):
+class _Composition(Function):
     @staticmethod
     def forward(
         ctx: Any, h: Tensor, W: Tensor, b: Tensor, packing: Packing
     ) -> tuple[Tensor, Tensor]:
-        kind = product_type(h)
-        n, sizes, counts = h.size(1), packing.sizes, levels_of(packing)
+        kind = matmul_dtype(h)
+        n, sizes, counts = h.size(1), packing.sizes, level_sizes(packing)
         left = _left_children(packing)
         below, by_W = h, Prepacked(W.to(kind))
         levels, news, coefficients = [h], [], []
         with torch.autocast(h.device.type, enabled=False):
             for t in range(1, len(sizes)):
-                of_left, of_right = by_W.product(below).to(h.dtype).chunk(2, dim=1)
+                of_left, of_right = by_W.matmul(below).to(h.dtype).chunk(2, dim=1)
                 places, right = _children(left, counts, sizes, t)
                 asked = of_left.index_select(0, places) + of_right[right] + b
                 new = torch.relu(asked[:, :n])
@@ -78,7 +78,7 @@ class _Pyramid(Function):
     @once_differentiable
     def backward(ctx: Any, grad_tops: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         left, W, *saved = ctx.saved_tensors
-        depth, sizes, counts = ctx.depth, ctx.packing.sizes, levels_of(ctx.packing)
+        depth, sizes, counts = ctx.depth, ctx.packing.sizes, level_sizes(ctx.packing)
         levels, news = saved[:depth], saved[depth : 2 * depth - 1]
         coefficients, kind = saved[2 * depth - 1 :], ctx.kind
         n, by_W_t = W.size(0), Prepacked(W.to(kind).t())
@@ -107,10 +107,10 @@ class _Pyramid(Function):
             products[t - 1][right, n + 3 :] = d_asked
             grads[t - 1].index_add_(0, places, w[:, 1:2] * grad)
             grads[t - 1][right].addcmul_(w[:, 2:], grad)
-            by_W_t.affine(grads[t - 1], products[t - 1], out=grads[t - 1])
+            by_W_t.addmm(grads[t - 1], products[t - 1], out=grads[t - 1])
         if depth == 1:
             return grads[0], torch.zeros_like(W), grad_b, None
-        grad_W = transposed_product(torch.cat(levels[:-1]).to(kind), torch.cat(products).to(kind))
+        grad_W = matmul_transposed(torch.cat(levels[:-1]).to(kind), torch.cat(products).to(kind))
         return grads[0], grad_W.to(W.dtype), grad_b, None
 
 

@@ -25,14 +25,14 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from nmtkit.models.fast.int8 import Int8Matrices, Matrix, product
-from nmtkit.models.fast.matmul import Prepacked, product_type, transposed_product
+from nmtkit.models.fast.int8 import Int8Matrices, Matrix, linear
+from nmtkit.models.fast.matmul import Prepacked, matmul_dtype, matmul_transposed
 from nmtkit.models.packing import Packing
 
 Recurrent: TypeAlias = Prepacked | Int8Matrices
 
 
-def gated_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
+def gru_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
     """One step of the unit, differentiated by autograd; used in search.
 
     :param x: inputs [z | r | c], h [U_z | U_r] already added to the first two. Shape: [..., 3n].
@@ -41,11 +41,11 @@ def gated_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
     """
     size = h.size(-1)
     z, r = torch.sigmoid(x[..., : 2 * size]).chunk(2, dim=-1)
-    candidate = product(r * h, U, x[..., 2 * size :])
+    candidate = linear(r * h, U, x[..., 2 * size :])
     return torch.lerp(h, _tanh(candidate), z)
 
 
-def gated_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing) -> Tensor:
+def gru_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing) -> Tensor:
     """Run D independent gated units over the positions of a batch.
 
     :param x: inputs [z | r | c]. Shape: [D, N, 3n].
@@ -58,10 +58,10 @@ def gated_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing
 
 
 @torch.no_grad()
-def gated_scan_for_search(
+def gru_scan_inference(
     x: Tensor, h_0: Tensor, U_zr: Recurrent, U: Recurrent, packing: Packing
 ) -> Tensor:
-    """`gated_scan` with matrices that were made ready: no gradient, nothing kept for one."""
+    """`gru_scan` with matrices that were made ready: no gradient, nothing kept for one."""
     n, sizes = h_0.size(-1), packing.sizes
     x_zr, x_c = _by_step(x, sizes, 2 * n, n)
     states = x.new_empty(*x.shape[:2], n)
@@ -69,8 +69,8 @@ def gated_scan_for_search(
     h = h_0
     for t, size in enumerate(sizes):
         h = h[:, :size]
-        z, r = U_zr.affine(x_zr[t], h).sigmoid_().chunk(2, dim=-1)
-        h = torch.lerp(h, _tanh(U.affine(x_c[t], r * h)), z, out=after[t])
+        z, r = U_zr.addmm(x_zr[t], h).sigmoid_().chunk(2, dim=-1)
+        h = torch.lerp(h, _tanh(U.addmm(x_c[t], r * h)), z, out=after[t])
     return states
 
 
@@ -109,7 +109,7 @@ class _GatedScan(Function):
     def forward(
         ctx: Any, x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing
     ) -> Tensor:
-        kind = product_type(x)
+        kind = matmul_dtype(x)
         U_zr, U = U_zr.to(kind), U.to(kind)
         by_U_zr, by_U = Prepacked(U_zr), Prepacked(U)
         n, sizes = h_0.size(-1), packing.sizes
@@ -122,8 +122,8 @@ class _GatedScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 h = h[:, :size]
-                by_U_zr.affine(x_zr[t], h, out=zr[t]).sigmoid_()
-                by_U.affine(x_c[t], r[t] * h, out=c[t]).tanh_()
+                by_U_zr.addmm(x_zr[t], h, out=zr[t]).sigmoid_()
+                by_U.addmm(x_c[t], r[t] * h, out=c[t]).tanh_()
                 h = torch.lerp(h, c[t], z[t], out=after[t])
         ctx.packing = packing
         ctx.save_for_backward(states, gates, h_0, U_zr, U)
@@ -147,11 +147,11 @@ class _GatedScan(Function):
             reset_grad = _gate_grads(here, factors, by_gate, by_U_t, t)
             here *= factors[3][t]
             here.addcmul_(reset_grad, r[t])
-            by_U_zr_t.affine(here, zr[t], out=here)
+            by_U_zr_t.addmm(here, zr[t], out=here)
         reset = gates[..., n : 2 * n] * h
         low = grads.to(kind)
-        grad_U_zr = transposed_product(h.to(kind), low[..., : 2 * n])
-        grad_U = transposed_product(reset.to(kind), low[..., 2 * n :])
+        grad_U_zr = matmul_transposed(h.to(kind), low[..., : 2 * n])
+        grad_U = matmul_transposed(reset.to(kind), low[..., 2 * n :])
         return grads, carried, grad_U_zr.to(h.dtype), grad_U.to(h.dtype), None
 
 
@@ -176,7 +176,7 @@ class _AttentionScan(Function):
         v_a: Tensor,
         packing: Packing,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        kind = product_type(x)
+        kind = matmul_dtype(x)
         W_query, U = W_query.to(kind), U.to(kind)
         by_W_query, by_U = Prepacked(W_query), Prepacked(U)
         n, align, sizes = s_0.size(-1), v_a.size(0), packing.sizes
@@ -193,7 +193,7 @@ class _AttentionScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 s = s[:size]
-                asked, asked_zr = torch.split(by_W_query.product(s), [align, 2 * n], dim=1)
+                asked, asked_zr = torch.split(by_W_query.matmul(s), [align, 2 * n], dim=1)
                 query[t].copy_(asked)
                 bent = _bent(keys, query[t], scratch)
                 energies = (bent @ weights).masked_fill_(padding[:size], -torch.inf)
@@ -201,7 +201,7 @@ class _AttentionScan(Function):
                 g = torch.baddbmm(inputs[t], alpha[t].unsqueeze(1), values[:size]).squeeze(1)
                 g_zr, g_c = torch.split(g, [2 * n, n], dim=1)
                 torch.sigmoid(g_zr + asked_zr, out=zr[t])
-                by_U.affine(g_c, r[t] * s, out=c[t]).tanh_()
+                by_U.addmm(g_c, r[t] * s, out=c[t]).tanh_()
                 s = torch.lerp(s, c[t], z[t], out=following[t])
         before = packing.before(s_0, after)
         ctx.packing = packing
@@ -260,7 +260,7 @@ class _AttentionScan(Function):
             torch.mul(slope.sum(1), scale, out=d_query[t])
             here *= factors[3][t]
             here.addcmul_(reset_grad, r[t])
-            by_W_query_t.affine(here, d_asked[t], out=here)
+            by_W_query_t.addmm(here, d_asked[t], out=here)
             if d_before is not None:
                 here += d_before[t]
         grad_x, reset, low = grads[:, align:], gates[:, n : 2 * n] * s, grads.to(kind)
@@ -271,8 +271,8 @@ class _AttentionScan(Function):
             grad_keys.mul_(scale),
             by_source @ ctx.packing.pad(grad_x),
             None,
-            transposed_product(s.to(kind), low[:, : align + 2 * n]).to(s.dtype),
-            transposed_product(reset.to(kind), low[:, align + 2 * n :]).to(s.dtype),
+            matmul_transposed(s.to(kind), low[:, : align + 2 * n]).to(s.dtype),
+            matmul_transposed(reset.to(kind), low[:, align + 2 * n :]).to(s.dtype),
             2 * grad_v.sum(0),
             None,
         )
@@ -312,6 +312,6 @@ def _gate_grads(
     """Gradients of the gates' inputs at step t, written into `into` (z, r, c); returns d(r * h)."""
     torch.mul(d_h, factors[0][t], out=into[0][t])
     torch.mul(d_h, factors[2][t], out=into[2][t])
-    d_reset = by_U_t.product(into[2][t])
+    d_reset = by_U_t.matmul(into[2][t])
     torch.mul(d_reset, factors[1][t], out=into[1][t])
     return d_reset

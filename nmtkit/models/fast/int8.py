@@ -15,7 +15,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.matmul import Prepacked, affine, times
+from nmtkit.models.fast.matmul import Prepacked, addmm, matmul
 
 LARGEST = 127
 """The largest whole number used, of the 8 bits: -128 is left out so that signs are alike."""
@@ -42,17 +42,17 @@ class Int8Matrix:
         picked._scales, picked._whole = self._scales[:, chosen], self._whole[chosen]
         return picked
 
-    def product(self, a: Tensor) -> Tensor:
+    def matmul(self, a: Tensor) -> Tensor:
         """a M. Shapes: [N, n]; the result: [N, w]."""
         found, scales = self.whole_product(a)
         return (found * self._scales).mul_(scales)
 
-    def affine(self, addend: Tensor, a: Tensor) -> Tensor:
+    def addmm(self, addend: Tensor, a: Tensor) -> Tensor:
         """addend + a M. Shapes: [N, w] or [w]; [N, n]; the result: [N, w]."""
         found, scales = self.whole_product(a)
         return torch.addcmul(addend, found * self._scales, scales)
 
-    def product_each(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
+    def logits_at_columns(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
         """Of each row of a M + addend some columns of its own.
 
         The whole numbers are multiplied as floats, which is exact for them, so that the result is
@@ -92,7 +92,7 @@ class Int8Matrices:
         self._scales = _scales(matrices, dim=1)  # [D, 1, w]
         self._whole = _whole(matrices, self._scales).transpose(1, 2).contiguous()
 
-    def affine(self, addend: Tensor, a: Tensor) -> Tensor:
+    def addmm(self, addend: Tensor, a: Tensor) -> Tensor:
         """addend_d + a_d M_d for each d. Shapes: [D, N, w]; [D, N, n]; the result: [D, N, w]."""
         scales = _scales(a, dim=2)
         whole = _whole(a, scales)
@@ -102,19 +102,19 @@ class Int8Matrices:
         return torch.addcmul(addend, found * self._scales, scales)
 
 
-def product(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
+def linear(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
     """a M + addend. Shapes: [..., n]; [n, w]; [..., w] or [w]."""
     rows = a.reshape(-1, a.size(-1))
     if addend is not None and addend.dim() > 1:
         addend = addend.reshape(len(rows), -1)
     if isinstance(matrix, Int8Matrix):
-        found = matrix.product(rows) if addend is None else matrix.affine(addend, rows)
+        found = matrix.matmul(rows) if addend is None else matrix.addmm(addend, rows)
     else:
-        found = times(rows, matrix) if addend is None else affine(addend, rows, matrix)
+        found = matmul(rows, matrix) if addend is None else addmm(addend, rows, matrix)
     return found.view(*a.shape[:-1], -1)
 
 
-def quantized(matrix: Matrix) -> Matrix:
+def to_int8(matrix: Matrix) -> Matrix:
     """The matrix in 8 bits."""
     return Int8Matrix(matrix) if isinstance(matrix, Tensor) else matrix
 
@@ -152,7 +152,7 @@ class OutputShard:
     """Some rows of an output layer, in the form in which the whole of it is multiplied fastest.
 
     It is put in order once, however small it is: hypotheses are few, so that to do so at every
-    product, as torch's own does, takes as long as the product.
+    linear, as torch's own does, takes as long as the product.
 
     :param W: Shape: [w, l].
     :param bias: Shape: [w].
@@ -165,7 +165,7 @@ class OutputShard:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """W t + bias. [N, l] to [N, w]."""
-        return self._by_W.affine(self.bias, hidden)
+        return self._by_W.addmm(self.bias, hidden)
 
 
 class CandidateLayer:
@@ -203,7 +203,7 @@ class CandidateLayer:
             found, scales = self._matrix.whole_product(rows)
             found = self._own(found, hidden.size(1)) * self._scales
             return torch.addcmul(self._bias, found, scales.view(*hidden.shape[:2], 1))
-        return self._own(product(rows, self._matrix), hidden.size(1)).add_(self._bias)
+        return self._own(linear(rows, self._matrix), hidden.size(1)).add_(self._bias)
 
     def _own(self, values: Tensor, k: int) -> Tensor:
         """Of what was found for the union [B * k, u] each sentence's own [B, k, C]."""

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from nmtkit.models.fast.matmul import Prepacked, product_type, transposed_product
+from nmtkit.models.fast.matmul import Prepacked, matmul_dtype, matmul_transposed
 from nmtkit.models.packing import Packing
 
 
@@ -71,7 +71,7 @@ class _LSTMScan(Function):
         peepholes: Tensor | None,
         packing: Packing,
     ) -> tuple[Tensor, Tensor]:
-        U = U.to(product_type(x))
+        U = U.to(matmul_dtype(x))
         by_U = Prepacked(U)
         n, sizes = h_0.size(1), packing.sizes
         states, cells, gates = x.new_empty(len(x), n), x.new_empty(len(x), n), torch.empty_like(x)
@@ -81,7 +81,7 @@ class _LSTMScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 c = c[:size]
-                asked = by_U.affine(inputs[t], h[:size])
+                asked = by_U.addmm(inputs[t], h[:size])
                 ifo, g = torch.split(asked, [3 * n, n], dim=1)
                 _open(ifo, c, peepholes, outputs[t][:, : 3 * n], outputs[t][:, 3 * n :], g)
                 i, f, o, g = outputs[t].chunk(4, dim=1)
@@ -121,8 +121,8 @@ class _LSTMScan(Function):
             c *= forgotten
             if peepholes is not None:
                 c.addcmul_(ifg[:, 0], peepholes[0]).addcmul_(ifg[:, 1], peepholes[1])
-            h.copy_(by_U_t.product(by_step[t]))
-        grad_U = transposed_product(before.to(kind), grads.to(kind))
+            h.copy_(by_U_t.matmul(by_step[t]))
+        grad_U = matmul_transposed(before.to(kind), grads.to(kind))
         grad_p = None
         if peepholes is not None:
             seen = (c_before, c_before, cells)

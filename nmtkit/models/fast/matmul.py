@@ -36,7 +36,7 @@ TYPICAL_ROWS = 256
 """Rows for which a matrix is put in order; it serves for any number."""
 
 
-def product_type(values: Tensor) -> torch.dtype:
+def matmul_dtype(values: Tensor) -> torch.dtype:
     """In which type to compute a product with `values`: under `torch.autocast` in its type."""
     device = values.device.type
     if values.dtype == torch.float32 and torch.is_autocast_enabled(device):
@@ -50,21 +50,21 @@ def rows_at_once(most: int) -> int:
     return max(MANY, min(PART, most) // MANY * MANY)
 
 
-def times(a: Tensor, B: Tensor) -> Tensor:
+def matmul(a: Tensor, B: Tensor) -> Tensor:
     """a B. Shapes: [N, n]; [n, w]; the result: [N, w]."""
-    if product_type(a) == B.dtype and _suits_onednn(B, B.numel()):
+    if matmul_dtype(a) == B.dtype and _suits_onednn(B, B.numel()):
         return _Affine.apply(None, a, B)  # type: ignore[no-any-return,no-untyped-call]
     return a @ B
 
 
-def affine(addend: Tensor, a: Tensor, B: Tensor) -> Tensor:
+def addmm(addend: Tensor, a: Tensor, B: Tensor) -> Tensor:
     """addend + a B. Shapes: [N, w] or [w]; [N, n]; [n, w]; the result: [N, w]."""
-    if product_type(a) == B.dtype and _suits_onednn(B, B.numel()):
+    if matmul_dtype(a) == B.dtype and _suits_onednn(B, B.numel()):
         return _Affine.apply(addend, a, B)  # type: ignore[no-any-return,no-untyped-call]
     return torch.addmm(addend, a, B)
 
 
-def transposed_product(a: Tensor, b: Tensor) -> Tensor:
+def matmul_transposed(a: Tensor, b: Tensor) -> Tensor:
     """a^T b, the gradient of a matrix; not for autograd.
 
     Shapes: [N, n] or [D, N, n]; [N, w] or [D, N, w]; the result: [n, w] or [D, n, w].
@@ -72,7 +72,7 @@ def transposed_product(a: Tensor, b: Tensor) -> Tensor:
     if not _suits_onednn(a, a.size(-1) * b.size(-1)):
         return a.transpose(-2, -1) @ b
     if a.dim() == 3:
-        return torch.stack([transposed_product(*both) for both in zip(a, b, strict=True)])
+        return torch.stack([matmul_transposed(*both) for both in zip(a, b, strict=True)])
     whole = len(a) - len(a) % (PART // 2)
     if not whole:
         return a.t() @ b
@@ -80,7 +80,7 @@ def transposed_product(a: Tensor, b: Tensor) -> Tensor:
     return found if whole == len(a) else found.addmm_(a[whole:].t(), b[whole:])
 
 
-def add_transposed_product(total: Tensor, a: Tensor, b: Tensor) -> None:
+def addmm_transposed_(total: Tensor, a: Tensor, b: Tensor) -> None:
     """total += a^T b, where the total is kept in its own type; not for autograd. Large products are
     left to torch, which adds what oneDNN would only give. Shapes: [n, w]; [N, n]; [N, w]."""
     if total.dtype == a.dtype:
@@ -103,7 +103,7 @@ class Prepacked:
         suits = _suits_onednn(B, B.size(-2) * B.size(-1), least)
         self._weights = [_in_order(B.t()) for B in _apart(B)] if suits else []
 
-    def product(self, a: Tensor) -> Tensor:
+    def matmul(self, a: Tensor) -> Tensor:
         """a B. Shapes: [N, n] or [D, N, n]; the result: [N, w] or [D, N, w]."""
         a = a.to(self._B.dtype)
         if not self._weights:
@@ -112,7 +112,7 @@ class Prepacked:
         found = [_by_parts(rows, weight) for rows, weight in pairs]
         return torch.stack(found) if a.dim() == 3 else found[0]
 
-    def affine(self, addend: Tensor, a: Tensor, out: Tensor | None = None) -> Tensor:
+    def addmm(self, addend: Tensor, a: Tensor, out: Tensor | None = None) -> Tensor:
         """addend + a B, put into `out` where that is given.
 
         Shapes: [w], [N, w] or [D, N, w]; [N, n] or [D, N, n]; the result: [N, w] or [D, N, w].
@@ -126,7 +126,7 @@ class Prepacked:
                 torch.add(more, _by_parts(rows, weight), out=into)
             return out
         if addend.dtype != self._B.dtype:
-            found = self.product(a)
+            found = self.matmul(a)
             return addend + found if out is None else torch.add(addend, found, out=out)
         together = torch.baddbmm if a.dim() == 3 else torch.addmm
         return together(addend, a, self._B, out=out)
@@ -149,7 +149,7 @@ class _Affine(Function):
         return (
             (grad.sum(0) if ctx.is_bias else grad) if of_addend else None,
             _by_parts(grad, B) if of_a else None,
-            transposed_product(a, grad) if of_B else None,
+            matmul_transposed(a, grad) if of_B else None,
         )
 
 

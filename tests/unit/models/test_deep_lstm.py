@@ -8,7 +8,7 @@ import torch
 
 from nmtkit.data.batch import pad
 from nmtkit.models.base import BOS, log_probs
-from nmtkit.models.deep_lstm import UNIFORM, DeepLSTM, DeepLSTMConfig, turned
+from nmtkit.models.deep_lstm import UNIFORM, DeepLSTM, DeepLSTMConfig, reverse_words
 from tests.unit.models import reference_lstm as reference
 from tests.unit.models.reference_rnnsearch import parameters
 
@@ -88,7 +88,7 @@ def test_each_step_gives_the_reference_probabilities(model):
 
 def test_words_are_turned_and_the_end_of_the_sentence_stays_behind_them():
     src, mask = pad(SOURCES)
-    found = turned(src, mask)
+    found = reverse_words(src, mask)
     for row, source in enumerate(SOURCES):
         assert found[row, : len(source)].tolist() == [*source[:-1][::-1], 0]
 

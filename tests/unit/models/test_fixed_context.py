@@ -11,7 +11,7 @@ from nmtkit.models import MODELS, model_name
 from nmtkit.models.grconv import RADIUS, GrConv, GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNenc, RNNencConfig
-from tests.unit.models import reference_summary as reference
+from tests.unit.models import reference_fixed_context as reference
 from tests.unit.models.reference_rnnsearch import parameters
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [7, 7, 3, 0]]

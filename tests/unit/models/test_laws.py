@@ -288,7 +288,7 @@ def test_k_hypotheses_are_k_separate_steps(model, batch, prefixes):
     together = model.step(*grown(model, encoded, prefixes), encoded)
     for k in range(3):
         alone = model.step(*grown(model, encoded, prefixes[:, k : k + 1]), encoded)
-        torch.testing.assert_close(together.hidden[:, k], alone.hidden[:, 0])
+        torch.testing.assert_close(together.readout[:, k], alone.readout[:, 0])
         for ours, theirs in zip(together.state, alone.state, strict=True):
             torch.testing.assert_close(ours[:, k], theirs[:, 0])
         if together.alignment is not None:
@@ -301,7 +301,7 @@ def test_selected_sentences_go_on_by_themselves(model, batch, prefixes):
     prev, state = grown(model, encoded, prefixes)
     all_of_them = model.step(prev, state, encoded)
     some = model.step(prev[rows], select_sentences(state, rows), select_sentences(encoded, rows))
-    torch.testing.assert_close(some.hidden, all_of_them.hidden[rows])
+    torch.testing.assert_close(some.readout, all_of_them.readout[rows])
 
 
 def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
@@ -312,8 +312,8 @@ def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
     after = model.step(prev.gather(1, parents), select_hypotheses(state, parents), encoded)
     for sentence in range(4):
         for k in range(4):
-            parent = before.hidden[sentence, parents[sentence, k]]
-            torch.testing.assert_close(after.hidden[sentence, k], parent)
+            parent = before.readout[sentence, parents[sentence, k]]
+            torch.testing.assert_close(after.readout[sentence, k], parent)
 
 
 def test_padding_that_all_have_can_be_left_out(model, batch, prefixes):
@@ -323,7 +323,7 @@ def test_padding_that_all_have_can_be_left_out(model, batch, prefixes):
     assert type(narrow) is type(encoded) and len(narrow[0]) == 2
     prev, state = grown(model, encoded, prefixes[:2])
     expected, found = (model.step(prev, state, read) for read in (encoded, narrow))
-    torch.testing.assert_close(found.hidden, expected.hidden)
+    torch.testing.assert_close(found.readout, expected.readout)
     if expected.alignment is not None:
         torch.testing.assert_close(found.alignment, expected.alignment[..., :3])
 
@@ -369,7 +369,7 @@ def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, b
         rows = torch.tensor([row])
         second = map_tensors(select_sentences(state, rows), lambda value: value[:, 1:2])
         alone = model.step(prev[rows][:, 1:2], second, select_sentences(encoded, rows))
-        torch.testing.assert_close(alone.hidden[0, 0], together.hidden[row, 1])
+        torch.testing.assert_close(alone.readout[0, 0], together.readout[row, 1])
 
 
 def test_a_model_has_vectors_of_what_it_reads(model):

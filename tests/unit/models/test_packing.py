@@ -42,10 +42,10 @@ def test_the_mirror_turns_every_sentence_around(lengths):
     mask = mask_of(lengths)
     packing = packing_of(mask)
     words = torch.arange(mask.numel()).view(mask.shape)
-    turned = packing.pad(packing.pack(words).index_select(0, packing.mirror).unsqueeze(1))
+    reverse_words = packing.pad(packing.pack(words).index_select(0, packing.mirror).unsqueeze(1))
     for sentence, length in enumerate(lengths):
         expected = words[sentence, :length].flip(0)
-        assert torch.equal(turned[sentence, :length, 0], expected)
+        assert torch.equal(reverse_words[sentence, :length, 0], expected)
 
 
 def test_the_state_before_a_step_is_that_after_the_step_before():

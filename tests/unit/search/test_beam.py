@@ -321,7 +321,7 @@ class Broken:
         step = self.model.step(prev, state, encoded)
         self.left -= 1
         if self.left < 0:
-            return step._replace(hidden=torch.full_like(step.hidden, self.value))
+            return step._replace(readout=torch.full_like(step.readout, self.value))
         return step
 
 

@@ -78,7 +78,7 @@ def test_words_have_the_models_probabilities(prefix_model):
     first = model.step(torch.full((1, 1), -1), state, encoded)
     second = model.step(torch.full((1, 1), 3), first.state, encoded)
     wanted = [
-        log_probs(model.output_layer(), step.hidden)[0, 0, word].item()
+        log_probs(model.output_layer(), step.readout)[0, 0, word].item()
         for step, word in ((first, 3), (first, 2), (second, 1), (second, 0))
     ]
     tree = PrefixTree([[3, 1], [2], [3, 0]])

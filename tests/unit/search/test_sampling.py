@@ -25,7 +25,7 @@ def test_frequencies_are_the_models_probabilities(prefix_model):
     scored = model.score(*pad([source] * len(strings)), *pad(strings)).log_probs
     encoded = model.encode(*pad([source]))
     step = model.step(torch.tensor([[-1]]), model.initial_state(encoded), encoded)
-    first = log_probs(model.output_layer(), step.hidden)
+    first = log_probs(model.output_layer(), step.readout)
     not_empty = 1 - float(first[0, 0, EOS].exp())
     for string, log_prob in zip(strings, scored.sum(1).tolist(), strict=True):
         p = math.exp(log_prob) / not_empty

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmtkit.models.fast.grconv_ops import levels_of, pyramid
+from nmtkit.models.fast.grconv_ops import compose, level_sizes
 from tests.unit.models.fast.test_gru import packing_of
 
 N = 3
@@ -18,7 +18,7 @@ def leaves(lengths):
 
 def climbed(leaves, packing):
     h, W, b = leaves
-    return pyramid(h, W, b, packing)
+    return compose(h, W, b, packing)
 
 
 def plain(leaves, packing):
@@ -62,7 +62,7 @@ def test_gradients_are_those_of_finite_differences(lengths):
 
 def test_only_the_papers_nodes_are_computed():
     packing = packing_of([5, 3, 3, 1])
-    assert levels_of(packing) == [12, 8, 5, 2, 1]
+    assert level_sizes(packing) == [12, 8, 5, 2, 1]
     _, coefficients = climbed(leaves([5, 3, 3, 1]), packing)
     assert len(coefficients) == sum(length * (length - 1) // 2 for length in (5, 3, 3, 1))
     torch.testing.assert_close(coefficients.sum(1), torch.ones(16, dtype=torch.float64))
@@ -72,13 +72,13 @@ def test_only_the_papers_nodes_are_computed():
 def test_rounding_under_autocast_is_bfloat16s():
     packing = packing_of([5, 3, 3, 1])
     h, W, b = (leaf.detach().float().requires_grad_() for leaf in leaves([5, 3, 3, 1]))
-    expected, _ = pyramid(h, W, b, packing)
+    expected, _ = compose(h, W, b, packing)
     with torch.autocast("cpu", torch.bfloat16):
-        found, _ = pyramid(h, W, b, packing)
+        found, _ = compose(h, W, b, packing)
     assert found.dtype == torch.float32
     assert 0 < (found - expected).abs().max() < 0.1
     found.sum().backward()  # out of autocast, as training does it
     assert W.grad is not None and W.grad.dtype == torch.float32
-    (exact,) = torch.autograd.grad(pyramid(h, W, b, packing)[0].sum(), W)
+    (exact,) = torch.autograd.grad(compose(h, W, b, packing)[0].sum(), W)
     assert 1e-3 < (W.grad - exact).abs().max() / exact.abs().max() < 0.1
     assert (W.grad.bfloat16().float() == W.grad).all()  # it is a product in bfloat16

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmtkit.models.fast.gru import attention_scan, gated_scan, gated_scan_for_search, gated_step
+from nmtkit.models.fast.gru import attention_scan, gru_scan, gru_scan_inference, gru_step
 from nmtkit.models.fast.int8 import Int8Matrices
 from nmtkit.models.fast.matmul import Prepacked
 from nmtkit.models.layers import masked_softmax
@@ -34,7 +34,7 @@ def by_sentence(packing, batch):
 
 def scan(arguments, packing):
     x, h_0, U_zr, U = arguments
-    return gated_scan(x, h_0, U_zr, U, packing)
+    return gru_scan(x, h_0, U_zr, U, packing)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -45,8 +45,8 @@ def test_the_scan_of_search_is_nearly_the_scan(lengths, ready, least, most):
     packing, batch = packing_of(lengths), len(lengths)
     x, h_0 = torch.randn(2, sum(lengths), 3 * N), torch.randn(2, batch, N)
     U_zr, U = torch.randn(2, N, 2 * N), torch.randn(2, N, N)
-    found = gated_scan_for_search(x, h_0, ready(U_zr), ready(U), packing)
-    error = (found - gated_scan(x, h_0, U_zr, U, packing)).abs()
+    found = gru_scan_inference(x, h_0, ready(U_zr), ready(U), packing)
+    error = (found - gru_scan(x, h_0, U_zr, U, packing)).abs()
     assert least <= error.max() < most
 
 
@@ -61,7 +61,7 @@ def plain_gated_scan(arguments, packing):
         for sentence, rows in enumerate(by_sentence(packing, h_0.size(1))):
             h = h_0[unit, sentence]
             for row in rows:
-                h = gated_step(with_gates(x[unit, row], h @ U_zr[unit]), h, U[unit])
+                h = gru_step(with_gates(x[unit, row], h @ U_zr[unit]), h, U[unit])
                 found[unit, row] = h
     return torch.stack(
         [torch.stack([found[unit, row] for row in range(x.size(1))]) for unit in range(len(U))]
@@ -78,7 +78,7 @@ def plain_attention_scan(x, s_0, memory, weights, packing):
             energies = torch.tanh(s @ W_query[:, :ALIGN] + keys[sentence]) @ v_a
             alpha = masked_softmax(energies, mask[sentence])
             inputs = x[row] + alpha @ values[sentence]
-            after = gated_step(with_gates(inputs, s @ W_query[:, ALIGN:]), s, U)
+            after = gru_step(with_gates(inputs, s @ W_query[:, ALIGN:]), s, U)
             found[row] = (s, after, alpha)
             s = after
     return tuple(torch.stack([found[row][i] for row in range(len(x))]) for i in range(3))
@@ -114,7 +114,7 @@ def test_gated_step_is_the_units_equations():
     z = torch.sigmoid(x[:, :N] + h @ U_z)
     r = torch.sigmoid(x[:, N : 2 * N] + h @ U_r)
     candidate = torch.tanh(x[:, 2 * N :] + (r * h) @ U)
-    found = gated_step(with_gates(x, h @ torch.cat([U_z, U_r], 1)), h, U)
+    found = gru_step(with_gates(x, h @ torch.cat([U_z, U_r], 1)), h, U)
     torch.testing.assert_close(found, (1 - z) * h + z * candidate)
 
 

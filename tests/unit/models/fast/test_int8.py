@@ -9,7 +9,7 @@ from nmtkit.models.fast.int8 import (
     EmbeddingCache,
     Int8Matrices,
     Int8Matrix,
-    product,
+    linear,
     quantize_rows,
     weighted_sums,
 )
@@ -26,19 +26,19 @@ def test_products_of_whole_numbers_are_exact(kind):
     a, matrix = draw(5, 4).mul(9).round(), draw(4, 6).mul(9).round()
     a[:, 0], matrix[1] = 127, -127
     addend = draw(5, 6)
-    assert torch.equal(product(a, kind(matrix)), a @ matrix)
-    torch.testing.assert_close(product(a, kind(matrix), addend), a @ matrix + addend)
-    torch.testing.assert_close(product(a, kind(matrix), addend[0]), a @ matrix + addend[0])
+    assert torch.equal(linear(a, kind(matrix)), a @ matrix)
+    torch.testing.assert_close(linear(a, kind(matrix), addend), a @ matrix + addend)
+    torch.testing.assert_close(linear(a, kind(matrix), addend[0]), a @ matrix + addend[0])
     cube = a.view(5, 1, 4)
     torch.testing.assert_close(
-        product(cube, kind(matrix), addend.view(5, 1, 6)), (a @ matrix + addend).view(5, 1, 6)
+        linear(cube, kind(matrix), addend.view(5, 1, 6)), (a @ matrix + addend).view(5, 1, 6)
     )
 
 
 def test_errors_of_8_bits_are_those_of_rounding():
     """Each factor is off by at most half a step: 1/254 of the largest of its row or column."""
     a, matrix = draw(50, 64), draw(64, 32, seed=2) * torch.logspace(-3, 3, 32)
-    error = (product(a, Int8Matrix(matrix)) - a @ matrix).abs()
+    error = (linear(a, Int8Matrix(matrix)) - a @ matrix).abs()
     off_a = a.abs().amax(1, keepdim=True) / 254
     off_matrix = matrix.abs().amax(0) / 254
     most = off_a * matrix.abs().sum(0) + (a.abs() + off_a).sum(1, keepdim=True) * off_matrix
@@ -48,20 +48,20 @@ def test_errors_of_8_bits_are_those_of_rounding():
 def test_rows_of_8_bits_do_not_influence_each_other():
     a, matrix = draw(7, 64), Int8Matrix(draw(64, 32, seed=2))
     a[3] *= 1000
-    alone = torch.cat([product(a[row : row + 1], matrix) for row in range(7)])
-    assert torch.equal(product(a, matrix), alone)
+    alone = torch.cat([linear(a[row : row + 1], matrix) for row in range(7)])
+    assert torch.equal(linear(a, matrix), alone)
 
 
 def test_zeros_are_multiplied():
-    assert torch.equal(product(torch.zeros(2, 3), Int8Matrix(draw(3, 4))), torch.zeros(2, 4))
-    assert torch.equal(product(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
+    assert torch.equal(linear(torch.zeros(2, 3), Int8Matrix(draw(3, 4))), torch.zeros(2, 4))
+    assert torch.equal(linear(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
 
 
 def test_some_columns_are_those_of_the_whole_product():
     a, addend, matrix = draw(3, 2, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
-    whole = product(a, matrix, addend)
+    whole = linear(a, matrix, addend)
     some = matrix.columns(torch.tensor([4, 17, 4]))
-    torch.testing.assert_close(product(a, some, addend[[4, 17, 4]]), whole[..., [4, 17, 4]])
+    torch.testing.assert_close(linear(a, some, addend[[4, 17, 4]]), whole[..., [4, 17, 4]])
 
 
 @pytest.mark.parametrize("quantize", [False, True])
@@ -69,9 +69,9 @@ def test_listed_logits_are_those_of_the_whole_layer(quantize):
     layer, hidden = OutputLayer(draw(20, 16, seed=2), draw(20)), draw(3, 2, 16)
     lists = torch.tensor([[0, 3, 19], [5, 6, -1], [2, -1, -1]])
     if quantize:
-        layer = layer.quantized()
+        layer = layer.to_int8()
         assert layer.whole is not None
-        whole = product(hidden, layer.whole, layer.bias)
+        whole = linear(hidden, layer.whole, layer.bias)
     else:
         whole = hidden @ layer.W.t() + layer.bias
     expected = whole.gather(2, lists.clamp(min=0).unsqueeze(1).expand(-1, 2, -1))
@@ -84,9 +84,9 @@ def test_listed_logits_are_those_of_the_whole_layer(quantize):
 
 def test_several_matrices_of_8_bits_are_each_by_itself():
     a, addend, stacked = draw(2, 5, 16), draw(2, 5, 20, seed=3), draw(2, 16, 20, seed=2)
-    found = Int8Matrices(stacked).affine(addend, a)
+    found = Int8Matrices(stacked).addmm(addend, a)
     for d in range(2):
-        torch.testing.assert_close(found[d], product(a[d], Int8Matrix(stacked[d]), addend[d]))
+        torch.testing.assert_close(found[d], linear(a[d], Int8Matrix(stacked[d]), addend[d]))
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -107,8 +107,8 @@ def test_sums_of_bytes_are_nearly_the_sums(k, width):
 def test_columns_of_each_rows_own_are_those_of_the_whole_product():
     a, addend, matrix = draw(5, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
     columns = torch.tensor([[0, 3], [5, 5], [2, 18], [19, 1], [7, 7]])
-    found = matrix.product_each(a, addend, columns)
-    torch.testing.assert_close(found, product(a, matrix, addend).gather(1, columns))
+    found = matrix.logits_at_columns(a, addend, columns)
+    torch.testing.assert_close(found, linear(a, matrix, addend).gather(1, columns))
 
 
 @pytest.mark.parametrize("room", [0, 3, 100])
@@ -150,7 +150,7 @@ def test_tiles_are_the_layers_logits(monkeypatch, packs):
     for rows in (1, 5, 300):
         hidden = draw(rows, 16, seed=3)
         for quantize in (False, True):
-            tiles = (layer.quantized() if quantize else layer).tiles(32, 8)
+            tiles = (layer.to_int8() if quantize else layer).tiles(32, 8)
             found = torch.cat([tile.logits(hidden) for tile in tiles], 1)
             error = (found[:, :70] - (hidden @ layer.W.t() + layer.bias)).abs().max()
             assert error < (0.3 if quantize else 1e-4)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from nmtkit.models.fast import matmul
-from nmtkit.models.fast.matmul import Prepacked, affine, product_type, times, transposed_product
+from nmtkit.models.fast import matmul as module
+from nmtkit.models.fast.matmul import Prepacked, addmm, matmul, matmul_dtype, matmul_transposed
 
 ROWS = [0, 1, 7, 80, 130, 512, 700, 1100]
 n, w = 24, 33
@@ -25,7 +25,7 @@ def assert_close(found, expected):
 @pytest.fixture(params=["oneDNN", "torch"])
 def library(request, monkeypatch, given_to_onednn):
     """Let all products be those of one library."""
-    monkeypatch.setattr(matmul, "LARGE", 1 if request.param == "oneDNN" else 1 << 60)
+    monkeypatch.setattr(module, "LARGE", 1 if request.param == "oneDNN" else 1 << 60)
     yield
     assert bool(given_to_onednn) == (request.param == "oneDNN")
 
@@ -38,12 +38,12 @@ def test_products_are_those_of_numpy(library, strided):
     for rows in ROWS:
         a, addend = draw(rows, n + 6 if strided else n)[:, wide], draw(rows, w, seed=3)
         expected = exact(a, B)
-        for found in (times(a, B), prepacked.product(a)):
+        for found in (matmul(a, B), prepacked.matmul(a)):
             assert_close(found, expected)
         for more in (addend, draw(w, seed=4)):
-            for found in (affine(more, a, B), prepacked.affine(more, a)):
+            for found in (addmm(more, a, B), prepacked.addmm(more, a)):
                 assert_close(found, expected + more)
-        assert_close(transposed_product(a, addend), exact(a.t(), addend))
+        assert_close(matmul_transposed(a, addend), exact(a.t(), addend))
 
 
 def test_several_products_stand_side_by_side(library):
@@ -51,15 +51,15 @@ def test_several_products_stand_side_by_side(library):
     expected = torch.stack([exact(*both) for both in zip(a, B, strict=True)])
     for matrices in (B, B.transpose(1, 2).contiguous().transpose(1, 2)):
         prepacked = Prepacked(matrices)
-        assert_close(prepacked.product(a), expected)
+        assert_close(prepacked.matmul(a), expected)
         out = draw(2, 300, w + 5)[..., 2 : 2 + w]
-        assert prepacked.affine(addend, a, out=out) is out
+        assert prepacked.addmm(addend, a, out=out) is out
         assert_close(out, expected + addend)
         total = addend.clone()
-        prepacked.affine(total, a, out=total)
+        prepacked.addmm(total, a, out=total)
         assert_close(total, expected + addend)
     gradients = torch.stack([exact(x.t(), y) for x, y in zip(a, addend, strict=True)])
-    assert_close(transposed_product(a, addend), gradients)
+    assert_close(matmul_transposed(a, addend), gradients)
 
 
 @pytest.mark.parametrize("is_bias", [True, False])
@@ -68,7 +68,7 @@ def test_gradients_are_those_of_autograd(library, is_bias):
     weights = draw(300, w, seed=4)
     found = [value.clone().requires_grad_() for value in inputs]
     more, a, B = expected = [value.double().requires_grad_() for value in inputs]
-    ((affine(*found) + times(*found[1:])) * weights).sum().backward()
+    ((addmm(*found) + matmul(*found[1:])) * weights).sum().backward()
     ((more + 2 * a @ B) * weights).sum().backward()
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one.grad.double(), other.grad, rtol=1e-4, atol=1e-3)
@@ -76,69 +76,69 @@ def test_gradients_are_those_of_autograd(library, is_bias):
 
 def test_the_same_operands_give_the_same_product(library):
     a, B = draw(300, n), draw(n, w)
-    assert torch.equal(times(a, B), times(a, B))
-    assert torch.equal(transposed_product(a, a), transposed_product(a, a))
+    assert torch.equal(matmul(a, B), matmul(a, B))
+    assert torch.equal(matmul_transposed(a, a), matmul_transposed(a, a))
 
 
 def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
     """Each is prepared first, and what is prepared is kept."""
-    monkeypatch.setattr(matmul, "LARGE", 1)
+    monkeypatch.setattr(module, "LARGE", 1)
     given, B = [], draw(n, w)
 
     def noted(a, *_):
         given.append(len(a))
         return a.new_zeros(len(a), w)
 
-    monkeypatch.setattr(matmul, "_by_onednn", noted)
+    monkeypatch.setattr(module, "_by_onednn", noted)
     for rows in range(1, 2000):
-        times(draw(rows, n), B)
+        matmul(draw(rows, n), B)
     assert len(set(given)) <= 22
     assert sum(given) < 1.05 * sum(range(1, 2000))
 
 
 @pytest.mark.parametrize("most", [1, 64, 100, 160, 200, 750, 10_000])
 def test_the_rows_taken_at_once_are_given_as_they_are(monkeypatch, given_to_onednn, most):
-    monkeypatch.setattr(matmul, "LARGE", 1)
-    rows = matmul.rows_at_once(most)
-    assert rows <= max(most, matmul.MANY)
+    monkeypatch.setattr(module, "LARGE", 1)
+    rows = module.rows_at_once(most)
+    assert rows <= max(most, module.MANY)
     a = draw(rows, n)
-    assert Prepacked(draw(n, w, seed=2)).product(a).shape == (rows, w)
+    assert Prepacked(draw(n, w, seed=2)).matmul(a).shape == (rows, w)
     assert given_to_onednn[-1][0] is a
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_other_types_are_left_to_torch(monkeypatch, dtype):
-    monkeypatch.setattr(matmul, "LARGE", 1)
-    monkeypatch.setattr(matmul, "_by_onednn", None)
+    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "_by_onednn", None)
     a, B = draw(300, n).to(dtype), draw(n, w).to(dtype)
-    assert torch.equal(times(a, B), a @ B)
-    assert torch.equal(Prepacked(B).product(a), a @ B)
-    assert torch.equal(transposed_product(a, a), a.t() @ a)
+    assert torch.equal(matmul(a, B), a @ B)
+    assert torch.equal(Prepacked(B).matmul(a), a @ B)
+    assert torch.equal(matmul_transposed(a, a), a.t() @ a)
 
 
 def test_sums_have_the_type_of_the_addend():
     a, B, addend = draw(5, n), draw(n, w).bfloat16(), draw(5, w)
     expected = addend + a.bfloat16() @ B
-    assert torch.equal(Prepacked(B).affine(addend, a), expected)
-    assert torch.equal(Prepacked(B).affine(addend, a, out=addend), expected)
+    assert torch.equal(Prepacked(B).addmm(addend, a), expected)
+    assert torch.equal(Prepacked(B).addmm(addend, a, out=addend), expected)
     assert expected.dtype == torch.float32
 
 
 def test_under_autocast_products_are_of_its_type(monkeypatch):
-    monkeypatch.setattr(matmul, "LARGE", 1)
+    monkeypatch.setattr(module, "LARGE", 1)
     a, B = draw(5, n), draw(n, w)
     with torch.autocast("cpu", torch.bfloat16):
-        assert product_type(a) == torch.bfloat16
-        assert times(a, B).dtype == affine(draw(w), a, B).dtype == torch.bfloat16
+        assert matmul_dtype(a) == torch.bfloat16
+        assert matmul(a, B).dtype == addmm(draw(w), a, B).dtype == torch.bfloat16
 
 
 def test_a_torch_without_these_functions_multiplies_by_itself(monkeypatch):
-    monkeypatch.setattr(matmul, "LARGE", 1)
-    monkeypatch.setattr(matmul, "_in_order", lambda _: torch.ops.mkldnn.no_such_function)
-    matmul._has_onednn.cache_clear()
+    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "_in_order", lambda _: torch.ops.mkldnn.no_such_function)
+    module._has_onednn.cache_clear()
     try:
         a, B = draw(5, n), draw(n, w)
-        assert torch.equal(times(a, B), a @ B)
-        assert torch.equal(Prepacked(B).product(a), a @ B)
+        assert torch.equal(matmul(a, B), a @ B)
+        assert torch.equal(Prepacked(B).matmul(a), a @ B)
     finally:
-        matmul._has_onednn.cache_clear()
+        module._has_onednn.cache_clear()
