@@ -25,7 +25,8 @@ import numpy.typing as npt
 from nmtkit.errors import DataError
 from nmtkit.io.lines import file_sha256, open_binary_output, read_texts
 from nmtkit.io.safe_json import parse_json
-from nmtkit.text.vocabulary import EOS, Vocabulary
+from nmtkit.special_symbols import EOS
+from nmtkit.text.vocabulary import Vocabulary
 
 FORMAT = 1
 LINES = 2000  # read at a time

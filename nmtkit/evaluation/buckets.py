@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from nmtkit.errors import ConfigError
 from nmtkit.evaluation.metrics import Rewriting
-from nmtkit.text.vocabulary import UNK, Vocabulary
+from nmtkit.special_symbols import UNK
+from nmtkit.text.vocabulary import Vocabulary
 
 Values = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from nmtkit.inference.scorer import Place, Scorer, numbered
+from nmtkit.special_symbols import EOS_WORD
 from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword.bpe import SEPARATOR
-from nmtkit.text.vocabulary import EOS_WORD
 
 
 @dataclass(frozen=True)

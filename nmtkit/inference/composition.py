@@ -18,7 +18,7 @@ from nmtkit.errors import ModelError
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
 from nmtkit.model_folder import LoadedModel
 from nmtkit.models.base import HasComposition
-from nmtkit.text.vocabulary import EOS, EOS_WORD
+from nmtkit.special_symbols import EOS, EOS_WORD
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from nmtkit.errors import ModelError
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
 from nmtkit.model_folder import LoadedModel
 from nmtkit.models.base import HasSourceVectors, HasTargetVectors
-from nmtkit.text.vocabulary import EOS
+from nmtkit.special_symbols import EOS
 
 Named = tuple[str, list[float]]
 """A text and its vector."""

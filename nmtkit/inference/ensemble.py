@@ -14,7 +14,8 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.model_averaging import EQUAL, ModelAveraging
-from nmtkit.text.vocabulary import EOS, Vocabulary
+from nmtkit.special_symbols import EOS
+from nmtkit.text.vocabulary import Vocabulary
 
 SourceTokens = Sequence[Sequence[str]]
 """A source sentence as each model splits it into tokens."""

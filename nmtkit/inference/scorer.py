@@ -24,7 +24,7 @@ from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, win
 from nmtkit.models.base import Scored
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
-from nmtkit.text.vocabulary import EOS, UNK
+from nmtkit.special_symbols import EOS, UNK
 
 LARGEST = 1 << 28
 """Source times target tokens of a pair: a model keeps a weight for each, a gigabyte then."""

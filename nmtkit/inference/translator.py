@@ -31,10 +31,10 @@ from nmtkit.parallel.fork import run_parallel
 from nmtkit.search import EncodedBatch, Hypothesis, sample_read, search_batches, with_alignments
 from nmtkit.search.candidates import NONE
 from nmtkit.search.coverage import best_covering, hypotheses_to_find
-from nmtkit.search.hypothesis import UNK
 from nmtkit.search.search_settings import check_settings
 from nmtkit.seeds import seed_of
-from nmtkit.text.vocabulary import UNK_WORD, Vocabulary
+from nmtkit.special_symbols import UNK, UNK_WORD
+from nmtkit.text.vocabulary import Vocabulary
 
 Batches = list[list[int]]
 """Lines of a window, by number, in batches of like length."""

@@ -19,9 +19,6 @@ from torch.nn import functional
 
 from nmtkit.models.fast.int8 import CandidateLayer, Int8Matrix, OutputShard
 
-BOS = -1
-"""The "word" before the first target word. It has no embedding: its term is zero (GroundHog)."""
-
 Tensors = TypeVar("Tensors", bound=tuple[Any, ...])
 """A NamedTuple whose fields are all tensors: a model's own `Encoded` or `State`."""
 

@@ -32,12 +32,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import BOS, OutputLayer, Step
+from nmtkit.models.base import OutputLayer, Step
 from nmtkit.models.fast.int8 import Matrix, linear, to_int8
 from nmtkit.models.fast.matmul import addmm
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.packing import Packing
 from nmtkit.models.teacher_forcing import EncoderDecoder, SentencePairs, TeacherForced
+from nmtkit.special_symbols import BOS
 
 UNIFORM = 0.01
 """Bound of the paper's uniform distribution."""

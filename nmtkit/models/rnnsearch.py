@@ -45,7 +45,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import BOS, OutputLayer, Step
+from nmtkit.models.base import OutputLayer, Step
 from nmtkit.models.fast.gru import (
     Recurrent,
     attention_scan,
@@ -80,6 +80,7 @@ from nmtkit.models.teacher_forcing import (
     longest_target_first,
     previous_words,
 )
+from nmtkit.special_symbols import BOS
 
 PIECE = 1 << 18
 """Numbers between energies and their sums held at a time: 1 MB in float32, within a processor's

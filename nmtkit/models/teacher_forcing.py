@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmtkit.models.base import BOS, OutputLayer, Scored, select_sentences
+from nmtkit.models.base import OutputLayer, Scored, select_sentences
 from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.special_symbols import BOS
 
 
 class SentencePairs(NamedTuple):

@@ -35,8 +35,9 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.lines import decode_lines, read_raw_blocks
 from nmtkit.preprocessing.ngram_model import Floats, Ints, NgramModel, line_sums
+from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.pipeline import TextPipeline
-from nmtkit.text.vocabulary import SPECIAL, Vocabulary
+from nmtkit.text.vocabulary import Vocabulary
 
 RECORD = np.dtype([("score", "<f8"), ("words", "<u4")])
 """What is kept of each pair of the pool: its score, infinite where it cannot be taken, and the
@@ -265,7 +266,7 @@ def words_seen_twice(lines: Iterable[str]) -> Vocabulary:
     """
     counts = Counter(word for line in lines for word in line.split(" "))
     repeated = {word for word, count in counts.items() if count > 1}
-    return Vocabulary([*SPECIAL, *sorted(repeated.difference(SPECIAL))])
+    return Vocabulary([*SPECIAL_WORDS, *sorted(repeated.difference(SPECIAL_WORDS))])
 
 
 def raw_words(line: bytes) -> int:

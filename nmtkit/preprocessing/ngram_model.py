@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nmtkit.text.vocabulary import EOS
+from nmtkit.special_symbols import EOS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -45,7 +45,8 @@ from nmtkit.preprocessing.cross_entropy import (
 from nmtkit.preprocessing.cross_entropy import SelectSettings as SelectSettings
 from nmtkit.preprocessing.cutoff import ALL, Cut, Records, best, chunks, taken
 from nmtkit.preprocessing.ngram_model import Ints, NgramModel
-from nmtkit.text.vocabulary import EOS, Vocabulary
+from nmtkit.special_symbols import EOS
+from nmtkit.text.vocabulary import Vocabulary
 
 LARGEST_PART = 1 << 24
 """Words of the largest part of the pool that a model is learned from, to find the best cut."""

@@ -34,8 +34,8 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translation, Translator
 from nmtkit.io.lines import STANDARD, file_sha256, read_parallel
 from nmtkit.model_folder import LoadedModel
-from nmtkit.models.base import BOS
 from nmtkit.report.model_card import ModelCard, card_of_file, card_of_model
+from nmtkit.special_symbols import BOS
 from nmtkit.text.detokenizer import unescaped
 
 log = logging.getLogger("nmtkit")

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from nmtkit.errors import ModelError
-from nmtkit.models.base import BOS, TranslationModel, select_hypotheses, select_sentences
-from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.models.base import TranslationModel, select_hypotheses, select_sentences
+from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.special_symbols import BOS, EOS
 
 
 def with_alignments(

@@ -37,7 +37,6 @@ from torch.nn import functional
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.models.base import (
-    BOS,
     Tensors,
     TranslationModel,
     map_tensors,
@@ -49,10 +48,11 @@ from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, place_rows, plac
 from nmtkit.search.beam_history import BeamHistory
 from nmtkit.search.candidates import NONE, CandidateScorer
 from nmtkit.search.coverage import best_covering, hypotheses_to_find
-from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL, ModelAveraging
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
 from nmtkit.search.search_settings import check_settings, continuations, shrinks
+from nmtkit.special_symbols import BOS, EOS
 
 SHORTEST_LIMIT = 10
 """Steps that even the shortest sentence is granted."""

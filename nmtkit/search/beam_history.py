@@ -13,8 +13,8 @@ from torch import Tensor
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
-from nmtkit.models.base import BOS
-from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.special_symbols import BOS, EOS
 
 
 class Nodes(NamedTuple):

@@ -8,12 +8,6 @@ from torch import Tensor
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 
-EOS = 0
-"""Id of `</s>` in every vocabulary."""
-
-UNK = 1
-"""Id of `<unk>` in every vocabulary."""
-
 
 @dataclass(frozen=True)
 class Hypothesis:

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
-from nmtkit.search.hypothesis import EOS, UNK
 from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.special_symbols import EOS, UNK
 
 BLOCK = 16
 """Words of which the largest log-probability is kept."""

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import BOS, OutputLayer, TranslationModel, select_hypotheses
+from nmtkit.models.base import OutputLayer, TranslationModel, select_hypotheses
+from nmtkit.special_symbols import BOS
 
 ROWS = 64
 """Beginnings that make a step together: what a step computes should stay in a processor's cache."""

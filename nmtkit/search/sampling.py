@@ -15,14 +15,15 @@ from torch import Tensor
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.models.base import BOS, TranslationModel, select_hypotheses, select_sentences
+from nmtkit.models.base import TranslationModel, select_hypotheses, select_sentences
 from nmtkit.search.alignments import with_alignments
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import forbidden_words, predict, step_limits
 from nmtkit.search.candidates import CandidateScorer
-from nmtkit.search.hypothesis import EOS, Hypothesis
+from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL, ModelAveraging
 from nmtkit.search.next_token import NextTokenScorer, TokenMask
+from nmtkit.special_symbols import BOS, EOS
 
 
 class Draws(NamedTuple):

@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from nmtkit.errors import DataError
 from nmtkit.io.lines import read_raw_lines
-from nmtkit.text.vocabulary import SPECIAL, Vocabulary
+from nmtkit.special_symbols import SPECIAL_WORDS
+from nmtkit.text.vocabulary import Vocabulary
 
 FREQUENT = 100
 """Most frequent target words, which are candidates of every sentence."""
@@ -93,7 +94,7 @@ class Lexicon:
             those of the model; file, line and remedy are named.
         """
         ids = {word.encode(): number for number, word in enumerate(tgt_vocab)}
-        for word in (*NO_WORD, *(word.encode() for word in SPECIAL)):
+        for word in (*NO_WORD, *(word.encode() for word in SPECIAL_WORDS)):
             ids.pop(word, None)
         numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
         held: list[Entries] = []
@@ -106,7 +107,7 @@ class Lexicon:
             if sum(len(entries.values) for entries in held) > room:
                 held = [_joined(held).best(each)]
                 room = max(ROOM, 2 * len(held[0].values))
-        always = min(len(SPECIAL) + frequent, len(tgt_vocab))
+        always = min(len(SPECIAL_WORDS) + frequent, len(tgt_vocab))
         return cls(dict(numbers), _joined(held).best(each), always)
 
     def candidates(self, source_tokens: Sequence[str]) -> Ids:

@@ -20,12 +20,8 @@ from typing import TextIO
 from nmtkit.errors import DataError
 from nmtkit.io.lines import open_output, read_lines, read_texts
 from nmtkit.io.safe_json import whole_number
+from nmtkit.special_symbols import EOS, EOS_WORD, SPECIAL_WORDS, UNK, UNK_WORD
 
-EOS = 0
-UNK = 1
-EOS_WORD = "</s>"
-UNK_WORD = "<unk>"
-SPECIAL = (EOS_WORD, UNK_WORD)
 LINES = 2000  # counted at a time
 
 
@@ -40,7 +36,7 @@ class Vocabulary:
     def __init__(self, words: Iterable[str], counts: Iterable[int] | None = None) -> None:
         self.words = tuple(words)
         self.counts = (0,) * len(self.words) if counts is None else tuple(counts)
-        if self.words[:2] != SPECIAL:
+        if self.words[:2] != SPECIAL_WORDS:
             raise DataError(f"a vocabulary begins with {EOS_WORD} and {UNK_WORD}; put them first")
         if len(self.counts) != len(self.words):
             raise DataError(
@@ -97,8 +93,8 @@ class Vocabulary:
             if word in entries:
                 raise DataError(f"{path}:{number}: '{word}' is there twice; remove one")
             entries[word] = count
-        special = [entries.pop(word, 0) for word in SPECIAL]
-        return cls([*SPECIAL, *entries], [*special, *entries.values()])
+        special = [entries.pop(word, 0) for word in SPECIAL_WORDS]
+        return cls([*SPECIAL_WORDS, *entries], [*special, *entries.values()])
 
     def save(
         self, path: str | Path, counts: Mapping[str, int] | None = None, force: bool = False
@@ -172,19 +168,19 @@ def shortlist(counts: Mapping[str, int], size: int, sentences: int = 0) -> Short
     :param sentences: in the corpus: the count written for `</s>`.
     :raises DataError: the size leaves no room for a word.
     """
-    if size <= len(SPECIAL):
+    if size <= len(SPECIAL_WORDS):
         raise DataError(
             f"a shortlist of {size} has no room for words beside {EOS_WORD} and {UNK_WORD};"
             " ask for at least 3"
         )
     ranked = sorted(
-        (item for item in counts.items() if item[0] not in SPECIAL),
+        (item for item in counts.items() if item[0] not in SPECIAL_WORDS),
         key=lambda item: (-item[1], item[0]),
     )
-    kept = ranked[: size - len(SPECIAL)]
+    kept = ranked[: size - len(SPECIAL_WORDS)]
     tokens = sum(counts.values())
     covered = sum(count for _, count in kept)
-    words = [*SPECIAL, *(word for word, _ in kept)]
+    words = [*SPECIAL_WORDS, *(word for word, _ in kept)]
     numbers = [sentences, tokens - covered, *(count for _, count in kept)]
     return Shortlist(Vocabulary(words, numbers), sentences, tokens, covered, len(counts), len(kept))
 

@@ -24,9 +24,10 @@ def make_model() -> MakeModel:
     from nmtkit.model_folder import LoadedModel
     from nmtkit.models import MODELS, model_name
     from nmtkit.models.rnnsearch import RNNsearchConfig
+    from nmtkit.special_symbols import EOS_WORD, UNK_WORD
     from nmtkit.text.pipeline import TextPipeline
     from nmtkit.text.subword.bpe import BPE
-    from nmtkit.text.vocabulary import EOS_WORD, UNK_WORD, Vocabulary
+    from nmtkit.text.vocabulary import Vocabulary
 
     small = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4)
 

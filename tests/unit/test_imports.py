@@ -19,18 +19,19 @@ from nmtkit.cli.main import COMMANDS
 
 PACKAGE = Path(nmtkit.__file__).parent
 
-BASE = {"config", "config_io", "seeds", "errors"}
-"""Settings, seeds and errors: what every room above `models` and `text` may import."""
+BASE = {"config", "config_io", "seeds", "errors", "special_symbols"}
+"""What every room above `models` and `text` may import."""
 
 ROOMS = {
     "nmtkit": {"errors"},
     "errors": set[str](),
     "seeds": set[str](),
+    "special_symbols": set[str](),
     "recipes": set[str](),
     "config": {"errors"},
     "config_io": {"config", "errors"},
     "io": {"io", "errors"},
-    "text": {"text", "io", "errors"},
+    "text": {"text", "io", "errors", "special_symbols"},
     "parallel": {"parallel", "seeds", "errors"},
     "data": {"data", "text", "io"} | BASE,
     "preprocessing": {
@@ -43,7 +44,7 @@ ROOMS = {
         "nmtkit",
     }
     | BASE,
-    "models": {"models"},
+    "models": {"models", "special_symbols"},
     "search": {"search", "models.base"} | BASE,
     "evaluation": {"evaluation", "text", "io"} | BASE,
     "model_folder": {"models", "data", "text", "io"} | BASE,
@@ -82,6 +83,7 @@ LIBRARIES = {
     "config_io": set[str](),
     "recipes": set[str](),
     "seeds": set[str](),
+    "special_symbols": set[str](),
     "io": {"numpy"},
     "io.parameters": {"torch", "safetensors"},
     "parallel": set[str](),

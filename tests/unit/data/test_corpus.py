@@ -10,7 +10,8 @@ import pytest
 from nmtkit.data import corpus
 from nmtkit.data.corpus import Corpus, open_side
 from nmtkit.errors import DataError
-from nmtkit.text.vocabulary import EOS, UNK, Vocabulary
+from nmtkit.special_symbols import EOS, UNK
+from nmtkit.text.vocabulary import Vocabulary
 
 LINES = ["a b a", "", "c", "b </s> <unk> zebra", "", "a"]
 WORDS = ["</s>", "<unk>", "a", "b", "c"]

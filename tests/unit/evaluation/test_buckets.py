@@ -23,7 +23,8 @@ from nmtkit.evaluation.buckets import (
     values_of,
 )
 from nmtkit.evaluation.metrics import Rewriting
-from nmtkit.text.vocabulary import SPECIAL, Vocabulary
+from nmtkit.special_symbols import SPECIAL_WORDS
+from nmtkit.text.vocabulary import Vocabulary
 
 WORDS = ["a", "b", "c", "d", "e", "x", "y", "z"]
 SRC_KNOWN, TGT_KNOWN = ["a", "b", "c", "d", "e"], ["x", "a", "y", "c", "z", "b"]
@@ -37,7 +38,7 @@ def sentences(seed: int, size: int = 60, longest: int = 30) -> list[str]:
 @pytest.fixture(params=range(3))
 def texts(request: pytest.FixtureRequest) -> Texts:
     seed = request.param
-    vocabularies = [Vocabulary([*SPECIAL, *words]) for words in (SRC_KNOWN, TGT_KNOWN)]
+    vocabularies = [Vocabulary([*SPECIAL_WORDS, *words]) for words in (SRC_KNOWN, TGT_KNOWN)]
     return Texts(sentences(seed + 50), sentences(seed), *vocabularies)
 
 
@@ -78,7 +79,7 @@ def test_values_are_counted_one_by_one(texts: Texts) -> None:
 
 
 def test_special_words_of_a_text_are_unknown() -> None:
-    texts = Texts(["a <unk> </s>"], tgt_vocab=Vocabulary([*SPECIAL, "a"]))
+    texts = Texts(["a <unk> </s>"], tgt_vocab=Vocabulary([*SPECIAL_WORDS, "a"]))
     assert values_of("unknown", "reference", texts).tolist() == [[2]]
     assert values_of("rank", "reference", texts).tolist() == [[(1 + 2 + 2) / 3]]
 

@@ -8,10 +8,11 @@ from nmtkit.errors import DataError
 from nmtkit.evaluation.buckets import Bucketing, Texts
 from nmtkit.evaluation.comparison import Protocol, compare
 from nmtkit.evaluation.metrics import Rewriting, evaluate
-from nmtkit.text.vocabulary import SPECIAL, Vocabulary
+from nmtkit.special_symbols import SPECIAL_WORDS
+from nmtkit.text.vocabulary import Vocabulary
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
-VOCABULARY = Vocabulary([*SPECIAL, *"abcde"])
+VOCABULARY = Vocabulary([*SPECIAL_WORDS, *"abcde"])
 BY_LENGTH = Bucketing("length", bounds=(5.0, 9.0, 50.0))
 
 

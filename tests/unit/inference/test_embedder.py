@@ -13,7 +13,7 @@ from nmtkit.models.deep_lstm import DeepLSTMConfig
 from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
-from nmtkit.text.vocabulary import EOS
+from nmtkit.special_symbols import EOS
 
 SIZES = {
     "rnnsearch": (None, 8),

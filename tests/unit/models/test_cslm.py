@@ -8,8 +8,9 @@ import torch
 
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS
-from nmtkit.models.base import BOS, log_probs
+from nmtkit.models.base import log_probs
 from nmtkit.models.cslm import CSLM, UNIFORM, CSLMConfig, contexts
+from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_cslm as reference
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [7, 7, 3, 0]]

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.models.base import BOS, log_probs
+from nmtkit.models.base import log_probs
 from nmtkit.models.deep_lstm import UNIFORM, DeepLSTM, DeepLSTMConfig, reverse_words
+from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_lstm as reference
 from tests.unit.models.reference_rnnsearch import parameters
 

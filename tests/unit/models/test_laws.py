@@ -10,7 +10,6 @@ from torch import Tensor
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS, model_name
 from nmtkit.models.base import (
-    BOS,
     HasSourceVectors,
     HasTargetVectors,
     log_probs,
@@ -26,6 +25,7 @@ from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.search import prefix_tree
+from nmtkit.special_symbols import BOS
 
 SRC_SIZE, TGT_SIZE = 9, 7
 

@@ -9,8 +9,9 @@ import torch
 
 from nmtkit.data.batch import pad
 from nmtkit.models import rnnsearch
-from nmtkit.models.base import BOS, log_probs
+from nmtkit.models.base import log_probs
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_rnnsearch as reference
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0]]

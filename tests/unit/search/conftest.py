@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import BOS, OutputLayer, Scored, Step, log_probs
+from nmtkit.models.base import OutputLayer, Scored, Step, log_probs
+from nmtkit.special_symbols import BOS
 
 SIZE = 6
 

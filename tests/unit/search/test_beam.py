@@ -12,9 +12,8 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
 from nmtkit.search import EncodedBatch, beam_search, search_batches
-from nmtkit.search.hypothesis import EOS, UNK
 from nmtkit.search.model_averaging import EQUAL, ModelAveraging
-from nmtkit.text import vocabulary
+from nmtkit.special_symbols import EOS, UNK
 
 RULES = ["shrinking", "bounded"]
 
@@ -374,7 +373,3 @@ def test_an_ensemble_averages_probabilities():
     one, other = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.1, 0.9, 0.0])
     mean = EQUAL([one.log(), other.log()]).exp()
     assert mean.tolist() == pytest.approx([0.3, 0.7, 0.0])
-
-
-def test_special_ids_are_those_of_the_vocabularies():
-    assert (EOS, UNK) == (vocabulary.EOS, vocabulary.UNK)

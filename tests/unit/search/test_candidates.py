@@ -10,7 +10,7 @@ from nmtkit.data.batch import pad
 from nmtkit.models.base import OutputLayer
 from nmtkit.search import EncodedBatch, beam_search, sample_read, search_batches
 from nmtkit.search.candidates import NONE
-from nmtkit.search.hypothesis import UNK
+from nmtkit.special_symbols import UNK
 
 WORDS = 30
 

@@ -8,9 +8,9 @@ from nmtkit.models.base import log_probs as log_softmax
 from nmtkit.models.fast.int8 import Int8Matrix
 from nmtkit.search import next_token
 from nmtkit.search.beam import TOLERANCE
-from nmtkit.search.hypothesis import EOS, UNK
 from nmtkit.search.model_averaging import EQUAL
 from nmtkit.search.next_token import NextTokenScorer, TokenMask
+from nmtkit.special_symbols import EOS, UNK
 
 HYPOTHESES = 4
 

@@ -11,8 +11,8 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
 from nmtkit.search import sample
-from nmtkit.search.hypothesis import EOS, UNK
 from nmtkit.search.sampling import draw
+from nmtkit.special_symbols import EOS, UNK
 
 SETTINGS = SearchConfig()
 

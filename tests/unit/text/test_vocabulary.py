@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from nmtkit.errors import DataError, OutputError
-from nmtkit.text.vocabulary import EOS, UNK, Vocabulary, count_block, count_words, shortlist
+from nmtkit.special_symbols import EOS, UNK
+from nmtkit.text.vocabulary import Vocabulary, count_block, count_words, shortlist
 
 
 def load(tmp_path: Path, text: str) -> Vocabulary:
