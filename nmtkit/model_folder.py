@@ -27,7 +27,7 @@ from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.io.lines import open_output
 from nmtkit.io.parameters import load_parameters
-from nmtkit.io.temporary import held, hidden_name, remove_leftovers
+from nmtkit.io.temporary import hidden_name, locked, remove_leftovers
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.pipeline import TextPipeline
@@ -218,7 +218,7 @@ def create_model_folder(
     aside = hidden_name(folder)
     aside.mkdir()
     try:
-        with held(aside):
+        with locked(aside):
             kinds = ["vocab", "bpe"] if config.text.bpe != "none" else ["vocab"]
             for kind in kinds:
                 for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):

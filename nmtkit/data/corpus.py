@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.errors import DataError
-from nmtkit.io.lines import file_sha256, open_binary_output, read_texts
+from nmtkit.io.atomic import atomic_file
+from nmtkit.io.lines import file_sha256, read_texts
 from nmtkit.io.safe_json import parse_json
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
@@ -153,7 +154,7 @@ def _binarise(
     Path(f"{stem}.json").unlink(missing_ok=True)
     with contextlib.ExitStack() as stack:  # which is left from the last to the first
         made, offsets, ids = (
-            stack.enter_context(open_binary_output(f"{stem}.{name}", force=True))
+            stack.enter_context(atomic_file(f"{stem}.{name}", force=True))
             for name in ("json", "offsets", "ids")
         )
         stat = text.stat()

@@ -1,46 +1,161 @@
-"""Folders of results: each appears under its name whole, or not at all.
+"""The one atomic writer: a file or a folder appears under its name whole, or not at all.
 
-What a process that was killed has left half made is removed by the next that makes the folder.
+All outputs of the package go through one of these context managers, or through one that is built
+on them (`lines.open_output` for text, `parameters.write_parameters` for tensors):
+
+    with atomic_file("out") as file:            a binary file
+        file.write(b"...")
+    with atomic_path("params") as path:         a file that a library writes, given its path
+        save_file(tensors, path)
+    with atomic_folder("checkpoint") as path:   a folder; one of that name is replaced
+        (path / "state.json").write_text("...")
+    with output_folder("report", "index.html", "report") as path:
+        ...                                     a folder of results; checks what it replaces
+
+The output is written under a hidden name beside its own (`nmtkit.io.temporary`), which is locked
+meanwhile, and renamed when the block succeeds. When the block raises, the hidden name is removed
+and what stood under the name before is still there. What a killed process has left is removed when
+the same output is next written. Files are synchronised to the disk before they are renamed.
 """
 
 import contextlib
+import errno
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from nmtkit.errors import OutputError
-from nmtkit.io.temporary import OLD, held, hidden_name, remove_leftovers
+from nmtkit.io.temporary import OLD_SUFFIX, hidden_name, lock, locked, remove_leftovers
+
+_DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 @contextlib.contextmanager
-def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -> Iterator[Path]:
-    """A folder to write into, which gets its name when the block ends well; else nothing remains.
+def atomic_file(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
+    """Open a binary file that gets its name when the block succeeds.
 
-    What is there is not lost: only a folder of the same kind is replaced, and only with `force`.
+    A symbolic link is written through. A device or a pipe (`/dev/null`, `/dev/fd/63`) is written
+    directly.
 
-    :param path: its name; an empty folder may be there.
-    :param mark: a file that every folder of this kind holds.
-    :param kind: what such a folder is called, such as "prepared folder".
-    :raises OutputError: the folder exists and `force` is not given, is of another kind, or cannot
-        be written.
+    :param force: replace an existing file.
+    :raises OutputError: the file exists and `force` is not given, or it cannot be written.
+    """
+    target = _check_file(path, force)
+    if _is_device(target):
+        with _report_write_errors(path, target), open(target, "wb") as stream:
+            yield stream
+            stream.flush()
+        return
+    remove_leftovers(target)
+    hidden = hidden_name(target)
+    try:
+        with _report_write_errors(path, hidden), open(hidden, "xb") as stream:
+            lock(stream.fileno())
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.replace(hidden, target)
+    except BaseException:
+        hidden.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
+    """Yield a path for a library to write to; the file gets its name when the block succeeds.
+
+    The path ends in the file's own name and is in a hidden folder of its own: some libraries write
+    beside the path that they are given (safetensors writes `.tmpXXXXXX` and renames it), and what
+    they leave when they are killed is removed with the folder. The file has the permissions of the
+    user's other files, whatever the library gives it.
+
+    :param force: replace an existing file.
+    :raises OutputError: the file exists and `force` is not given, or it cannot be written.
+    """
+    target = _check_file(path, force)
+    if _is_device(target):
+        with _report_write_errors(path, target):
+            yield target
+        return
+    remove_leftovers(target)
+    folder = hidden_name(target)
+    hidden = folder / target.name
+    try:
+        with _report_write_errors(path, folder):
+            folder.mkdir()
+            with locked(folder):
+                hidden.touch()
+                mode = hidden.stat().st_mode
+                yield hidden
+                hidden.chmod(mode)
+                with open(hidden, "rb") as stream:
+                    os.fsync(stream.fileno())
+                os.replace(hidden, target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a hidden folder to fill, which gets its name when the block succeeds.
+
+    A folder that has the name already is replaced, without a question; `output_folder` asks.
+
+    :raises OutputError: it cannot be written.
     """
     target = Path(path).resolve()
     remove_leftovers(target)
-    _check_target(target, path, mark, kind, force)
-    folder = hidden_name(target)
+    hidden = hidden_name(target)
     try:
-        folder.mkdir()
-        with held(folder):
-            yield folder
-            _move_into_place(folder, target)
+        hidden.mkdir()
+        with locked(hidden):
+            yield hidden
+            _move_into_place(hidden, target)
     except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(hidden, ignore_errors=True)
+        if isinstance(error, OutputError):  # of a file in the folder, which has its hidden name
+            raise OutputError(str(error).replace(str(hidden), str(path))) from error
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
         raise
 
 
-def _check_target(target: Path, path: str | Path, mark: str, kind: str, force: bool) -> None:
+@contextlib.contextmanager
+def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -> Iterator[Path]:
+    """Yield a hidden folder for results, as `atomic_folder`; only its own kind is replaced.
+
+    :param path: its name; an empty folder may be there.
+    :param mark: a file that every folder of this kind holds.
+    :param kind: what such a folder is called, such as "prepared folder".
+    :param force: replace an existing folder of this kind.
+    :raises OutputError: the folder exists and `force` is not given, is of another kind, or cannot
+        be written.
+    """
+    target = Path(path).resolve()
+    remove_leftovers(target)
+    _check_folder(target, path, mark, kind, force)
+    with atomic_folder(path) as folder:
+        yield folder
+
+
+def _check_file(path: str | Path, force: bool) -> Path:
+    """Return the file that `path` leads to, symbolic links followed.
+
+    :raises OutputError: it is a folder, is in none, or exists and `force` is not given.
+    """
+    target = Path(path).resolve()
+    if target.is_dir():
+        raise OutputError(f"{path}: is a folder; give the name of a file")
+    if target.is_file() and not force:
+        raise OutputError(f"{path}: exists already; use --force to replace it")
+    if not target.parent.is_dir():
+        raise OutputError(f"{path}: its folder does not exist; make it first")
+    return target
+
+
+def _check_folder(target: Path, path: str | Path, mark: str, kind: str, force: bool) -> None:
     if not target.parent.is_dir():
         raise OutputError(f"{path}: its parent folder does not exist; make it first")
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
@@ -51,16 +166,38 @@ def _check_target(target: Path, path: str | Path, mark: str, kind: str, force: b
         raise OutputError(f"{path}: exists already; use --force to replace it")
 
 
-def _move_into_place(folder: Path, target: Path) -> None:
-    """Give the finished folder its name; an old one is there until the new one is."""
-    if not target.exists():
-        folder.rename(target)
-        return
-    old = target.with_name(f"{folder.name}{OLD}")
-    target.rename(old)
+def _is_device(target: Path) -> bool:
+    """Return whether the target is a device or a pipe, which cannot be replaced."""
+    return target.exists() and not target.is_file()
+
+
+@contextlib.contextmanager
+def _report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
+    """Raise OutputError for a full device and for errors of the file that is being written.
+
+    Other errors of the block, such as those of its inputs, pass unchanged.
+
+    :param path: the output's name, for the message.
+    :param written: the file, or the folder around it, that is written.
+    """
     try:
-        folder.rename(target)
+        yield
+    except OSError as error:
+        if error.errno in _DEVICE_FULL or str(error.filename).startswith(str(written)):
+            raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+        raise
+
+
+def _move_into_place(folder: Path, target: Path) -> None:
+    """Rename the finished folder; an old one keeps the name until then, and again on failure."""
+    if not target.exists():
+        os.replace(folder, target)
+        return
+    old = target.with_name(f"{folder.name}{OLD_SUFFIX}")
+    os.replace(target, old)
+    try:
+        os.replace(folder, target)
     except BaseException:
-        old.rename(target)
+        os.replace(old, target)
         raise
     shutil.rmtree(old, ignore_errors=True)

@@ -6,11 +6,9 @@ last line needs no newline. Outputs appear whole or not at all.
 """
 
 import contextlib
-import errno
 import gzip
 import hashlib
 import io
-import os
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -18,14 +16,13 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
-from nmtkit.errors import DataError, OutputError
-from nmtkit.io.temporary import hidden_name, hold, remove_leftovers
+from nmtkit.errors import DataError
+from nmtkit.io.atomic import atomic_file
 
 STANDARD = "-"
 """The name that stands for stdin where a file is read and for stdout where one is written."""
 
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
-_DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def read_raw_lines(path: str | Path) -> Generator[bytes, None, None]:
@@ -194,12 +191,10 @@ def _opened(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
-    """A text file that appears under its name, whole, when the block ends well.
+    """Open a text file for writing, which gets its name when the block succeeds.
 
-    It is written under another name in the same folder, synchronised and renamed; when the block
-    fails, nothing remains, and what a killed process has left goes when the file is next written.
-    `-` is stdout. A device or a pipe (`/dev/null`, `/dev/fd/63`) is written directly. A name ending
-    in `.gz` gives a gzip file, the same bytes for the same text.
+    `-` is stdout. A name that ends in `.gz` gives a gzip file, with the same bytes for the same
+    text. All else is as in `atomic.atomic_file`.
 
     :param force: replace an existing file.
     :raises OutputError: the file exists and `force` is not given, or it cannot be written.
@@ -209,45 +204,8 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
         sys.stdout.flush()
         return
     zipped = Path(path).resolve().name.endswith(".gz")
-    with open_binary_output(path, force) as raw, _text_writer(raw, zipped) as stream:
+    with atomic_file(path, force) as raw, _text_writer(raw, zipped) as stream:
         yield stream
-
-
-@contextlib.contextmanager
-def open_binary_output(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
-    """A file of bytes, which appears and is refused as those of `open_output` are."""
-    target = Path(path).resolve()  # a symbolic link is written through, not replaced
-    _check_output(target, path, force)
-    direct = target.exists() and not target.is_file()
-    if not direct:
-        remove_leftovers(target)
-    written = target if direct else hidden_name(target)
-    try:
-        with open(written, "wb" if direct else "xb") as raw:
-            if not direct:
-                hold(raw.fileno())
-            yield raw
-            raw.flush()
-            if not direct:
-                os.fsync(raw.fileno())
-                os.replace(written, target)
-    except BaseException as error:
-        if not direct:
-            written.unlink(missing_ok=True)
-        if isinstance(error, OSError) and (
-            error.errno in _DEVICE_FULL or error.filename == str(written)
-        ):
-            raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
-        raise
-
-
-def _check_output(target: Path, path: str | Path, force: bool) -> None:
-    if target.is_dir():
-        raise OutputError(f"{path}: is a folder; give the name of a file")
-    if target.is_file() and not force:
-        raise OutputError(f"{path}: exists already; use --force to replace it")
-    if not target.parent.is_dir():
-        raise OutputError(f"{path}: its folder does not exist; make it first")
 
 
 def _stdout() -> TextIO:

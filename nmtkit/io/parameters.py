@@ -3,7 +3,6 @@
 What a file says that it holds is compared with the model before any memory is taken for it.
 """
 
-import os
 from pathlib import Path
 
 import torch
@@ -12,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nmtkit.errors import ModelError, OutputError
+from nmtkit.io.atomic import atomic_path
 from nmtkit.io.safe_json import parse_json
 
 Parameters = dict[str, Tensor]
@@ -52,17 +52,10 @@ def write_parameters(path: Path, tensors: Parameters) -> None:
 
     :raises OutputError: it cannot be written.
     """
-    aside = path.with_name(f".{path.name}.tmp")
     try:
-        aside.touch()
-        mode = aside.stat().st_mode  # as the user's files are; safetensors makes private ones
-        save_file({name: value.contiguous() for name, value in tensors.items()}, aside)
-        os.chmod(aside, mode)
-        with open(aside, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(aside, path)
+        with atomic_path(path, force=True) as hidden:
+            save_file({name: value.contiguous() for name, value in tensors.items()}, hidden)
     except (OSError, SafetensorError) as error:
-        aside.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written: {error}") from error
 
 

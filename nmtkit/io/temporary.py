@@ -1,9 +1,9 @@
-"""Outputs that are being written, and what is left of them when a process was killed.
+"""Hidden names of outputs that are being written, their locks, and leftovers of killed processes.
 
-An output is written under a hidden name beside its own, `.NAME.` and sixteen hexadecimal digits,
-and renamed when it is whole. While it is written it is locked, and a lock ends with its process,
-however that ends: a hidden name that nobody has locked is of a process that is gone. Where a file
-system knows no locks, nothing is removed.
+An output is written under the hidden name `.NAME.` and 16 hexadecimal digits, beside its own name,
+and renamed when it is complete. It is locked while it is written, and the lock ends with the
+process, however that ends: a hidden name without a lock is a leftover. Where a file system has no
+locks, leftovers are never removed.
 """
 
 import contextlib
@@ -15,42 +15,43 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-OLD = ".old"
-"""Behind the hidden name: a folder that stood under the name before, while the new one gets it."""
+OLD_SUFFIX = ".old"
+"""Suffix of the hidden name that an old folder has while the new one is renamed."""
 
 
 def hidden_name(target: Path) -> Path:
-    """A name beside an output's that nothing else has."""
+    """Return a new hidden name beside an output."""
     return target.with_name(f".{target.name}.{secrets.token_hex(8)}")
 
 
-def hold(descriptor: int) -> None:
-    """Lock an open file or folder as being written, until it is closed; it may be renamed."""
+def lock(descriptor: int) -> None:
+    """Lock an open file or folder until it is closed; it may be renamed meanwhile."""
     with contextlib.suppress(OSError):  # a file system without locks
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold a folder while the block runs."""
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder while the block runs."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        hold(descriptor)
+        lock(descriptor)
         yield
     finally:
         os.close(descriptor)
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove what processes that are gone have left of this output.
+    """Remove what killed processes have left of this output.
 
-    Where one was ended while it gave the new folder its name, the old one gets it back.
+    Where a process was killed between renaming the old folder and the new one, the old folder gets
+    its name back.
     """
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}({re.escape(OLD)})?")
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}({re.escape(OLD_SUFFIX)})?")
     with contextlib.suppress(OSError):
         names = sorted(name for name in os.listdir(target.parent) if pattern.fullmatch(name))
-        for path in filter(_is_left, map(target.with_name, names)):
-            if path.name.endswith(OLD) and not target.exists():
+        for path in filter(_is_leftover, map(target.with_name, names)):
+            if path.name.endswith(OLD_SUFFIX) and not target.exists():
                 path.rename(target)
             elif path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -58,8 +59,8 @@ def remove_leftovers(target: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _is_left(path: Path) -> bool:
-    """Whether nobody writes it."""
+def _is_leftover(path: Path) -> bool:
+    """Return whether no process holds the lock."""
     if path.is_symlink():
         return False
     try:

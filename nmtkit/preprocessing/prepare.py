@@ -133,11 +133,11 @@ class _Preparation:
         return read_manifest(self.folder)
 
     def _train(self, files: Files) -> dict[str, Report]:
-        """Tokenise and clean the training data, hold out dev pairs, and learn BPE and apply it to
-        both, as far as it is wanted."""
+        """Tokenise and clean the training data; hold out dev pairs and learn BPE where wanted."""
         settings = self.settings
         train, dev = ("words", "held") if settings.merges else ("train", "dev")
-        report = self._convert(train, files, clean=True)
+        cleaned = "cleaned" if settings.held_out else train
+        report = self._convert(cleaned, files, clean=True)
         if not report.pairs:
             raise DataError(
                 f"{', '.join(map(str, files))}: no training pair is left of {report.read:,}; look"
@@ -145,8 +145,10 @@ class _Preparation:
             )
         reports = {"train": report}
         if settings.held_out:
-            count = settings.held_out
-            reports["dev"] = hold_out(self._paths(train), self._paths(dev), count, report)
+            pairs, count = self._paths(cleaned), settings.held_out
+            reports["dev"] = hold_out(pairs, self._paths(train), self._paths(dev), count, report)
+            for path in pairs:
+                path.unlink()
         if settings.merges:
             self._learn(self._paths(train))
             for (name, report), made in zip(reports.items(), (train, dev), strict=False):

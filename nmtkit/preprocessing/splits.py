@@ -2,7 +2,6 @@
 
 import hashlib
 import heapq
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -22,6 +21,9 @@ _BLOCK = 2000
 
 Pair = tuple[bytes, ...]
 """A line of the source and a line of the target."""
+
+Files = tuple[Path, Path]
+"""The source file and the target file."""
 
 
 @dataclass
@@ -67,29 +69,27 @@ class Report:
         return f"{name}: {self.pairs:,} of {self.read:,} pairs{replaced if self.replaced else ''}"
 
 
-def hold_out(
-    train: tuple[Path, Path], dev: tuple[Path, Path], count: int, report: Report
-) -> Report:
-    """Take pairs out of training data, with all copies of them, and make them the dev set.
+def hold_out(pairs: Files, train: Files, dev: Files, count: int, report: Report) -> Report:
+    """Divide prepared pairs into training data and a dev set, which have no pair in common.
 
     Those with the smallest digests are taken: a random choice which the pairs alone decide, the
     same on every machine and much the same when the corpus grows. Memory grows with `count` alone.
 
-    :param train: prepared files, from which the pairs go.
-    :param dev: the files to write; each pair stands there once, in the order of the training data.
-    :param count: pairs to take, copies not counted.
-    :param report: of `train`; it is brought up to date.
-    :return: that of `dev`.
+    :param pairs: prepared files to read.
+    :param train: files to write: the pairs that are not in `dev`.
+    :param dev: files to write: each held-out pair once, in the order of `pairs`.
+    :param count: pairs to hold out, copies not counted.
+    :param report: the report of `pairs`, which becomes that of `train`.
+    :return: the report of `dev`.
     :raises DataError: no training pair would be left.
     """
-    waiting = smallest(map(_digest, _pairs(train)), count)
+    waiting = smallest(map(_digest, _pairs(pairs)), count)
     chosen, held = frozenset(waiting), Report(read=len(waiting))
-    rest = tuple(path.with_name(f"{path.name}.rest") for path in train)
     with ExitStack() as stack:
-        to_dev, to_rest = (
-            [stack.enter_context(open(path, "wb")) for path in paths] for paths in (dev, rest)
+        to_dev, to_train = (
+            [stack.enter_context(open(path, "wb")) for path in paths] for paths in (dev, train)
         )
-        for pair in _pairs(train):
+        for pair in _pairs(pairs):
             digest = _digest(pair)
             if digest in chosen:
                 report.held_out += 1
@@ -99,14 +99,12 @@ def hold_out(
                 _write(pair, to_dev)
                 _count(pair, held, 1)
             elif digest not in chosen:
-                _write(pair, to_rest)
+                _write(pair, to_train)
     if not report.pairs:
         raise DataError(
             f"of {report.held_out:,} training pairs {count:,} cannot be held out: none would be"
             " left; give --held-out a smaller number, or 0 for none"
         )
-    for old, new in zip(train, rest, strict=True):
-        os.replace(new, old)
     return held
 
 
@@ -125,7 +123,7 @@ def smallest(numbers: Iterable[int], count: int) -> set[int]:
     return kept
 
 
-def _pairs(files: tuple[Path, Path]) -> Iterator[Pair]:
+def _pairs(files: Files) -> Iterator[Pair]:
     for blocks in read_raw_blocks(_BLOCK, *files):
         yield from zip(*blocks, strict=True)
 

@@ -4,8 +4,6 @@ import contextlib
 import functools
 import io
 import logging
-import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category
 
 from nmtkit.errors import NmtkitError, OutputError
+from nmtkit.io.atomic import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +49,9 @@ def write_picture(
     check_picture(path, force)
     figure = draw()
     _log_missing_glyphs([label(word) for word in words])
-    _write_whole(path, _rendered(figure, path.suffix.lower()))
+    content = _rendered(figure, path.suffix.lower())
+    with atomic_file(path, force=True) as file:
+        file.write(content)
 
 
 def check_picture(path: Path, force: bool) -> None:
@@ -163,19 +164,3 @@ def _log_missing_glyphs(words: Sequence[str]) -> None:
     if lacking:
         shown = " ".join(map(ascii, sorted(lacking)))
         log.warning("no font that is installed here has a picture of %s", shown)
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write beside the name, then rename: what stands under the name is whole."""
-    target = path.resolve()  # a symbolic link is written through, not replaced
-    written = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with open(written, "xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(written, target)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        written.unlink(missing_ok=True)

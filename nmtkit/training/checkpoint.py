@@ -45,7 +45,7 @@ log = logging.getLogger("nmtkit")
 
 INTERRUPTED = ".interrupted"
 DAMAGED = ".damaged"
-UNFINISHED = (".config.toml.*", ".metrics.jsonl.*", ".params.*.tmp")
+UNFINISHED = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """What files of a model folder are called while they are written."""
 
 SUMMED = ("params.safetensors", "state.safetensors")
@@ -203,7 +203,10 @@ def _clean(folder: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     for pattern in UNFINISHED:
         for path in folder.glob(pattern):
-            path.unlink(missing_ok=True)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _progress(table: dict[str, Any]) -> Progress:

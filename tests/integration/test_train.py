@@ -321,4 +321,4 @@ def test_a_training_killed_and_started_again_is_one_never_killed(prepared, small
     files = parameter_files(tmp_path / "whole")
     assert len(files) >= 4 and parameter_files(stopped) == files
     assert metrics(stopped) == metrics(tmp_path / "whole")
-    assert not [path.name for path in stopped.rglob("*") if path.name.endswith(".tmp")]
+    assert not [path.name for path in stopped.rglob(".*")]

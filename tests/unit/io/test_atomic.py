@@ -1,9 +1,13 @@
-"""A folder of results appears whole or not at all, and what is there is not lost."""
+"""Outputs appear whole or not at all, what is there is not lost, and there is one writer."""
+
+import ast
+from pathlib import Path
 
 import pytest
 
+import nmtkit
 from nmtkit.errors import DataError, OutputError
-from nmtkit.io.atomic import output_folder
+from nmtkit.io.atomic import atomic_file, atomic_folder, atomic_path, output_folder
 
 
 def write(path, text, **options):
@@ -56,3 +60,100 @@ def test_a_full_disk_is_told_by_the_name_that_was_asked_for(tmp_path):
     ):
         raise OSError(28, "No space left on device")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_path_for_a_library_gets_its_name_when_the_block_succeeds(tmp_path):
+    (tmp_path / "other").touch()
+    with atomic_path(tmp_path / "out.bin") as path:
+        assert path.name == "out.bin" and not (tmp_path / "out.bin").exists()
+        path.unlink()  # as libraries do that write another file and rename it
+        path.write_bytes(b"1")
+        path.chmod(0o600)
+        (path.parent / ".tmp12345").touch()
+    assert {p.name for p in tmp_path.iterdir()} == {"out.bin", "other"}
+    assert (tmp_path / "out.bin").read_bytes() == b"1"
+    assert (tmp_path / "out.bin").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_path_for_a_library_is_removed_when_the_block_fails(tmp_path):
+    (tmp_path / "out").write_text("old")
+    with pytest.raises(OutputError, match="out: exists already; use --force"):
+        with atomic_path(tmp_path / "out"):
+            pytest.fail("the block ran")
+    with pytest.raises(OutputError, match="out: cannot be written: No space left"):
+        with atomic_path(tmp_path / "out", force=True) as path:
+            path.write_text("half")
+            raise OSError(28, "No space left on device")
+    with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "out", force=True):
+        open(tmp_path / "an input that is missing")
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+    assert (tmp_path / "out").read_text() == "old"
+
+
+def test_a_device_is_given_to_a_library_as_it_is():
+    with atomic_path("/dev/null") as path:
+        path.write_bytes(b"1")
+        assert str(path) == "/dev/null"
+
+
+def test_an_atomic_folder_replaces_the_folder_before(tmp_path):
+    for text in ("1", "2"):
+        with atomic_folder(tmp_path / "out") as folder:
+            (folder / text).touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "2"]
+    with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "out"):
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "2"]
+
+
+def test_an_error_names_the_file_by_the_name_that_its_folder_will_have(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError) as error, atomic_folder(tmp_path / "out") as folder:
+        with atomic_file(folder / "no" / "file"):
+            pass
+    assert str(error.value).startswith(f"{tmp_path}/out/no/file: its folder does not exist")
+
+
+RENAMING = {
+    "training/checkpoint.py": "sets a damaged checkpoint aside, and hides one before removing it",
+    "model_folder.py": "to be converted to atomic_folder",
+}
+"""Module outside `io` -> why it renames files by itself."""
+
+
+def renames(source: str) -> list[int]:
+    """Return the lines of a source text that call a function that renames files."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [
+        call.lineno
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and _renames(call, ast.unparse(call.func.value))
+    ]
+
+
+def _renames(call: ast.Call, owner: str) -> bool:
+    """`Path.replace` has one argument, `str.replace` two, `dataclasses.replace` names some."""
+    assert isinstance(call.func, ast.Attribute)
+    name = call.func.attr
+    if name in ("rename", "renames", "move", "link", "symlink"):
+        return name != "move" or owner == "shutil"
+    return name == "replace" and (owner == "os" or len(call.args) == 1 and not call.keywords)
+
+
+def test_files_are_renamed_by_the_atomic_writer_alone():
+    package = Path(nmtkit.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if path.parent.name != "io" and renames(path.read_text(encoding="utf-8"))
+    }
+    assert found == set(RENAMING)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["os.replace(a, b)", "os.rename(a, b)", "a.rename(b)", "a.replace(b)", "shutil.move(a, b)"],
+)
+def test_a_writer_of_its_own_would_be_found(call):
+    assert renames(f"def write():\n    {call}\n") == [2]
+    assert renames("text.replace('a', 'b')\ndataclasses.replace(settings, size=3)\n") == []

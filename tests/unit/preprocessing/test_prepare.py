@@ -331,14 +331,14 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot(
     out = tmp_path / "out"
     prepare(PrepareSettings(), out, train)
     before = content(out)
-    rename = Path.rename
+    replace = os.replace
 
-    def refuse(self: Path, target: Path) -> Path:
-        if target == out and not self.name.endswith(".old"):
+    def refuse(source: Path, target: Path) -> None:
+        if target == out and not source.name.endswith(".old"):
             raise PermissionError(1, "not permitted")
-        return rename(self, target)
+        replace(source, target)
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(OutputError, match="out: cannot be written: not permitted"):
         prepare(PrepareSettings(), out, train, force=True)
     assert content(out) == before and alone(tmp_path)

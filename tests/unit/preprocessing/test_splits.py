@@ -31,10 +31,10 @@ def read(paths: Files) -> Pairs:
 
 def held(folder: Path, pairs: Pairs, count: int) -> tuple[Pairs, Pairs, Report, Report]:
     """Training and dev pairs, and their reports."""
-    train, dev = files(folder, "train"), files(folder, "dev")
-    report = write(train, pairs)
-    made = hold_out(train, dev, count, report)
-    assert len(list(folder.iterdir())) == 4
+    whole, train, dev = (files(folder, name) for name in ("whole", "train", "dev"))
+    report = write(whole, pairs)
+    made = hold_out(whole, train, dev, count, report)
+    assert len(list(folder.iterdir())) == 6
     return read(train), read(dev), report, made
 
 

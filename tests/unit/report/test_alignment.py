@@ -238,7 +238,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_missing_folder_is_the_users_mistake(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be written: No such file"):
+    with pytest.raises(OutputError, match="a.png: its folder does not exist"):
         plot_alignment(tmp_path / "none" / "a.png", ENGLISH, FRENCH, WEIGHTS)
 
 
