@@ -203,13 +203,13 @@ def build(src, tgt):
     [
         ("</s>\t9\n<unk>\t0\na\t5\na\t4\n", "vocab.src:4: 'a' is there twice"),
         ("</s>\t9\n<unk>\t0\na\tnan\nb\t4\n", "vocab.src:3: 'nan' is not a count"),
-        (f"</s>\t9\n<unk>\t0\na\t{'9' * 5000}\nb\t4\n", "line 3: '9+ … 9+' is not a count"),
+        (f"</s>\t9\n<unk>\t0\na\t{'9' * 5000}\nb\t4\n", ":3: '9+ … 9+' is not a count"),
         (
             "</s>\t9\n<unk>\t0\na\t5\n",
             "E_x is F32 .4, 3., config.toml and .* for F32 .3",
         ),
         ("</s>\t9\n<unk>\t0\na\t5\nb\t1\nc\t1\n", "E_x is F32 .4, 3., .* ask for F32 .5, 3."),
-        ("</s>\r\n<unk>\r\na\r\nb\r\n", "line 1: '</s>.r' ends with a carriage return"),
+        ("</s>\r\n<unk>\r\na\r\nb\r\n", ":1: '</s>.r' ends with a carriage return"),
     ],
 )
 def test_a_vocabulary_of_another_size_or_no_words_is_refused(folder, rows, message):
