@@ -192,7 +192,7 @@ def model_settings(model: str, sizes: Sizes) -> dict[str, int]:
     found["maxout"] = sizes.maxout
     more = {
         "rnnsearch": {"align": sizes.align},
-        "phrase-rnn": {"output_rank": sizes.embedding},
+        "phrase-rnn": {"softmax_rank": sizes.embedding},
         "grconv": {"units": grconv_units(sizes)},
     }
     return found | more.get(model, {})

@@ -1,16 +1,19 @@
 """Settings as text: TOML documents, recipes, and what `--set` says."""
 
 import dataclasses
+import logging
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmtkit.config import FORMAT, SECTIONS, Config, nearest
+from nmtkit.config import FORMAT, SECTIONS, Config, suggest_name
 from nmtkit.errors import ConfigError
 
 Table = dict[str, Any]
+
+log = logging.getLogger("nmtkit")
 
 
 def read_toml(path: str | Path) -> Table:
@@ -47,7 +50,7 @@ def recipe_table(name: str) -> Table:
     :raises ConfigError: no recipe has that name.
     """
     if name not in recipe_names():
-        raise ConfigError(f"there is no recipe '{name}'; {nearest(name, recipe_names())}")
+        raise ConfigError(f"there is no recipe '{name}'; {suggest_name(name, recipe_names())}")
     text = resources.files("nmtkit.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return with_base(tomllib.loads(text))
 
@@ -66,7 +69,7 @@ def with_base(table: Table, where: str = "settings") -> Table:
         raise ConfigError(f"{where}: base: expected the name of a recipe, not {base!r}")
     if base not in recipe_names():
         raise ConfigError(
-            f"{where}: base: there is no recipe '{base}'; {nearest(base, recipe_names())}"
+            f"{where}: base: there is no recipe '{base}'; {suggest_name(base, recipe_names())}"
         )
     return merged(recipe_table(base), table)
 
@@ -98,8 +101,17 @@ def parse_override(text: str) -> Table:
     return {section: {name: parsed}}
 
 
+def warn_of_old_names(renamed: Mapping[str, str]) -> None:
+    """Log a warning for each setting that was given under its old name.
+
+    :param renamed: old name -> new name, from `rename_settings`.
+    """
+    for old, new in renamed.items():
+        log.warning("%s is now called %s; a later version will not read the old name", old, new)
+
+
 def write_toml(config: Config) -> str:
-    """The settings as a TOML document that `config_from` reads back to an equal `Config`."""
+    """The settings as a TOML document that `parse_config` reads back to an equal `Config`."""
     from nmtkit.models import model_name
 
     lines = [f"format = {FORMAT}", "", "[model]", f'type = "{model_name(config.model)}"']

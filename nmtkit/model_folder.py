@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from nmtkit.config import FORMAT, Config, config_from
+from nmtkit.config import FORMAT, READABLE_FORMATS, Config, parse_config
 from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.io.lines import open_output
@@ -87,19 +87,21 @@ def read_config(folder: Path) -> Config:
         _check_file(folder, folder / name, most)
     table = read_toml(path)
     _check_format(table.get("format"), path)
-    return config_from(table, str(path))
+    return parse_config(table, str(path))
 
 
-def _check_format(found: object, path: Path) -> None:
-    """:raises ModelError: another version's, newer or older, or none."""
-    if type(found) is int and found > FORMAT:
+def _check_format(version: object, path: Path) -> None:
+    """Raise ModelError unless this nmtkit reads model folders of a format."""
+    readable = " and ".join(map(str, READABLE_FORMATS))
+    if type(version) is int and version > FORMAT:
         raise ModelError(
-            f"{path}: format {found} is of a later nmtkit, this one reads {FORMAT}; install a newer"
-            " nmtkit (pip install --upgrade nmtkit)"
+            f"{path}: format {version} is of a later nmtkit, this one reads {readable}; install a"
+            " newer nmtkit (pip install --upgrade nmtkit)"
         )
-    if type(found) is not int or found != FORMAT:
+    if type(version) is not int or version not in READABLE_FORMATS:
         raise ModelError(
-            f"{path}: format {found!r}, this nmtkit reads {FORMAT}; use the version that wrote it"
+            f"{path}: format {version!r}, this nmtkit reads {readable}; use the version that wrote"
+            " it"
         )
 
 

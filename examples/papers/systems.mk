@@ -77,7 +77,7 @@ half        = $(shell expr $n / 2)
 sizes_rnnenc    = embedding=$n hidden=$n maxout=$(half)
 sizes_rnnsearch = $(sizes_rnnenc) align=$n
 sizes_grconv    = $(sizes_rnnenc) units=$n
-sizes_phrase    = $(sizes_rnnenc) output_rank=$(half)
+sizes_phrase    = $(sizes_rnnenc) softmax_rank=$(half)
 sizes_cslm      = embedding=$n hidden=$n second=$n
 sizes_seq2seq   = embedding=$n hidden=$n layers=2
 updates_for    ?= $(patsubst $(kind)=%,%,$(filter $(kind)=%,$(updates_$(corpus))))

@@ -27,14 +27,14 @@ def search_options(function: Function) -> Function:
 
 _FIELDS = (
     "beam",
-    "rule",
+    "beam_mode",
     "length_penalty",
     "penalty",
     "coverage_penalty",
     "min_length_ratio",
     "max_length_ratio",
 )
-"""Options that are called as the field is."""
+"""Parameters of the options, named as the fields of `SearchConfig`."""
 
 _OPTIONS: list[Callable[[Function], Function]] = [
     click.option(
@@ -46,6 +46,7 @@ _OPTIONS: list[Callable[[Function], Function]] = [
     ),
     click.option(
         "--rule",
+        "beam_mode",
         type=click.Choice(["shrinking", "bounded"]),
         help="What a finished hypothesis does to the beam: it takes its place with it, or leaves it"
         " to another.  [default: the model's]",

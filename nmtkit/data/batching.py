@@ -144,7 +144,7 @@ class Batches:
         """The pairs of the pool that begins at `here`, those too long left out, and its end."""
         config, size = self.config, len(self.corpus)
         key = 0 if config.shuffle == "once" else here.epoch
-        wanted = config.pool * config.batch_size
+        wanted = config.sort_pool * config.batch_size
         kept: list[Ids] = []
         filled, end = 0, here.start
         while filled < wanted and end < size:

@@ -22,7 +22,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nmtkit.config import SearchConfig
+from nmtkit.config import SearchConfig, rename_settings
+from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError
 from nmtkit.inference.aligner import Alignment, best_sources, pieces_of_words, word_alignment
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
@@ -143,8 +144,10 @@ class Translator:
 
         :param changes: fields of `SearchConfig`, such as beam=5.
         """
+        table, renamed = rename_settings({"search": changes}, "with_search")
+        warn_of_old_names(renamed)
         translator = copy.copy(self)
-        translator.search = dataclasses.replace(self.search, **changes)
+        translator.search = dataclasses.replace(self.search, **table["search"])
         return translator
 
     def with_candidates(self, candidates: CandidateLists | None) -> "Translator":

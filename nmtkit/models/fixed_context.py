@@ -18,7 +18,7 @@ Departures and readings:
   the first word is read out from s_0, as there is no y_0; here s_1 is made of s_0 and c alone.
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
 - Every affine map has one bias; where two maps are added they share it.
-- `tied`: W_o = E_y P with P [m, l]; `output_rank` r > 0: W_o = F_o P with F_o [K, r], the factored
+- `tied`: W_o = E_y P with P [m, l]; `softmax_rank` r > 0: W_o = F_o P with F_o [K, r], the factored
   softmax of Cho et al. 2014, section 4.1.1 (the embedding is the factor of the input side).
 - `dropout` (Srivastava et al. 2014; not in the papers): on E_x x, E_y y, c and t_i.
 - `initialisation` "paper" is that of Cho et al. 2014: N(0, 0.01^2), recurrent matrices orthogonal;
@@ -91,7 +91,7 @@ class SearchWeights(NamedTuple):
 class FixedContextModel(EncoderDecoder):
     """p(y | x) by way of one vector; see the equations above.
 
-    :param config: has `embedding` m, `hidden` n, `maxout` l, `output_rank`, `tied`, `dropout` and
+    :param config: has `embedding` m, `hidden` n, `maxout` l, `softmax_rank`, `tied`, `dropout` and
         `initialisation`.
     :param summary: size of c.
     :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
@@ -117,9 +117,9 @@ class FixedContextModel(EncoderDecoder):
         self.b_o = bias(2 * pool)
         if config.tied:
             self.P = matrix(pool, m)
-        elif config.output_rank:
-            self.P = matrix(pool, config.output_rank)
-            self.F_o = matrix(tgt_size, config.output_rank)
+        elif config.softmax_rank:
+            self.P = matrix(pool, config.softmax_rank)
+            self.F_o = matrix(tgt_size, config.softmax_rank)
         else:
             self.W_o = matrix(tgt_size, pool)
         self.b_y = bias(tgt_size)
@@ -231,10 +231,10 @@ class FixedContextModel(EncoderDecoder):
 
     @property
     def _has_factors(self) -> bool:
-        return bool(self.config.tied or self.config.output_rank)
+        return bool(self.config.tied or self.config.softmax_rank)
 
     def output_words(self) -> Tensor:
         """W_o or its factor of words; see `EncoderDecoder.output_words`."""
         if self.config.tied:
             return self.E_y
-        return self.F_o if self.config.output_rank else self.W_o
+        return self.F_o if self.config.softmax_rank else self.W_o

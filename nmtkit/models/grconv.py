@@ -43,7 +43,7 @@ class GrConvConfig:
     units: int = 2000
     hidden: int = 1000
     maxout: int = 500
-    output_rank: int = 0
+    softmax_rank: int = 0
     tied: bool = False
     dropout: float = 0.0
     initialisation: Literal["paper", "scaled"] = "paper"

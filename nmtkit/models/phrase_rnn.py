@@ -7,7 +7,7 @@ Section 4.1.1 and the appendix; biases left out:
     start        s_0 = tanh(V' c), V' being called W_s in `summary.py`, which has the decoder
 
 The matrix between words and units is a product of two of rank 100, both in and out: m = 100 columns
-of the embedding, and `output_rank` 100 in W_o = F_o P.
+of the embedding, and `softmax_rank` 100 in W_o = F_o P.
 
 Departures and readings:
 
@@ -33,7 +33,7 @@ class PhraseRNNConfig:
     embedding: int = 100
     hidden: int = 1000
     maxout: int = 500
-    output_rank: int = 100
+    softmax_rank: int = 100
     tied: bool = False
     dropout: float = 0.0
     initialisation: Literal["paper", "scaled"] = "paper"

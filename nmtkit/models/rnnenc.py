@@ -35,7 +35,7 @@ class RNNencConfig:
     embedding: int = 620
     hidden: int = 1000
     maxout: int = 500
-    output_rank: int = 0
+    softmax_rank: int = 0
     tied: bool = False
     dropout: float = 0.0
     initialisation: Literal["paper", "scaled"] = "paper"

@@ -17,7 +17,7 @@ are projected once and averaged by alpha, which is the same as projecting the av
 
 Departures and readings:
 
-- `reading` says which of the three published readings of the decoder's indices is meant.
+- `decoder_variant` chooses one of the three published readings of the decoder's indices.
   "paper-v1" (first arXiv version; eq. (4) of both): the readout has s = s_i. "paper-v2" (the later
   appendix, taken literally): s = s_{i-1}. "groundhog" (the authors' code, which made the tables):
   s_{i-1} has already read y_{i-1} when it asks for c_i, and is the readout's s too. After 1,140
@@ -101,7 +101,7 @@ class RNNsearchConfig:
     hidden: int = 1000
     align: int = 1000
     maxout: int = 500
-    reading: Literal["paper-v1", "paper-v2", "groundhog"] = "groundhog"
+    decoder_variant: Literal["paper-v1", "paper-v2", "groundhog"] = "groundhog"
     tied: bool = False
     dropout: float = 0.0
     initialisation: Literal["paper", "scaled"] = "paper"
@@ -125,7 +125,7 @@ class Encoded(NamedTuple):
 
 
 class State(NamedTuple):
-    """state: s_{i-1} [B, k, n]. context: where the reading is "groundhog", whose step to s_{i-1}
+    """state: s_{i-1} [B, k, n]. context: with the variant "groundhog", whose step to s_{i-1}
     still waits for y_{i-1}, all else that its gates get, C c_{i-1} + U_z,r s [B, k, 3n]; in the
     other readings [B, k, 0]."""
 
@@ -265,7 +265,7 @@ class RNNsearch(EncoderDecoder):
     def initial_state(self, encoded: Encoded) -> State:
         """s_0; see `TranslationModel.initial_state`."""
         state = encoded.initial.unsqueeze(1)
-        waiting = 3 * self.config.hidden if self.config.reading == "groundhog" else 0
+        waiting = 3 * self.config.hidden if self.config.decoder_variant == "groundhog" else 0
         return State(state, state.new_zeros(*state.shape[:2], waiting))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
@@ -273,7 +273,7 @@ class RNNsearch(EncoderDecoder):
         n, weights = self.config.hidden, self._search_weights()
         word, readout = torch.split(weights.words(prev), [3 * n, 2 * self.config.maxout], dim=-1)
         s = state.state
-        if self.config.reading == "groundhog":
+        if self.config.decoder_variant == "groundhog":
             s = gru_step(word + state.context, s, weights.U)
         projected = linear(s, weights.W_a_U_zr)
         query, gates = torch.split(projected, [self.config.align, 2 * n], dim=-1)
@@ -281,11 +281,11 @@ class RNNsearch(EncoderDecoder):
         sums = weighted_sums(alignment, encoded.values)
         sums[..., : 2 * n] += gates
         context, readout_context = torch.split(sums, [3 * n, 2 * self.config.maxout], dim=-1)
-        if self.config.reading == "groundhog":
+        if self.config.decoder_variant == "groundhog":
             following = seen = s
         else:
             following = gru_step(word + context, s, weights.U)
-            seen = following if self.config.reading == "paper-v1" else s
+            seen = following if self.config.decoder_variant == "paper-v1" else s
             context = state.context
         readout = linear(seen, weights.U_o, readout)
         hidden = maxout(readout + readout_context)
@@ -349,7 +349,8 @@ class RNNsearch(EncoderDecoder):
 
         def terms(words: Tensor) -> Tensor:
             found = linear(self.apply_dropout(self.target_embeddings(words)), W_V, b)
-            if self.config.reading == "groundhog":  # no word, no step: the update gate is closed
+            if self.config.decoder_variant == "groundhog":
+                # no word, no step: the update gate is closed
                 gate = found[..., : self.config.hidden]
                 gate.masked_fill_((words == BOS).unsqueeze(-1), CLOSED)
             return found
@@ -388,7 +389,7 @@ class RNNsearch(EncoderDecoder):
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         words = packing.pack(pairs.tgt)
         previous = previous_words(pairs.tgt, packing)
-        if self.config.reading == "groundhog":  # two uses, one gradient of E_y
+        if self.config.decoder_variant == "groundhog":  # two uses, one gradient of E_y
             both = self.apply_dropout(self.target_embeddings(torch.cat([previous, words])))
             embedded, read = both.chunk(2)
         else:
@@ -400,7 +401,7 @@ class RNNsearch(EncoderDecoder):
         memory = (encoded.keys, values, encoded.src_mask)
         weights = (self._of_state(), self.U_dec, self.v_a)
         before, after, packed = attention_scan(inputs, encoded.initial, memory, weights, packing)
-        seen = after if self.config.reading == "paper-v1" else before
+        seen = after if self.config.decoder_variant == "paper-v1" else before
         alignment = packing.pad(packed)
         context = packing.pack(torch.bmm(alignment, readout_values))
         readout = self._readout(seen, embedded, context)

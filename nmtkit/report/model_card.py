@@ -125,4 +125,4 @@ def _duration(seconds: float) -> str:
 def _search(search: SearchConfig) -> str:
     penalty = f"length penalty {search.length_penalty:g}"
     coverage = f", coverage penalty {search.coverage_penalty:g}" if search.coverage_penalty else ""
-    return f"beam {search.beam}, rule {search.rule}, {penalty}{coverage}"
+    return f"beam {search.beam}, {search.beam_mode}, {penalty}{coverage}"

@@ -7,7 +7,7 @@ to one that waits, so that the products stay large; once none waits, the others 
 never influence each other: a sentence alone and in a batch gives the same translations but for
 float rounding, and all limits are the sentence's own.
 
-Rules (`SearchConfig.rule`):
+Rules (`SearchConfig.beam_mode`):
 
 - "shrinking" (Sutskever et al. 2014, section 3.2; Bahdanau et al. 2015): a hypothesis whose `</s>`
   is among the best k continuations leaves the beam, which is one narrower from then on.

@@ -30,7 +30,7 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
 
 def shrinks(settings: SearchConfig) -> bool:
     """Whether a finished hypothesis takes its place in the beam with it."""
-    return settings.rule == "shrinking" or settings.beam == 1
+    return settings.beam_mode == "shrinking" or settings.beam == 1
 
 
 def continuations(settings: SearchConfig) -> int:

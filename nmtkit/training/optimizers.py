@@ -26,12 +26,12 @@ def learning_rate(config: TrainingConfig, updates: int, epochs: float, decays: i
     :param epochs: done so far, parts counted.
     :param decays: how often validation has decayed it.
     """
-    if config.decay_after and epochs >= config.decay_after:
-        decays += 1 + int((epochs - config.decay_after) / config.decay_every)
+    if config.lr_decay_after and epochs >= config.lr_decay_after:
+        decays += 1 + int((epochs - config.lr_decay_after) / config.lr_decay_every)
     warming = min(1.0, (updates + 1) / config.warmup) if config.warmup else 1.0
     left = config.max_updates - updates
     cooling = min(1.0, left / config.cooldown) if config.cooldown else 1.0
-    return config.learning_rate * config.decay**decays * warming * cooling
+    return config.learning_rate * config.lr_decay**decays * warming * cooling
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:

@@ -6,11 +6,12 @@ train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=
 
 import contextlib
 import dataclasses
+import functools
 import logging
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from nmtkit.config import Config, TextConfig, config_from, settings_from
+from nmtkit.config import Config, TextConfig, parse_config, parse_section, rename_settings
 from nmtkit.config_io import (
     merged,
     parse_override,
     read_toml,
     recipe_table,
+    warn_of_old_names,
     with_base,
     write_toml,
 )
@@ -54,14 +56,19 @@ from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation, validate
 
 log = logging.getLogger("nmtkit")
-MAY_CHANGE = {"training.max_updates", "training.max_epochs", "training.patience", "training.keep"}
+MAY_CHANGE = {
+    "training.max_updates",
+    "training.max_epochs",
+    "training.patience",
+    "training.keep_checkpoints",
+}
 VALIDATION_BATCH = 64  # sentences
 
 
 def make_config(
     recipe: str | None = None,
     config_file: str | Path | None = None,
-    overrides: Iterable[str] = (),
+    overrides: Sequence[str] = (),
 ) -> Config:
     """Settings from a recipe, then a file (whose `base` may name a recipe), then `overrides`.
 
@@ -70,17 +77,23 @@ def make_config(
     """
     table: dict[str, Any] = recipe_table(recipe) if recipe else {}
     where = f"recipe {recipe}" if recipe else "settings"
+    renamed: dict[str, str] = {}
     if config_file is not None:
-        table = merged(table, with_base(read_toml(config_file), str(config_file)))
         where = str(config_file)
-    for override in overrides:
-        table = merged(table, parse_override(override))
+        from_file, renamed = rename_settings(read_toml(config_file), where)
+        table = merged(table, with_base(from_file, where))
+    if overrides:
+        given = functools.reduce(merged, map(parse_override, overrides))
+        given, renamed_overrides = rename_settings(given, "--set")
+        renamed |= renamed_overrides
+        table = merged(table, given)
         where = f"{where} with --set"
-    return config_from(table, where)
+    warn_of_old_names(renamed)
+    return parse_config(table, where)
 
 
 def describe_settings(
-    recipe: str | None, config_file: str | Path | None, overrides: Iterable[str]
+    recipe: str | None, config_file: str | Path | None, overrides: Sequence[str]
 ) -> str:
     """The settings that `train` would use, as TOML; `[text]` is the prepared folder's."""
     return write_toml(make_config(recipe, config_file, overrides))
@@ -268,7 +281,7 @@ def _validation(
 
 def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextConfig:
     """How a prepared folder's text was prepared, as a model sees it that may translate back."""
-    text = settings_from(TextConfig, manifest["text"], f"{data / MANIFEST}: text")
+    text = parse_section(TextConfig, manifest["text"], f"{data / MANIFEST}: text")
     if not swapped:
         return text
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)

@@ -154,7 +154,7 @@ class Trainer:
 
         :raises ModelError: it is one of too many whose cost or gradient is not finite.
         """
-        batches = [next(self.stream) for _ in range(self.config.accumulate)]
+        batches = [next(self.stream) for _ in range(self.config.gradient_accumulation)]
         self.process_group.seed_per_rank(self.config.seed, self.progress.updates)
         update = self._gradient(batches)
         if math.isfinite(update.cost + update.norm):
@@ -166,7 +166,9 @@ class Trainer:
     def _gradient(self, batches: list[Batch]) -> Update:
         """Compute the gradient of some batches together, in smaller ones where memory is short."""
         tokens = sum(batch.tokens for batch in batches)
-        share = torch.tensor(1 / _divisor(self.config.cost, batches, tokens), device=self.device)
+        share = torch.tensor(
+            1 / _divisor(self.config.loss_reduction, batches, tokens), device=self.device
+        )
         while True:
             try:
                 cost, norm, signal = self._summed(batches, share)
@@ -210,7 +212,7 @@ class Trainer:
         """
         update, row = self.progress.updates + 1, self.progress.skipped_in_a_row + 1
         lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
-        if row >= self.config.max_skipped:
+        if row >= self.config.max_nonfinite:
             raise ModelError(
                 f"cost or gradient is not finite at update {update} (training lines {lines}, ...),"
                 f" the {row}th time in a row; the last checkpoint is whole, but train anew with a"
@@ -260,7 +262,9 @@ class Trainer:
         for name in ("best", "last") if better else ("last",):
             write_parameters(self.folder / f"params.{name}.safetensors", self.candidate)
         save_checkpoint(self.folder, self.model, self.optimizer, self.progress)
-        remove_old_checkpoints(self.folder, max(self.config.keep, self.config.average))
+        remove_old_checkpoints(
+            self.folder, max(self.config.keep_checkpoints, self.config.average_checkpoints)
+        )
 
     def _validated(self) -> Validation:
         """The dev figures of the mean of the last `average` checkpoints, this moment among them."""
@@ -270,7 +274,7 @@ class Trainer:
 
     def _mean(self) -> Parameters:
         own = parameters_of(self.model)
-        if self.config.average == 1:
+        if self.config.average_checkpoints == 1:
             return own
         mean = {name: torch.empty_like(value) for name, value in own.items()}
         if self.process_group.is_main:
@@ -279,7 +283,7 @@ class Trainer:
         return mean
 
     def _mean_with_earlier(self, own: Parameters) -> Parameters:
-        earlier = checkpoints(self.folder)[1 - self.config.average :]
+        earlier = checkpoints(self.folder)[1 - self.config.average_checkpoints :]
         if not earlier:
             return own
         mean, count = average_parameters(earlier), len(earlier)
@@ -342,15 +346,15 @@ def update_early_stopping(
 ) -> Progress:
     """The counters after a validation: is it the best, and is the learning rate to decay?"""
     figure = found.cost_per_token
-    if config.stop_on == "bleu" and found.bleu is not None:
+    if config.early_stopping_metric == "bleu" and found.bleu is not None:
         figure = -found.bleu
     better = _below(figure, progress.best)
     cheaper = _below(found.cost_per_token, progress.best_cost)
     stale_cost = 0 if cheaper else progress.stale_cost + 1
     decays = progress.decays
-    if config.decay_patience and stale_cost >= config.decay_patience:
+    if config.lr_decay_patience and stale_cost >= config.lr_decay_patience:
         decays, stale_cost = decays + 1, 0
-        log.info("learning rate times %g from here on", config.decay)
+        log.info("learning rate times %g from here on", config.lr_decay)
     return dataclasses.replace(
         progress,
         best=figure if better else progress.best,

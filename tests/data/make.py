@@ -33,9 +33,9 @@ FRENCH = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf"
 SMALL = ["embedding=6", "hidden=8"]
 KINDS: dict[str, tuple[str, list[str]]] = {
     "rnnsearch": ("toy", [*SMALL, "align=5", "maxout=4", "dropout=0.0"]),
-    "rnnsearch-v1": ("rnnsearch-30", [*SMALL, "align=5", "maxout=4", "reading='paper-v1'"]),
+    "rnnsearch-v1": ("rnnsearch-30", [*SMALL, "align=5", "maxout=4", "decoder_variant='paper-v1'"]),
     "rnnenc": ("rnnenc-30", [*SMALL, "maxout=4"]),
-    "phrase-rnn": ("phrase-rnn", [*SMALL, "maxout=4", "output_rank=3"]),
+    "phrase-rnn": ("phrase-rnn", [*SMALL, "maxout=4", "softmax_rank=3"]),
     "grconv": ("grconv", [*SMALL, "maxout=4", "units=6"]),
     "deep-lstm": ("seq2seq-lstm", [*SMALL, "layers=2"]),
     "cslm": ("cslm", [*SMALL, "second=6"]),
@@ -53,9 +53,9 @@ TRAINING = [
     "training.max_updates=300",
     "training.validate_epochs=0.0",
     "training.validate_every=150",
-    "training.average=1",
+    "training.average_checkpoints=1",
     "training.dev_bleu=false",
-    "training.stop_on='cost'",
+    "training.early_stopping_metric='cost'",
 ]
 LINES = [
     "One two three.",
@@ -69,7 +69,7 @@ LINES = [
 ]
 TARGETS = ["Un deux trois.", "Neuf, huit!", "", "dix dix", "quatre zèbre", "Deux.", "six", "|||"]
 N_BEST = 3
-SEARCH: dict[str, Any] = {"beam": 5, "rule": "shrinking", "length_penalty": 1.0}
+SEARCH: dict[str, Any] = {"beam": 5, "beam_mode": "shrinking", "length_penalty": 1.0}
 MARGIN = 1e-4
 """By so much neighbours of a list differ at least: rounding on other machines is far below."""
 

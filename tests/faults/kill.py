@@ -46,9 +46,9 @@ SETTINGS = [
     "model.dropout=0.3",
     "data.batch_size=20",
     f"training.validate_every={VALIDATE_EVERY}",
-    "training.decay_patience=2",
-    "training.average=2",
-    "training.keep=2",
+    "training.lr_decay_patience=2",
+    "training.average_checkpoints=2",
+    "training.keep_checkpoints=2",
     "training.dev_bleu=false",
 ]
 TIMES = {"seconds", "words_per_second"}

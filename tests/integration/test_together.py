@@ -60,7 +60,7 @@ def assert_close(folder, other):
 
 def training(prepared, folder, small, *options):
     settings = ["--recipe", "toy", "--device", "cpu", *small, *LONGER]
-    settings += ["--set", "model.dropout=0.0", "--set", "training.average=2"]
+    settings += ["--set", "model.dropout=0.0", "--set", "training.average_checkpoints=2"]
     return ["train", prepared, "--output", folder, *settings, *options]
 
 

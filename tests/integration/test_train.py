@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nmtkit.config import config_from
+from nmtkit.config import parse_config
 from nmtkit.config_io import read_toml, recipe_names
 from nmtkit.training.train import make_config
 
@@ -52,8 +52,8 @@ def test_every_recipe_trains_a_model_that_translates(
     assert trained.stdout == ""
     assert {path.name for path in folder.iterdir()} == FILES
     assert [row["update"] for row in metrics(folder)] == [1, 2]
-    config = config_from(read_toml(folder / "config.toml"), "")
-    assert config.data.pool == make_config(recipe).data.pool and config.model.hidden == 8
+    config = parse_config(read_toml(folder / "config.toml"), "")
+    assert config.data.sort_pool == make_config(recipe).data.sort_pool and config.model.hidden == 8
     for options in ([], ["--quantize"]):
         text = "two four\n\nsix\n"
         translated = nmtkit("translate", "--model", folder, *options, input=text)
@@ -129,7 +129,7 @@ def test_a_model_may_translate_the_other_way(prepared, small, nmtkit, tmp_path):
         assert (folder / f"vocab.{ours}").read_bytes() == (
             prepared / f"vocab.{theirs}"
         ).read_bytes()
-    config = config_from(read_toml(folder / "config.toml"), "")
+    config = parse_config(read_toml(folder / "config.toml"), "")
     assert (config.text.src_language, config.text.tgt_language) == ("fr", "en")
     translated = nmtkit("translate", "--model", folder, "--no-unk", input="un deux trois\n").stdout
     words = (prepared / "vocab.src").read_text().split()

@@ -61,7 +61,7 @@ def test_toy_english_becomes_toy_french(tmp_path):
     settings = [
         *SMALL, "model.dropout=0.2", "data.batch_size=500", "data.max_length=20",
         "training.max_updates=700", "training.validate_every=350", "training.warmup=30",
-        "training.cooldown=400", "training.learning_rate=0.005", "training.average=1",
+        "training.cooldown=400", "training.learning_rate=0.005", "training.average_checkpoints=1",
         "training.dev_beam=1",
     ]  # fmt: skip
     train(folder, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")
@@ -96,9 +96,9 @@ def test_digits_are_copied_and_reversed(tmp_path, task, reading):
             (tmp_path / f"{name}.{side}").write_text("".join(f"{line}\n" for line in text))
     folder = prepared(tmp_path, ("src", "tgt"), 12, "--tokenized")
     settings = [
-        *SMALL, f"model.reading={reading}", "model.dropout=0.1", "data.batch_size=800",
+        *SMALL, f"model.decoder_variant={reading}", "model.dropout=0.1", "data.batch_size=800",
         "training.max_updates=1200", "training.validate_every=300", "training.warmup=50",
-        "training.cooldown=600", "training.learning_rate=0.004", "training.average=1",
+        "training.cooldown=600", "training.learning_rate=0.004", "training.average_checkpoints=1",
         "training.dev_beam=1",
     ]  # fmt: skip
     train(folder, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")

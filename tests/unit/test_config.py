@@ -5,10 +5,11 @@ import dataclasses
 import pytest
 
 from nmtkit.config import (
+    RENAMED_SETTINGS,
     Config,
     TrainingConfig,
-    config_from,
-    settings_from,
+    parse_config,
+    parse_section,
 )
 from nmtkit.errors import ConfigError
 from nmtkit.models.rnnsearch import RNNsearchConfig
@@ -16,7 +17,7 @@ from nmtkit.training.train import make_config
 
 
 def test_no_settings_are_the_defaults():
-    config = config_from({}, "nothing")
+    config = parse_config({}, "nothing")
     assert config == Config(model=RNNsearchConfig())
 
 
@@ -26,10 +27,92 @@ def test_settings_cannot_be_changed_in_place():
 
 
 def test_whole_numbers_stand_for_real_ones_and_not_the_other_way():
-    assert settings_from(TrainingConfig, {"learning_rate": 1}, "here").learning_rate == 1.0
-    assert type(settings_from(TrainingConfig, {"learning_rate": 1}, "here").learning_rate) is float
+    assert parse_section(TrainingConfig, {"learning_rate": 1}, "here").learning_rate == 1.0
+    assert type(parse_section(TrainingConfig, {"learning_rate": 1}, "here").learning_rate) is float
     with pytest.raises(ConfigError, match=r"here\.seed: expected int, not 1\.0"):
-        settings_from(TrainingConfig, {"seed": 1.0}, "here")
+        parse_section(TrainingConfig, {"seed": 1.0}, "here")
+
+
+OLD_VALUES = {
+    "model.output_rank": ("phrase-rnn", 7),
+    "model.reading": ("rnnsearch-30", "paper-v2"),
+    "data.pool": ("toy", 7),
+    "training.accumulate": ("toy", 7),
+    "training.average": ("toy", 7),
+    "training.cost": ("toy", "sentence-mean"),
+    "training.decay": ("toy", 0.25),
+    "training.decay_after": ("toy", 2.5),
+    "training.decay_every": ("toy", 2.5),
+    "training.decay_patience": ("toy", 7),
+    "training.keep": ("toy", 7),
+    "training.max_skipped": ("toy", 7),
+    "training.stop_on": ("toy", "bleu"),
+    "search.rule": ("toy", "shrinking"),
+}
+"""Each setting's name in nmtkit 0.1 -> a recipe, and a value that is not the recipe's."""
+
+
+def value_of(config, setting):
+    section, name = setting.split(".")
+    return getattr(getattr(config, section), name)
+
+
+def test_every_old_name_is_tested():
+    assert OLD_VALUES.keys() == RENAMED_SETTINGS.keys()
+
+
+@pytest.mark.parametrize("old", RENAMED_SETTINGS)
+def test_old_names_are_read_with_a_warning(tmp_path, caplog, old):
+    recipe, value = OLD_VALUES[old]
+    new = RENAMED_SETTINGS[old]
+    path = tmp_path / "my.toml"
+    path.write_text(f'base = "{recipe}"\n{old} = {value!r}\n', encoding="utf-8")
+    assert value_of(make_config(recipe), new) != value
+    for arguments in (
+        {"config_file": path},
+        {"recipe": recipe, "overrides": [f"{old}={value}"]},
+        {"config_file": path, "overrides": [f"{old}={value}"]},
+    ):
+        caplog.clear()
+        assert value_of(make_config(**arguments), new) == value
+        [message] = caplog.messages
+        assert message.startswith(f"{old} is now called {new}; ")
+
+
+@pytest.mark.parametrize("old", RENAMED_SETTINGS)
+def test_new_names_give_no_warning(caplog, old):
+    recipe, value = OLD_VALUES[old]
+    new = RENAMED_SETTINGS[old]
+    assert value_of(make_config(recipe, overrides=[f"{new}={value}"]), new) == value
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize("old", RENAMED_SETTINGS)
+def test_old_and_new_name_together_are_refused(tmp_path, old):
+    recipe, value = OLD_VALUES[old]
+    new = RENAMED_SETTINGS[old]
+    message = f"{old} and {new} are the same setting; remove {old}, the old name"
+    path = tmp_path / "my.toml"
+    path.write_text(f"{old} = {value!r}\n{new} = {value!r}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        make_config(recipe, path)
+    assert str(error.value) == f"{path}: {message}"
+    with pytest.raises(ConfigError) as error:
+        make_config(recipe, overrides=[f"{new}={value}", f"{old}={value}"])
+    assert str(error.value) == f"--set: {message}"
+
+
+def test_an_override_by_the_new_name_wins_over_a_file_with_the_old_one(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text("training.average = 5\n", encoding="utf-8")
+    config = make_config("toy", path, ["training.average_checkpoints=6"])
+    assert config.training.average_checkpoints == 6
+
+
+def test_old_names_in_a_model_folder_give_no_warning(caplog):
+    config = parse_config({"training": {"average": 5}, "search": {"rule": "bounded"}}, "folder")
+    assert (config.training.average_checkpoints, config.search.beam_mode) == (5, "bounded")
+    assert not caplog.messages
 
 
 @pytest.mark.parametrize(
@@ -46,16 +129,22 @@ def test_whole_numbers_stand_for_real_ones_and_not_the_other_way():
         ({"training": {"dev_bleu": 1}}, "training.dev_bleu: expected bool, not 1"),
         ({"training": {"learning_rate": "fast"}}, "expected float, not 'fast'"),
         ({"training": {"optimizer": "adamw"}}, "'adamw' is not one of adadelta, adam, sgd"),
-        ({"model": {"reading": ["paper-v1"]}}, "is not one of paper-v1, paper-v2, groundhog"),
+        (
+            {"model": {"decoder_variant": ["paper-v1"]}},
+            "is not one of paper-v1, paper-v2, groundhog",
+        ),
         ({"text": {"src_language": 3}}, "text.src_language: expected str, not 3"),
-        ({"training": {"stop_on": "bleu", "dev_bleu": False}}, "needs training.dev_bleu = true"),
+        (
+            {"training": {"early_stopping_metric": "bleu", "dev_bleu": False}},
+            "needs training.dev_bleu = true",
+        ),
         ({"training": {"label_smoothing": 1.0}}, "label_smoothing must be in [0, 1)"),
         ({"training": {"max_epochs": 5, "cooldown": 6}}, "cooldown needs training.max_updates"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(table, message):
     with pytest.raises(ConfigError) as error:
-        config_from(table, "my.toml")
+        parse_config(table, "my.toml")
     assert str(error.value).startswith("my.toml: ") and message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -63,17 +152,17 @@ def test_a_mistake_is_named_with_its_place(table, message):
 @pytest.mark.parametrize(
     "key",
     [
-        "data.max_length", "data.batch_size", "data.pool", "training.accumulate",
-        "training.validate_every", "training.average", "training.keep", "training.dev_beam",
-        "search.beam",
+        "data.max_length", "data.batch_size", "data.sort_pool", "training.gradient_accumulation",
+        "training.validate_every", "training.average_checkpoints", "training.keep_checkpoints",
+        "training.dev_beam", "search.beam",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("value", [0, -3])
 def test_what_counts_is_at_least_one(key, value):
     section, _, name = key.partition(".")
     with pytest.raises(ConfigError, match=f"{key} must be at least 1, not {value}"):
-        config_from({section: {name: value}}, "here")
-    assert getattr(getattr(config_from({section: {name: 1}}, "here"), section), name) == 1
+        parse_config({section: {name: value}}, "here")
+    assert getattr(getattr(parse_config({section: {name: 1}}, "here"), section), name) == 1
 
 
 @pytest.mark.parametrize(
@@ -81,9 +170,9 @@ def test_what_counts_is_at_least_one(key, value):
     [
         "model.dropout=1.0", "model.dropout=-0.1", "model.hidden=0", "model.embedding=-1",
         "training.seed=-1", "training.learning_rate=-1.0", "training.learning_rate=nan",
-        "training.clip_norm=-1.0", "training.warmup=-1", "training.decay=-0.5",
+        "training.clip_norm=-1.0", "training.warmup=-1", "training.lr_decay=-0.5",
         "training.rho=2.0", "training.epsilon=-1.0", "training.max_updates=-1",
-        "training.max_epochs=-1", "training.patience=-1", "training.decay_patience=-1",
+        "training.max_epochs=-1", "training.patience=-1", "training.lr_decay_patience=-1",
         "search.max_length_ratio=-1.0",
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from nmtkit.config import Config, DataConfig, SearchConfig, TextConfig, TrainingConfig, config_from
+from nmtkit.config import Config, DataConfig, SearchConfig, TextConfig, TrainingConfig, parse_config
 from nmtkit.config_io import (
     merged,
     parse_override,
@@ -48,7 +48,7 @@ def flat(config):
 
 
 def read_back(config):
-    return config_from(tomllib.loads(write_toml(config)), "again")
+    return parse_config(tomllib.loads(write_toml(config)), "again")
 
 
 # Recipes
@@ -72,11 +72,19 @@ def test_rnnsearch_30_has_the_papers_settings():
     assert config.data == DataConfig(30, 80, "sentences", 20, "ascending", "once")
     training = config.training
     assert (training.optimizer, training.rho, training.epsilon) == ("adadelta", 0.95, 1e-6)
-    assert (training.learning_rate, training.clip_norm, training.cost) == (1.0, 1.0, "batch-sum")
-    assert (training.warmup, training.cooldown, training.decay_patience) == (0, 0, 0)
-    assert (training.label_smoothing, training.accumulate, training.average) == (0.0, 1, 1)
+    assert (training.learning_rate, training.clip_norm, training.loss_reduction) == (
+        1.0,
+        1.0,
+        "batch-sum",
+    )
+    assert (training.warmup, training.cooldown, training.lr_decay_patience) == (0, 0, 0)
+    assert (
+        training.label_smoothing,
+        training.gradient_accumulation,
+        training.average_checkpoints,
+    ) == (0.0, 1, 1)
     assert training.max_updates == 471_000  # table 2: 4.71e5
-    assert (config.search.beam, config.search.rule) == (12, "shrinking")
+    assert (config.search.beam, config.search.beam_mode) == (12, "shrinking")
     assert (config.search.length_penalty, config.search.forbid_unk) == (1.0, False)
 
 
@@ -93,7 +101,7 @@ def test_the_cslm_stops_after_ten_epochs_without_improvement():
     config = make_config("cslm")
     assert config.model == CSLMConfig(6, 512, 1536, 1024, 0.0, "paper")
     assert (config.training.validate_epochs, config.training.patience) == (1.0, 10)
-    assert (config.training.stop_on, config.training.dev_bleu) == ("cost", False)
+    assert (config.training.early_stopping_metric, config.training.dev_bleu) == ("cost", False)
     assert (config.training.max_updates, config.training.max_epochs) == (0, 0.0)
 
 
@@ -104,7 +112,7 @@ def test_the_modern_recipe_uses_what_is_modern():
     assert config.data.shuffle == "every-epoch"
     assert config.training.optimizer == "adam"
     assert config.training.label_smoothing > 0
-    assert config.training.average > 1
+    assert config.training.average_checkpoints > 1
 
 
 @pytest.mark.parametrize("name", ["rnnsearch-50", "toy"])
@@ -133,9 +141,13 @@ def test_the_deep_lstm_is_trained_as_in_the_paper():
     config = make_config("seq2seq-lstm")
     training, data = config.training, config.data
     assert (training.optimizer, training.learning_rate, training.max_epochs) == ("sgd", 0.7, 7.5)
-    assert (training.decay, training.decay_after, training.decay_every) == (0.5, 5, 0.5)
-    assert (training.cost, training.clip_norm, data.batch_size) == ("sentence-mean", 5, 128)
-    assert (config.search.length_penalty, config.search.rule) == (0, "shrinking")
+    assert (training.lr_decay, training.lr_decay_after, training.lr_decay_every) == (0.5, 5, 0.5)
+    assert (training.loss_reduction, training.clip_norm, data.batch_size) == (
+        "sentence-mean",
+        5,
+        128,
+    )
+    assert (config.search.length_penalty, config.search.beam_mode) == (0, "shrinking")
     forward = make_config("seq2seq-lstm-forward")
     assert config.model.reverse and not forward.model.reverse
     assert dataclasses.replace(forward.model, reverse=True) == config.model
@@ -150,7 +162,7 @@ def test_the_other_models_have_the_papers_settings():
     assert make_config("grconv").training.max_updates == 296_144
     phrases = make_config("phrase-rnn")
     assert phrases.model == PhraseRNNConfig()
-    assert (phrases.data.batch_size, phrases.data.pool) == (64, 1)
+    assert (phrases.data.batch_size, phrases.data.sort_pool) == (64, 1)
 
 
 # From TOML and back
@@ -161,7 +173,7 @@ def test_the_other_models_have_the_papers_settings():
 
 def test_every_kind_of_value_survives_toml():
     config = Config(
-        model=RNNsearchConfig(hidden=7, tied=True, dropout=1 / 3, reading="paper-v2"),
+        model=RNNsearchConfig(hidden=7, tied=True, dropout=1 / 3, decoder_variant="paper-v2"),
         data=DataConfig(order="random"),
         training=TrainingConfig(learning_rate=1e-20, epsilon=5e22, seed=2**40, dev_bleu=False),
         search=SearchConfig(length_penalty=0.0),
@@ -172,7 +184,7 @@ def test_every_kind_of_value_survives_toml():
 
 def test_the_document_says_its_format_and_model():
     table = tomllib.loads(write_toml(Config(model=RNNsearchConfig())))
-    assert table["format"] == 1 and table["model"]["type"] == "rnnsearch"
+    assert table["format"] == 2 and table["model"]["type"] == "rnnsearch"
     assert set(table) == {"format", "model", "data", "training", "search", "text"}
 
 
@@ -189,9 +201,11 @@ def test_a_file_over_its_base(tmp_path):
 def test_a_file_over_a_recipe_and_overrides_over_both(tmp_path):
     path = tmp_path / "my.toml"
     path.write_text("training.seed = 5\ndata.pool = 6\n", encoding="utf-8")
-    config = make_config("toy", path, ["data.pool=7", "data.pool=8", "model.reading=paper-v2"])
-    assert (config.training.seed, config.data.pool) == (5, 8)
-    assert config.model.reading == "paper-v2"
+    config = make_config(
+        "toy", path, ["data.sort_pool=7", "data.sort_pool=8", "model.decoder_variant=paper-v2"]
+    )
+    assert (config.training.seed, config.data.sort_pool) == (5, 8)
+    assert config.model.decoder_variant == "paper-v2"
     assert config.model.hidden == make_config("toy").model.hidden
 
 
@@ -239,20 +253,20 @@ def test_an_override_of_another_form_shows_the_form(text):
 
 
 def test_merging_takes_the_upper_where_both_have_a_key():
-    lower = {"data": {"pool": 1, "order": "random"}, "format": 1}
-    upper = {"data": {"pool": 2}, "training": {"seed": 3}}
+    lower = {"data": {"sort_pool": 1, "order": "random"}, "format": 1}
+    upper = {"data": {"sort_pool": 2}, "training": {"seed": 3}}
     assert merged(lower, upper) == {
-        "data": {"pool": 2, "order": "random"},
+        "data": {"sort_pool": 2, "order": "random"},
         "format": 1,
         "training": {"seed": 3},
     }
-    assert lower["data"] == {"pool": 1, "order": "random"}
+    assert lower["data"] == {"sort_pool": 1, "order": "random"}
 
 
 def test_a_base_is_only_read_not_kept():
-    table = {"base": "rnnsearch-50", "data": {"pool": 3}}
+    table = {"base": "rnnsearch-50", "data": {"sort_pool": 3}}
     assert "base" not in with_base(table)
-    assert with_base(table)["data"]["pool"] == 3
+    assert with_base(table)["data"]["sort_pool"] == 3
     assert table["base"] == "rnnsearch-50"
 
 

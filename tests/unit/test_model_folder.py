@@ -145,9 +145,9 @@ def test_what_is_no_model_folder_is_said_to_be(tmp_path):
 
 def test_a_later_format_is_refused(made):
     text = (made / "config.toml").read_text()
-    (made / "config.toml").write_text(text.replace("format = 1", "format = 2\nnews = 1"))
+    (made / "config.toml").write_text(text.replace("format = 2", "format = 3\nnews = 1"))
     with pytest.raises(
-        ModelError, match="format 2 is of a later nmtkit, this one reads 1; install"
+        ModelError, match="format 3 is of a later nmtkit, this one reads 1 and 2; install"
     ):
         load_model(made)
 
@@ -155,14 +155,16 @@ def test_a_later_format_is_refused(made):
 @pytest.mark.parametrize("version", ["-2", '"1"', "0", "true", "1.0"])
 def test_another_format_is_refused(made, version):
     text = (made / "config.toml").read_text()
-    (made / "config.toml").write_text(text.replace("format = 1", f"format = {version}"))
-    with pytest.raises(ModelError, match="this nmtkit reads 1; use the version that wrote it"):
+    (made / "config.toml").write_text(text.replace("format = 2", f"format = {version}"))
+    with pytest.raises(
+        ModelError, match="this nmtkit reads 1 and 2; use the version that wrote it"
+    ):
         load_model(made)
 
 
 def test_no_format_is_refused(made):
     text = (made / "config.toml").read_text()
-    (made / "config.toml").write_text(text.replace("format = 1", ""))
+    (made / "config.toml").write_text(text.replace("format = 2", ""))
     with pytest.raises(ModelError, match="format None"):
         load_model(made)
 

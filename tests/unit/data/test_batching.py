@@ -35,7 +35,7 @@ def corpus(size, longest=12, seed=0):
 
 
 def settings(unit: Any = "sentences", order: Any = "ascending", shuffle: Any = "once", **changes):
-    values = {"max_length": 10, "batch_size": 4 if unit == "sentences" else 30, "pool": 3}
+    values = {"max_length": 10, "batch_size": 4 if unit == "sentences" else 30, "sort_pool": 3}
     return DataConfig(batch_unit=unit, order=order, shuffle=shuffle, **{**values, **changes})
 
 
@@ -161,7 +161,7 @@ def test_token_batches_keep_their_budget_unless_single(budget):
 
 
 def test_token_batches_are_filled():
-    batches = epoch(Batches(corpus(400), settings("tokens", batch_size=60, pool=20), seed=1))
+    batches = epoch(Batches(corpus(400), settings("tokens", batch_size=60, sort_pool=20), seed=1))
     assert np.mean([batch.tgt.numel() for batch in batches]) > 45
 
 
@@ -185,14 +185,14 @@ def test_a_pool_is_sorted_by_length_and_used_in_ascending_order(unit):
 @pytest.mark.parametrize("unit", UNITS)
 def test_random_order_uses_the_same_batches_of_a_pool(unit):
     pairs = corpus(60)
-    ascending = epoch(Batches(pairs, settings(unit, pool=1000), seed=1))
-    shuffled = epoch(Batches(pairs, settings(unit, order="random", pool=1000), seed=1))
+    ascending = epoch(Batches(pairs, settings(unit, sort_pool=1000), seed=1))
+    shuffled = epoch(Batches(pairs, settings(unit, order="random", sort_pool=1000), seed=1))
     assert [b.lines for b in ascending] != [b.lines for b in shuffled]
     assert sorted(b.lines for b in ascending) == sorted(b.lines for b in shuffled)
 
 
 def test_a_pool_holds_the_batches_it_is_said_to():
-    batches = Batches(corpus(400, longest=10), settings(batch_size=5, pool=4), seed=1)
+    batches = Batches(corpus(400, longest=10), settings(batch_size=5, sort_pool=4), seed=1)
     stream, starts = iter(batches), []
     while batches.position.epoch == 0:
         starts.append(batches.position.start)
@@ -271,7 +271,7 @@ def test_pools_of_only_long_pairs_are_passed_over(monkeypatch):
     monkeypatch.setattr(batching, "READ", 2)
     lengths = np.array([20] * 40 + [3])
     pairs = Corpus(side(lengths, 1), side(lengths, 50))
-    batches = Batches(pairs, settings(batch_size=1, pool=1), seed=1)
+    batches = Batches(pairs, settings(batch_size=1, sort_pool=1), seed=1)
     assert [batch.lines for batch in itertools.islice(batches, 3)] == [[41]] * 3
     assert batches.position.epoch in (2, 3)
 

@@ -18,7 +18,7 @@ from nmtkit.special_symbols import EOS
 SIZES = {
     "rnnsearch": (None, 8),
     "rnnenc": (RNNencConfig(6, 5, 4), 5),
-    "phrase-rnn": (PhraseRNNConfig(6, 5, 4, output_rank=3), 5),
+    "phrase-rnn": (PhraseRNNConfig(6, 5, 4, softmax_rank=3), 5),
     "grconv": (GrConvConfig(6, 7, 5, 4), 7),
     "deep-lstm": (DeepLSTMConfig(6, 5, layers=3), 30),
 }

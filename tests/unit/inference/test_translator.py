@@ -119,7 +119,7 @@ def test_models_of_an_ensemble_may_split_the_source_otherwise(make_model):
     bpe = BPE([("a", "b</w>")])
     pieces = make_model(2, src="ab a@@ b c@@ a b@@ c", bpe=bpe)
     ensemble = Ensemble((make_model(1, src="ab ca abc a"), pieces))
-    translator = Translator(ensemble).with_search(rule="bounded", beam=8)
+    translator = Translator(ensemble).with_search(beam_mode="bounded", beam=8)
     found = list(translator.translate(["ab ca abc", "a"], alignments=True))
     assert all(best[0].finished for best in found)
     assert [len(best[0].src_tokens) for best in found] == [3, 1]

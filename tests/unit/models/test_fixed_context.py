@@ -19,9 +19,9 @@ TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0], [1, 0]]
 CONFIGS: list[Any] = [
     RNNencConfig(3, 4, 2),
     RNNencConfig(3, 4, 2, tied=True),
-    PhraseRNNConfig(3, 4, 2, output_rank=5),
+    PhraseRNNConfig(3, 4, 2, softmax_rank=5),
     GrConvConfig(3, 6, 4, 2),
-    GrConvConfig(3, 6, 4, 2, output_rank=5),
+    GrConvConfig(3, 6, 4, 2, softmax_rank=5),
 ]
 
 
@@ -79,7 +79,7 @@ def test_the_pyramids_coefficients_are_the_references():
 
 def test_the_papers_sizes_are_the_defaults():
     sizes = [
-        (c.embedding, c.hidden, c.maxout, c.output_rank)
+        (c.embedding, c.hidden, c.maxout, c.softmax_rank)
         for c in (RNNencConfig(), PhraseRNNConfig(), GrConvConfig())
     ]
     assert sizes == [(620, 1000, 500, 0), (100, 1000, 500, 100), (620, 1000, 500, 0)]
@@ -110,7 +110,7 @@ def test_the_pyramids_matrices_have_the_papers_spectral_radius():
 
 
 def test_the_papers_normal_distribution():
-    parameters = drawn(PhraseRNNConfig(40, 48, 30, output_rank=44))
+    parameters = drawn(PhraseRNNConfig(40, 48, 30, softmax_rank=44))
     for name, value in parameters.items():
         if name.startswith("b_"):
             assert (value == 0).all(), name
@@ -119,7 +119,7 @@ def test_the_papers_normal_distribution():
 
 
 def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
-    parameters = drawn(RNNencConfig(40, 48, 30, output_rank=44, initialisation="scaled"))
+    parameters = drawn(RNNencConfig(40, 48, 30, softmax_rank=44, initialisation="scaled"))
     widths = {"W_enc": (40, 48), "W_dec": (40, 48), "C": (48, 48), "P": (30, 44), "U_o": (48, 60)}
     for name, (inputs, outputs) in widths.items():
         bound = (6 / (inputs + outputs)) ** 0.5
@@ -129,7 +129,7 @@ def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
 
 
 def test_factored_words_have_the_rank_that_was_asked_for():
-    parameters = drawn(RNNencConfig(40, 48, 30, output_rank=4))
+    parameters = drawn(RNNencConfig(40, 48, 30, softmax_rank=4))
     assert parameters["F_o"].shape == (110, 4) and parameters["P"].shape == (30, 4)
     assert "W_o" not in parameters
     assert "W_o" in drawn(RNNencConfig(40, 48, 30))

@@ -30,14 +30,16 @@ from nmtkit.special_symbols import BOS
 SRC_SIZE, TGT_SIZE = 9, 7
 
 CASES = {
-    "rnnsearch, paper-v1": RNNsearchConfig(2, 3, 4, 2, reading="paper-v1"),
-    "rnnsearch, paper-v2": RNNsearchConfig(2, 3, 4, 2, reading="paper-v2"),
-    "rnnsearch, groundhog": RNNsearchConfig(2, 3, 4, 2, reading="groundhog"),
-    "rnnsearch, paper-v1, tied": RNNsearchConfig(2, 3, 4, 2, reading="paper-v1", tied=True),
-    "rnnsearch, groundhog, tied": RNNsearchConfig(2, 3, 4, 2, reading="groundhog", tied=True),
+    "rnnsearch, paper-v1": RNNsearchConfig(2, 3, 4, 2, decoder_variant="paper-v1"),
+    "rnnsearch, paper-v2": RNNsearchConfig(2, 3, 4, 2, decoder_variant="paper-v2"),
+    "rnnsearch, groundhog": RNNsearchConfig(2, 3, 4, 2, decoder_variant="groundhog"),
+    "rnnsearch, paper-v1, tied": RNNsearchConfig(2, 3, 4, 2, decoder_variant="paper-v1", tied=True),
+    "rnnsearch, groundhog, tied": RNNsearchConfig(
+        2, 3, 4, 2, decoder_variant="groundhog", tied=True
+    ),
     "rnnenc": RNNencConfig(2, 3, 2),
     "rnnenc, tied": RNNencConfig(2, 3, 2, tied=True),
-    "phrase-rnn": PhraseRNNConfig(2, 3, 2, output_rank=3),
+    "phrase-rnn": PhraseRNNConfig(2, 3, 2, softmax_rank=3),
     "grconv": GrConvConfig(2, 4, 3, 2),
     "deep-lstm": DeepLSTMConfig(2, 3, layers=2),
     "deep-lstm, forward, one layer, no peepholes": DeepLSTMConfig(

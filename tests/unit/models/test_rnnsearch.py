@@ -27,7 +27,7 @@ def tied(request):
 @pytest.fixture(params=READINGS)
 def model(request, tied):
     torch.manual_seed(4)
-    config = RNNsearchConfig(3, 4, 5, 2, reading=request.param, tied=tied)
+    config = RNNsearchConfig(3, 4, 5, 2, decoder_variant=request.param, tied=tied)
     model = RNNsearch(config, 9, 7).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -37,7 +37,7 @@ def model(request, tied):
 
 def expected_positions(model):
     weights = reference.weights_of(model)
-    reading = model.config.reading
+    reading = model.config.decoder_variant
     return [
         reference.teacher_forced(weights, source, target, reading)
         for source, target in zip(SOURCES, TARGETS, strict=True)
@@ -99,13 +99,13 @@ def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
         encoded = model.encode(*pad([source]))
         state, prev = model.initial_state(encoded), torch.tensor([[BOS]])
         for i, position in enumerate(expected[row]):
-            if model.config.reading != "groundhog":  # whose state still waits for y_{i-1}
+            if model.config.decoder_variant != "groundhog":  # whose state still waits for y_{i-1}
                 close(state.state[0, 0], position.query)
             hidden, state, alignment = model.step(prev, state, encoded)
             close(alignment[0, 0], position.alignment)
             found = log_probs(model.output_layer(), hidden)
             close(found[0, 0].exp(), position.probabilities)
-            if model.config.reading == "groundhog":
+            if model.config.decoder_variant == "groundhog":
                 close(state.state[0, 0], position.query)
             prev = torch.tensor([[target[i]]])
 
@@ -130,7 +130,7 @@ def test_loss_is_the_references(model):
 
 def test_the_readings_differ():
     torch.manual_seed(4)
-    models = [RNNsearch(RNNsearchConfig(3, 4, 5, 2, reading=r), 9, 7) for r in READINGS]
+    models = [RNNsearch(RNNsearchConfig(3, 4, 5, 2, decoder_variant=r), 9, 7) for r in READINGS]
     for model in models[1:]:
         model.load_state_dict(models[0].state_dict())
     with torch.no_grad():

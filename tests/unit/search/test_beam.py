@@ -61,7 +61,7 @@ def slow_beam_search(models, source, config, n_best, averaging=EQUAL):
         found.sort(key=lambda pair: -pair[1])
         ending = [pair for pair in found[:width] if pair[0][-1] == EOS]
         finished += ending
-        if config.rule == "shrinking" or config.beam == 1:
+        if config.beam_mode == "shrinking" or config.beam == 1:
             width -= len(ending)
         live = [pair for pair in found if pair[0][-1] != EOS][:width]
         if not live:
@@ -85,7 +85,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("penalty", [0.0, 0.8])
 @pytest.mark.parametrize("eos_bias", [-2.0, 2.0])
 def test_equals_a_slow_search_with_lists(prefix_model, sources, rule, beam, penalty, eos_bias):
-    config = settings(rule=rule, beam=beam, length_penalty=penalty)
+    config = settings(beam_mode=rule, beam=beam, length_penalty=penalty)
     model = prefix_model(beam, words=7, eos_bias=eos_bias)
     n_best = min(beam, 3)
     found = beam_search([model], *pad(sources), config, n_best)
@@ -101,7 +101,7 @@ def test_equals_a_slow_search_with_lists(prefix_model, sources, rule, beam, pena
 def test_other_rankings_and_shortest_lengths_equal_the_slow_search(
     prefix_model, sources, rule, beam, changes
 ):
-    config = settings(rule=rule, beam=beam, **changes)
+    config = settings(beam_mode=rule, beam=beam, **changes)
     model = prefix_model(beam, words=7, eos_bias=2.0)
     found = beam_search([model], *pad(sources), config, n_best=beam)
     for source, hypotheses in zip(sources, found, strict=True):
@@ -114,7 +114,7 @@ def test_other_rankings_and_shortest_lengths_equal_the_slow_search(
 
 @pytest.mark.parametrize("rule", RULES)
 def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, sources, rule):
-    config = settings(rule=rule, forbid_unk=True)
+    config = settings(beam_mode=rule, forbid_unk=True)
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
     found = beam_search(models, *pad(sources), config, n_best=3)
     for source, hypotheses in zip(sources, found, strict=True):
@@ -143,7 +143,7 @@ def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, averagi
 @pytest.mark.parametrize("seed", range(4))
 def test_beam_of_one_is_greedy(prefix_model, sources, rule, seed):
     model = prefix_model(seed, words=5, eos_bias=1.0, scale=0.7)
-    found = beam_search([model], *pad(sources), settings(beam=1, rule=rule))
+    found = beam_search([model], *pad(sources), settings(beam=1, beam_mode=rule))
     for source, [hypothesis] in zip(sources, found, strict=True):
         prefix: list[int] = []
         while EOS not in prefix and len(prefix) < limit_of(source, 3.0):
@@ -162,7 +162,7 @@ def test_beam_as_wide_as_the_language_finds_the_best_strings(prefix_model, rule,
     """Two words and `</s>`, at most ten steps: all 1,022 strings are enumerated."""
     model = prefix_model(5, words=3, eos_bias=eos_bias)
     source = [4, 9, 0]
-    config = settings(beam=2048, rule=rule, length_penalty=penalty)
+    config = settings(beam=2048, beam_mode=rule, length_penalty=penalty)
     [found] = beam_search([model], *pad([source]), config, n_best=20)
     strings = [[*words, EOS] for n in range(1, 10) for words in itertools.product([1, 2], repeat=n)]
     assert len(strings) == 1022
@@ -177,7 +177,7 @@ def test_beam_as_wide_as_the_language_finds_the_best_strings(prefix_model, rule,
 @pytest.mark.parametrize("rule", RULES)
 def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, sources, rule):
     model = prefix_model(3, words=12, eos_bias=1.0)
-    config = settings(beam=4, rule=rule)
+    config = settings(beam=4, beam_mode=rule)
     alone = [beam_search([model], *pad([s]), config, 4, alignments=True)[0] for s in sources]
     for order in ([0, 1, 2, 3, 4, 5, 6, 7], [7, 3, 5, 1, 0, 2, 4, 6]):
         batch = [sources[i] for i in order]
@@ -214,7 +214,7 @@ def test_sentences_that_take_the_places_of_others_are_translated_as_alone(
     sentences = many_sentences(30)
     if order == "longest first":
         sentences.sort(key=len, reverse=True)
-    config, n_best = settings(beam=beam, rule=rule), min(beam, 2)
+    config, n_best = settings(beam=beam, beam_mode=rule), min(beam, 2)
     found = search_batches(models, readings(models, sentences, size), config, n_best)
     for source, hypotheses in zip(sentences, found, strict=True):
         [alone] = beam_search(models, *pad([source]), config, n_best)
@@ -252,7 +252,7 @@ def test_no_sentences_have_no_translations(prefix_model):
 @pytest.mark.parametrize("beam", [1, 4])
 def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, sources, rule, beam):
     model = prefix_model(11, words=8, eos_bias=1.0)
-    found = beam_search([model], *pad(sources), settings(beam=beam, rule=rule), beam, True)
+    found = beam_search([model], *pad(sources), settings(beam=beam, beam_mode=rule), beam, True)
     for source, hypotheses in zip(sources, found, strict=True):
         for h in hypotheses:
             scored = model.score(*pad([source]), *pad([h.ids]))
@@ -267,7 +267,7 @@ def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, source
 def test_lists_are_ranked_without_duplicates_or_empty_lines(prefix_model, sources, rule):
     for seed in range(5):
         model = prefix_model(seed, words=5, eos_bias=4.0)
-        found = beam_search([model], *pad(sources), settings(beam=6, rule=rule), 6)
+        found = beam_search([model], *pad(sources), settings(beam=6, beam_mode=rule), 6)
         for source, hypotheses in zip(sources, found, strict=True):
             ids = [tuple(h.ids) for h in hypotheses]
             assert 1 <= len(ids) == len(set(ids)) <= 6
@@ -286,7 +286,7 @@ def test_an_empty_source_may_have_an_empty_translation(prefix_model):
 @pytest.mark.parametrize("rule", RULES)
 def test_what_never_ends_is_given_unfinished_at_its_own_limit(prefix_model, rule):
     model = prefix_model(0, words=5, eos_bias=-100.0)
-    config = settings(rule=rule, max_length_ratio=2.0)
+    config = settings(beam_mode=rule, max_length_ratio=2.0)
     found = beam_search([model], *pad([[5, 0], [*range(1, 12), 0]]), config, n_best=2)
     assert [[len(h.ids) for h in hypotheses] for hypotheses in found] == [[10, 10], [24, 24]]
     for hypothesis in itertools.chain(*found):
@@ -332,7 +332,7 @@ def test_log_probabilities_that_are_no_numbers_are_an_error(
 ):
     model: Any = Broken(prefix_model(0, words=5, eos_bias=-9.0), value, after)
     with pytest.raises(ModelError, match="not numbers"):
-        beam_search([model], *pad(sources), settings(rule=rule))
+        beam_search([model], *pad(sources), settings(beam_mode=rule))
 
 
 def test_a_model_that_allows_no_word_is_an_error(prefix_model):

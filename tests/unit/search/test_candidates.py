@@ -60,7 +60,7 @@ def models(prefix_model):
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("forbid_unk", [False, True])
 def test_a_list_is_a_model_of_these_words_alone(models, sources, rule, count, forbid_unk):
-    config = SearchConfig(beam=4, rule=rule, forbid_unk=forbid_unk)
+    config = SearchConfig(beam=4, beam_mode=rule, forbid_unk=forbid_unk)
     lists = random_lists(len(sources))
     found = search_batches(
         models[:count], [read(models[:count], sources, padded(lists))], config, 3

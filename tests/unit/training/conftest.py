@@ -79,12 +79,12 @@ def begin(tmp_path: Path) -> Begin:
         **changes: Any,
     ) -> Trainer:
         (tmp_path / folder).mkdir(exist_ok=True)
-        settings: dict[str, Any] = {"validate_every": 2, "max_updates": 4, "average": 1}
+        settings: dict[str, Any] = {"validate_every": 2, "max_updates": 4, "average_checkpoints": 1}
         config = TrainingConfig(**{**settings, **changes})
         torch.manual_seed(config.seed)
         sizes: dict[str, Any] = {"dropout": dropout, "initialisation": "scaled"}
         model = RNNsearch(RNNsearchConfig(3, 4, 3, 2, **sizes), WORDS, WORDS)
-        drawing = DataConfig(**{"batch_size": 4, "pool": 2, **(data or {})})
+        drawing = DataConfig(**{"batch_size": 4, "sort_pool": 2, **(data or {})})
         part = (process_group.rank, process_group.size)
         batches = Batches(make_corpus(), drawing, config.seed, part=part)
         monitor = (

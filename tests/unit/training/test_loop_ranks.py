@@ -13,10 +13,23 @@ from nmtkit.io.parameters import parameters_of
 from nmtkit.parallel.process_group import SINGLE_PROCESS, join_process_group
 
 WAYS: list[dict[str, Any]] = [
-    {"cost": "batch-sum", "clip_norm": 0.5},
-    {"cost": "sentence-mean", "accumulate": 3, "optimizer": "sgd", "learning_rate": 0.3},
-    {"cost": "token-mean", "optimizer": "adam", "learning_rate": 0.01, "label_smoothing": 0.1},
-    {"cost": "token-mean", "data": {"batch_unit": "tokens", "batch_size": 20, "order": "random"}},
+    {"loss_reduction": "batch-sum", "clip_norm": 0.5},
+    {
+        "loss_reduction": "sentence-mean",
+        "gradient_accumulation": 3,
+        "optimizer": "sgd",
+        "learning_rate": 0.3,
+    },
+    {
+        "loss_reduction": "token-mean",
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "label_smoothing": 0.1,
+    },
+    {
+        "loss_reduction": "token-mean",
+        "data": {"batch_unit": "tokens", "batch_size": 20, "order": "random"},
+    },
 ]
 UPDATES = 8
 """More than an epoch, whose last batch has 3 pairs of the 5: fewer than there are ranks."""
@@ -48,7 +61,7 @@ def begun(begin):
     def make(process_group=SINGLE_PROCESS, data=None, **changes):
         return begin(
             process_group=process_group,
-            data={"batch_size": 5, "pool": 3, **(data or {})},
+            data={"batch_size": 5, "sort_pool": 3, **(data or {})},
             **changes,
         )
 
@@ -117,7 +130,7 @@ def test_an_update_that_fails_on_one_rank_is_left_out_on_all(begun, together):
 def test_too_many_of_them_end_all(begun, together):
     def task():
         with join_process_group("cpu") as process_group:
-            training = begun(process_group, max_skipped=3, max_updates=100)
+            training = begun(process_group, max_nonfinite=3, max_updates=100)
             broken(training, range(2, 100) if process_group.rank == 1 else []).run()
 
     outcomes = together(2, task)
@@ -245,7 +258,7 @@ def test_rank_0_alone_writes(begun, together, monkeypatch, tmp_path):
             if not process_group.is_main:
                 for name in ("save_checkpoint", "write_parameters", "load_newest"):
                     monkeypatch.setattr(f"nmtkit.training.trainer.{name}", None)
-            training = begun(process_group, max_updates=4, validate_every=2, average=2)
+            training = begun(process_group, max_updates=4, validate_every=2, average_checkpoints=2)
             training.resume()
             training.run()
             return dict(parameters_of(training.model)), dict(training.candidate)

@@ -80,7 +80,7 @@ def test_a_set_learning_rate_is_used():
 
 
 def rates(updates, decays=0, **settings):
-    config = TrainingConfig(**{"learning_rate": 0.8, "decay": 0.5, **settings})
+    config = TrainingConfig(**{"learning_rate": 0.8, "lr_decay": 0.5, **settings})
     return [learning_rate(config, update, 0.0, decays) for update in updates]
 
 
@@ -93,7 +93,7 @@ def test_warming_up_is_a_straight_line_from_the_first_update_on():
 
 
 def test_each_decay_multiplies():
-    config = TrainingConfig(learning_rate=0.8, decay=0.5)
+    config = TrainingConfig(learning_rate=0.8, lr_decay=0.5)
     assert [learning_rate(config, 7, 0.0, decays) for decays in range(3)] == [0.8, 0.4, 0.2]
 
 
@@ -109,7 +109,7 @@ def test_the_three_movements_multiply():
 
 def test_the_rate_is_halved_every_half_epoch_after_the_fifth():
     """Sutskever et al. 2014, section 3.4; the first time when five epochs are over."""
-    config = TrainingConfig(learning_rate=0.7, decay=0.5, decay_after=5.0, decay_every=0.5)
+    config = TrainingConfig(learning_rate=0.7, lr_decay=0.5, lr_decay_after=5.0, lr_decay_every=0.5)
     epochs = [0.0, 4.99, 5.0, 5.49, 5.5, 6.0, 7.4]
     found = [learning_rate(config, 1000, epoch, 0) / 0.7 for epoch in epochs]
     assert found == pytest.approx([1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 8, 1 / 32])

@@ -17,10 +17,12 @@ MANIFEST = {
 
 
 def test_the_command_is_one_that_a_shell_understands():
-    command = train_command("my data", "model", "toy", None, ["training.seed=2", "data.pool=3"])
+    command = train_command(
+        "my data", "model", "toy", None, ["training.seed=2", "data.sort_pool=3"]
+    )
     assert shlex.split(command) == [
         *("nmtkit", "train", "my data", "--output", "model", "--recipe", "toy"),
-        *("--set", "training.seed=2", "--set", "data.pool=3"),
+        *("--set", "training.seed=2", "--set", "data.sort_pool=3"),
     ]
     assert "--config settings.toml" in train_command("a", "b", None, "settings.toml", [])
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from nmtkit import Scorer, Translator
-from nmtkit.config import config_from
+from nmtkit.config import RENAMED_SETTINGS, parse_config
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
 from nmtkit.evaluation.metrics import tokenized_bleu
@@ -113,7 +113,7 @@ def test_a_model_folder_is_complete(run):
         "config.toml", "vocab.src", "vocab.tgt", "params.best.safetensors",
         "params.last.safetensors", "metrics.jsonl", "checkpoints", "origin.json",
     }  # fmt: skip
-    config = config_from(read_toml(folder / "config.toml"), "")
+    config = parse_config(read_toml(folder / "config.toml"), "")
     assert config.text.tokenized and config.model.hidden == 5
     assert config == dataclasses.replace(make_config("toy", overrides=SMALL), text=config.text)
     assert [row["update"] for row in metrics(folder)] == [2, 4, 6]
@@ -150,6 +150,44 @@ def test_a_raised_limit_goes_on(run):
     assert_same_training(whole, run("parts", "training.max_updates=8", "training.cooldown=0"))
 
 
+def give_old_names(folder):
+    """Write a folder's settings as nmtkit 0.1 wrote them."""
+    path = folder / "config.toml"
+    text = path.read_text(encoding="utf-8").replace("format = 2\n", "format = 1\n")
+    for old, new in RENAMED_SETTINGS.items():
+        text = text.replace(f"\n{new.split('.')[1]} = ", f"\n{old.split('.')[1]} = ")
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", ["old", "new"])
+def test_a_training_begun_with_old_names_of_settings_goes_on(run, caplog, words):
+    sizes = {"training.average": 2, "training.accumulate": 2, "model.reading": "paper-v2"}
+    names = RENAMED_SETTINGS if words == "new" else {name: name for name in sizes}
+    changes = [f"{names[name]}={value}" for name, value in sizes.items()]
+    whole = run("whole", "training.max_updates=8", "training.cooldown=0", *changes)
+    folder = run("parts", "training.max_updates=4", "training.cooldown=0", *changes)
+    give_old_names(folder)
+    written = (folder / "config.toml").read_text(encoding="utf-8")
+    assert "\nkeep = " in written and "keep_checkpoints" not in written and "lr_" not in written
+    assert Translator.load(folder, device="cpu").translate(["alpha"])
+    caplog.clear()
+    assert_same_training(
+        whole, run("parts", "training.max_updates=8", "training.cooldown=0", *changes)
+    )
+    assert caplog.text.count("is now called") == (len(sizes) if words == "old" else 0)
+    text = (folder / "config.toml").read_text(encoding="utf-8")
+    assert text.startswith("format = 2\n") and "\nkeep_checkpoints = " in text
+
+
+def test_other_settings_are_refused_under_their_new_names(run):
+    folder = run()
+    give_old_names(folder)
+    with pytest.raises(
+        ConfigError, match=r"begun with training\.loss_reduction = 'token-mean', now"
+    ):
+        run("model", "training.cost=batch-sum")
+
+
 def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
     before = contents(run())
     with caplog.at_level(logging.INFO, "nmtkit"):
@@ -162,7 +200,7 @@ def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
     ("override", "message"),
     [
         ("model.hidden=6", "begun with model.hidden = 5, now it is 6"),
-        ("model.reading=paper-v2", "begun with model.reading = "),
+        ("model.decoder_variant=paper-v2", "begun with model.decoder_variant = "),
         ("data.batch_size=7", "begun with data.batch_size = 20, now it is 7"),
         ("training.seed=2", "begun with training.seed = 1, now it is 2"),
         ("training.validate_every=3", "begun with training.validate_every = 2"),
@@ -185,7 +223,9 @@ def test_another_way_of_preparing_is_refused(run, prepared):
         run()
 
 
-@pytest.mark.parametrize("override", ["training.patience=3", "training.keep=9", "search.beam=3"])
+@pytest.mark.parametrize(
+    "override", ["training.patience=3", "training.keep_checkpoints=9", "search.beam=3"]
+)
 def test_limits_and_search_may_change(run, override):
     run("model", override)
 
@@ -248,7 +288,7 @@ def test_a_full_disk_costs_nothing_that_was_saved(run, tmp_path, done):
 
 def test_a_gradient_that_is_not_finite_is_explained(run):
     wild = ["training.optimizer=sgd", "training.learning_rate=1e38", "training.clip_norm=0"]
-    wild.append("training.max_skipped=1")
+    wild.append("training.max_nonfinite=1")
     with pytest.raises(ModelError, match=r"not finite at update \d+ \(training lines \d+, \d+"):
         run("model", *wild, "training.warmup=0", "training.cooldown=0", "model.dropout=0")
 
@@ -285,7 +325,7 @@ def test_what_is_wrong_with_the_prepared_folder_is_said(
 def test_going_on_keeps_what_may_change(run):
     folder = run()
     run("model", "training.max_updates=8", "search.beam=3")
-    kept = config_from(read_toml(folder / "config.toml"), "kept")
+    kept = parse_config(read_toml(folder / "config.toml"), "kept")
     assert (kept.training.max_updates, kept.search.beam) == (8, 3)
 
 
@@ -321,7 +361,7 @@ def test_a_mistake_in_the_settings_leaves_no_folder(run, tmp_path):
 
 
 def test_the_dev_figures_are_those_of_translating_and_scoring(run, prepared):
-    folder = run("model", "training.average=1")
+    folder = run("model", "training.average_checkpoints=1")
     last = metrics(folder)[-1]
     src, tgt = ((prepared / f"dev.{side}").read_text().splitlines() for side in ("src", "tgt"))
     translator = Translator.load(folder, device="cpu", params="last").with_search(beam=2)
@@ -348,8 +388,9 @@ def test_no_dev_bleu_is_measured_where_none_is_wanted(run):
 
 def test_early_stopping_on_bleu(run):
     folder = run(
-        "model", "training.max_updates=0", "training.cooldown=0", "training.stop_on=bleu",
-        "training.patience=2", "training.validate_every=1", "training.learning_rate=1e-9",
+        "model", "training.max_updates=0", "training.cooldown=0",
+        "training.early_stopping_metric=bleu", "training.patience=2",
+        "training.validate_every=1", "training.learning_rate=1e-9",
     )  # fmt: skip
     assert [row["best"] for row in metrics(folder)] == [True, False, False]
 
@@ -364,7 +405,7 @@ def test_the_prepared_folder_may_be_gone_when_the_model_is_used(run, prepared):
 
 
 def test_checkpoints_are_kept_as_asked(run):
-    folder = run("model", "training.keep=2", "training.average=1")
+    folder = run("model", "training.keep_checkpoints=2", "training.average_checkpoints=1")
     assert [int(path.name) for path in checkpoints(folder)] == [4, 6]
 
 

@@ -55,7 +55,9 @@ def length(named):
 
 def gradient_of(begin, cost, **changes):
     """The gradient that the optimizer sees in the first update, with what `update` says of it."""
-    training = begin(cost=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd", **changes)
+    training = begin(
+        loss_reduction=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd", **changes
+    )
     update = training.update()
     return gradients(training), update
 
@@ -95,8 +97,8 @@ def test_the_gradient_is_that_of_the_models_loss(begin, cost):
 
 @pytest.mark.parametrize("cost", ["batch-sum", "sentence-mean", "token-mean"])
 def test_accumulating_two_batches_is_one_batch_of_both(begin, cost):
-    found, update = gradient_of(begin, cost, accumulate=2)
-    training = begin(cost=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd")
+    found, update = gradient_of(begin, cost, gradient_accumulation=2)
+    training = begin(loss_reduction=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd")
     stream = iter(training.batches)
     both = [next(stream), next(stream)]
     pairs = []
@@ -117,7 +119,7 @@ def test_accumulating_two_batches_is_one_batch_of_both(begin, cost):
 def test_a_long_gradient_is_shortened_and_keeps_its_direction(begin, cost):
     plain, update = gradient_of(begin, cost)
     clip = update.norm / 3
-    training = begin(cost=cost, clip_norm=clip, learning_rate=0.0, optimizer="sgd")
+    training = begin(loss_reduction=cost, clip_norm=clip, learning_rate=0.0, optimizer="sgd")
     assert training.update().norm == pytest.approx(update.norm)
     found = gradients(training)
     assert length(found) == pytest.approx(clip, rel=1e-5)
@@ -127,7 +129,7 @@ def test_a_long_gradient_is_shortened_and_keeps_its_direction(begin, cost):
 @pytest.mark.parametrize("factor", [1.01, 100])
 def test_a_short_gradient_is_left_alone(begin, factor):
     plain, update = gradient_of(begin, "token-mean")
-    training = begin(cost="token-mean", clip_norm=factor * update.norm, learning_rate=0.0)
+    training = begin(loss_reduction="token-mean", clip_norm=factor * update.norm, learning_rate=0.0)
     training.update()
     close(gradients(training), plain)
 
@@ -141,7 +143,9 @@ def test_sgd_moves_against_the_gradient(begin):
 
 
 def test_updates_lower_the_cost(begin):
-    training = begin(optimizer="adam", learning_rate=0.05, cost="token-mean", data={"pool": 1})
+    training = begin(
+        optimizer="adam", learning_rate=0.05, loss_reduction="token-mean", data={"sort_pool": 1}
+    )
     batch = next(training.stream)
     training.stream = iter([batch] * 60)
     costs = [training.update().cost for _ in range(60)]
@@ -189,7 +193,7 @@ def validation(cost=1.0, bleu=None):
     ],
 )
 def test_costs_are_judged(costs, stale, decays):
-    config = TrainingConfig(decay_patience=2)
+    config = TrainingConfig(lr_decay_patience=2)
     progress, found = Progress(updates=1), []
     for cost in costs:
         progress = update_early_stopping(progress, validation(cost), config)
@@ -213,7 +217,7 @@ def test_costs_are_judged(costs, stale, decays):
     ],
 )
 def test_bleu_decides_on_the_best_and_cost_on_the_rate(figures, stale, decays):
-    config = TrainingConfig(stop_on="bleu", decay_patience=2)
+    config = TrainingConfig(early_stopping_metric="bleu", lr_decay_patience=2)
     progress, found = Progress(), []
     for cost, bleu in figures:
         progress = update_early_stopping(progress, validation(cost, bleu), config)
@@ -231,7 +235,7 @@ def test_patience_0_never_decays():
 
 
 def test_a_decay_is_told(caplog):
-    config = TrainingConfig(decay=0.25, decay_patience=1)
+    config = TrainingConfig(lr_decay=0.25, lr_decay_patience=1)
     with caplog.at_level(logging.INFO, "nmtkit"):
         update_early_stopping(
             update_early_stopping(Progress(), validation(), config), validation(), config
@@ -273,7 +277,9 @@ def test_validations_come_at_the_ends_of_epochs(begin):
 )
 def test_validations_come_with_the_first_update_beyond(begin, every, accumulate, updates):
     """2 updates a pool, 3 pools an epoch; where batches are joined, an epoch may end within."""
-    training = begin(max_updates=0, max_epochs=2.0, validate_epochs=every, accumulate=accumulate)
+    training = begin(
+        max_updates=0, max_epochs=2.0, validate_epochs=every, gradient_accumulation=accumulate
+    )
     training.run()
     assert [row["update"] for row in metrics(training)] == updates
 
@@ -300,7 +306,9 @@ def test_cost_that_does_not_fall_ends_a_training(begin, dev):
 
 def test_bleu_that_does_not_rise_ends_a_training(begin, dev):
     figures = dev(costs=[9.0, 8.0, 7.0, 6.0, 5.0], bleus=[1.0, 3.0, 2.0, 3.0, 9.0])
-    training = begin(dev=figures, max_updates=0, validate_every=1, patience=2, stop_on="bleu")
+    training = begin(
+        dev=figures, max_updates=0, validate_every=1, patience=2, early_stopping_metric="bleu"
+    )
     training.run()
     assert training.progress.updates == 4
     assert training.progress.best == -3.0
@@ -310,7 +318,7 @@ def test_bleu_that_does_not_rise_ends_a_training(begin, dev):
 def test_a_decayed_rate_is_used_from_the_next_update_on(begin, dev):
     figures = dev(costs=[5.0, 6.0, 7.0, 8.0])
     training = begin(
-        dev=figures, optimizer="sgd", learning_rate=0.5, validate_every=1, decay_patience=1
+        dev=figures, optimizer="sgd", learning_rate=0.5, validate_every=1, lr_decay_patience=1
     )
     training.run()
     assert training.progress.decays == 3
@@ -323,14 +331,16 @@ def test_a_decayed_rate_is_used_from_the_next_update_on(begin, dev):
 
 @pytest.mark.parametrize(("keep", "average", "left"), [(1, 1, 1), (3, 1, 3), (1, 2, 2), (9, 1, 5)])
 def test_so_many_checkpoints_are_kept(begin, keep, average, left):
-    training = begin(max_updates=5, validate_every=1, keep=keep, average=average)
+    training = begin(
+        max_updates=5, validate_every=1, keep_checkpoints=keep, average_checkpoints=average
+    )
     training.run()
     found = [int(path.name) for path in checkpoints(training.folder)]
     assert found == list(range(6 - left, 6))
 
 
 def test_checkpoints_hold_the_models_own_parameters(begin):
-    training = begin(max_updates=3, validate_every=1, average=3)
+    training = begin(max_updates=3, validate_every=1, average_checkpoints=3)
     training.run()
     newest = checkpoints(training.folder)[-1]
     assert equal(read_parameters(newest / "params.safetensors"), parameters(training))
@@ -341,7 +351,7 @@ def test_what_is_measured_and_kept_is_the_mean_of_the_last_checkpoints(begin, de
     figures = dev(costs=[5.0, 4.0, 3.0, 3.5, 9.0])
     training = begin(
         dev=figures, optimizer="sgd", learning_rate=0.1,
-        max_updates=5, validate_every=1, average=average, keep=5,
+        max_updates=5, validate_every=1, average_checkpoints=average, keep_checkpoints=5,
     )  # fmt: skip
     training.run()
     own = [read_parameters(path / "params.safetensors") for path in checkpoints(training.folder)]
@@ -357,14 +367,14 @@ def test_what_is_measured_and_kept_is_the_mean_of_the_last_checkpoints(begin, de
 
 def test_averaging_does_not_disturb_the_training(begin):
     plain = begin(folder="plain", max_updates=6, validate_every=1)
-    averaged = begin(folder="averaged", max_updates=6, validate_every=1, average=3)
+    averaged = begin(folder="averaged", max_updates=6, validate_every=1, average_checkpoints=3)
     plain.run()
     averaged.run()
     assert equal(parameters(plain), parameters(averaged))
 
 
 def test_a_failing_validation_gives_the_parameters_back(begin):
-    training = begin(max_updates=4, validate_every=1, average=2)
+    training = begin(max_updates=4, validate_every=1, average_checkpoints=2)
     training.run()
 
     def fail(model):
@@ -384,11 +394,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "adadelta": {},
     "adam": {
         "optimizer": "adam", "learning_rate": 0.01, "warmup": 5, "label_smoothing": 0.1,
-        "cost": "token-mean", "average": 3, "decay_patience": 1, "accumulate": 2,
+        "loss_reduction": "token-mean", "average_checkpoints": 3, "lr_decay_patience": 1,
+        "gradient_accumulation": 2,
         "data": {"order": "random", "shuffle": "every-epoch"},
     },
     "sgd": {
-        "optimizer": "sgd", "learning_rate": 0.1, "clip_norm": 5.0, "cost": "sentence-mean",
+        "optimizer": "sgd", "learning_rate": 0.1, "clip_norm": 5.0,
+        "loss_reduction": "sentence-mean",
         "max_updates": 12, "cooldown": 4, "data": {"batch_unit": "tokens", "batch_size": 16},
     },
     "epochs": {"validate_epochs": 0.5},
@@ -513,7 +525,7 @@ def test_no_limit_is_no_end(begin):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_gradient_that_is_not_finite_stops_before_any_harm(begin, value):
-    training = begin(max_updates=6, max_skipped=1)
+    training = begin(max_updates=6, max_nonfinite=1)
     training.run()
     saved = {path: path.read_bytes() for path in training.folder.rglob("*") if path.is_file()}
     training.config = dataclasses.replace(training.config, max_updates=12)
@@ -536,7 +548,7 @@ def multiplied(training, factors):
 
 def test_an_update_that_is_not_finite_is_left_out_and_counted(begin, caplog):
     nan, inf = float("nan"), float("inf")
-    training = begin(optimizer="sgd", learning_rate=0.1, max_updates=6, max_skipped=3)
+    training = begin(optimizer="sgd", learning_rate=0.1, max_updates=6, max_nonfinite=3)
     multiplied(training, [1, nan, inf, 1, nan, 1])
     training.run()
     assert (training.progress.updates, training.progress.skipped) == (6, 3)
@@ -551,7 +563,7 @@ def test_an_update_that_is_not_finite_is_left_out_and_counted(begin, caplog):
 
 def test_too_many_in_a_row_end_a_training(begin):
     nan = float("nan")
-    training = begin(max_updates=9, max_skipped=3)
+    training = begin(max_updates=9, max_nonfinite=3)
     multiplied(training, [nan, nan, 1, nan, nan, nan])
     with pytest.raises(ModelError, match="update 6 .*, the 3th time in a row"):
         training.run()
@@ -562,7 +574,9 @@ def test_too_many_in_a_row_end_a_training(begin):
 def test_a_batch_too_large_for_the_memory_is_computed_in_parts(begin, cost, caplog):
     """At most 3 pairs fit: a batch of 4 becomes two, to the same gradient."""
     expected, update = gradient_of(begin, cost)
-    training = begin("short", cost=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd")
+    training = begin(
+        "short", loss_reduction=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd"
+    )
     loss, sizes = training.model.loss, []
 
     def starved(src, *others):
@@ -627,7 +641,7 @@ def signalled(training, update, number):
 @pytest.mark.parametrize("update", [1, 3, 4])
 @pytest.mark.usefixtures("foreground")
 def test_a_signal_ends_a_training_that_goes_on_as_if_nothing_had_been(begin, number, update):
-    settings = {"max_updates": 7, "average": 2, "dropout": 0.3, "optimizer": "adam"}
+    settings = {"max_updates": 7, "average_checkpoints": 2, "dropout": 0.3, "optimizer": "adam"}
     whole = begin("whole", **settings)
     whole.run()
     handlers = [signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)]
@@ -658,7 +672,7 @@ def test_a_second_signal_ends_at_once(begin):
         return loss(*arguments)
 
     training.model.loss = spied
-    training.config = dataclasses.replace(training.config, accumulate=2)
+    training.config = dataclasses.replace(training.config, gradient_accumulation=2)
     with pytest.raises(KeyboardInterrupt):
         training.run()
 
