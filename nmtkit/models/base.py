@@ -5,22 +5,18 @@ today's types. A model takes and gives tensors: it knows no files, words or sett
 search. Shapes: B sentences, k hypotheses a sentence, source length T_x and target length T_y
 (both counting `</s>`), target vocabulary K.
 
-In search every tensor of a `State` has the leading axes [B, k], every tensor of an `Encoded`
-the leading axis [B]: the hypotheses of a sentence share what was read of it, so that it is
-never copied for each of them.
+The hypotheses of a sentence share its encoded source, so that it is never copied for each of them.
+How search carries it and a model's state from step to step is in `search_state`.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.fast.int8 import CandidateLayer, Int8Matrix, OutputShard
-
-Tensors = TypeVar("Tensors", bound=tuple[Any, ...])
-"""A NamedTuple whose fields are all tensors: a model's own `Encoded` or `State`."""
+from nmtkit.models.search_state import EncodedSource, SearchState
 
 
 class OutputLayer(NamedTuple):
@@ -74,13 +70,13 @@ class Step(NamedTuple):
     """What one target position gives for every hypothesis.
 
     readout: t_i, what the output layer turns into probabilities of words. Shape: [B, k, l].
-    state: the state with which the next position is entered; its tensors are [B, k, ...].
+    state: the state with which the next position is entered.
     alignment: alpha_i over source positions, rows sum to 1, or None for a model that has no
         alignment. Shape: [B, k, T_x].
     """
 
     readout: Tensor
-    state: Any
+    state: SearchState
     alignment: Tensor | None
 
 
@@ -112,18 +108,16 @@ class TranslationModel(Protocol):
         """
         ...
 
-    def encode(self, src: Tensor, src_mask: Tensor) -> Any:
+    def encode(self, src: Tensor, src_mask: Tensor) -> EncodedSource:
         """Read the source sentences.
 
         :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
         :param src_mask: True at words and `</s>`, False at padding. Shape: [B, T_x], bool.
-        :return: the model's own NamedTuple of tensors with leading axis [B]. Its `trim_padding()`
-            is the same without the last positions, as far as they are padding in all sentences.
         """
         ...
 
-    def initial_state(self, encoded: Any) -> Any:
-        """The state before the first target word, its tensors with leading axes [B, 1]."""
+    def initial_state(self, encoded: Any) -> SearchState:
+        """Return the state before the first target word, of one hypothesis a sentence."""
         ...
 
     def output_layer(self) -> OutputLayer:
@@ -200,31 +194,3 @@ class HasTargetVectors(Protocol):
 def log_probs(layer: OutputLayer, hidden: Tensor) -> Tensor:
     """log softmax(W t + bias), natural log. [..., l] to [..., K]."""
     return torch.log_softmax(hidden @ layer.W.t() + layer.bias, dim=-1)
-
-
-def map_tensors(values: Tensors, function: Callable[[Tensor], Tensor]) -> Tensors:
-    """Apply `function` to each tensor of an `Encoded` or `State`."""
-    return type(values)(*(function(value) for value in values))
-
-
-def select_sentences(values: Tensors, rows: Tensor) -> Tensors:
-    """Keep the sentences `rows` (int64, any order, repeats allowed) of the leading axis."""
-    return map_tensors(values, lambda value: value.index_select(0, rows))
-
-
-def select_hypotheses(state: Tensors, parents: Tensor) -> Tensors:
-    """Let hypothesis j of sentence b continue from the old hypothesis `parents[b, j]`.
-
-    :param state: tensors of shape [B, k, ...].
-    :param parents: Shape: [B, k'], int64, values below k.
-    :return: tensors of shape [B, k', ...].
-    """
-    first = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)
-    if all(value.size(1) == parents.size(1) == 1 for value in state):
-        return state  # of one hypothesis there is only that one
-
-    def select(value: Tensor) -> Tensor:
-        rows = (first * value.size(1) + parents).flatten()
-        return value.flatten(0, 1).index_select(0, rows).view(*parents.shape, *value.shape[2:])
-
-    return map_tensors(state, select)

@@ -37,6 +37,7 @@ from nmtkit.models.fast.int8 import Matrix, linear, to_int8
 from nmtkit.models.fast.matmul import addmm
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.packing import Packing
+from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import EncoderDecoder, SentencePairs, TeacherForced
 from nmtkit.special_symbols import BOS
 
@@ -60,17 +61,15 @@ class CSLMConfig:
     initialisation: Literal["paper", "scaled"] = "paper"
 
 
-class Encoded(NamedTuple):
+@dataclass(frozen=True)
+class Encoded(EncodedTensors):
     """What was read of the source: nothing, of so many sentences. Shape: [B, 0]."""
 
     nothing: Tensor
 
-    def trim_padding(self) -> "Encoded":
-        """The same: no position of the source is left."""
-        return self
 
-
-class State(NamedTuple):
+@dataclass(frozen=True)
+class State(FixedSizeState):
     """y_{i-1-c}, ..., y_{i-2}: the c words before the one chosen last, `BOS` where there is none.
 
     Shape: [B, k, c], int64.

@@ -41,6 +41,7 @@ from nmtkit.models.fast.lstm import lstm_scan, lstm_step
 from nmtkit.models.fast.matmul import addmm, matmul
 from nmtkit.models.layers import bias, glorot, matrix
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
     EncoderDecoder,
     SentencePairs,
@@ -66,18 +67,16 @@ class DeepLSTMConfig:
     initialisation: Literal["paper", "scaled"] = "paper"
 
 
-class Encoded(NamedTuple):
+@dataclass(frozen=True)
+class Encoded(EncodedTensors):
     """What was read of the source: h and c of each layer behind it. Shapes: [B, L, n]."""
 
     h: Tensor
     c: Tensor
 
-    def trim_padding(self) -> "Encoded":
-        """The same: no position of the source is left."""
-        return self
 
-
-class State(NamedTuple):
+@dataclass(frozen=True)
+class State(FixedSizeState):
     """h: s_{i-1}, c: d_{i-1}, of each layer. Shapes: [B, k, L, n]."""
 
     h: Tensor

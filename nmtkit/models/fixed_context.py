@@ -28,6 +28,7 @@ Departures and readings:
 import copy
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import torch
@@ -46,6 +47,7 @@ from nmtkit.models.layers import (
     orthogonal,
 )
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
     EncoderDecoder,
     SentencePairs,
@@ -54,19 +56,17 @@ from nmtkit.models.teacher_forcing import (
 )
 
 
-class Encoded(NamedTuple):
+@dataclass(frozen=True)
+class Encoded(EncodedTensors):
     """What was read of the source. start: s_0 [B, n]; summary: [C | C_o] c, what c gives to the
     gates and to the readout of every position [B, 3n + 2l]."""
 
     start: Tensor
     summary: Tensor
 
-    def trim_padding(self) -> "Encoded":
-        """The same: no position of the source is left."""
-        return self
 
-
-class State(NamedTuple):
+@dataclass(frozen=True)
+class State(FixedSizeState):
     """state: s_{i-1} [B, k, n]."""
 
     state: Tensor

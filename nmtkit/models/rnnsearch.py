@@ -73,6 +73,7 @@ from nmtkit.models.layers import (
     orthogonal,
 )
 from nmtkit.models.packing import Packing
+from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
     EncoderDecoder,
     SentencePairs,
@@ -107,7 +108,8 @@ class RNNsearchConfig:
     initialisation: Literal["paper", "scaled"] = "paper"
 
 
-class Encoded(NamedTuple):
+@dataclass(frozen=True)
+class Encoded(EncodedTensors):
     """What was read of the source. keys: U_a h_j [B, T_x, n']; values: [C | C_o] h_j, or these
     `quantize_rows` in a search with 8 bits [B, T_x, 3n + 2l]; initial: s_0 [B, n]; src_mask
     [B, T_x]."""
@@ -124,7 +126,8 @@ class Encoded(NamedTuple):
         return Encoded(keys, values, self.initial, mask)
 
 
-class State(NamedTuple):
+@dataclass(frozen=True)
+class State(FixedSizeState):
     """state: s_{i-1} [B, k, n]. context: with the variant "groundhog", whose step to s_{i-1}
     still waits for y_{i-1}, all else that its gates get, C c_{i-1} + U_z,r s [B, k, 3n]; in the
     other readings [B, k, 0]."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmtkit.models.base import OutputLayer, Scored, select_sentences
+from nmtkit.models.base import OutputLayer, Scored
 from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.special_symbols import BOS
@@ -80,7 +80,7 @@ class EncoderDecoder(nn.Module):
     def encode_for_targets(self, pairs: SentencePairs) -> Any:
         """What is read of each target's source."""
         encoded = self.encode(pairs.src, pairs.src_mask)
-        return encoded if pairs.sources is None else select_sentences(encoded, pairs.sources)
+        return encoded if pairs.sources is None else encoded.select_sentences(pairs.sources)
 
     @abstractmethod
     def output_words(self) -> Tensor:

@@ -7,20 +7,20 @@ n hypotheses a sentence instead of a whole beam.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from nmtkit.errors import ModelError
-from nmtkit.models.base import TranslationModel, select_hypotheses, select_sentences
+from nmtkit.models.base import TranslationModel
+from nmtkit.models.search_state import EncodedSource
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.special_symbols import BOS, EOS
 
 
 def with_alignments(
     models: Sequence[TranslationModel],
-    encoded: Sequence[Any],
+    encoded: Sequence[EncodedSource],
     lengths: Tensor,
     found: Sequence[Sequence[Hypothesis]],
 ) -> list[list[Hypothesis]]:
@@ -52,7 +52,7 @@ def with_alignments(
 
 def _alignments(
     model: TranslationModel,
-    encoded: Any,
+    encoded: EncodedSource,
     lengths: Tensor,
     found: Sequence[Sequence[Hypothesis]],
 ) -> list[list[Tensor]] | None:
@@ -61,14 +61,14 @@ def _alignments(
     rows: list[list[Tensor]] = [[] for _ in found]  # per sentence and step: [n, T_x]
     widths: list[int] = lengths.tolist()
     prev = torch.full_like(words[:, :, 0], BOS)
-    state = select_hypotheses(model.initial_state(encoded), torch.zeros_like(prev))
+    state = model.initial_state(encoded).select_hypotheses(torch.zeros_like(prev))
     sentences = list(range(len(found)))
     for step in range(words.size(2)):
         staying = [i for i, s in enumerate(sentences) if step < _longest(found[s])]
         if len(staying) < len(sentences):
             chosen = torch.tensor(staying, device=lengths.device)
             sentences = [sentences[i] for i in staying]
-            encoded, state = select_sentences(encoded, chosen), select_sentences(state, chosen)
+            encoded, state = encoded.select_sentences(chosen), state.select_sentences(chosen)
             prev, words = prev[chosen], words[chosen]
         _, state, alignment = model.step(prev, state, encoded)
         if alignment is None:

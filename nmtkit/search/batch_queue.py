@@ -1,13 +1,12 @@
 """Sentences that wait to be searched, and how they take the places of others."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from nmtkit.models.base import Tensors, select_sentences
+from nmtkit.models.search_state import EncodedSource
 
 
 class EncodedBatch(NamedTuple):
@@ -19,13 +18,13 @@ class EncodedBatch(NamedTuple):
         them, -1 behind the last; None where they may choose from all. Shape: [B, C].
     """
 
-    encoded: Sequence[Any]
+    encoded: Sequence[EncodedSource]
     lengths: Tensor
     lists: Tensor | None = None
 
     def select(self, rows: Tensor) -> "EncodedBatch":
         """Some of the sentences."""
-        encoded = [select_sentences(read, rows) for read in self.encoded]
+        encoded = [read.select_sentences(rows) for read in self.encoded]
         lists = None if self.lists is None else self.lists[rows]
         return EncodedBatch(encoded, self.lengths[rows], lists)
 
@@ -63,32 +62,3 @@ class BatchQueue:
         if end == self.size:
             self._batch, self._taken = next(self._batches, None), 0
         return taken
-
-
-def place_sentences(values: Tensors, rows: Tensor, newcomers: Tensors) -> Tensors:
-    """Put newcomers into some rows; the tensors of `values` are changed where they can be.
-
-    Of the second axes the narrower gets zeros: that is padding in an `Encoded`, and slots without
-    a hypothesis in a `State`.
-
-    :param values: tensors of shape [B, ...].
-    :param rows: Shape: [n].
-    :param newcomers: tensors of shape [n, ...].
-    """
-    pairs = zip(values, newcomers, strict=True)
-    return type(values)(*(place_rows(value, rows, new) for value, new in pairs))
-
-
-def place_rows(value: Tensor, rows: Tensor, new: Tensor, edge: int = 0) -> Tensor:
-    """`place_sentences` of one tensor; the second axis is made wider with `edge`."""
-    if value.dim() > 1:
-        width = max(value.size(1), new.size(1))
-        value, new = _widened(value, width, edge), _widened(new, width, edge)
-    return value.index_copy_(0, rows, new)
-
-
-def _widened(value: Tensor, width: int, edge: int) -> Tensor:
-    if value.size(1) == width:
-        return value
-    more = [0, 0] * (value.dim() - 2) + [0, width - value.size(1)]
-    return functional.pad(value, more, value=edge)

@@ -36,15 +36,10 @@ from torch.nn import functional
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
-from nmtkit.models.base import (
-    Tensors,
-    TranslationModel,
-    map_tensors,
-    select_hypotheses,
-    select_sentences,
-)
+from nmtkit.models.base import TranslationModel
+from nmtkit.models.search_state import EncodedSource, Refillable, SearchState, replace_rows
 from nmtkit.search.alignments import with_alignments
-from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, place_rows, place_sentences
+from nmtkit.search.batch_queue import BatchQueue, EncodedBatch
 from nmtkit.search.beam_history import BeamHistory
 from nmtkit.search.candidates import NONE, CandidateScorer
 from nmtkit.search.coverage import best_covering, hypotheses_to_find
@@ -87,6 +82,15 @@ class Beam(NamedTuple):
     words: Tensor
     places: Tensor
     scores: Tensor
+
+    def select(self, rows: Tensor) -> "Beam":
+        """Keep these sentences."""
+        return Beam(*(value.index_select(0, rows) for value in self))
+
+    def replace(self, rows: Tensor, newcomers: "Beam") -> "Beam":
+        """Put other sentences into some rows, as many hypotheses each."""
+        pairs = zip(self, newcomers, strict=True)
+        return Beam(*(value.index_copy(0, rows, new) for value, new in pairs))
 
 
 class Pruned(NamedTuple):
@@ -174,9 +178,10 @@ class _Search:
         self._layers = [model.output_layer() for model in models]
         self._next_words: NextTokenScorer | CandidateScorer
         self._arrivals = BatchQueue(batches)
-        self._encoded: list[Any] = []
+        self._encoded: list[EncodedSource] = []
         self._lists: Tensor | None = None  # of candidates [B, C]; none where all words are
-        self._states: list[Any] = []
+        self._states: list[SearchState] = []
+        self._refillable = False
         self._beam: Beam
         self._places, self._width = 0, 0  # sentences searched together; their longest T_x
         self._free: set[int] = set()  # places whose sentence is done
@@ -186,7 +191,9 @@ class _Search:
         if len(self._free) == self._places:
             return self._start()
         if len(self._free) * CHANGE >= self._places:
-            while self._free and self._arrivals.suit(self._width, self._places):
+            while (
+                self._free and self._refillable and self._arrivals.suit(self._width, self._places)
+            ):
                 self._fill_places()
             self._close_up()
             self._encoded = [read.trim_padding() for read in self._encoded]
@@ -203,7 +210,7 @@ class _Search:
         beam = finish(beam, found, pruned, self.history, settings)
         over, slots = finished_sentences(beam, found, pruned, settings)
         self._beam, parents = advance(beam, found, pruned.living, self.history, slots)
-        self._states = [select_hypotheses(state, parents) for state in self._states]
+        self._states = [state.select_hypotheses(parents) for state in self._states]
         leaving = sorted(set(over) - self._free)
         if leaving:
             rows = torch.tensor(leaving, device=parents.device)
@@ -219,8 +226,13 @@ class _Search:
         self._places, self._width = len(taken.lengths), int(taken.lengths.max())
         self._encoded = list(taken.encoded)
         self._states, self._beam = self._beginning(taken)
+        carried = (*self._encoded, *self._states)
+        self._refillable = all(isinstance(part, Refillable) for part in carried)
         self._choose_from(taken.lists)
         return True
+
+    def _may_refill(self) -> bool:
+        return self._refillable and self._arrivals.suit(self._width, self._places)
 
     def _fill_places(self) -> None:
         """Give free places to sentences that wait."""
@@ -228,13 +240,11 @@ class _Search:
         slots = [self._free.pop() for _ in range(len(taken.lengths))]
         rows = torch.tensor(slots, device=taken.lengths.device)
         states, beam = self._beginning(taken)
-        self._encoded = _placed(self._encoded, rows, taken.encoded)
-        self._states = _placed(self._states, rows, states)
+        self._encoded = _replace_sentences(self._encoded, rows, taken.encoded)
+        self._states = _replace_sentences(self._states, rows, states)
         if self._lists is not None and taken.lists is not None:
-            self._choose_from(place_rows(self._lists, rows, taken.lists, NONE))
-        beam = with_slots(beam, self._beam.scores.size(1))
-        searched = map_tensors(self._beam, torch.clone)  # the history refers to the tensors
-        self._beam = place_sentences(searched, rows, beam)
+            self._choose_from(replace_rows(self._lists, rows, taken.lists, NONE))
+        self._beam = self._beam.replace(rows, with_slots(beam, self._beam.scores.size(1)))
 
     def _close_up(self) -> None:
         """Leave out the free places."""
@@ -244,11 +254,11 @@ class _Search:
         rows = torch.tensor(kept, device=self._beam.sentences.device)
         self._free.clear()
         self._places = len(kept)
-        self._beam = select_sentences(self._beam, rows)
-        self._encoded = [select_sentences(read, rows) for read in self._encoded]
+        self._beam = self._beam.select(rows)
+        self._encoded = [read.select_sentences(rows) for read in self._encoded]
         self._next_words = self._next_words.select(rows)
         self._lists = None if self._lists is None else self._lists[rows]
-        self._states = [select_sentences(state, rows) for state in self._states]
+        self._states = [state.select_sentences(rows) for state in self._states]
 
     def _choose_from(self, lists: Tensor | None) -> None:
         """Let sentences choose from these words [B, C], or from all."""
@@ -259,7 +269,7 @@ class _Search:
             self._next_words = NextTokenScorer(self._layers, self._averaging, rows)
         self._lists = lists
 
-    def _beginning(self, reading: EncodedBatch) -> tuple[list[Any], Beam]:
+    def _beginning(self, reading: EncodedBatch) -> tuple[list[SearchState], Beam]:
         """The models' first states of sentences, and a beam of each."""
         pairs = zip(self._models, reading.encoded, strict=True)
         states = [model.initial_state(read) for model, read in pairs]
@@ -267,10 +277,10 @@ class _Search:
         return states, beam
 
 
-def _placed(values: Sequence[Tensors], rows: Tensor, newcomers: Sequence[Tensors]) -> list[Tensors]:
-    """What each model has of the sentences, with newcomers in some rows."""
-    pairs = zip(values, newcomers, strict=True)
-    return [place_sentences(value, rows, new) for value, new in pairs]
+def _replace_sentences(carried: Sequence[Any], rows: Tensor, newcomers: Sequence[Any]) -> list[Any]:
+    """Put newcomers into some rows of each model's encoded source or state."""
+    pairs = zip(carried, newcomers, strict=True)
+    return [value.replace_sentences(rows, new) for value, new in pairs]
 
 
 def first_beam(lengths: Tensor, history: BeamHistory, settings: SearchConfig, n_best: int) -> Beam:
@@ -309,8 +319,11 @@ def step_limits(lengths: Tensor, max_length_ratio: float) -> Tensor:
 
 
 def predict(
-    models: Sequence[TranslationModel], words: Tensor, states: list[Any], encoded: list[Any]
-) -> tuple[list[Tensor], list[Any]]:
+    models: Sequence[TranslationModel],
+    words: Tensor,
+    states: Sequence[SearchState],
+    encoded: Sequence[EncodedSource],
+) -> tuple[list[Tensor], list[SearchState]]:
     """Let every model go on by a word.
 
     :param words: the words chosen last. Shape: [B, k].
@@ -406,6 +419,6 @@ def advance(
 
 def leave(beam: Beam, rows: Tensor, history: BeamHistory) -> Beam:
     """End the search for some sentences; what is unfinished is noted for those without an end."""
-    gone = select_sentences(beam, rows)
+    gone = beam.select(rows)
     history.add_unfinished(gone.sentences, gone.places, gone.scores, gone.steps)
     return beam._replace(scores=beam.scores.index_fill(0, rows, -torch.inf))

@@ -6,12 +6,13 @@ the decoder takes one step for each different beginning, all of one length toget
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import OutputLayer, TranslationModel, select_hypotheses
+from nmtkit.models.base import OutputLayer, TranslationModel
+from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.special_symbols import BOS
 
 ROWS = 64
@@ -76,28 +77,41 @@ def tree_log_probs(
     encoded = model.encode(src, src_mask)
     layer = model.output_layer()
     state = model.initial_state(encoded)
-    previous = torch.full((1, 1), BOS, device=src.device)
+    previous = torch.full((1,), BOS, device=src.device)
+    parents = torch.zeros_like(previous)
     found = [layer.bias.new_zeros(0)]
     rows = max(1, min(ROWS, CELLS // src.size(1)))
     for level in tree.levels:
-        hidden, state = _step(model, previous, state, encoded, rows)
+        hidden, state = _step(model, previous, parents, state, encoded, rows)
         nodes, words, following = (torch.tensor(part, device=src.device) for part in level)
         found.append(_word_log_probs(layer, hidden, nodes, words))
         if level.following:
-            state = select_hypotheses(state, nodes[following].unsqueeze(0))
-            previous = words[following].unsqueeze(0)
+            previous, parents = words[following], nodes[following]
     return torch.cat(found)
 
 
 def _step(
-    model: TranslationModel, previous: Tensor, state: Any, encoded: Any, rows: int
-) -> tuple[Tensor, Any]:
-    """What predicts the word behind each beginning [k, l], and the state that goes on from it."""
-    pieces = zip(*(torch.split(value, rows, dim=1) for value in (previous, *state)), strict=True)
-    parts = [model.step(words, type(state)(*values), encoded) for words, *values in pieces]
-    states = zip(*(part.state for part in parts), strict=True)
-    joined = type(state)(*(torch.cat(values, dim=1) for values in states))
-    return torch.cat([part.readout for part in parts], dim=1).squeeze(0), joined
+    model: TranslationModel,
+    previous: Tensor,
+    parents: Tensor,
+    state: SearchState,
+    encoded: EncodedSource,
+    rows: int,
+) -> tuple[Tensor, SearchState]:
+    """Take a step from every prefix of a level, `rows` of them at a time.
+
+    :param previous: the last token of each prefix. Shape: [k].
+    :param parents: the hypothesis of `state` that each prefix extends. Shape: [k].
+    :return: readouts [k, l], and the state of k hypotheses behind the step.
+    """
+    chunks = zip(torch.split(previous, rows), torch.split(parents, rows), strict=True)
+    steps = [
+        model.step(tokens.unsqueeze(0), state.select_hypotheses(chosen.unsqueeze(0)), encoded)
+        for tokens, chosen in chunks
+    ]
+    first, *others = (step.state for step in steps)
+    state = first.append_hypotheses(others) if others else first
+    return torch.cat([step.readout for step in steps], dim=1).squeeze(0), state
 
 
 def _word_log_probs(layer: OutputLayer, hidden: Tensor, nodes: Tensor, words: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.models.base import TranslationModel, select_hypotheses, select_sentences
+from nmtkit.models.base import TranslationModel
 from nmtkit.search.alignments import with_alignments
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import forbidden_words, predict, step_limits
@@ -41,6 +41,10 @@ class Draws(NamedTuple):
     uniform: Tensor
     words: Tensor
     over: Tensor
+
+    def select(self, rows: Tensor) -> "Draws":
+        """Keep these sentences."""
+        return Draws(*(value.index_select(0, rows) for value in self))
 
 
 def sample(
@@ -168,7 +172,7 @@ def _drawn(
     )
     states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
     first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence
-    states = [select_hypotheses(state, first) for state in states]
+    states = [state.select_hypotheses(first) for state in states]
     generations: list[tuple[Draws, Tensor]] = []
     for step in itertools.count():
         hidden, states = predict(models, draws.words, states, encoded)
@@ -181,10 +185,10 @@ def _drawn(
         if len(rows) == 0:
             return _spelt_out(generations, len(lengths))
         if len(rows) < len(draws.sentences):
-            draws = select_sentences(draws, rows)
-            encoded = [select_sentences(read, rows) for read in encoded]
+            draws = draws.select(rows)
+            encoded = [read.select_sentences(rows) for read in encoded]
             next_words = next_words.select(rows)
-            states = [select_sentences(state, rows) for state in states]
+            states = [state.select_sentences(rows) for state in states]
     raise AssertionError("every sentence has a limit")
 
 

@@ -45,7 +45,7 @@ ROOMS = {
     }
     | BASE,
     "models": {"models", "special_symbols"},
-    "search": {"search", "models.base"} | BASE,
+    "search": {"search", "models.base", "models.search_state"} | BASE,
     "evaluation": {"evaluation", "text", "io"} | BASE,
     "model_folder": {"models", "data", "text", "io"} | BASE,
     "inference": {"inference", "model_folder", "search", "models", "data", "text", "io", "parallel"}

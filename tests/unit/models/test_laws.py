@@ -13,9 +13,6 @@ from nmtkit.models.base import (
     HasSourceVectors,
     HasTargetVectors,
     log_probs,
-    map_tensors,
-    select_hypotheses,
-    select_sentences,
 )
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.deep_lstm import DeepLSTMConfig
@@ -89,6 +86,11 @@ def stepped(model, src, src_mask, tgt):
         prev = tgt[:, position : position + 1]
     rows = None if alignments[0] is None else torch.cat(alignments, 1)
     return torch.cat(found, 1), rows
+
+
+def tensors(carried):
+    """The tensors of a state or an encoded source."""
+    return list(vars(carried).values())
 
 
 def own_words(values: Tensor, tgt: Tensor) -> Tensor:
@@ -263,9 +265,8 @@ def grown(model, encoded, prefixes):
 
     :param prefixes: Shape: [B, k, length].
     """
-    one = model.initial_state(encoded)
-    state = map_tensors(one, lambda value: value.expand(-1, prefixes.size(1), *value.shape[2:]))
     prev = torch.full_like(prefixes[:, :, 0], BOS)
+    state = model.initial_state(encoded).select_hypotheses(torch.zeros_like(prev))
     for position in range(prefixes.size(2)):
         _, state, _ = model.step(prev, state, encoded)
         prev = prefixes[:, :, position]
@@ -279,9 +280,9 @@ def prefixes():
 
 def test_initial_state_has_one_hypothesis(model, batch):
     encoded = model.encode(*batch[:2])
-    for tensor in encoded:
+    for tensor in tensors(encoded):
         assert len(tensor) == 4
-    for tensor in model.initial_state(encoded):
+    for tensor in tensors(model.initial_state(encoded)):
         assert tensor.shape[:2] == (4, 1)
 
 
@@ -291,7 +292,7 @@ def test_k_hypotheses_are_k_separate_steps(model, batch, prefixes):
     for k in range(3):
         alone = model.step(*grown(model, encoded, prefixes[:, k : k + 1]), encoded)
         torch.testing.assert_close(together.readout[:, k], alone.readout[:, 0])
-        for ours, theirs in zip(together.state, alone.state, strict=True):
+        for ours, theirs in zip(tensors(together.state), tensors(alone.state), strict=True):
             torch.testing.assert_close(ours[:, k], theirs[:, 0])
         if together.alignment is not None:
             torch.testing.assert_close(together.alignment[:, k], alone.alignment[:, 0])
@@ -302,7 +303,7 @@ def test_selected_sentences_go_on_by_themselves(model, batch, prefixes):
     encoded = model.encode(*batch[:2])
     prev, state = grown(model, encoded, prefixes)
     all_of_them = model.step(prev, state, encoded)
-    some = model.step(prev[rows], select_sentences(state, rows), select_sentences(encoded, rows))
+    some = model.step(prev[rows], state.select_sentences(rows), encoded.select_sentences(rows))
     torch.testing.assert_close(some.readout, all_of_them.readout[rows])
 
 
@@ -311,7 +312,7 @@ def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
     encoded = model.encode(*batch[:2])
     prev, state = grown(model, encoded, prefixes)
     before = model.step(prev, state, encoded)
-    after = model.step(prev.gather(1, parents), select_hypotheses(state, parents), encoded)
+    after = model.step(prev.gather(1, parents), state.select_hypotheses(parents), encoded)
     for sentence in range(4):
         for k in range(4):
             parent = before.readout[sentence, parents[sentence, k]]
@@ -320,9 +321,9 @@ def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
 
 def test_padding_that_all_have_can_be_left_out(model, batch, prefixes):
     rows = torch.tensor([2, 3])  # of 3 and 2 words
-    encoded = select_sentences(model.encode(*batch[:2]), rows)
+    encoded = model.encode(*batch[:2]).select_sentences(rows)
     narrow = encoded.trim_padding()
-    assert type(narrow) is type(encoded) and len(narrow[0]) == 2
+    assert type(narrow) is type(encoded) and all(len(value) == 2 for value in tensors(narrow))
     prev, state = grown(model, encoded, prefixes[:2])
     expected, found = (model.step(prev, state, read) for read in (encoded, narrow))
     torch.testing.assert_close(found.readout, expected.readout)
@@ -333,10 +334,10 @@ def test_padding_that_all_have_can_be_left_out(model, batch, prefixes):
 def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes):
     encoded = model.encode(*batch[:2])
     prev, state = grown(model, encoded, prefixes)
-    copies = [value.clone() for value in (prev, *state, *encoded)]
+    copies = [value.clone() for value in (prev, *tensors(state), *tensors(encoded))]
     model.step(prev, state, encoded)
-    select_hypotheses(state, torch.zeros(4, 2, dtype=torch.int64))
-    for value, copy in zip((prev, *state, *encoded), copies, strict=True):
+    state.select_hypotheses(torch.zeros(4, 2, dtype=torch.int64))
+    for value, copy in zip((prev, *tensors(state), *tensors(encoded)), copies, strict=True):
         assert torch.equal(value, copy)
 
 
@@ -369,8 +370,8 @@ def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, b
     together = model.step(prev, state, encoded)
     for row in range(4):
         rows = torch.tensor([row])
-        second = map_tensors(select_sentences(state, rows), lambda value: value[:, 1:2])
-        alone = model.step(prev[rows][:, 1:2], second, select_sentences(encoded, rows))
+        second = state.select_sentences(rows).select_hypotheses(torch.tensor([[1]]))
+        alone = model.step(prev[rows][:, 1:2], second, encoded.select_sentences(rows))
         torch.testing.assert_close(alone.readout[0, 0], together.readout[row, 1])
 
 

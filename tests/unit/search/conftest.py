@@ -1,18 +1,21 @@
 """A tiny model for search: random, but a function of the whole prefix and the whole source."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer, Scored, Step, log_probs
+from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.special_symbols import BOS
 
 SIZE = 6
 
 
-class Read(NamedTuple):
+@dataclass(frozen=True)
+class Read(EncodedTensors):
     summary: Tensor  # [B, SIZE]
     words: Tensor  # [B, T_x, SIZE]
     src_mask: Tensor  # [B, T_x]
@@ -22,7 +25,8 @@ class Read(NamedTuple):
         return Read(self.summary, self.words[:, :width], self.src_mask[:, :width])
 
 
-class Prefix(NamedTuple):
+@dataclass(frozen=True)
+class Prefix(FixedSizeState):
     state: Tensor  # [B, k, SIZE]
 
 
@@ -65,7 +69,8 @@ class PrefixModel:
 
     def score(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Scored:
         encoded = self.encode(src, src_mask)
-        state, prev = self.initial_state(encoded), torch.full_like(tgt[:, :1], BOS)
+        state: Any = self.initial_state(encoded)
+        prev = torch.full_like(tgt[:, :1], BOS)
         columns, rows = [], []
         for position in range(tgt.size(1)):
             hidden, state, alignment = self.step(prev, state, encoded)

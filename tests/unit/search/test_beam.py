@@ -197,6 +197,10 @@ def readings(models, sentences, size):
         yield EncodedBatch([model.encode(src, src_mask) for model in models], src_mask.sum(1))
 
 
+def tensors(batch):
+    return [*vars(batch.encoded[0]).values(), batch.lengths]
+
+
 def many_sentences(count):
     random = torch.Generator().manual_seed(count)
     lengths = torch.randint(0, 12, (count,), generator=random).tolist()
@@ -237,10 +241,10 @@ def test_places_are_given_away(prefix_model):
 def test_search_does_not_change_what_was_read(prefix_model):
     model = prefix_model(3, words=9, eos_bias=1.0)
     batches = list(readings([model], many_sentences(20), 5))
-    copies = [[t.clone() for t in (*batch.encoded[0], batch.lengths)] for batch in batches]
+    copies = [[t.clone() for t in tensors(batch)] for batch in batches]
     search_batches([model], batches, settings())
     for batch, copied in zip(batches, copies, strict=True):
-        for tensor, copy in zip((*batch.encoded[0], batch.lengths), copied, strict=True):
+        for tensor, copy in zip(tensors(batch), copied, strict=True):
             assert torch.equal(tensor, copy)
 
 
