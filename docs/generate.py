@@ -1,0 +1,154 @@
+"""Pages of the reference that are generated from the code when the site is built.
+
+`reference/commands.md` comes from the commands' own options, `reference/settings.md` from the
+config dataclasses and their docstrings. MkDocs calls `on_files` (see `hooks` in mkdocs.yml).
+"""
+
+import dataclasses
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from nmtkit.cli.main import COMMANDS
+from nmtkit.config import RANGES, SECTIONS
+from nmtkit.models import MODELS
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages to the site."""
+    for uri, text in (
+        ("reference/commands.md", commands_page()),
+        ("reference/settings.md", settings_page()),
+    ):
+        files.append(File.generated(config, uri, content=text))
+    return files
+
+
+def commands_page() -> str:
+    """Return the page of all commands with their options."""
+    parts = [
+        "# Commands",
+        "",
+        "Every command with all of its options, as `nmtkit COMMAND --help-all` prints them. Exit"
+        " status: 0 success, 1 failure, 2 wrong usage, 130 interrupted, 141 broken pipe, 143"
+        " terminated.",
+        "",
+    ]
+    for name, (module, summary) in COMMANDS.items():
+        command = importlib.import_module(module).command
+        parts += _command(command, ["nmtkit", name], summary)
+    return "\n".join(parts)
+
+
+def _command(command: click.Command, path: list[str], summary: str) -> Iterator[str]:
+    """Yield the lines of one command, or of all commands of a group."""
+    context = click.Context(command, info_name=" ".join(path))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None and not inner.hidden:
+                yield from _command(inner, [*path, name], inner.get_short_help_str(100))
+        return
+    yield f"## {' '.join(path)}"
+    yield ""
+    yield summary
+    yield ""
+    yield "```text"
+    yield " ".join([*path, *command.collect_usage_pieces(context)])
+    yield "```"
+    yield ""
+    yield from _description(command.help or "")
+    yield "| option | meaning |"
+    yield "| --- | --- |"
+    for parameter in command.get_params(context):
+        row = parameter.get_help_record(context)
+        if row is not None:
+            yield f"| `{_cell(row[0])}` | {_cell(row[1])} |"
+    yield ""
+
+
+def _description(text: str) -> Iterator[str]:
+    """Yield a help text's paragraphs; those that must not be wrapped become code blocks."""
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        if paragraph.startswith("\b"):
+            yield from ("```text", paragraph.removeprefix("\b").strip("\n"), "```", "")
+        else:
+            yield from (paragraph.replace("<", "&lt;"), "")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def settings_page() -> str:
+    """Return the page of all settings, their defaults, choices and ranges."""
+    parts = [
+        "# Settings",
+        "",
+        "Settings stand in TOML files (`train --config`), in recipes and in a model folder's"
+        " `config.toml`; `train --set section.key=value` changes one. `nmtkit train --show-config"
+        " --recipe NAME` prints those of a recipe.",
+        "",
+    ]
+    for section, cls in SECTIONS.items():
+        parts += [f"## [{section}]", "", *_section(section, cls)]
+    for name, model in MODELS.items():
+        parts += [f'## [model] type = "{name}"', "", *_section("model", model.config_class)]
+    return "\n".join(parts)
+
+
+def _section(section: str, cls: type[Any]) -> Iterator[str]:
+    """Yield the introduction and the table of one section."""
+    introduction, described = descriptions(cls)
+    yield introduction
+    yield ""
+    yield "| setting | type | default | meaning |"
+    yield "| --- | --- | --- | --- |"
+    for field in dataclasses.fields(cls):
+        allowed = RANGES.get(f"{section}.{field.name}")
+        meaning = described.get(field.name, "")
+        if allowed is not None:
+            meaning = f"{meaning} ({allowed[0]})".strip()
+        kind = re.sub(r"^Literal\[(.*)\]$", r"\1", _type_name(field.type))
+        default = "" if field.default is dataclasses.MISSING else repr(field.default)
+        yield (
+            f"| `{section}.{field.name}` | {_cell(kind)} | `{_toml(default)}` | {_cell(meaning)} |"
+        )
+    yield ""
+
+
+def _type_name(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
+
+
+def _toml(value: str) -> str:
+    return {"True": "true", "False": "false"}.get(value, value.replace("'", '"'))
+
+
+def descriptions(cls: type[Any]) -> tuple[str, dict[str, str]]:
+    """Split a config class's docstring into its introduction and its fields' descriptions.
+
+    A description is a paragraph line `name: text` or `name, name: text`, continued by indented
+    lines.
+    """
+    head, _, body = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")
+    names = {field.name for field in dataclasses.fields(cls)}
+    found: dict[str, str] = {}
+    current: list[str] = []
+    for line in body.splitlines():
+        match = re.match(r"([a-z_]+(?:, [a-z_]+)*): (.*)", line)
+        if match and set(match[1].split(", ")) <= names:
+            current = match[1].split(", ")
+            found.update(dict.fromkeys(current, match[2]))
+        elif line.startswith(" ") and current:
+            for name in current:
+                found[name] += f" {line.strip()}"
+        else:
+            current = []
+    return " ".join(head.split()), found

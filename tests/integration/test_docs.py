@@ -1,0 +1,150 @@
+"""Every code block of the documents runs, or says why a test does not run it.
+
+A fenced block of language `sh` or `python` is run, the blocks of a page one after another in one
+folder. Comments before a block, invisible on the page, direct this:
+
+    <!-- needs: corpus model -->        put these into the folder first (see `PROVISIONS`)
+    <!-- not run: takes half an hour --> leave the block out, for this reason
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+
+BLOCK = re.compile(
+    r"(?P<comments>(?:^<!-- (?:needs|not run): .*? -->\n)*)"
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+RUN = ("sh", "python")
+
+
+class Block(NamedTuple):
+    """A fenced block of a page and what its comments say."""
+
+    language: str
+    code: str
+    needs: tuple[str, ...]
+    reason: str
+    line: int
+
+
+def blocks_of(text: str) -> list[Block]:
+    """Return the blocks of a page that are commands or Python."""
+    found = []
+    for match in BLOCK.finditer(text):
+        if match["language"] in RUN:
+            needs = " ".join(re.findall(r"needs: (.*?) -->", match["comments"])).split()
+            reason = re.search(r"not run: (.*?) -->", match["comments"])
+            line = text.count("\n", 0, match.start("language")) + 1
+            code = re.sub(rf"^{match['indent']}", "", match["code"], flags=re.MULTILINE)
+            given = reason[1] if reason else ""
+            found.append(Block(match["language"], code, tuple(needs), given, line))
+    return found
+
+
+Provide = Callable[[Path, str], None]
+
+
+@pytest.fixture
+def provide(corpus: Path, prepared: Path, model: Path, language_model: Path) -> Provide:
+    """`provide(folder, name)`: put something that a page needs into a folder."""
+
+    def texts(folder: Path) -> None:
+        for name, source in (("train", "train"), ("dev", "dev"), ("news", "test")):
+            for side in ("en", "fr"):
+                shutil.copy(corpus / f"{source}.{side}", folder / f"{name}.{side}")
+
+    def put(folder: Path, name: str) -> None:
+        provisions: dict[str, Callable[[], object]] = {
+            "corpus": lambda: texts(folder),
+            "prepared": lambda: shutil.copytree(prepared, folder / "prepared"),
+            "model": lambda: shutil.copytree(model, folder / "model"),
+            "model-2": lambda: shutil.copytree(model, folder / "model-2"),
+            "cslm": lambda: shutil.copytree(language_model, folder / "cslm"),
+            "list": lambda: write_list(folder),
+            "phrase-table": lambda: write_phrase_table(folder),
+        }
+        provisions[name]()
+
+    return put
+
+
+def write_list(folder: Path) -> None:
+    """Write Moses's n-best lists, their source, references and weights: {dev,test}.*, moses.ini."""
+    for name in ("dev", "test"):
+        rows = [
+            f"{n} ||| {words} ||| LM0= {-n - i / 2} TM0= {-i} ||| {-n - i}"
+            for n in range(4)
+            for i, words in enumerate(["un deux", "un trois deux", "quatre"])
+        ]
+        (folder / f"{name}.100best").write_text("\n".join(rows) + "\n")
+        (folder / f"{name}.tok.en").write_text("one two\n" * 4)
+        (folder / f"{name}.tok.fr").write_text("un deux\nquatre\nun trois deux\nun deux\n")
+    (folder / "moses.ini").write_text("[weight]\nLM0= 0.5\nTM0= 0.5\n")
+
+
+def write_phrase_table(folder: Path) -> None:
+    """Write a small phrase table of Moses, phrase-table."""
+    pairs = [("one", "un"), ("two", "deux"), ("one two", "un deux"), ("three", "trois")]
+    rows = [f"{s} ||| {t} ||| 0.5 0.4 0.3 0.2 ||| 0-0 ||| 4 4 3" for s, t in sorted(pairs)]
+    (folder / "phrase-table").write_text("\n".join(rows) + "\n")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return an environment whose `nmtkit` and `python` are those of this test."""
+    bin_folder = folder / ".bin"
+    bin_folder.mkdir()
+    for name, words in (("nmtkit", "-m nmtkit"), ("python", "")):
+        script = bin_folder / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    path = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
+    python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PATH": path, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+RUNNABLE = [page for page in PAGES if any(not b.reason for b in blocks_of(page.read_text("utf-8")))]
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_the_code_of_a_page_runs(page: Path, provide: Provide, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    for block in blocks_of(page.read_text("utf-8")):
+        for name in block.needs:
+            provide(tmp_path, name)
+        if block.reason:
+            continue
+        shell = ["bash", "-euo", "pipefail", "-c"]
+        command = [*(shell if block.language == "sh" else [sys.executable, "-c"]), block.code]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        said = f"{name_of(page)}:{block.line}:\n{block.code}\n{done.stderr[-2000:]}"
+        assert done.returncode == 0, said
+        assert "warning: " not in done.stderr or "old spelling" not in done.stderr, said
+
+
+def test_blocks_and_their_comments_are_found() -> None:
+    text = "\n".join(
+        ["<!-- needs: a b -->", "<!-- not run: long -->", "```sh", "ls", "```", "", "```python"]
+        + ["import os", "```", "```text", "not code", "```", ""]
+    )
+    assert blocks_of(text) == [
+        Block("sh", "ls\n", ("a", "b"), "long", 3),
+        Block("python", "import os\n", (), "", 7),
+    ]
+    assert len(RUNNABLE) > 5
