@@ -4,15 +4,16 @@ VENV ?= .venv
 
 READY = $(VENV)/.ready
 BIN = $(VENV)/bin
-SOURCES = nmtkit bench tests examples setup.py
+SOURCES = nmtkit bench tests examples docs setup.py
 
-.PHONY: help demo wmt14 test check slow faults bench bench-peers clean
+.PHONY: help demo wmt14 test check docs slow faults bench bench-peers clean
 
 help:
 	@echo 'make demo    train a small English-French translator and watch it translate'
 	@echo 'make wmt14   the papers on WMT14 English-French; SIZE=smoke tries it in minutes, without network'
 	@echo 'make test    run the tests and measure what they cover'
 	@echo 'make check   look at format, style and types'
+	@echo 'make docs    build the documentation site into build/docs, warnings being errors'
 	@echo 'make slow    run the tests that take many minutes'
 	@echo 'make faults  kill trainings, fill disks, give hostile files; look whether anything is lost'
 	@echo 'make bench   measure speed and memory, beside what make bench-peers installs'
@@ -24,7 +25,7 @@ $(READY): setup.py pyproject.toml constraints.txt
 	    "nmtkit needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    --constraint constraints.txt --editable '.[dev,plots]'
+	    --constraint constraints.txt --editable '.[dev,docs,plots]'
 	@touch $@
 
 demo: $(READY)
@@ -46,6 +47,9 @@ check: $(READY)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
+
+docs: $(READY)
+	$(BIN)/mkdocs build --quiet --strict
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
