@@ -49,13 +49,13 @@ check: $(READY)
 	$(BIN)/mypy
 
 docs: $(READY)
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
 # KILLS of a training, RANK_KILLS of one in two processes, FUZZ seconds of hostile files for each
-# reader, and UPDATES and LINES in one process; docs/reliability.md.
+# reader, and UPDATES and LINES in one process; docs/explanation/reliability.md.
 KILLS      ?= 200
 RANK_KILLS ?= 40
 FUZZ       ?= 20

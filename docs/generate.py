@@ -83,7 +83,9 @@ def _description(text: str) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    """Return a text that stands in one cell of a Markdown table, whatever is in it."""
+    text = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return text.replace("[", "&#91;")  # no link
 
 
 def settings_page() -> str:

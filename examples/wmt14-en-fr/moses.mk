@@ -1,4 +1,4 @@
-# The phrase-based baseline, and neural scores for it: included by the Makefile, see docs/moses.md.
+# The phrase-based baseline, and neural scores for it: included by the Makefile, see docs/how-to/nbest.md.
 #
 # Targets are named one by one, in static patterns: the Makefile's own patterns would match them, too.
 # What Moses makes lies in $(WORK)/smt/moses: {dev,test}.tok.{en,fr}, {dev,test}.1000best.gz,

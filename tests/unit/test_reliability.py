@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-DOCS = TESTS.parent / "docs"
+DOCS = TESTS.parent / "docs" / "explanation"
 
 
 def names_in(path: Path) -> set[str]:

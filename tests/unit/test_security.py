@@ -1,4 +1,4 @@
-"""What docs/security.md promises of the code: nothing in a file is ever run, nothing is fetched."""
+"""What docs/explanation/security.md promises of the code: nothing in a file is ever run, nothing is fetched."""
 
 import ast
 import re

@@ -8,7 +8,7 @@ import pytest
 
 from nmtkit.cli.main import COMMANDS
 
-PAGE = Path(__file__).parents[3] / "docs" / "gallery.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "gallery.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 COMMAND = re.compile(r"\bnmtkit ([a-z]+) ((?:[^|>\n\\`]|\\\n)*)")
 

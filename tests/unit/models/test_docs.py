@@ -10,7 +10,7 @@ from nmtkit.data.batch import pad
 from nmtkit.models import MODELS
 from tests.unit.models import test_laws as laws
 
-PAGE = Path(__file__).parents[3] / "docs" / "models.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "models.md"
 
 
 @pytest.fixture
