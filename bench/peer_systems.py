@@ -1,6 +1,6 @@
 """The peers: how each is told to train the model of `systems.py`, and to translate.
 
-docs/explanation/performance.md says where their models differ.
+docs/explanation/performance.md names the differences.
 """
 
 import re

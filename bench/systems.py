@@ -3,7 +3,7 @@ to translate the same lines.
 
 All train one layer of gated units a side, an attention by a small network (Bahdanau et al. 2015),
 10,000 words a side, 80 sentences an update, Adam, no dropout, float32, gradients shortened to norm
-1. They read the same tokenised files. docs/explanation/performance.md says where their models differ.
+1. They read the same tokenised files. docs/explanation/performance.md names the differences.
 """
 
 import argparse

@@ -106,7 +106,7 @@ def command(
     A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
     by source word, the most probable first. Words are those that the model reads, with BPE pieces
     of words; p is the share of the links of the source word that go to the target word. Made of
-    the model's own training corpus it makes translating faster; see docs/explanation/performance.md.
+    the model's own training corpus it makes translating faster; see docs/how-to/decode.md.
 
     A structure is a JSON object with the words of the source, which end with </s>, and the levels
     of the pyramid over them: for each node how much of it is new, its left, and its right child.

@@ -1,7 +1,7 @@
 """Imports point one way, and commands start without torch.
 
-The rooms and their arrows are those of docs/explanation/architecture.md. Every import counts, those inside
-functions too; "lazy" ones, which run only when a function does or are there for types alone, may
+The rooms and their arrows are those of docs/explanation/architecture.md. Every import counts, those
+inside functions too; "lazy" ones, which run only when a function does or are there for types alone, may
 go where others may not, because they cost nothing at the start.
 """
 

@@ -1,4 +1,4 @@
-"""What docs/explanation/security.md promises of the code: nothing in a file is ever run, nothing is fetched."""
+"""The promises of docs/explanation/security.md: nothing in a file is run, nothing is fetched."""
 
 import ast
 import re
