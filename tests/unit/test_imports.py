@@ -1,8 +1,8 @@
 """Imports point one way, and commands start without torch.
 
 The rooms and their arrows are those of docs/explanation/architecture.md. Every import counts, also
-inside functions. Lazy imports, which run only when a function does or serve types alone, may go where
-others may not, because they cost nothing at the start.
+inside functions. Lazy imports, which run only when a function does or serve types alone, may go
+where others may not, because they cost nothing at the start.
 """
 
 import ast
