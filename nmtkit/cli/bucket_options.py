@@ -1,13 +1,46 @@
 """Options of `nmtkit evaluate` for several systems, and for parts of a test set."""
 
 import math
+from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from nmtkit.cli.common import Function
 
-MEASURES = ("bleu", "sacrebleu", "chrf", "ter")
+if TYPE_CHECKING:
+    _StringType = click.ParamType[str]
+else:
+    _StringType = click.ParamType  # not generic before click 8.4
+
 SIDES = ("source", "reference", "both")
+
+
+class MetricName(_StringType):
+    """Name of a metric in the registry, which is imported only when this option or help asks."""
+
+    name = "metric"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return the choices as `click.Choice` shows them."""
+        return f"[{'|'.join(self.names())}]"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value if it names a metric."""
+        return str(click.Choice(self.names()).convert(value, param, ctx))
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that begin with what was typed."""
+        return click.Choice(self.names()).shell_complete(ctx, param, incomplete)
+
+    @staticmethod
+    def names() -> list[str]:
+        """Return the names of all metrics."""
+        from nmtkit.evaluation.metrics import METRICS
+
+        return list(METRICS)
 
 
 def comparison_options(function: Function) -> Function:
@@ -31,7 +64,7 @@ def comparison_options(function: Function) -> Function:
         click.option(
             "--measure",
             "measures",
-            type=click.Choice(MEASURES),
+            type=MetricName(),
             multiple=True,
             help="Only this measure; may be given several times. 'bleu' is the papers'.",
         ),

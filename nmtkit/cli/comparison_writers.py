@@ -9,7 +9,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure, Pair, Result
+    from nmtkit.evaluation.comparison import (
+        BucketResult,
+        Comparison,
+        Figure,
+        PairedDifference,
+        SubsetResult,
+    )
 
 SIDES = {"source": "source", "reference": "reference", "both": "source and reference"}
 TITLES = {
@@ -33,7 +39,7 @@ def table(comparison: "Comparison") -> str:
         blocks.append(_pairs(comparison.whole.pairs))
     for levels in _by_division(comparison):
         for name in comparison.whole.figures:
-            blocks.append(_levels(levels, name, list(comparison.measures)))
+            blocks.append(_levels(levels, name, list(comparison.scores)))
     return "\n\n".join(blocks)
 
 
@@ -55,10 +61,10 @@ def as_json(comparison: "Comparison", files: Mapping[str, str], references: str)
                     for m in measures
                 ],
             }
-            for system, measures in comparison.measures.items()
+            for system, measures in comparison.scores.items()
         ],
         "pairs": [asdict(pair) for pair in comparison.whole.pairs],
-        "strata": [_level(level) for level in comparison.levels],
+        "strata": [_level(level) for level in comparison.buckets],
     }
     return json.dumps(result, ensure_ascii=False, indent=2)
 
@@ -69,29 +75,29 @@ def as_csv(comparison: "Comparison") -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(_rows(comparison, comparison.whole, ["", "", "", "", ""]))
-    for level in comparison.levels:
-        stratum = level.stratum
-        numbers = [_number(x) for x in (stratum.low, stratum.high, stratum.place)]
-        where = [level.division.by, level.division.of, *numbers]
+    for level in comparison.buckets:
+        stratum = level.bucket
+        numbers = [_number(x) for x in (stratum.low, stratum.high, stratum.position)]
+        where = [level.bucketing.by, level.bucketing.of, *numbers]
         writer.writerows(_rows(comparison, level.result, where))
     return text.getvalue().rstrip("\n")
 
 
 def _whole(comparison: "Comparison") -> str:
     """One line for each measure, or where there are several systems, for each of each."""
-    several = len(comparison.measures) > 1
+    several = len(comparison.scores) > 1
     rows = []
     for number, (name, figures) in enumerate(comparison.whole.figures.items()):
         for system, figure in figures.items():
             interval = [_spoken_interval(figure)] if figure.interval else []
-            signature = comparison.measures[system][number].signature
+            signature = comparison.scores[system][number].signature
             named = [name, system] if several else [name]
             rows.append([*named, f"{figure.value:6.2f}", *interval, signature])
     columns = len(rows[0])
     return _aligned(rows, left={0, columns - 1, 1 if several else 0})
 
 
-def _pairs(pairs: Sequence["Pair"]) -> str:
+def _pairs(pairs: Sequence["PairedDifference"]) -> str:
     names = list(dict.fromkeys(pair.measure for pair in pairs))
     rows = [["difference (p)", *names]]
     for both in dict.fromkeys((pair.first, pair.second) for pair in pairs):
@@ -101,7 +107,7 @@ def _pairs(pairs: Sequence["Pair"]) -> str:
 
 
 def _levels(levels: Sequence["BucketResult"], measure: str, systems: Sequence[str]) -> str:
-    division = levels[0].division
+    division = levels[0].bucketing
     title = TITLES[division.by].format(SIDES[division.of])
     rows = [[title, "sentences", *systems]]
     for level in levels:
@@ -113,8 +119,8 @@ def _levels(levels: Sequence["BucketResult"], measure: str, systems: Sequence[st
 
 def _label(level: "BucketResult") -> str:
     """A stratum's ends as people say them."""
-    low, high, by = level.stratum.low, level.stratum.high, level.division.by
-    if level.division.neighbours:
+    low, high, by = level.bucket.low, level.bucket.high, level.bucketing.by
+    if level.bucketing.neighbours:
         return f"{low:g}-{high:g}" if by == "length" else f"{low:.0f}-{high:.0f}"
     if by == "unknown":
         return f"{high:g}"
@@ -136,8 +142,8 @@ def _spoken_interval(figure: "Figure") -> str:
 
 def _by_division(comparison: "Comparison") -> Iterable[list["BucketResult"]]:
     divisions: dict[Any, list[BucketResult]] = {}
-    for level in comparison.levels:
-        divisions.setdefault(level.division, []).append(level)
+    for level in comparison.buckets:
+        divisions.setdefault(level.bucketing, []).append(level)
     return divisions.values()
 
 
@@ -155,13 +161,13 @@ def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str
 
 
 def _level(level: "BucketResult") -> dict[str, Any]:
-    stratum, result = level.stratum, level.result
+    stratum, result = level.bucket, level.result
     return {
-        "by": level.division.by,
-        "of": level.division.of,
+        "by": level.bucketing.by,
+        "of": level.bucketing.of,
         "low": _number(stratum.low),
         "high": _number(stratum.high),
-        "place": _number(stratum.place),
+        "place": _number(stratum.position),
         "sentences": result.sentences,
         "figures": {
             name: {system: {"value": f.value, "interval": _interval(f)} for system, f in of.items()}
@@ -178,12 +184,12 @@ def _interval(figure: "Figure") -> dict[str, float] | None:
 
 
 def _rows(
-    comparison: "Comparison", result: "Result", where: Sequence[object]
+    comparison: "Comparison", result: "SubsetResult", where: Sequence[object]
 ) -> Iterator[list[object]]:
-    first, *_ = comparison.measures
+    first, *_ = comparison.scores
     p = {(x.second, x.measure): x.p for x in result.pairs if x.first == first}
     for number, name in enumerate(comparison.whole.figures):
-        for system, measures in comparison.measures.items():
+        for system, measures in comparison.scores.items():
             figure = result.figures.get(name, {}).get(system)
             interval = figure.interval if figure else None
             yield [

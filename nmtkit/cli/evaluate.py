@@ -11,9 +11,10 @@ from nmtkit.cli.bucket_options import comparison_options, strata_options
 from nmtkit.cli.common import force_option, warn
 
 if TYPE_CHECKING:
-    from nmtkit.evaluation.buckets import Bucketing, Texts
-    from nmtkit.evaluation.comparison import Protocol
-    from nmtkit.evaluation.metrics import Measure, Rewriting
+    from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
+    from nmtkit.evaluation.comparison import ComparisonConfig
+    from nmtkit.evaluation.metrics import MetricScore
+    from nmtkit.evaluation.retokenize import Retokenizer
 
 
 @click.command()
@@ -84,11 +85,11 @@ def command(
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other.")
     form = form or ("json" if as_json else "text")
-    from nmtkit.evaluation.retokenize import detokenizing, tokenizing
+    from nmtkit.evaluation.retokenize import moses_detokenizer, moses_tokenizer
 
     rewritings = (
-        tokenizing(tokenize_language, hyphens) if tokenize_language else None,
-        detokenizing(detokenize_language) if detokenize_language else None,
+        moses_tokenizer(tokenize_language, hyphens) if tokenize_language else None,
+        moses_detokenizer(detokenize_language) if detokenize_language else None,
     )
     if form == "csv" or any(value not in (None, (), False) for value in options.values()):
         _compare(hypotheses, references, rewritings, form, force, {**options, "hyphens": hyphens})
@@ -96,7 +97,7 @@ def command(
         _measure(hypotheses, references, rewritings, form)
 
 
-Rewritings = tuple["Rewriting | None", "Rewriting | None"]
+Rewritings = tuple["Retokenizer | None", "Retokenizer | None"]
 
 
 def _measure(hypotheses: str, references: str, rewritings: Rewritings, form: str) -> None:
@@ -130,15 +131,15 @@ def _compare(
         if system in files:
             raise click.UsageError(f"Two systems are called '{system}'; give each its own name.")
         files[system] = file
-    protocol = _protocol(rewritings, len(files), options)
+    config = _comparison_config(rewritings, len(files), options)
     lines, texts = _read(files, references, options)
     names = {system: _spoken(file) for system, file in files.items()} | {"": _spoken(references)}
     told: dict[str, None] = {}
     for system, hyps in lines.items():
         both = names[system], names[""]
-        signs = _signs_of_form(hyps, texts.reference, both, rewritings, protocol.measures)
+        signs = _signs_of_form(hyps, texts.reference, both, rewritings, config.metrics)
         told.update(dict.fromkeys(signs))
-    comparison = compare(lines, texts, protocol, names)
+    comparison = compare(lines, texts, config, names)
     for warning in told:
         warn(warning)
     if options["plot"]:
@@ -151,10 +152,12 @@ def _compare(
         click.echo(table(comparison) if form == "text" else as_csv(comparison))
 
 
-def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> "Protocol":
+def _comparison_config(
+    rewritings: Rewritings, systems: int, options: dict[str, Any]
+) -> "ComparisonConfig":
     """What the options ask for, where they go together."""
-    from nmtkit.evaluation.comparison import Protocol
-    from nmtkit.evaluation.retokenize import tokenizing
+    from nmtkit.evaluation.comparison import ComparisonConfig
+    from nmtkit.evaluation.retokenize import moses_tokenizer
     from nmtkit.evaluation.significance import SAMPLES, SEED
 
     samples, seed = options["samples"], options["seed"]
@@ -163,20 +166,20 @@ def _protocol(rewritings: Rewritings, systems: int, options: dict[str, Any]) -> 
     if seed is not None and not samples:
         raise click.UsageError("--seed belongs to --bootstrap.")
     language = options["tokenize_source"]
-    return Protocol(
+    return ComparisonConfig(
         tokenize=rewritings[0],
         detokenize=rewritings[1],
-        tokenize_source=tokenizing(language, options["hyphens"]) if language else None,
-        measures=options["measures"],
+        tokenize_source=moses_tokenizer(language, options["hyphens"]) if language else None,
+        metrics=options["measures"],
         samples=samples,
         seed=SEED if seed is None else seed,
         no_unknown=options["no_unknown"],
         words=options["words"],
-        divisions=_divisions(options),
+        bucketings=_bucketings(options),
     )
 
 
-def _divisions(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
+def _bucketings(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
     """One for each side that counts; none without --by."""
     from nmtkit.evaluation.buckets import Bucketing
 
@@ -199,9 +202,9 @@ def _divisions(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
 
 def _read(
     files: dict[str, str], references: str, options: dict[str, Any]
-) -> tuple[dict[str, Sequence[str]], "Texts"]:
+) -> tuple[dict[str, Sequence[str]], "EvaluationSet"]:
     """The lines of each system, and what strata are made of."""
-    from nmtkit.evaluation.buckets import Texts
+    from nmtkit.evaluation.buckets import EvaluationSet
     from nmtkit.io.lines import read_parallel
     from nmtkit.text.vocabulary import Vocabulary
 
@@ -214,7 +217,7 @@ def _read(
         if vocabulary and any(word.endswith("@@") for word in vocabulary):
             warn(f"{path} holds subwords (@@), but words are looked up whole; give a list of words")
         vocabularies.append(vocabulary)
-    texts = Texts(columns[len(files)], columns[-1] if source else (), *vocabularies)
+    texts = EvaluationSet(columns[len(files)], columns[-1] if source else (), *vocabularies)
     return dict(zip(files, columns, strict=False)), texts
 
 
@@ -271,12 +274,12 @@ def _signs_of_two_forms(
     yield f"{names[0]} reads as if {first} but {names[1]} as if {second}; bring both into one form"
 
 
-def _table(measures: Sequence["Measure"]) -> str:
+def _table(measures: Sequence["MetricScore"]) -> str:
     widest = max(len(measure.name) for measure in measures)
     return "\n".join(f"{m.name:{widest}}  {m.value:6.2f}  {m.signature}" for m in measures)
 
 
-def _json(names: tuple[str, str], lines: int, measures: Sequence["Measure"]) -> str:
+def _json(names: tuple[str, str], lines: int, measures: Sequence["MetricScore"]) -> str:
     result = {
         "hypotheses": names[0],
         "references": names[1],

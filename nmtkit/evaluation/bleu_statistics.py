@@ -1,8 +1,8 @@
-"""What of a hypothesis enters BLEU, as nine numbers that are added over sentences.
+"""Sufficient statistics of BLEU: nine numbers per sentence that add up over a corpus.
 
-In the order of the columns: n-grams of the hypothesis that are right, n = 1 ... 4, each at most as
-often as it is in the reference; its n-grams, n = 1 ... 4; the words of the reference. Papineni et
-al. 2002; one reference. The BLEU of their sums is that of `evaluation.bleu.tokenized_bleu`.
+Papineni et al. 2002, one reference. The columns are: matching n-grams, n = 1 ... 4, each counted at
+most as often as it occurs in the reference; n-grams of the hypothesis, n = 1 ... 4; words of the
+reference. The BLEU of their sums is that of `evaluation.metrics.tokenized_bleu`.
 """
 
 from collections import Counter
@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ORDER = 4
-"""The longest n-grams."""
+MAX_NGRAM_ORDER = 4
+"""Length of the longest n-grams."""
 
-SIZE = 2 * ORDER + 1
-"""How many numbers there are."""
+STATISTICS_PER_SENTENCE = 2 * MAX_NGRAM_ORDER + 1
+"""Number of columns."""
 
-LENGTH = ORDER
-"""The column of the words of the hypothesis."""
+HYPOTHESIS_LENGTH = MAX_NGRAM_ORDER
+"""Column with the number of words of the hypothesis, its 1-grams."""
 
-REFERENCE_LENGTH = 2 * ORDER
-"""The column of the words of the reference."""
+REFERENCE_LENGTH = 2 * MAX_NGRAM_ORDER
+"""Column with the number of words of the reference."""
 
 Numbers = NDArray[Any]
 
 
 class Reference:
-    """One reference, its n-grams counted.
+    """A reference sentence with its n-gram counts.
 
     :param line: words separated by blanks.
     """
@@ -36,56 +36,83 @@ class Reference:
     def __init__(self, line: str) -> None:
         words = _words(line)
         self.length = len(words)
-        self._counts = [_ngrams(words, n) for n in range(1, ORDER + 1)]
+        self._counts = [_ngrams(words, n) for n in range(1, MAX_NGRAM_ORDER + 1)]
 
     def statistics(self, hypothesis: str) -> list[int]:
-        """The nine numbers of a hypothesis for this sentence."""
+        """Return the nine statistics of a hypothesis for this sentence."""
         words = _words(hypothesis)
-        right = []
-        for n, allowed in enumerate(self._counts, start=1):
-            found = _ngrams(words, n)
-            right.append(sum(min(count, allowed[g]) for g, count in found.items() if g in allowed))
-        totals = [max(0, len(words) + 1 - n) for n in range(1, ORDER + 1)]
-        return [*right, *totals, self.length]
+        correct = []
+        for n, reference_counts in enumerate(self._counts, start=1):
+            correct.append(
+                sum(
+                    min(count, reference_counts[ngram])
+                    for ngram, count in _ngrams(words, n).items()
+                    if ngram in reference_counts
+                )
+            )
+        totals = [max(0, len(words) + 1 - n) for n in range(1, MAX_NGRAM_ORDER + 1)]
+        return [*correct, *totals, self.length]
+
+
+def corpus_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+    """Return the statistics of each sentence. Shape: [sentences, 9]."""
+    rows = [Reference(r).statistics(h) for h, r in zip(hypotheses, references, strict=True)]
+    return np.array(rows, dtype=np.float64)
+
+
+def columns(sums: Numbers) -> tuple[list[int], list[int], int, int]:
+    """Return matching n-grams, all n-grams, and the words of hypotheses and references."""
+    correct, totals = _ngram_columns(sums.astype(int))
+    lengths = int(sums[HYPOTHESIS_LENGTH]), int(sums[REFERENCE_LENGTH])
+    return correct.tolist(), totals.tolist(), *lengths
 
 
 def bleu(statistics: Numbers) -> NDArray[np.float64]:
-    """BLEU between 0 and 1: min(1, exp(1 - r/c)) · (p_1 p_2 p_3 p_4)^(1/4), not smoothed.
+    """Compute BLEU between 0 and 1 from sums of statistics, without smoothing.
 
-    0 where no 4-gram is right.
+    min(1, exp(1 - r/c)) · (p_1 p_2 p_3 p_4)^(1/4); 0 if no 4-gram matches.
 
     :param statistics: sums over the sentences of a corpus. Shape: [..., 9].
     :return: Shape: [...].
     """
-    return _geometric_mean(statistics, statistics[..., :ORDER], statistics[..., ORDER : 2 * ORDER])
+    correct, totals = _ngram_columns(statistics)
+    return _geometric_mean(statistics, correct, totals)
 
 
 def sentence_bleu(statistics: Numbers) -> NDArray[np.float64]:
-    """BLEU of single sentences, between 0 and 1, where no n-gram longer than a word needs be right.
+    """Compute smoothed BLEU of single sentences, between 0 and 1.
 
-    Lin & Och 2004 (ORANGE), section 4: one is added to the n-grams that are right and to those
-    that there are, for n > 1. A hypothesis without a right word has 0.
+    Lin & Och 2004 (ORANGE), section 4: one is added to the matching and to all n-grams, for n > 1.
+    A hypothesis without a matching word has 0.
 
     :param statistics: Shape: [..., 9].
     :return: Shape: [...].
     """
-    added = np.array([0] + [1] * (ORDER - 1))
-    right, totals = statistics[..., :ORDER] + added, statistics[..., ORDER : 2 * ORDER] + added
-    return _geometric_mean(statistics, right, totals)
+    added = np.array([0] + [1] * (MAX_NGRAM_ORDER - 1))
+    correct, totals = _ngram_columns(statistics)
+    return _geometric_mean(statistics, correct + added, totals + added)
 
 
-def _geometric_mean(statistics: Numbers, right: Numbers, totals: Numbers) -> NDArray[np.float64]:
-    """The precisions' geometric mean times the brevity penalty."""
-    zero = (right <= 0).any(axis=-1)
-    logs = np.log(np.maximum(right, 1e-300) / np.maximum(totals, 1e-300)).mean(axis=-1)
-    lengths = np.maximum(statistics[..., LENGTH], 1e-300)
+def _ngram_columns(statistics: Numbers) -> tuple[Numbers, Numbers]:
+    """Return matching and all n-grams. Shape of each: [..., 4]."""
+    return (
+        statistics[..., :MAX_NGRAM_ORDER],
+        statistics[..., MAX_NGRAM_ORDER : 2 * MAX_NGRAM_ORDER],
+    )
+
+
+def _geometric_mean(statistics: Numbers, correct: Numbers, totals: Numbers) -> NDArray[np.float64]:
+    """Return the geometric mean of the precisions times the brevity penalty."""
+    zero = (correct <= 0).any(axis=-1)
+    logs = np.log(np.maximum(correct, 1e-300) / np.maximum(totals, 1e-300)).mean(axis=-1)
+    lengths = np.maximum(statistics[..., HYPOTHESIS_LENGTH], 1e-300)
     brevity = np.minimum(0.0, 1.0 - statistics[..., REFERENCE_LENGTH] / lengths)
     return np.asarray(np.where(zero, 0.0, np.exp(logs + brevity)), dtype=np.float64)
 
 
 def _words(line: str) -> list[bytes]:
-    """Split at ASCII white space alone, as Perl's multi-bleu does."""
-    return line.encode("utf-8").split()
+    """Split at ASCII white space only, as Perl's multi-bleu does."""
+    return line.encode("utf-8", "surrogatepass").split()
 
 
 def _ngrams(words: Sequence[bytes], n: int) -> Counter[tuple[bytes, ...]]:

@@ -1,22 +1,23 @@
-"""Parts of a test set by what makes a sentence hard: length, unknown words, rare words.
+"""Buckets of a test set by what makes a sentence hard: length, unknown words, rare words.
 
-- By length, as Cho et al. 2014b (SSST-8), figures 4 (a, b) and 5, in windows of so many lengths; or
-  in buckets; or, as Sutskever et al. 2014, figure 3, in windows over the sorted sentences.
+- By length, in windows of a fixed number of lengths (Cho et al. 2014b (SSST-8), figures 4 (a, b)
+  and 5), in disjoint intervals, or in windows over the sorted sentences (Sutskever et al. 2014,
+  figure 3).
 - By the largest number of unknown words that is allowed (Cho et al. 2014b, figure 4 c).
-- By the mean rank of a sentence's words in a list by frequency (Sutskever et al. 2014, figure 3).
+- By the mean frequency rank of a sentence's words (Sutskever et al. 2014, figure 3).
 - The sentences without unknown words, and those of 10 to 20 words (Cho et al. 2014b, table 1).
 
 Departures and readings:
 
 - A length is a number of words between blanks, without the end of the sentence.
-- "Both" (Cho et al. 2014b, figures 4 and 5) means that the condition holds of the source and of
-  the reference, each for itself; so does table 1.
-- "A window of size 10" is one of ten lengths, such as 11 to 20, moved by one word at a time, and
-  drawn at its middle; only windows that lie between the shortest and the longest sentence count.
-- A window over sorted sentences moves by a tenth of its size; where values are equal the order
-  of the lines decides. It is drawn at the mean of its sentences' values.
-- The most frequent word has rank 1. A word outside the list has the rank behind the last one. A
-  sentence without words has no rank and belongs to no stratum by rank.
+- "Both" (Cho et al. 2014b, figures 4 and 5) means that the condition holds for the source and for
+  the reference separately. The same applies to table 1.
+- "A window of size 10" contains ten lengths, such as 11 to 20, and moves by one word. It is plotted
+  at its middle. Only windows between the shortest and the longest sentence are used.
+- A window over sorted sentences moves by a tenth of its size; equal values keep the order of the
+  lines. It is plotted at the mean of its sentences' values.
+- The most frequent word has rank 1. A word outside the list has the rank after the last one. A
+  sentence without words has no rank and belongs to no bucket by rank.
 """
 
 import math
@@ -27,45 +28,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import ConfigError
-from nmtkit.evaluation.metrics import Rewriting
+from nmtkit.evaluation.retokenize import Retokenizer
 from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
 
 Values = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-BY = ("length", "unknown", "rank")
-OF = ("source", "reference", "both")
-BOUNDS: dict[str, tuple[float, ...]] = {
+CRITERIA = ("length", "unknown", "rank")
+VALUE_NAMES = {"length": "lengths", "unknown": "unknown words", "rank": "word ranks"}
+"""Names in messages of what each criterion computes for a sentence."""
+
+SIDES = ("source", "reference", "both")
+DEFAULT_BOUNDS: dict[str, tuple[float, ...]] = {
     "length": (10, 20, 30, 40, 50, 60),
     "unknown": tuple(range(11)),  # the axis of Cho et al. 2014b
     "rank": (100, 200, 400, 800, 1600, 3200, 6400),
 }
-"""Where strata end, if nothing else is said."""
+"""Upper ends of the buckets by each criterion."""
 
 
 @dataclass(frozen=True)
 class Bucket:
     """Some sentences of a test set.
 
-    low, high: a sentence is inside whose value is above `low` and not above `high`; in a window of
-        neighbours, the least and the largest value.
-    place: where it stands in pictures, on the axis of the values; NaN where it is empty.
-    sentences: their numbers, from 0, in the order of the file.
+    low, high: the bucket contains values above `low` and up to `high`; for a window over sorted
+        sentences, the smallest and the largest value.
+    position: in plots, on the axis of the values; NaN if the bucket is empty.
+    sentences: indices from 0, in the order of the file.
     """
 
     low: float
     high: float
-    place: float
+    position: float
     sentences: Indices
 
 
 @dataclass(frozen=True)
-class Texts:
-    """What sentences are divided by.
+class EvaluationSet:
+    """References of a test set, and the texts that buckets depend on.
 
-    source, reference: lines, words separated by blanks; an empty source where it is not known.
-    src_vocab, tgt_vocab: words by frequency, as the models that are compared know them.
+    reference, source: lines, words separated by blanks; source is empty if unknown.
+    src_vocab, tgt_vocab: words by frequency, as the compared models know them.
     """
 
     reference: Sequence[str]
@@ -73,31 +77,35 @@ class Texts:
     src_vocab: Vocabulary | None = None
     tgt_vocab: Vocabulary | None = None
 
-    def part(self, sentences: Indices) -> "Texts":
-        """Some sentences alone."""
+    def subset(self, sentences: Indices) -> "EvaluationSet":
+        """Return some of the sentences with the same vocabularies."""
         reference = [self.reference[i] for i in sentences]
         source = [self.source[i] for i in sentences] if self.source else ()
-        return Texts(reference, source, self.src_vocab, self.tgt_vocab)
+        return EvaluationSet(reference, source, self.src_vocab, self.tgt_vocab)
 
-    def rewritten(self, source: Rewriting | None, reference: Rewriting | None) -> "Texts":
-        """The same, tokenised where that is asked for."""
+    def retokenized(
+        self, source: Retokenizer | None, reference: Retokenizer | None
+    ) -> "EvaluationSet":
+        """Return a copy with converted text; None leaves a side as it is."""
         return replace(
             self,
-            source=[source.line(line) for line in self.source] if source else self.source,
-            reference=[reference.line(r) for r in self.reference] if reference else self.reference,
+            source=[source.convert(line) for line in self.source] if source else self.source,
+            reference=[reference.convert(r) for r in self.reference]
+            if reference
+            else self.reference,
         )
 
 
 @dataclass(frozen=True)
 class Bucketing:
-    """How sentences are divided.
+    """A way to divide a test set into buckets.
 
-    by: of `BY`.
-    of: whose words count, of `OF`.
-    bounds: where strata end; those of `BOUNDS` where empty.
-    window: instead of buckets, windows of so many lengths; 0 for none.
-    neighbours: instead of buckets, windows of so many sentences by order; 0 for none.
-    :raises ConfigError: these do not go together.
+    by: criterion, one of `CRITERIA`.
+    of: side whose words count, one of `SIDES`.
+    bounds: upper ends of the buckets; `DEFAULT_BOUNDS` if empty.
+    window: number of lengths in a moving window, instead of bounds; 0 for none.
+    neighbours: number of sorted sentences in a moving window, instead of bounds; 0 for none.
+    :raises ConfigError: these exclude each other.
     """
 
     by: str
@@ -110,51 +118,55 @@ class Bucketing:
         if sum((bool(self.bounds), self.window > 0, self.neighbours > 0)) > 1:
             raise ConfigError("bounds, a window and neighbours exclude each other; give one")
         if list(self.bounds) != sorted(set(self.bounds)):
-            raise ConfigError("the bounds of strata must rise; give them in order, each once")
+            raise ConfigError("the bounds of buckets must rise; give them in order, each once")
         if self.window and self.by != "length":
             raise ConfigError(f"a window of lengths cannot divide by {self.by}; use neighbours")
         if self.neighbours and (self.by == "unknown" or self.of == "both"):
-            raise ConfigError("sentences are put in order by the length or rank of one side alone")
+            raise ConfigError("sorted windows need the length or rank of one side; change by or of")
 
     @property
-    def moves(self) -> bool:
-        """Whether the strata overlap as windows do, each nearly the one before it."""
+    def overlapping(self) -> bool:
+        """True for moving windows, each of which is nearly the one before it."""
         return bool(self.window or self.neighbours)
 
 
-def divide(division: Bucketing, texts: Texts) -> list[Bucket]:
-    """The strata of a test set.
+def make_buckets(bucketing: Bucketing, data: EvaluationSet) -> list[Bucket]:
+    """Divide a test set into buckets.
 
-    Buckets may be empty, so that the tables of all test sets have the same rows; windows are not.
+    Buckets between bounds may be empty, so that the tables of all test sets have the same rows;
+    windows are never empty.
 
-    :raises ConfigError: a text or a vocabulary that is needed is not there.
+    :raises ConfigError: a necessary text or vocabulary is missing.
     """
-    values = values_of(division.by, division.of, texts)
-    if division.window:
-        return length_windows(values, division.window)
-    if division.neighbours:
-        return sorted_windows(values[0], division.neighbours)
-    bounds = division.bounds or BOUNDS[division.by]
-    return at_most(values, bounds) if division.by == "unknown" else buckets(values, bounds)
+    values = bucket_values(bucketing.by, bucketing.of, data)
+    if bucketing.window:
+        return length_windows(values, bucketing.window)
+    if bucketing.neighbours:
+        return sorted_windows(values[0], bucketing.neighbours)
+    bounds = bucketing.bounds or DEFAULT_BOUNDS[bucketing.by]
+    make = cumulative_buckets if bucketing.by == "unknown" else disjoint_buckets
+    return make(values, bounds)
 
 
-def values_of(by: str, of: str, texts: Texts) -> Values:
-    """What each sentence is divided by. Shape: [sides, sentences]; NaN where it has no value.
+def bucket_values(by: str, of: str, data: EvaluationSet) -> Values:
+    """Compute the value of each sentence; NaN if it has none. Shape: [sides, sentences].
 
-    :raises ConfigError: a text or a vocabulary that is needed is not there.
+    :raises ConfigError: a necessary text or vocabulary is missing.
     """
     rows = []
     if of != "reference":
-        if not texts.source:
-            raise ConfigError(f"the {by} of the source is asked for, but no source is given")
-        rows.append(_measured(texts.source, by, texts.src_vocab, "source"))
+        if not data.source:
+            raise ConfigError(f"{VALUE_NAMES[by]} of the source need the source; give it")
+        rows.append(_sentence_values(data.source, by, data.src_vocab, "source"))
     if of != "source":
-        rows.append(_measured(texts.reference, by, texts.tgt_vocab, "reference"))
+        rows.append(_sentence_values(data.reference, by, data.tgt_vocab, "reference"))
     return np.array(rows, dtype=np.float64)
 
 
-def buckets(values: Values, bounds: Sequence[float]) -> list[Bucket]:
-    """Strata that end at the bounds, and what is above the last; all sides must be inside.
+def disjoint_buckets(values: Values, bounds: Sequence[float]) -> list[Bucket]:
+    """Return buckets that end at the bounds, and one above the last.
+
+    A sentence belongs to a bucket if the values of all sides do.
 
     :param values: Shape: [sides, sentences].
     """
@@ -162,40 +174,42 @@ def buckets(values: Values, bounds: Sequence[float]) -> list[Bucket]:
     return [_between(values, low, high) for low, high in zip(ends, ends[1:], strict=False)]
 
 
-def at_most(values: Values, bounds: Sequence[float]) -> list[Bucket]:
-    """Strata that hold all that is not above a bound, each with those before it.
+def cumulative_buckets(values: Values, bounds: Sequence[float]) -> list[Bucket]:
+    """Return for each bound the bucket of all sentences up to it.
 
-    The last is the first that holds all sentences; if there is none, the largest bound's.
+    The first bucket that contains all sentences is the last one.
 
     :param values: Shape: [sides, sentences].
     """
-    largest = values.max(axis=0)
-    found = []
+    largest = values.max(axis=0)  # [sentences]
+    buckets = []
     for bound in bounds:
         inside = np.flatnonzero(largest <= bound)
-        found.append(Bucket(-math.inf, bound, bound, inside))
+        buckets.append(Bucket(-math.inf, bound, bound, inside))
         if len(inside) == len(largest):
             break
-    return found
+    return buckets
 
 
 def length_windows(lengths: Values, width: int) -> list[Bucket]:
-    """Windows of `width` lengths, one for each place between the shortest and the longest sentence.
+    """Return moving windows of `width` lengths between the shortest and the longest sentence.
 
     :param lengths: whole numbers. Shape: [sides, sentences].
     """
     low, high = int(lengths.min()) - 1, int(lengths.max())
     starts = range(low, max(low, high - width) + 1)
     windows = [
-        Bucket(start, start + width, start + (width + 1) / 2, stratum.sentences)
+        replace(
+            _between(lengths, start, start + width),
+            position=start + (width + 1) / 2,
+        )
         for start in starts
-        for stratum in [_between(lengths, start, start + width)]
     ]
     return [window for window in windows if len(window.sentences)]
 
 
 def sorted_windows(values: Values, size: int) -> list[Bucket]:
-    """Windows of `size` neighbours among the sentences in the order of their values.
+    """Return moving windows of `size` neighbours among the sentences sorted by value.
 
     :param values: of one side. Shape: [sentences].
     """
@@ -203,47 +217,50 @@ def sorted_windows(values: Values, size: int) -> list[Bucket]:
     order = order[~np.isnan(values[order])]
     last = max(0, len(order) - size)
     starts = [*range(0, last, max(1, size // 10)), last]
-    chosen = [order[start : start + size] for start in starts if len(order)]
+    windows = [order[start : start + size] for start in starts if len(order)]
     return [
-        Bucket(float(values[c[0]]), float(values[c[-1]]), float(values[c].mean()), np.sort(c))
-        for c in chosen
+        Bucket(float(values[w[0]]), float(values[w[-1]]), float(values[w].mean()), np.sort(w))
+        for w in windows
     ]
 
 
-def known(texts: Texts) -> Indices:
-    """The sentences without an unknown word in source and reference: the papers' "No UNK".
+def sentences_without_unknown_words(data: EvaluationSet) -> Indices:
+    """Return the sentences without unknown words on either side: the papers' "No UNK".
 
-    :raises ConfigError: a text or a vocabulary that is needed is not there.
+    :raises ConfigError: a necessary text or vocabulary is missing.
     """
-    return np.flatnonzero((values_of("unknown", "both", texts) == 0).all(axis=0))
+    return np.flatnonzero((bucket_values("unknown", "both", data) == 0).all(axis=0))
 
 
-def of_words(texts: Texts, shortest: int, longest: int) -> Indices:
-    """The sentences whose source and reference both have so many words, both ends included."""
-    return _between(values_of("length", "both", texts), shortest - 1, longest).sentences
+def sentences_of_length(data: EvaluationSet, shortest: int, longest: int) -> Indices:
+    """Return the sentences with `shortest` to `longest` words, inclusive, on both sides.
+
+    :raises ConfigError: the source is missing.
+    """
+    return _between(bucket_values("length", "both", data), shortest - 1, longest).sentences
 
 
 def _between(values: Values, low: float, high: float) -> Bucket:
     sentences = np.flatnonzero(((values > low) & (values <= high)).all(axis=0))
-    place = float(values[:, sentences].mean()) if len(sentences) else math.nan
-    return Bucket(low, high, place, sentences)
+    position = float(values[:, sentences].mean()) if len(sentences) else math.nan
+    return Bucket(low, high, position, sentences)
 
 
-def _measured(
+def _sentence_values(
     lines: Sequence[str], by: str, vocabulary: Vocabulary | None, side: str
 ) -> list[float]:
     sentences = [[word for word in line.split(" ") if word] for line in lines]
     if by == "length":
         return [len(words) for words in sentences]
     if vocabulary is None:
-        raise ConfigError(f"{by} words of the {side} are told by its vocabulary; give that, too")
+        raise ConfigError(f"{VALUE_NAMES[by]} of the {side} need its vocabulary; give it")
     if by == "unknown":
         return [sum(word not in vocabulary for word in words) for words in sentences]
     return [_mean_rank(words, vocabulary) for words in sentences]
 
 
 def _mean_rank(words: Sequence[str], vocabulary: Vocabulary) -> float:
-    """The mean of the words' places in the list, from 1; NaN where there are no words."""
+    """Return the mean frequency rank of the words, from 1; NaN if there are none."""
     ids = vocabulary.ids(words)
     ranks = [len(vocabulary) - UNK if i == UNK else i - UNK for i in ids]  # ids of words: 2, 3, ...
     return sum(ranks) / len(ranks) if ranks else math.nan

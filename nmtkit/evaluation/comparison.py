@@ -1,6 +1,6 @@
-"""Systems side by side: figures, intervals, p-values, of a whole test set and of its strata.
+"""Comparison of systems: figures, intervals and p-values of a whole test set and of its buckets.
 
-The first system is an equal of the others: every pair of systems is compared. P-values are not
+Every pair of systems is compared, the first is not treated as a baseline. P-values are not
 corrected for the number of pairs.
 """
 
@@ -12,54 +12,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.buckets import Bucket, Bucketing, Indices, Texts, divide, known, of_words
-from nmtkit.evaluation.metrics import NAMES, Measure, Rewriting, check_lines
+from nmtkit.evaluation.buckets import (
+    Bucket,
+    Bucketing,
+    EvaluationSet,
+    Indices,
+    make_buckets,
+    sentences_of_length,
+    sentences_without_unknown_words,
+)
+from nmtkit.evaluation.metrics import FILE_NAMES, MetricScore, check_line_counts
+from nmtkit.evaluation.retokenize import Retokenizer
 from nmtkit.evaluation.significance import SEED, Interval, interval, p_value, sample_sums
-from nmtkit.evaluation.sufficient_statistics import Counts, Sums, count, extended
+from nmtkit.evaluation.sufficient_statistics import (
+    Statistics,
+    SystemStatistics,
+    collect_statistics,
+    extend_signature,
+)
 
-Counted = Mapping[str, Sequence[Counts]]
-"""Of each system, by its name: its measures, the same in the same order."""
+StatisticsBySystem = Mapping[str, Sequence[SystemStatistics]]
+"""For each system its metrics, the same ones in the same order."""
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How systems are compared.
+class ComparisonConfig:
+    """Settings of a comparison.
 
-    tokenize, detokenize: make the text that measures need, see `bleu.evaluate`.
+    tokenize, detokenize: bring the text into the form that metrics expect, see `metrics.evaluate`.
     tokenize_source: for a raw source.
-    measures: of `counts.MEASURES`; all where empty.
+    metrics: names in `metrics.METRICS`; all if empty.
     samples: of the bootstrap, for intervals and p-values; 0 for none of these.
-    seed: of its samples.
-    no_unknown: only sentences without unknown word in source and reference.
-    words: only sentences whose source and reference both have so many words, from and to.
-    divisions: what strata are told of besides.
+    seed: of the bootstrap.
+    no_unknown: use only sentences without unknown words in source and reference.
+    words: use only sentences whose source and reference both have this many words, from and to.
+    bucketings: ways to divide the test set into buckets, which are evaluated besides the whole.
     """
 
-    tokenize: Rewriting | None = None
-    detokenize: Rewriting | None = None
-    tokenize_source: Rewriting | None = None
-    measures: tuple[str, ...] = ()
+    tokenize: Retokenizer | None = None
+    detokenize: Retokenizer | None = None
+    tokenize_source: Retokenizer | None = None
+    metrics: tuple[str, ...] = ()
     samples: int = 0
     seed: int = SEED
     no_unknown: bool = False
     words: tuple[int, int] | None = None
-    divisions: tuple[Bucketing, ...] = ()
+    bucketings: tuple[Bucketing, ...] = ()
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measure of one system; the interval where the bootstrap was asked for."""
+    """One metric of one system; the interval is None without a bootstrap."""
 
     value: float
     interval: Interval | None
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two systems by one measure.
+class PairedDifference:
+    """Difference of two systems by one metric.
 
-    difference: the second's figure less the first's.
-    p: how probable one so large is where both are equally good (`bootstrap.p_value`).
+    measure: title of the metric.
+    difference: the second system's figure minus the first's.
+    p: probability of such a difference between equally good systems (`significance.p_value`).
     """
 
     first: str
@@ -70,172 +85,183 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What was found on some sentences.
+class SubsetResult:
+    """Figures of all systems on some sentences.
 
-    figures: by measure, then by system; none where there are no sentences.
-    pairs: every two systems by every measure; none without a bootstrap.
+    figures: by title of the metric, then by system; empty if there are no sentences.
+    pairs: every pair of systems by every metric; empty without a bootstrap.
     """
 
     sentences: int
     figures: Mapping[str, Mapping[str, Figure]]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairedDifference, ...]
 
 
 @dataclass(frozen=True)
 class BucketResult:
-    """One stratum and what was found on it."""
+    """One bucket and its figures."""
 
-    division: Bucketing
-    stratum: Bucket
-    result: Result
+    bucketing: Bucketing
+    bucket: Bucket
+    result: SubsetResult
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found.
+    """Result of a comparison.
 
-    lines: of the files; the whole has fewer where only some were asked for.
-    measures: of each system, by its name, with signatures and parts.
+    lines: of the files; `whole` has fewer sentences if the settings select some.
+    scores: by system, with signatures and the parts of BLEU.
     """
 
     lines: int
-    measures: Mapping[str, tuple[Measure, ...]]
-    whole: Result
-    levels: tuple[BucketResult, ...]
+    scores: Mapping[str, tuple[MetricScore, ...]]
+    whole: SubsetResult
+    buckets: tuple[BucketResult, ...]
 
 
 def compare(
     systems: Mapping[str, Sequence[str]],
-    texts: Texts,
-    protocol: Protocol,
+    data: EvaluationSet,
+    config: ComparisonConfig,
     names: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Measure systems on the same sentences.
+    """Evaluate systems on the same sentences.
 
-    :param systems: translations by each, by its name; one line for each reference.
-    :param texts: translations by people in the form of the systems', and for strata the source.
-    :param names: what errors call the lines of a system, and those of the references under the
-        key "", for example their files.
-    :raises DataError: a system has more or fewer lines than the references, or none is left, of
-        all or for the strata.
-    :raises ConfigError: strata need a text or a vocabulary that is not there.
+    :param systems: translations by name of the system, one line per reference.
+    :param data: references in the same form as the translations; for buckets also the source.
+    :param names: in error messages, of each system's lines and, under the key "", of the
+        references, for example their files.
+    :raises DataError: a system has more or fewer lines than the references, no sentence is
+        selected, or no sentence is in any bucket.
+    :raises ConfigError: buckets need a text or a vocabulary that is missing.
     """
-    names = {**{name: name for name in systems}, "": NAMES[1], **(names or {})}
+    names = {**{name: name for name in systems}, "": FILE_NAMES[1], **(names or {})}
     for name, hypotheses in systems.items():
-        check_lines(hypotheses, texts.reference, (names[name], names[""]))
-    tokens = texts.rewritten(protocol.tokenize_source, protocol.tokenize)
-    chosen = _chosen(tokens, protocol)
-    tokens, references = tokens.part(chosen), texts.part(chosen).reference
-    divided = [(division, _divided(division, tokens)) for division in protocol.divisions]
-    counted = {
-        name: _counted([hypotheses[i] for i in chosen], references, protocol)
+        check_line_counts(hypotheses, data.reference, (names[name], names[""]))
+    tokenized = data.retokenized(config.tokenize_source, config.tokenize)
+    selected = _select_sentences(tokenized, config)
+    tokenized, references = tokenized.subset(selected), data.subset(selected).reference
+    buckets = [
+        (bucketing, bucket)
+        for bucketing in config.bucketings
+        for bucket in _nonempty_buckets(bucketing, tokenized)
+    ]
+    statistics = {
+        name: _signed_statistics([hypotheses[i] for i in selected], references, config)
         for name, hypotheses in systems.items()
     }
-    everything = np.arange(len(chosen))
+    everything = np.arange(len(selected))
     return Comparison(
-        lines=len(texts.reference),
-        measures={name: tuple(c.measure for c in counts) for name, counts in counted.items()},
-        whole=measure(counted, everything, protocol.samples, protocol.seed),
-        levels=tuple(
-            BucketResult(division, stratum, _of_stratum(counted, division, stratum, protocol))
-            for division, strata in divided
-            for stratum in strata
+        lines=len(data.reference),
+        scores={name: tuple(s.score for s in metrics) for name, metrics in statistics.items()},
+        whole=evaluate_subset(statistics, everything, config.samples, config.seed),
+        buckets=tuple(
+            BucketResult(bucketing, bucket, _evaluate_bucket(statistics, bucketing, bucket, config))
+            for bucketing, bucket in buckets
         ),
     )
 
 
-def measure(counted: Counted, sentences: Indices, samples: int, seed: int = SEED) -> Result:
-    """All measures of all systems on some sentences.
+def evaluate_subset(
+    statistics: StatisticsBySystem, sentences: Indices, samples: int, seed: int = SEED
+) -> SubsetResult:
+    """Compute all metrics of all systems on some sentences.
 
     :param samples: of the bootstrap; 0 for none.
     """
-    systems = list(counted)
+    systems = list(statistics)
     if not len(sentences):
-        return Result(0, {}, ())
-    drawn = _on_samples(counted, sentences, samples, seed)
+        return SubsetResult(0, {}, ())
+    sampled = _bootstrap_figures(statistics, sentences, samples, seed)
     figures: dict[str, dict[str, Figure]] = {}
     pairs = []
-    for number, counts in enumerate(counted[systems[0]]):
-        name = counts.measure.name
-        of = {system: counted[system][number].of(sentences) for system in systems}
-        figures[name] = {
-            system: Figure(of[system], interval(drawn[system][number]) if samples else None)
+    for number, first_statistics in enumerate(statistics[systems[0]]):
+        title = first_statistics.metric.title
+        values = {system: statistics[system][number].figure(sentences) for system in systems}
+        figures[title] = {
+            system: Figure(values[system], interval(sampled[system][number]) if samples else None)
             for system in systems
         }
         for first, second in combinations(systems, 2) if samples else ():
-            difference = of[second] - of[first]
-            p = p_value(drawn[first][number], drawn[second][number], difference)
-            pairs.append(Pair(first, second, name, difference, p))
-    return Result(len(sentences), figures, tuple(pairs))
+            difference = values[second] - values[first]
+            p = p_value(sampled[first][number], sampled[second][number], difference)
+            pairs.append(PairedDifference(first, second, title, difference, p))
+    return SubsetResult(len(sentences), figures, tuple(pairs))
 
 
-def _on_samples(
-    counted: Counted, sentences: Indices, samples: int, seed: int
+def _bootstrap_figures(
+    statistics: StatisticsBySystem, sentences: Indices, samples: int, seed: int
 ) -> dict[str, list[NDArray[np.float64]]]:
-    """Every figure on every sample, the same samples for all: by system, then by measure."""
+    """Return every figure on every sample, by system, then by metric. All share the samples."""
     if not samples:
         return {}
-    blocks = [c.numbers[sentences] for counts in counted.values() for c in counts]
-    sums = sample_sums(np.hstack(blocks), samples, seed)
+    blocks = [s.per_sentence[sentences] for metrics in statistics.values() for s in metrics]
+    sums = sample_sums(np.hstack(blocks), samples, seed)  # [samples, columns of all blocks]
     ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
-    parts: list[Sums] = np.split(sums, ends, axis=1)[::-1]
-    return {name: [c.figures(parts.pop()) for c in counts] for name, counts in counted.items()}
+    parts: list[Statistics] = np.split(sums, ends, axis=1)[::-1]
+    return {
+        name: [s.metric.figures(parts.pop()) for s in metrics]
+        for name, metrics in statistics.items()
+    }
 
 
-def _of_stratum(
-    counted: Counted, division: Bucketing, stratum: Bucket, protocol: Protocol
-) -> Result:
-    """Windows have no intervals: there are too many, each nearly the one before."""
-    samples = 0 if division.moves else protocol.samples
-    return measure(counted, stratum.sentences, samples, protocol.seed)
+def _evaluate_bucket(
+    statistics: StatisticsBySystem, bucketing: Bucketing, bucket: Bucket, config: ComparisonConfig
+) -> SubsetResult:
+    """Evaluate a bucket. Windows get no intervals: they are many and overlap almost entirely."""
+    samples = 0 if bucketing.overlapping else config.samples
+    return evaluate_subset(statistics, bucket.sentences, samples, config.seed)
 
 
-def _chosen(texts: Texts, protocol: Protocol) -> Indices:
-    """The sentences that are asked for."""
-    chosen = np.arange(len(texts.reference))
-    if protocol.no_unknown:
-        chosen = np.intersect1d(chosen, known(texts))
-    if protocol.words:
-        chosen = np.intersect1d(chosen, of_words(texts, *protocol.words))
-    if not len(chosen):
+def _select_sentences(data: EvaluationSet, config: ComparisonConfig) -> Indices:
+    """Return the sentences that the settings select.
+
+    :raises DataError: they select none.
+    """
+    selected = np.arange(len(data.reference))
+    if config.no_unknown:
+        selected = np.intersect1d(selected, sentences_without_unknown_words(data))
+    if config.words:
+        selected = np.intersect1d(selected, sentences_of_length(data, *config.words))
+    if not len(selected):
         raise DataError(
-            f"none of the {len(texts.reference)} sentences is such as asked for; ask for more"
-            " words, allow unknown ones, or see whether the vocabularies fit the text"
+            f"none of the {len(data.reference)} sentences is selected; allow more words or unknown"
+            " words, or check that the vocabularies fit the text"
         )
-    return chosen
+    return selected
 
 
-def _divided(division: Bucketing, texts: Texts) -> list[Bucket]:
-    strata = divide(division, texts)
-    if not strata:
+def _nonempty_buckets(bucketing: Bucketing, data: EvaluationSet) -> list[Bucket]:
+    buckets = make_buckets(bucketing, data)
+    if not buckets:
         raise DataError(
-            f"no sentence belongs to any part by {division.by} of {division.of}; divide by the"
-            " words of one side, or leave blank lines out"
+            f"no sentence belongs to a bucket by {bucketing.by} of {bucketing.of}; divide by the"
+            " words of one side, or leave out blank lines"
         )
-    return strata
+    return buckets
 
 
-def _counted(
-    hypotheses: Sequence[str], references: Sequence[str], protocol: Protocol
-) -> tuple[Counts, ...]:
-    """The counts of one system, whose signatures tell what was done with it."""
-    added: dict[str, object] = {}
-    if protocol.samples:
-        added |= {"bs": protocol.samples, "seed": protocol.seed}
-    subset = ["no-unk"] if protocol.no_unknown else []
-    if protocol.words:
-        subset.append("words-{}-{}".format(*protocol.words))
-    if subset:
-        added["subset"] = ",".join(subset)
-    counted = count(
+def _signed_statistics(
+    hypotheses: Sequence[str], references: Sequence[str], config: ComparisonConfig
+) -> tuple[SystemStatistics, ...]:
+    """Collect the statistics of one system; signatures name bootstrap and selected sentences."""
+    fields: dict[str, object] = {}
+    if config.samples:
+        fields |= {"bs": config.samples, "seed": config.seed}
+    selection = ["no-unk"] if config.no_unknown else []
+    if config.words:
+        selection.append("words-{}-{}".format(*config.words))
+    if selection:
+        fields["subset"] = ",".join(selection)
+    collected = collect_statistics(
         hypotheses,
         references,
-        tokenize=protocol.tokenize,
-        detokenize=protocol.detokenize,
-        measures=protocol.measures,
+        tokenize=config.tokenize,
+        detokenize=config.detokenize,
+        metrics=config.metrics,
     )
     return tuple(
-        replace(c, measure=replace(c.measure, signature=extended(c.measure.signature, added)))
-        for c in counted
+        replace(s, score=replace(s.score, signature=extend_signature(s.score.signature, fields)))
+        for s in collected
     )

@@ -1,48 +1,49 @@
-"""BLEU as the papers measured it, and sacreBLEU's BLEU, chrF and TER.
+"""Registry of the corpus metrics: the papers' BLEU, and sacreBLEU's BLEU, chrF and TER.
 
-Each figure carries its signature: without it a BLEU cannot be compared with another. The papers'
-BLEU counts the words of tokenised text (`multi-bleu.perl`); sacreBLEU's, chrF and TER are meant
-for text as people write it, and tokenise for themselves. All are cased but TER.
+A new metric is one entry of `METRICS`. `nmtkit evaluate` and its choices of `--measure`, buckets,
+bootstrap, comparisons, reports and the dev BLEU of training all read this table; a caller that
+needs one figure writes `METRICS["bleu"].corpus_score(hypotheses, references).value`.
+
+No metric here is a mean over sentences. Each has sufficient statistics: numbers per sentence whose
+sum over any set of sentences gives the figure of that set. A bucket, or a sample of the bootstrap,
+therefore costs one sum.
+
+Listing the metrics, as help and settings do, imports neither numpy nor sacreBLEU: they are imported
+where a figure is computed.
+
+Every figure carries its signature, because BLEU values are comparable only under equal signatures.
+The papers' BLEU counts the words of tokenised text (`multi-bleu.perl`). The other metrics expect
+detokenised text and tokenise it themselves. All are cased but TER.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.metrics.ter import TER
+from typing import TYPE_CHECKING, Any, Literal
 
 from nmtkit.errors import DataError
+from nmtkit.evaluation.retokenize import AS_GIVEN, Retokenizer
+from nmtkit.evaluation.sacrebleu_adapter import SacrebleuMetric, multi_bleu_result
 
-NAMES = ("the hypotheses", "the references")
-NOTHING = "none"
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-# Perl splits undecoded bytes, at ASCII white space alone; sacreBLEU with str.split(), at every
-# kind of space. The other kinds become private characters here, so that both see the same words.
-KEPT_IN_WORDS = {
-    code: 0xF0000 + code
-    for code in range(0x10000)
-    if chr(code).isspace() and chr(code) not in " \t\n\v\f\r"
-}
+    Statistics = NDArray[np.float64]
 
+Lines = Sequence[str]
 
-@dataclass(frozen=True)
-class Rewriting:
-    """A way to tokenise or detokenise a line of text, and its name in signatures."""
-
-    name: str
-    line: Callable[[str], str]
+FILE_NAMES = ("the hypotheses", "the references")
+"""Names of the two texts in error messages where the caller gives none."""
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One figure for a whole test set, and how it was measured.
+class MetricScore:
+    """One figure of a test set.
 
-    name: what the figure is, for people.
-    value: in percent; TER is better when lower, the others when higher.
-    signature: every choice that enters the figure, in sacreBLEU's form.
+    name: title of the metric.
+    value: in percent.
+    signature: every choice that affects the figure, in sacreBLEU's form.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Bleu(Measure):
+class BleuScore(MetricScore):
     """BLEU with its parts.
 
     precisions: of 1-grams to 4-grams, in percent.
@@ -65,170 +66,150 @@ class Bleu(Measure):
     reference_length: int
 
 
+@dataclass(frozen=True)
+class Metric:
+    """One entry of the registry.
+
+    name: choice of `--measure`.
+    title: in tables, JSON, CSV and reports.
+    text: the form of text that it expects.
+    higher_is_better: False for an error rate.
+    statistics: hypotheses and references to sufficient statistics. Shape: [sentences, statistics].
+    figures: sums of statistics to figures in percent, [..., statistics] to [...].
+    signature: from the retokenizer's name, or `AS_GIVEN`, to the signature.
+    score_parts: title, summed statistics and signature to a score with more than the figure, if the
+        metric has such parts. Shape of the sums: [statistics].
+    """
+
+    name: str
+    title: str
+    text: Literal["tokenized", "detokenized"]
+    higher_is_better: bool
+    statistics: "Callable[[Lines, Lines], Statistics]"
+    figures: "Callable[[Statistics], Statistics]"
+    signature: Callable[[str], str]
+    score_parts: "Callable[[str, Statistics, str], MetricScore] | None" = None
+
+    def score(self, sums: "Statistics", retokenizer: str = AS_GIVEN) -> MetricScore:
+        """Return the score of a corpus from its summed statistics. Shape: [statistics]."""
+        signature = self.signature(retokenizer)
+        if self.score_parts:
+            return self.score_parts(self.title, sums, signature)
+        return MetricScore(self.title, float(self.figures(sums)), signature)
+
+    def corpus_score(
+        self,
+        hypotheses: Lines,
+        references: Lines,
+        names: tuple[str, str] = FILE_NAMES,
+        retokenizer: str = AS_GIVEN,
+    ) -> MetricScore:
+        """Return the score of a corpus.
+
+        :param hypotheses: one line per sentence, in the form that `text` names, without subwords.
+        :param references: one line per sentence, in the same form.
+        :param names: of the two texts in error messages, for example their files.
+        :param retokenizer: name in the signature of what brought the text into this form.
+        :raises DataError: there are no lines, or the numbers of lines differ.
+        """
+        check_line_counts(hypotheses, references, names)
+        return self.score(self.statistics(hypotheses, references).sum(axis=0), retokenizer)
+
+
 def tokenized_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    names: tuple[str, str] = NAMES,
-    tokenization: str = NOTHING,
-) -> Bleu:
-    """BLEU as the papers measured it: equal to `multi-bleu.perl` on tokenised text.
+    hypotheses: Lines,
+    references: Lines,
+    names: tuple[str, str] = FILE_NAMES,
+    tokenization: str = AS_GIVEN,
+) -> BleuScore:
+    """Return the papers' BLEU in percent, equal to `multi-bleu.perl` on tokenised text.
 
     Papineni et al. 2002, over the corpus, cased, one reference, n-grams to 4, no smoothing:
         BLEU = min(1, exp(1 - r/c)) · (p_1 p_2 p_3 p_4)^(1/4)
-    0 where no 4-gram is right, and so for a corpus that has none.
+    It is 0 if no 4-gram matches.
 
-    :param hypotheses: One line for each sentence, words separated by spaces, no subwords.
-    :param references: Their translations by people, tokenised likewise.
-    :param names: What errors call the two, for example their files.
-    :param tokenization: What the signature says about the tokenisation; "none": as given.
-    :return: BLEU in percent.
-    :raises DataError: There are no lines, or more on one side than on the other.
+    :param hypotheses: one line per sentence, words separated by spaces, no subwords.
+    :param references: one line per sentence, tokenised likewise.
+    :param names: of the two texts in error messages, for example their files.
+    :param tokenization: name of the tokenisation in the signature.
+    :raises DataError: there are no lines, or the numbers of lines differ.
     """
-    metric = BLEU(tokenize="none", smooth_method="none", force=True)
-    both = (
-        [line.translate(KEPT_IN_WORDS) for line in hypotheses],
-        [line.translate(KEPT_IN_WORDS) for line in references],
-    )
-    return _bleu("BLEU (multi-bleu)", metric, both, names, {"tok": tokenization})
-
-
-def sacrebleu_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    names: tuple[str, str] = NAMES,
-    detokenization: str = NOTHING,
-) -> Bleu:
-    """SacreBLEU's default BLEU, with the tokenisation 13a of the WMT tables (Post 2018).
-
-    :param hypotheses: One line for each sentence, detokenised.
-    :param references: Their translations by people, detokenised.
-    :param names: What errors call the two, for example their files.
-    :param detokenization: How they were detokenised, for the signature; "none": as given.
-    :return: BLEU in percent.
-    :raises DataError: There are no lines, or more on one side than on the other.
-    """
-    both = (hypotheses, references)
-    return _bleu("BLEU (sacreBLEU)", BLEU(force=True), both, names, _detok(detokenization))
-
-
-def chrf(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    names: tuple[str, str] = NAMES,
-    detokenization: str = NOTHING,
-) -> Measure:
-    """F-score of character 1-grams to 6-grams, recall twice as heavy (Popović 2015).
-
-    :param hypotheses: One line for each sentence, detokenised.
-    :param references: Their translations by people, detokenised.
-    :param names: What errors call the two, for example their files.
-    :param detokenization: How they were detokenised, for the signature; "none": as given.
-    :return: chrF in percent.
-    :raises DataError: There are no lines, or more on one side than on the other.
-    """
-    score, signature = _score(CHRF(), (hypotheses, references), names, _detok(detokenization))
-    return Measure("chrF", score.score, signature)
-
-
-def ter(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    names: tuple[str, str] = NAMES,
-    detokenization: str = NOTHING,
-) -> Measure:
-    """Edits, moves of phrases among them, for each word of the reference (Snover et al. 2006).
-
-    :param hypotheses: One line for each sentence, detokenised.
-    :param references: Their translations by people, detokenised.
-    :param names: What errors call the two, for example their files.
-    :param detokenization: How they were detokenised, for the signature; "none": as given.
-    :return: TER in percent, lower is better; above 100 where the hypotheses are much too long.
-    :raises DataError: There are no lines, or more on one side than on the other.
-    """
-    score, signature = _score(TER(), (hypotheses, references), names, _detok(detokenization))
-    return Measure("TER", score.score, signature)
+    score = METRICS["bleu"].corpus_score(hypotheses, references, names, tokenization)
+    assert isinstance(score, BleuScore)
+    return score
 
 
 def evaluate(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    names: tuple[str, str] = NAMES,
-    tokenize: Rewriting | None = None,
-    detokenize: Rewriting | None = None,
-) -> tuple[Measure, ...]:
-    """All measures of one test set, each on the text that it needs.
+    hypotheses: Lines,
+    references: Lines,
+    names: tuple[str, str] = FILE_NAMES,
+    tokenize: Retokenizer | None = None,
+    detokenize: Retokenizer | None = None,
+    metrics: Sequence[str] = (),
+) -> tuple[MetricScore, ...]:
+    """Compute metrics of a test set, each on the form of text that it expects.
 
-    :param hypotheses: One line for each sentence.
-    :param references: Their translations by people.
-    :param names: What errors call the two, for example their files.
-    :param tokenize: For raw text: makes the tokenised text of the papers' BLEU.
-    :param detokenize: For tokenised text: makes the raw text of the other measures.
-    :return: The papers' BLEU, sacreBLEU's, chrF and TER.
-    :raises DataError: There are no lines, or more on one side than on the other.
+    :param hypotheses: one line per sentence.
+    :param references: one line per sentence.
+    :param names: of the two texts in error messages, for example their files.
+    :param tokenize: for raw text; applied for the metrics of tokenised text.
+    :param detokenize: for tokenised text; applied for the metrics of detokenised text.
+    :param metrics: names in `METRICS`; all if empty.
+    :return: the scores in the order of `METRICS`.
+    :raises DataError: there are no lines, or the numbers of lines differ.
     """
-    split, tokenization = rewrite(hypotheses, references, tokenize)
-    raw, detokenization = rewrite(hypotheses, references, detokenize)
-    return (
-        tokenized_bleu(*split, names, tokenization),
-        sacrebleu_bleu(*raw, names, detokenization),
-        chrf(*raw, names, detokenization),
-        ter(*raw, names, detokenization),
+    texts = RetokenizedTexts(hypotheses, references, tokenize, detokenize)
+    return tuple(
+        metric.corpus_score(*texts.lines(metric), names, texts.retokenizer(metric))
+        for metric in select_metrics(metrics)
     )
 
 
-def rewrite(
-    hypotheses: Sequence[str], references: Sequence[str], rewriting: Rewriting | None
-) -> tuple[tuple[Sequence[str], Sequence[str]], str]:
-    """Both sides rewritten, and what that is called; as they are where there is no rewriting."""
-    if rewriting is None:
-        return (hypotheses, references), NOTHING
-    both = [rewriting.line(h) for h in hypotheses], [rewriting.line(r) for r in references]
-    return both, rewriting.name
+def select_metrics(names: Sequence[str] = ()) -> list[Metric]:
+    """Return the named metrics in the order of the registry; all if `names` is empty."""
+    return [metric for name, metric in METRICS.items() if not names or name in names]
 
 
-def _bleu(
-    name: str,
-    metric: BLEU,
-    both: tuple[Sequence[str], Sequence[str]],
-    names: tuple[str, str],
-    added: dict[str, str],
-) -> Bleu:
-    score, signature = _score(metric, both, names, added)
-    return Bleu(
-        name=name,
-        value=min(score.score, 100.0),  # not 100.00000000000004
-        signature=signature,
-        precisions=tuple(score.precisions),
-        brevity_penalty=score.bp,
-        hypothesis_length=score.sys_len,
-        reference_length=score.ref_len,
-    )
+class RetokenizedTexts:
+    """Hypotheses and references in the forms that metrics expect, each converted once.
+
+    :param tokenize: for raw text; None leaves it as given.
+    :param detokenize: for tokenised text; None leaves it as given.
+    """
+
+    def __init__(
+        self,
+        hypotheses: Lines,
+        references: Lines,
+        tokenize: Retokenizer | None,
+        detokenize: Retokenizer | None,
+    ) -> None:
+        self._given = (hypotheses, references)
+        self._retokenizers = {"tokenized": tokenize, "detokenized": detokenize}
+        self._converted: dict[str, tuple[Lines, Lines]] = {}
+
+    def lines(self, metric: Metric) -> tuple[Lines, Lines]:
+        """Return hypotheses and references in the form that a metric expects."""
+        if metric.text not in self._converted:
+            hypotheses, references = self._given
+            if retokenizer := self._retokenizers[metric.text]:
+                hypotheses = [retokenizer.convert(line) for line in hypotheses]
+                references = [retokenizer.convert(line) for line in references]
+            self._converted[metric.text] = (hypotheses, references)
+        return self._converted[metric.text]
+
+    def retokenizer(self, metric: Metric) -> str:
+        """Return the name in the signature of what was done to a metric's text."""
+        retokenizer = self._retokenizers[metric.text]
+        return retokenizer.name if retokenizer else AS_GIVEN
 
 
-def _detok(detokenization: str) -> dict[str, str]:
-    """What sacreBLEU's signature lacks when the text was detokenised here."""
-    return {} if detokenization == NOTHING else {"detok": detokenization}
-
-
-def _score(
-    metric: Metric,
-    both: tuple[Sequence[str], Sequence[str]],
-    names: tuple[str, str],
-    added: dict[str, str],
-) -> tuple[Any, str]:
-    """SacreBLEU's own result and its signature, to which `added` is added."""
-    hypotheses, references = both
-    check_lines(hypotheses, references, names)
-    score = metric.corpus_score(hypotheses, [references])
-    return score, _signature(metric, added)
-
-
-def check_lines(
-    hypotheses: Sequence[str], references: Sequence[str], names: tuple[str, str] = NAMES
+def check_line_counts(
+    hypotheses: Lines, references: Lines, names: tuple[str, str] = FILE_NAMES
 ) -> None:
-    """See that there is one hypothesis for each reference, and one at all.
+    """Check that every reference has one hypothesis and that there is at least one.
 
-    :raises DataError: there are no lines, or more on one side than on the other.
+    :raises DataError: there are no lines, or the numbers of lines differ.
     """
     if len(hypotheses) != len(references):
         raise DataError(
@@ -239,13 +220,102 @@ def check_lines(
         raise DataError(f"no lines in {names[0]} and {names[1]}; give at least one")
 
 
-def signed(metric: Metric, detokenization: str) -> str:
-    """The signature of a metric of sacreBLEU that has seen its references."""
-    return _signature(metric, _detok(detokenization))
+def which_is_better(metrics: Collection[Metric]) -> str:
+    """Say which figures are better when lower, as a clause for notes below tables."""
+    lower = [metric.title for metric in metrics if not metric.higher_is_better]
+    if not lower:
+        return "higher is better"
+    if len(lower) == len(metrics):
+        return "lower is better"
+    verb = "is" if len(lower) == 1 else "are"
+    return f"{' and '.join(lower)} {verb} better when lower, the others when higher"
 
 
-def _signature(metric: Metric, added: dict[str, str]) -> str:
-    signature = metric.get_signature()
-    for key, value in added.items():
-        signature.update(key, value)
-    return str(signature)
+def _multi_bleu_statistics(hypotheses: Lines, references: Lines) -> "Statistics":
+    from nmtkit.evaluation.bleu_statistics import corpus_statistics
+
+    return corpus_statistics(hypotheses, references)
+
+
+def _multi_bleu_figures(sums: "Statistics") -> "Statistics":
+    from nmtkit.evaluation.bleu_statistics import bleu
+
+    return 100 * bleu(sums)
+
+
+def _multi_bleu_score(title: str, sums: "Statistics", signature: str) -> BleuScore:
+    from nmtkit.evaluation.bleu_statistics import columns
+
+    return _bleu_score(title, multi_bleu_result(*columns(sums)), signature)
+
+
+def _sacrebleu_score(title: str, sums: "Statistics", signature: str) -> BleuScore:
+    return _bleu_score(title, _SACREBLEU.score(sums), signature)
+
+
+def _bleu_score(title: str, result: Any, signature: str) -> BleuScore:
+    """Convert sacreBLEU's result object."""
+    return BleuScore(
+        name=title,
+        value=min(result.score, 100.0),  # rounding may give 100.00000000000004
+        signature=signature,
+        precisions=tuple(result.precisions),
+        brevity_penalty=result.bp,
+        hypothesis_length=result.sys_len,
+        reference_length=result.ref_len,
+    )
+
+
+def _detokenization_signed(metric: SacrebleuMetric) -> Callable[[str], str]:
+    """Return a signature function that adds our detokenisation to sacreBLEU's signature."""
+    return lambda name: metric.signature({} if name == AS_GIVEN else {"detok": name})
+
+
+_MULTI_BLEU = SacrebleuMetric("BLEU", {"tokenize": "none", "smooth_method": "none", "force": True})
+_SACREBLEU = SacrebleuMetric("BLEU", {"force": True})
+_CHRF = SacrebleuMetric("CHRF")
+_TER = SacrebleuMetric("TER", max_score=math.inf)
+
+_ENTRIES = (
+    Metric(
+        name="bleu",
+        title="BLEU (multi-bleu)",
+        text="tokenized",
+        higher_is_better=True,
+        statistics=_multi_bleu_statistics,
+        figures=_multi_bleu_figures,
+        signature=lambda name: _MULTI_BLEU.signature({"tok": name}),
+        score_parts=_multi_bleu_score,
+    ),
+    Metric(  # the default of sacreBLEU, with tokenisation 13a of the WMT tables (Post 2018)
+        name="sacrebleu",
+        title="BLEU (sacreBLEU)",
+        text="detokenized",
+        higher_is_better=True,
+        statistics=_SACREBLEU.statistics,
+        figures=_SACREBLEU.figures,
+        signature=_detokenization_signed(_SACREBLEU),
+        score_parts=_sacrebleu_score,
+    ),
+    Metric(  # F-score of character 1-grams to 6-grams, recall twice as heavy (Popović 2015)
+        name="chrf",
+        title="chrF",
+        text="detokenized",
+        higher_is_better=True,
+        statistics=_CHRF.statistics,
+        figures=_CHRF.figures,
+        signature=_detokenization_signed(_CHRF),
+    ),
+    Metric(  # edits and phrase moves per reference word (Snover et al. 2006); can exceed 100
+        name="ter",
+        title="TER",
+        text="detokenized",
+        higher_is_better=False,
+        statistics=_TER.statistics,
+        figures=_TER.figures,
+        signature=_detokenization_signed(_TER),
+    ),
+)
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
+"""The registry: metrics by name, in the order in which they are printed."""

@@ -1,20 +1,37 @@
-"""The tokenising and detokenising of text that is measured, with the names that signatures give."""
+"""Tokenisers and detokenisers of evaluated text, with the names that signatures give them."""
 
-from nmtkit.evaluation.metrics import Rewriting
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 
+AS_GIVEN = "none"
+"""Name in signatures of text that is evaluated as it was given."""
 
-def tokenizing(language: str, hyphens: bool = False) -> Rewriting:
-    """Tokenise raw text as `nmtkit prepare` does.
+
+@dataclass(frozen=True)
+class Retokenizer:
+    """A way to tokenise or detokenise a line of text.
+
+    name: in signatures.
+    convert: from a line to the same line in the other form.
+    """
+
+    name: str
+    convert: Callable[[str], str]
+
+
+def moses_tokenizer(language: str, hyphens: bool = False) -> Retokenizer:
+    """Return a retokenizer that tokenises raw text as `nmtkit prepare` does.
 
     :param hyphens: split words at hyphens, too.
     """
     tokenizer = Tokenizer(language, hyphens=hyphens)
     name = f"moses-{language}-hyphens" if hyphens else f"moses-{language}"
-    return Rewriting(name, lambda line: " ".join(tokenizer.tokenize(line)))
+    return Retokenizer(name, lambda line: " ".join(tokenizer.tokenize(line)))
 
 
-def detokenizing(language: str) -> Rewriting:
-    """Make raw text of tokenised text."""
+def moses_detokenizer(language: str) -> Retokenizer:
+    """Return a retokenizer that turns tokenised text into raw text."""
     detokenizer = Detokenizer(language)
-    return Rewriting(f"moses-{language}", lambda line: detokenizer.detokenize(line.split()))
+    return Retokenizer(f"moses-{language}", lambda line: detokenizer.detokenize(line.split()))

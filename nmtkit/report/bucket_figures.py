@@ -65,8 +65,8 @@ def plot_strata(
     :raises NmtkitError: matplotlib is not installed.
     :raises OutputError: the ending is another, the file exists or cannot be written.
     """
-    names = [*comparison.measures, measure]
-    _log_what_is_not_drawn(comparison.levels)
+    names = [*comparison.scores, measure]
+    _log_what_is_not_drawn(comparison.buckets)
     write_picture(Path(path), lambda: strata_figure(comparison, measure), names, force)
 
 
@@ -95,17 +95,17 @@ def strata_figure(comparison: Comparison, measure: str) -> "Canvas":
         sides = {curve.of for curve in drawn}
         for curve in drawn:
             _draw(axes, curve, several=len(sides) > 1)
-        _describe(axes, comparison.levels, measure)
+        _describe(axes, comparison.buckets, measure)
         _name(axes, drawn)
     return canvas
 
 
 def curves(comparison: Comparison, measure: str) -> list[Curve]:
     """What is drawn: a curve for every system and every side, in the order of both."""
-    divisions = list(dict.fromkeys(level.division for level in comparison.levels))
+    divisions = list(dict.fromkeys(level.bucketing for level in comparison.buckets))
     return [
-        _curve(number, name, [x for x in comparison.levels if x.division == division], measure)
-        for number, name in enumerate(comparison.measures)
+        _curve(number, name, [x for x in comparison.buckets if x.bucketing == division], measure)
+        for number, name in enumerate(comparison.scores)
         for division in divisions
     ]
 
@@ -115,8 +115,8 @@ def _curve(number: int, name: str, levels: Sequence[BucketResult], measure: str)
     return Curve(
         system=number,
         name=name,
-        of=levels[0].division.of,
-        places=tuple(level.stratum.place for level in filled),
+        of=levels[0].bucketing.of,
+        places=tuple(level.bucket.position for level in filled),
         figures=tuple(level.result.figures[measure][name] for level in filled),
     )
 
@@ -156,8 +156,8 @@ def _name(axes: "Axes", drawn: Sequence[Curve]) -> None:
 
 
 def _describe(axes: "Axes", levels: Sequence[BucketResult], measure: str) -> None:
-    by = levels[0].division.by
-    sides = list(dict.fromkeys(level.division.of for level in levels))
+    by = levels[0].bucketing.by
+    sides = list(dict.fromkeys(level.bucketing.of for level in levels))
     of = f", {sides[0]}" if len(sides) == 1 else ""
     font: Mapping[str, Any] = {"fontfamily": families([measure]), "parse_math": False}
     axes.set_xlabel(AXES[by] + of, **font)

@@ -23,11 +23,11 @@ import torch
 import nmtkit
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
-from nmtkit.evaluation.buckets import Bucketing, Texts
-from nmtkit.evaluation.comparison import Comparison, Protocol, compare
-from nmtkit.evaluation.retokenize import detokenizing, tokenizing
+from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
+from nmtkit.evaluation.comparison import Comparison, ComparisonConfig, compare
+from nmtkit.evaluation.retokenize import moses_detokenizer, moses_tokenizer
 from nmtkit.evaluation.significance import SAMPLES
-from nmtkit.evaluation.sufficient_statistics import count
+from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
 from nmtkit.inference.aligner import Alignment, pieces_of_words
 from nmtkit.inference.ensemble import Ensemble
@@ -258,10 +258,10 @@ class _Form:
     def __init__(self, model: LoadedModel, text: TextConfig, tokenized: bool) -> None:
         self.model, self.text, self.tokenized = model, text, tokenized
         languages = text.src_language, text.tgt_language
-        src, tgt = (None if tokenized else tokenizing(of, text.hyphens) for of in languages)
-        self.measured = Protocol(
+        src, tgt = (None if tokenized else moses_tokenizer(of, text.hyphens) for of in languages)
+        self.measured = ComparisonConfig(
             tokenize=tgt,
-            detokenize=detokenizing(text.tgt_language) if tokenized else None,
+            detokenize=moses_detokenizer(text.tgt_language) if tokenized else None,
             tokenize_source=src,
         )
 
@@ -283,8 +283,8 @@ class _Form:
     def qualities(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
         """`QUALITY` of each sentence alone, in percent."""
         rewriting = self.measured.detokenize
-        (counts,) = count(lines, references, detokenize=rewriting, measures=["chrf"])
-        return [counts.of(np.array([number])) for number in range(len(lines))]
+        (counts,) = collect_statistics(lines, references, detokenize=rewriting, metrics=["chrf"])
+        return [counts.figure(np.array([number])) for number in range(len(lines))]
 
 
 def _line(text: str, words: str, settings: TextConfig) -> Line:
@@ -306,9 +306,9 @@ def _compared(
     left_out: tuple[str, ...] = ()
     if form.no_words:
         by, left_out = by[:1], (f"By unknown words and by rank: {form.no_words}.",)
-    texts = Texts(columns[1], columns[0], form.model.src_vocab)
+    texts = EvaluationSet(columns[1], columns[0], form.model.src_vocab)
     protocol = replace(form.measured, samples=samples)
-    divided = replace(protocol, measures=(PARTS,), divisions=tuple(Bucketing(name) for name in by))
+    divided = replace(protocol, metrics=(PARTS,), bucketings=tuple(Bucketing(name) for name in by))
     return compare(systems, texts, protocol), compare(systems, texts, divided), left_out
 
 
@@ -326,7 +326,7 @@ def commands_of(report: ModelReport) -> list[str]:
     command += [kind, text.tgt_language, *hyphens, *bootstrap]
     raw = [] if report.tokenized else ["--tokenize-source", text.src_language]
     commands = [command]
-    for by in dict.fromkeys(level.division.by for level in report.parts.levels):
+    for by in dict.fromkeys(level.bucketing.by for level in report.parts.buckets):
         vocabulary = (
             [] if by == "length" else ["--src-vocab", f"{report.accounts[0].source}/vocab.src"]
         )

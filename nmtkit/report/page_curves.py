@@ -24,12 +24,12 @@ TITLES = {
 def strata_curves(report: "ModelReport") -> Iterator[str]:
     """A curve and a table for each thing that sentences are divided by, of the source."""
     (measure,) = report.parts.whole.figures
-    yield _legend(list(report.parts.measures))
+    yield _legend(list(report.parts.scores))
     yield '<div class="charts">'
-    for by in dict.fromkeys(level.division.by for level in report.parts.levels):
-        levels = [level for level in report.parts.levels if level.division.by == by]
+    for by in dict.fromkeys(level.bucketing.by for level in report.parts.buckets):
+        levels = [level for level in report.parts.buckets if level.bucketing.by == by]
         yield f"<figure><figcaption>{TITLES[by]}</figcaption>"
-        yield _chart_of(levels, list(report.parts.measures), measure)
+        yield _chart_of(levels, list(report.parts.scores), measure)
         yield details("The same as a table", _table_of(levels, report, measure)) + "</figure>"
     yield "</div>"
     bars = " Bars are 95 % intervals." if report.samples else ""
@@ -51,10 +51,10 @@ def _chart_of(levels: Sequence[BucketResult], systems: Sequence[str], measure: s
     series = []
     for number, system in enumerate(systems):
         figures = [level.result.figures[measure][system] for level in filled]
-        points = [(x.stratum.place, f.value) for x, f in zip(filled, figures, strict=True)]
+        points = [(x.bucket.position, f.value) for x, f in zip(filled, figures, strict=True)]
         ends = [(f.interval.low, f.interval.high) if f.interval else None for f in figures]
         series.append(Series(number, system, tuple(points), tuple(ends)))
-    by = levels[0].division.by
+    by = levels[0].bucketing.by
     ranks = by == "rank"
     title = f"{measure}: {TITLES[by].lower()}"
     axes = Axes(title, AXES[by], f"{measure}, %", logarithmic=ranks, whole=not ranks)
@@ -63,28 +63,28 @@ def _chart_of(levels: Sequence[BucketResult], systems: Sequence[str], measure: s
 
 def _table_of(levels: Sequence[BucketResult], report: "ModelReport", measure: str) -> str:
     rows = []
-    systems = list(report.parts.measures)
+    systems = list(report.parts.scores)
     for level in levels:
         figures = level.result.figures.get(measure, {})
         cells = [figure(figures[system]) if figures else "–" for system in systems]
         cells = [f"<td>{cell}</td>" for cell in (f"{level.result.sentences:,}", *cells)]
         rows.append(f'<tr><th scope="row">{_label(level)}</th>{"".join(cells)}</tr>')
-    header = [AXES[levels[0].division.by], "Sentences"]
+    header = [AXES[levels[0].bucketing.by], "Sentences"]
     named = [name(number, system) for number, system in enumerate(systems)]
-    title = TITLES[levels[0].division.by]
+    title = TITLES[levels[0].bucketing.by]
     return html_table([*header, *named], "".join(rows), f"{measure} {title.lower()}")
 
 
 def _label(level: BucketResult) -> str:
     """What a part holds."""
-    low, high = level.stratum.low, level.stratum.high
-    if level.division.by == "unknown":
+    low, high = level.bucket.low, level.bucket.high
+    if level.bucketing.by == "unknown":
         return f"{high:g}"
     if math.isinf(low):
         return f"to {high:g}"
     if math.isinf(high):
         return f"over {low:g}"
-    return f"{low + 1:g}–{high:g}" if level.division.by == "length" else f"{low:g}–{high:g}"
+    return f"{low + 1:g}–{high:g}" if level.bucketing.by == "length" else f"{low:g}–{high:g}"
 
 
 def learning_curves(accounts: Sequence["ModelCard"]) -> Iterator[str]:

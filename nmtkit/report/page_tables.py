@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from nmtkit.evaluation.comparison import Figure, Pair
+from nmtkit.evaluation.comparison import Figure, PairedDifference
+from nmtkit.evaluation.metrics import METRICS, which_is_better
 from nmtkit.report.chart import key
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def figure(found: Figure) -> str:
 def scores(report: "ModelReport", commands: Sequence[str]) -> Iterator[str]:
     """The figures of the whole test set, and what may be concluded of them."""
     comparison = report.comparison
-    systems = list(comparison.measures)
+    systems = list(comparison.scores)
     measures = list(comparison.whole.figures)
     body = "".join(
         _row([escape(measure), *(figure(of[system]) for system in systems)])
@@ -72,13 +73,11 @@ def scores(report: "ModelReport", commands: Sequence[str]) -> Iterator[str]:
         if report.samples
         else ""
     )
-    better = "In percent; TER is better when lower, the others when higher."
+    better = f"In percent; {which_is_better(METRICS.values())}."
     yield f'<p class="note">{better}{interval}</p>'
     if comparison.whole.pairs:
         yield from _pairs(comparison.whole.pairs, measures)
-    signatures = [
-        (found.name, found.signature) for found in next(iter(comparison.measures.values()))
-    ]
+    signatures = [(found.name, found.signature) for found in next(iter(comparison.scores.values()))]
     yield details("How they were measured", _how(signatures, commands))
 
 
@@ -91,7 +90,7 @@ def _how(signatures: Sequence[tuple[str, str]], commands: Sequence[str]) -> str:
     )
 
 
-def _pairs(pairs: Sequence[Pair], measures: Sequence[str]) -> Iterator[str]:
+def _pairs(pairs: Sequence[PairedDifference], measures: Sequence[str]) -> Iterator[str]:
     """Differences of every two systems, and how likely chance makes such."""
     rows = ""
     for both in dict.fromkeys((pair.first, pair.second) for pair in pairs):
@@ -111,6 +110,6 @@ def _pairs(pairs: Sequence[Pair], measures: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _pair(pair: Pair) -> str:
+def _pair(pair: PairedDifference) -> str:
     told = f"{pair.difference:+.2f} <span class='ends'>p = {pair.p:.3f}</span>".replace("-", MINUS)
     return f"<strong>{told}</strong>" if pair.p < 0.05 else told

@@ -23,7 +23,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmtkit.evaluation.bleu_statistics import REFERENCE_LENGTH, SIZE, Numbers, bleu
+from nmtkit.evaluation.bleu_statistics import (
+    REFERENCE_LENGTH,
+    STATISTICS_PER_SENTENCE,
+    Numbers,
+    bleu,
+)
 from nmtkit.smt.feature_matrix import Vector, shortened
 from nmtkit.smt.mert import Point
 from nmtkit.smt.tuning_list import TuningList
@@ -69,7 +74,7 @@ def means(tuning: TuningList, start: Vector, config: MiraConfig) -> Iterator[Vec
     """After each epoch the mean of the weights after all sentences so far. Shape: [columns]."""
     random = np.random.default_rng(config.seed)
     weights, total, steps = start, np.zeros_like(start), 0
-    background = np.ones(SIZE)
+    background = np.ones(STATISTICS_PER_SENTENCE)
     for _ in range(config.epochs):
         for sentence in random.permutation(len(tuning.offsets) - 1):
             lines = slice(tuning.offsets[sentence], tuning.offsets[sentence + 1])

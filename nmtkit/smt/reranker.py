@@ -19,7 +19,7 @@ import numpy as np
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.bleu_statistics import Reference, sentence_bleu
-from nmtkit.evaluation.metrics import Bleu, tokenized_bleu
+from nmtkit.evaluation.metrics import BleuScore, tokenized_bleu
 from nmtkit.smt.feature_matrix import FeatureColumns, LinearScorer
 from nmtkit.smt.nbest import Entry, by_sentence
 from nmtkit.smt.tuning_list import reference_of
@@ -80,7 +80,7 @@ class Reranker:
             number = sentence + 1
         yield from (self._told([]) for _ in range(number, sentences or 0))
 
-    def bleu(self, references: Sequence[str]) -> Bleu:
+    def bleu(self, references: Sequence[str]) -> BleuScore:
         """Corpus BLEU of the best hypotheses, as multi-bleu counts it.
 
         :raises DataError: there are not as many references, or none.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.bleu_statistics import SIZE, Reference, bleu
+from nmtkit.evaluation.bleu_statistics import STATISTICS_PER_SENTENCE, Reference, bleu
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector, rounded
 from nmtkit.smt.nbest import Entry, Features, by_sentence
 
@@ -100,9 +100,9 @@ def load_tuning_list(
         columns,
         matrix,
         _rest(matrix, np.frombuffer(totals), columns, original, path),
-        np.frombuffer(statistics, dtype=np.int32).reshape(-1, SIZE),
+        np.frombuffer(statistics, dtype=np.int32).reshape(-1, STATISTICS_PER_SENTENCE),
         np.cumsum([0, *counts], dtype=np.int64),
-        np.array(missing, dtype=np.int64).reshape(-1, SIZE).sum(axis=0),
+        np.array(missing, dtype=np.int64).reshape(-1, STATISTICS_PER_SENTENCE).sum(axis=0),
     )
 
 

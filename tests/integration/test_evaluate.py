@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
-from nmtkit.evaluation.metrics import chrf, sacrebleu_bleu, ter, tokenized_bleu
+from nmtkit.evaluation.metrics import METRICS, tokenized_bleu
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 
 RAW_REF = [
@@ -74,7 +74,7 @@ def table(result: Result) -> list[tuple[str, str, str]]:
 def test_each_line_has_a_name_a_figure_and_its_signature(run: Run) -> None:
     rows = table(run("hyp.tok", "ref.tok"))
     both = tokenized(RAW_HYP), tokenized(RAW_REF)
-    expected = [f(*both) for f in (tokenized_bleu, sacrebleu_bleu, chrf, ter)]
+    expected = [metric.corpus_score(*both) for metric in METRICS.values()]
     assert rows == [(m.name, f"{m.value:.2f}", m.signature) for m in expected]
     assert [name for name, _, _ in rows] == ["BLEU (multi-bleu)", "BLEU (sacreBLEU)", "chrF", "TER"]
 
@@ -116,7 +116,9 @@ def test_tokenised_text_is_detokenised_for_the_other_measures_alone(run: Run) ->
         [detokenizer.detokenize(line.split()) for line in tokenized(RAW_HYP)],
         [detokenizer.detokenize(line.split()) for line in tokenized(RAW_REF)],
     )
-    values = [f"{measure(*both).value:.2f}" for measure in (sacrebleu_bleu, chrf, ter)]
+    values = [
+        f"{METRICS[name].corpus_score(*both).value:.2f}" for name in ("sacrebleu", "chrf", "ter")
+    ]
     assert [value for _, value, _ in rows[1:]] == values
     assert all("|detok:moses-fr|" in signature for _, _, signature in rows[1:])
     assert rows[0] == table(run("hyp.tok", "ref.tok"))[0]

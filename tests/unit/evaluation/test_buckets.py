@@ -9,20 +9,20 @@ import pytest
 
 from nmtkit.errors import ConfigError
 from nmtkit.evaluation.buckets import (
-    BOUNDS,
+    DEFAULT_BOUNDS,
     Bucket,
     Bucketing,
-    Texts,
-    at_most,
-    buckets,
-    divide,
-    known,
+    EvaluationSet,
+    bucket_values,
+    cumulative_buckets,
+    disjoint_buckets,
     length_windows,
-    of_words,
+    make_buckets,
+    sentences_of_length,
+    sentences_without_unknown_words,
     sorted_windows,
-    values_of,
 )
-from nmtkit.evaluation.metrics import Rewriting
+from nmtkit.evaluation.retokenize import Retokenizer
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -36,10 +36,10 @@ def sentences(seed: int, size: int = 60, longest: int = 30) -> list[str]:
 
 
 @pytest.fixture(params=range(3))
-def texts(request: pytest.FixtureRequest) -> Texts:
+def texts(request: pytest.FixtureRequest) -> EvaluationSet:
     seed = request.param
     vocabularies = [Vocabulary([*SPECIAL_WORDS, *words]) for words in (SRC_KNOWN, TGT_KNOWN)]
-    return Texts(sentences(seed + 50), sentences(seed), *vocabularies)
+    return EvaluationSet(sentences(seed + 50), sentences(seed), *vocabularies)
 
 
 def numbers(stratum: Bucket) -> list[int]:
@@ -63,7 +63,7 @@ def ranks(lines: Sequence[str], words: Sequence[str]) -> list[float]:
     return found
 
 
-def test_values_are_counted_one_by_one(texts: Texts) -> None:
+def test_values_are_counted_one_by_one(texts: EvaluationSet) -> None:
     found: dict[str, list[list[float]]] = {
         "length": [[*lengths(texts.source)], [*lengths(texts.reference)]],
         "unknown": [
@@ -73,25 +73,25 @@ def test_values_are_counted_one_by_one(texts: Texts) -> None:
         "rank": [ranks(texts.source, SRC_KNOWN), ranks(texts.reference, TGT_KNOWN)],
     }
     for by, sides in found.items():
-        np.testing.assert_allclose(values_of(by, "both", texts), sides)
-        np.testing.assert_allclose(values_of(by, "source", texts), sides[:1])
-        np.testing.assert_allclose(values_of(by, "reference", texts), sides[1:])
+        np.testing.assert_allclose(bucket_values(by, "both", texts), sides)
+        np.testing.assert_allclose(bucket_values(by, "source", texts), sides[:1])
+        np.testing.assert_allclose(bucket_values(by, "reference", texts), sides[1:])
 
 
 def test_special_words_of_a_text_are_unknown() -> None:
-    texts = Texts(["a <unk> </s>"], tgt_vocab=Vocabulary([*SPECIAL_WORDS, "a"]))
-    assert values_of("unknown", "reference", texts).tolist() == [[2]]
-    assert values_of("rank", "reference", texts).tolist() == [[(1 + 2 + 2) / 3]]
+    texts = EvaluationSet(["a <unk> </s>"], tgt_vocab=Vocabulary([*SPECIAL_WORDS, "a"]))
+    assert bucket_values("unknown", "reference", texts).tolist() == [[2]]
+    assert bucket_values("rank", "reference", texts).tolist() == [[(1 + 2 + 2) / 3]]
 
 
 @pytest.mark.parametrize("of", ["source", "reference", "both"])
 @pytest.mark.parametrize("by", ["length", "rank"])
 def test_buckets_hold_what_is_above_one_bound_and_not_above_the_next(
-    texts: Texts, by: str, of: str
+    texts: EvaluationSet, by: str, of: str
 ) -> None:
     bounds = (3.0, 4.5, 10.0, 40.0)
-    values = values_of(by, of, texts)
-    strata = divide(Bucketing(by, of, bounds), texts)
+    values = bucket_values(by, of, texts)
+    strata = make_buckets(Bucketing(by, of, bounds), texts)
     assert [(s.low, s.high) for s in strata] == [
         (-math.inf, 3.0),
         (3.0, 4.5),
@@ -107,38 +107,44 @@ def test_buckets_hold_what_is_above_one_bound_and_not_above_the_next(
         ]
         assert numbers(stratum) == inside
         mean = [side[i] for side in values.tolist() for i in inside]
-        assert stratum.place == pytest.approx(
+        assert stratum.position == pytest.approx(
             sum(mean) / len(mean) if mean else math.nan, nan_ok=True
         )
-    assert math.isnan(strata[-1].place) and not numbers(strata[-1])
+    assert math.isnan(strata[-1].position) and not numbers(strata[-1])
 
 
-def test_buckets_by_one_side_share_the_sentences_out(texts: Texts) -> None:
-    strata = buckets(values_of("length", "source", texts), BOUNDS["length"])
+def test_buckets_by_one_side_share_the_sentences_out(texts: EvaluationSet) -> None:
+    strata = disjoint_buckets(bucket_values("length", "source", texts), DEFAULT_BOUNDS["length"])
     assert sorted(i for stratum in strata for i in numbers(stratum)) == list(range(60))
 
 
 @pytest.mark.parametrize("of", ["source", "reference", "both"])
-def test_at_most_so_many_unknown_words(texts: Texts, of: str) -> None:
+def test_at_most_so_many_unknown_words(texts: EvaluationSet, of: str) -> None:
     sides = [unknown(texts.source, SRC_KNOWN), unknown(texts.reference, TGT_KNOWN)]
     sides = {"source": sides[:1], "reference": sides[1:], "both": sides}[of]
-    strata = divide(Bucketing("unknown", of), texts)
+    strata = make_buckets(Bucketing("unknown", of), texts)
     for k, stratum in enumerate(strata):
         assert numbers(stratum) == [i for i in range(60) if all(side[i] <= k for side in sides)]
-        assert (stratum.place, stratum.high) == (k, k)
+        assert (stratum.position, stratum.high) == (k, k)
     assert len(numbers(strata[-1])) == 60 or len(strata) == 11
     assert all(len(numbers(stratum)) < 60 for stratum in strata[:-1])
 
 
 def test_the_last_bound_is_the_first_that_holds_all() -> None:
     values = np.array([[0.0, 2, 1, 0]])
-    assert [numbers(s) for s in at_most(values, range(9))] == [[0, 3], [0, 2, 3], [0, 1, 2, 3]]
-    assert [numbers(s) for s in at_most(values, [1])] == [[0, 2, 3]]
+    assert [numbers(s) for s in cumulative_buckets(values, range(9))] == [
+        [0, 3],
+        [0, 2, 3],
+        [0, 1, 2, 3],
+    ]
+    assert [numbers(s) for s in cumulative_buckets(values, [1])] == [[0, 2, 3]]
 
 
 @pytest.mark.parametrize("of", ["source", "both"])
 @pytest.mark.parametrize("width", [1, 4, 10])
-def test_windows_of_lengths_hold_each_as_many_lengths(texts: Texts, width: int, of: str) -> None:
+def test_windows_of_lengths_hold_each_as_many_lengths(
+    texts: EvaluationSet, width: int, of: str
+) -> None:
     sides = [lengths(texts.source), lengths(texts.reference)][: 1 if of == "source" else 2]
     shortest, longest = min(map(min, sides)), max(map(max, sides))
     expected = []
@@ -147,8 +153,8 @@ def test_windows_of_lengths_hold_each_as_many_lengths(texts: Texts, width: int, 
         inside = [i for i in range(60) if all(side[i] in window for side in sides)]
         if inside:
             expected.append(((first + first + width - 1) / 2, inside))
-    found = divide(Bucketing("length", of, window=width), texts)
-    assert [(s.place, numbers(s)) for s in found] == expected
+    found = make_buckets(Bucketing("length", of, window=width), texts)
+    assert [(s.position, numbers(s)) for s in found] == expected
     assert all(s.high - s.low == width for s in found)
 
 
@@ -159,19 +165,19 @@ def test_a_window_wider_than_all_lengths_holds_all() -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 25, 60, 100])
 @pytest.mark.parametrize("by", ["length", "rank"])
-def test_windows_of_neighbours_follow_the_order(texts: Texts, by: str, size: int) -> None:
-    (values,) = values_of(by, "source", texts).tolist()
+def test_windows_of_neighbours_follow_the_order(texts: EvaluationSet, by: str, size: int) -> None:
+    (values,) = bucket_values(by, "source", texts).tolist()
     ordered = sorted((value, i) for i, value in enumerate(values) if not math.isnan(value))
     step = max(1, size // 10)
     starts = [s for s in range(0, len(ordered), step) if s + size < len(ordered)]
     starts.append(max(0, len(ordered) - size))
-    found = divide(Bucketing(by, neighbours=size), texts)
+    found = make_buckets(Bucketing(by, neighbours=size), texts)
     assert len(found) == len(starts)
     for start, stratum in zip(starts, found, strict=True):
         window = ordered[start : start + size]
         assert numbers(stratum) == sorted(i for _, i in window)
         assert (stratum.low, stratum.high) == (window[0][0], window[-1][0])
-        assert stratum.place == pytest.approx(sum(value for value, _ in window) / len(window))
+        assert stratum.position == pytest.approx(sum(value for value, _ in window) / len(window))
 
 
 def test_sentences_without_rank_are_in_no_window() -> None:
@@ -180,39 +186,45 @@ def test_sentences_without_rank_are_in_no_window() -> None:
     assert numbers(window) == [1]
 
 
-def test_no_unknown_word_in_source_and_reference(texts: Texts) -> None:
-    short = Texts([*texts.reference[:3], "a", "x y", ""], [*texts.source[:3], "a b", "x", ""])
-    short = Texts(short.reference, short.source, texts.src_vocab, texts.tgt_vocab)
+def test_no_unknown_word_in_source_and_reference(texts: EvaluationSet) -> None:
+    short = EvaluationSet(
+        [*texts.reference[:3], "a", "x y", ""], [*texts.source[:3], "a b", "x", ""]
+    )
+    short = EvaluationSet(short.reference, short.source, texts.src_vocab, texts.tgt_vocab)
     u, v = unknown(short.source, SRC_KNOWN), unknown(short.reference, TGT_KNOWN)
-    assert known(short).tolist() == [i for i in range(6) if u[i] == 0 and v[i] == 0]
-    assert {3, 5} <= set(known(short).tolist()) and 4 not in known(short)
+    assert sentences_without_unknown_words(short).tolist() == [
+        i for i in range(6) if u[i] == 0 and v[i] == 0
+    ]
+    assert {3, 5} <= set(
+        sentences_without_unknown_words(short).tolist()
+    ) and 4 not in sentences_without_unknown_words(short)
 
 
-def test_both_sides_of_10_to_20_words(texts: Texts) -> None:
+def test_both_sides_of_10_to_20_words(texts: EvaluationSet) -> None:
     m, n = lengths(texts.source), lengths(texts.reference)
     expected = [i for i in range(60) if 10 <= m[i] <= 20 and 10 <= n[i] <= 20]
-    assert of_words(texts, 10, 20).tolist() == expected and expected
+    assert sentences_of_length(texts, 10, 20).tolist() == expected and expected
 
 
-def test_a_part_keeps_the_vocabularies_and_the_order(texts: Texts) -> None:
-    part = texts.part(np.array([5, 2]))
+def test_a_part_keeps_the_vocabularies_and_the_order(texts: EvaluationSet) -> None:
+    part = texts.subset(np.array([5, 2]))
     assert part.source == [texts.source[5], texts.source[2]]
     assert part.reference == [texts.reference[5], texts.reference[2]]
     assert part.tgt_vocab is texts.tgt_vocab and part.src_vocab is texts.src_vocab
-    assert list(Texts(["a"]).part(np.array([0])).source) == []
+    assert list(EvaluationSet(["a"]).subset(np.array([0])).source) == []
 
 
 def test_each_side_is_rewritten_its_own_way() -> None:
-    texts = Texts(["a-b"], ["a-b"])
-    found = texts.rewritten(None, Rewriting("split", lambda line: line.replace("-", " - ")))
+    texts = EvaluationSet(["a-b"], ["a-b"])
+    found = texts.retokenized(None, Retokenizer("split", lambda line: line.replace("-", " - ")))
     assert (list(found.source), list(found.reference)) == (["a-b"], ["a - b"])
 
 
 def test_what_is_not_there_is_asked_for() -> None:
-    with pytest.raises(ConfigError, match="length of the source .* no source"):
-        values_of("length", "both", Texts(["a"]))
-    with pytest.raises(ConfigError, match="rank words of the reference .* vocabulary"):
-        values_of("rank", "reference", Texts(["a"]))
+    with pytest.raises(ConfigError, match="lengths of the source need the source"):
+        bucket_values("length", "both", EvaluationSet(["a"]))
+    with pytest.raises(ConfigError, match="word ranks of the reference need its vocabulary"):
+        bucket_values("rank", "reference", EvaluationSet(["a"]))
 
 
 @pytest.mark.parametrize(
@@ -223,8 +235,8 @@ def test_what_is_not_there_is_asked_for() -> None:
         ({"by": "length", "bounds": (3.0, 2.0)}, "must rise"),
         ({"by": "length", "bounds": (3.0, 3.0)}, "must rise"),
         ({"by": "rank", "window": 4}, "cannot divide by rank"),
-        ({"by": "unknown", "neighbours": 4}, "one side alone"),
-        ({"by": "rank", "neighbours": 4, "of": "both"}, "one side alone"),
+        ({"by": "unknown", "neighbours": 4}, "of one side"),
+        ({"by": "rank", "neighbours": 4, "of": "both"}, "of one side"),
     ],
 )
 def test_divisions_that_contradict_themselves(settings: dict[str, object], message: str) -> None:

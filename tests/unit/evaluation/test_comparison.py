@@ -5,9 +5,10 @@ import random
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.buckets import Bucketing, Texts
-from nmtkit.evaluation.comparison import Protocol, compare
-from nmtkit.evaluation.metrics import Rewriting, evaluate
+from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
+from nmtkit.evaluation.comparison import ComparisonConfig, compare
+from nmtkit.evaluation.metrics import evaluate
+from nmtkit.evaluation.retokenize import Retokenizer
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -21,7 +22,7 @@ def lines(seed: int, size: int = 40) -> list[str]:
     return [" ".join(rng.choices(WORDS, k=rng.randint(1, 14))) for _ in range(size)]
 
 
-TEXTS = Texts(lines(1), lines(2), VOCABULARY, VOCABULARY)
+TEXTS = EvaluationSet(lines(1), lines(2), VOCABULARY, VOCABULARY)
 SYSTEMS = {
     "cut": [line[: len(line) * 3 // 4].strip() for line in TEXTS.reference],
     "swapped": [line.replace("a b", "b a") for line in TEXTS.reference],
@@ -35,9 +36,9 @@ def figures_alone(system: str, part: list[int]) -> list[float]:
 
 
 def test_every_stratum_has_the_figures_that_it_has_alone() -> None:
-    found = compare(SYSTEMS, TEXTS, Protocol(divisions=(BY_LENGTH,)))
-    for level in found.levels:
-        part = level.stratum.sentences.tolist()
+    found = compare(SYSTEMS, TEXTS, ComparisonConfig(bucketings=(BY_LENGTH,)))
+    for level in found.buckets:
+        part = level.bucket.sentences.tolist()
         assert level.result.sentences == len(part)
         for system in SYSTEMS if part else ():
             values = [of[system].value for of in level.result.figures.values()]
@@ -48,18 +49,18 @@ def test_every_stratum_has_the_figures_that_it_has_alone() -> None:
 
 
 def test_an_empty_stratum_has_no_figures() -> None:
-    *_, last = compare(SYSTEMS, TEXTS, Protocol(samples=3, divisions=(BY_LENGTH,))).levels
+    *_, last = compare(SYSTEMS, TEXTS, ComparisonConfig(samples=3, bucketings=(BY_LENGTH,))).buckets
     assert (last.result.sentences, last.result.figures, last.result.pairs) == (0, {}, ())
 
 
 def test_without_bootstrap_there_is_neither_interval_nor_pair() -> None:
-    found = compare(SYSTEMS, TEXTS, Protocol())
-    assert not found.whole.pairs and not found.levels
+    found = compare(SYSTEMS, TEXTS, ComparisonConfig())
+    assert not found.whole.pairs and not found.buckets
     assert all(f.interval is None for of in found.whole.figures.values() for f in of.values())
 
 
 def test_every_two_systems_are_compared_by_every_measure() -> None:
-    found = compare(SYSTEMS, TEXTS, Protocol(samples=20, divisions=(BY_LENGTH,)))
+    found = compare(SYSTEMS, TEXTS, ComparisonConfig(samples=20, bucketings=(BY_LENGTH,)))
     names = list(found.whole.figures)
     both = [("cut", "swapped"), ("cut", "same"), ("swapped", "same")]
     assert [(p.measure, p.first, p.second) for p in found.whole.pairs] == [
@@ -68,23 +69,25 @@ def test_every_two_systems_are_compared_by_every_measure() -> None:
     for pair in found.whole.pairs:
         of = found.whole.figures[pair.measure]
         assert pair.difference == of[pair.second].value - of[pair.first].value
-    assert len(found.levels[0].result.pairs) == len(found.whole.pairs)
-    interval = found.levels[0].result.figures["chrF"]["cut"].interval
+    assert len(found.buckets[0].result.pairs) == len(found.whole.pairs)
+    interval = found.buckets[0].result.figures["chrF"]["cut"].interval
     assert interval and interval.low < interval.high
 
 
 def test_windows_have_no_intervals() -> None:
     windows = Bucketing("length", window=4), Bucketing("length", neighbours=9)
-    found = compare(SYSTEMS, TEXTS, Protocol(samples=5, measures=("bleu",), divisions=windows))
-    assert {level.division for level in found.levels} == set(windows)
-    for level in found.levels:
+    found = compare(
+        SYSTEMS, TEXTS, ComparisonConfig(samples=5, metrics=("bleu",), bucketings=windows)
+    )
+    assert {level.bucketing for level in found.buckets} == set(windows)
+    for level in found.buckets:
         assert not level.result.pairs
         assert all(f.interval is None for f in level.result.figures["BLEU (multi-bleu)"].values())
 
 
 def test_the_seed_changes_the_samples() -> None:
     first, again, other = (
-        compare(SYSTEMS, TEXTS, Protocol(samples=20, seed=seed)).whole for seed in (1, 1, 2)
+        compare(SYSTEMS, TEXTS, ComparisonConfig(samples=20, seed=seed)).whole for seed in (1, 1, 2)
     )
     assert first == again != other
 
@@ -92,32 +95,32 @@ def test_the_seed_changes_the_samples() -> None:
 def test_parts_asked_for_are_all_that_is_measured() -> None:
     short = [i for i, line in enumerate(TEXTS.reference) if 4 <= len(line.split()) <= 9]
     part = [i for i in short if 4 <= len(TEXTS.source[i].split()) <= 9]
-    found = compare(SYSTEMS, TEXTS, Protocol(words=(4, 9), divisions=(BY_LENGTH,)))
+    found = compare(SYSTEMS, TEXTS, ComparisonConfig(words=(4, 9), bucketings=(BY_LENGTH,)))
     assert (found.lines, found.whole.sentences) == (40, len(part))
     assert [of["cut"].value for of in found.whole.figures.values()] == pytest.approx(
         figures_alone("cut", part)
     )
-    assert sum(level.result.sentences for level in found.levels) == len(part)
-    assert "|subset:words-4-9|" in found.measures["cut"][0].signature
+    assert sum(level.result.sentences for level in found.buckets) == len(part)
+    assert "|subset:words-4-9|" in found.scores["cut"][0].signature
 
     known = [i for i in part if "f" not in TEXTS.reference[i] + TEXTS.source[i]]
-    found = compare(SYSTEMS, TEXTS, Protocol(words=(4, 9), no_unknown=True, samples=2))
+    found = compare(SYSTEMS, TEXTS, ComparisonConfig(words=(4, 9), no_unknown=True, samples=2))
     assert known and found.whole.sentences == len(known)
-    assert "nrefs:1|bs:2|seed:12345|subset:no-unk,words-4-9|" in found.measures["same"][3].signature
+    assert "nrefs:1|bs:2|seed:12345|subset:no-unk,words-4-9|" in found.scores["same"][3].signature
 
 
 def test_strata_are_made_of_tokenised_text() -> None:
     """While sacreBLEU's measures see the text as it is."""
-    split = Rewriting("split", lambda line: line.replace(".", " ."))
-    texts = Texts(["a b c d.", "a b c."], ["a.", "b"])
-    divisions = (
+    split = Retokenizer("split", lambda line: line.replace(".", " ."))
+    texts = EvaluationSet(["a b c d.", "a b c."], ["a.", "b"])
+    bucketings = (
         Bucketing("length", bounds=(1.0,)),
         Bucketing("length", "reference", (4.0,)),
     )
-    protocol = Protocol(tokenize=split, tokenize_source=split, divisions=divisions)
-    found = compare({"same": texts.reference}, texts, protocol)
-    assert [level.stratum.sentences.tolist() for level in found.levels] == [[1], [0], [1], [0]]
-    assert "tok:split" in found.measures["same"][0].signature
+    config = ComparisonConfig(tokenize=split, tokenize_source=split, bucketings=bucketings)
+    found = compare({"same": texts.reference}, texts, config)
+    assert [level.bucket.sentences.tolist() for level in found.buckets] == [[1], [0], [1], [0]]
+    assert "tok:split" in found.scores["same"][0].signature
 
 
 def test_uneven_lines_are_told_with_both_counts() -> None:
@@ -125,17 +128,17 @@ def test_uneven_lines_are_told_with_both_counts() -> None:
         compare(
             {"a": SYSTEMS["cut"], "b": SYSTEMS["cut"][1:]},
             TEXTS,
-            Protocol(),
+            ComparisonConfig(),
             {"b": "out.b", "": "test.fr"},
         )
     with pytest.raises(DataError, match="no lines in a and the references"):
-        compare({"a": []}, Texts([]), Protocol())
+        compare({"a": []}, EvaluationSet([]), ComparisonConfig())
 
 
 def test_nothing_left_is_the_users_mistake() -> None:
     with pytest.raises(DataError, match="none of the 40 sentences"):
-        compare(SYSTEMS, TEXTS, Protocol(words=(90, 99)))
-    blank = Texts(["a b"], [""], VOCABULARY, VOCABULARY)
+        compare(SYSTEMS, TEXTS, ComparisonConfig(words=(90, 99)))
+    blank = EvaluationSet(["a b"], [""], VOCABULARY, VOCABULARY)
     by_rank = Bucketing("rank", neighbours=3)
-    with pytest.raises(DataError, match="no sentence belongs to any part by rank of source"):
-        compare({"a": ["a b"]}, blank, Protocol(divisions=(by_rank,)))
+    with pytest.raises(DataError, match="no sentence belongs to a bucket by rank of source"):
+        compare({"a": ["a b"]}, blank, ComparisonConfig(bucketings=(by_rank,)))

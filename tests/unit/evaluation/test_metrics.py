@@ -4,24 +4,34 @@ import math
 import os
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
 
+from nmtkit.cli.evaluate import command
 from nmtkit.errors import DataError
+from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
+from nmtkit.evaluation.comparison import ComparisonConfig, compare
 from nmtkit.evaluation.metrics import (
-    Measure,
-    Rewriting,
-    chrf,
+    METRICS,
+    Metric,
+    MetricScore,
     evaluate,
-    sacrebleu_bleu,
-    ter,
     tokenized_bleu,
+    which_is_better,
 )
+from nmtkit.evaluation.retokenize import Retokenizer
 
 DATA = Path(os.environ.get("NMTKIT_DATA", Path(__file__).parents[3] / "../shared/data"))
 
-MeasureOf = Callable[[Sequence[str], Sequence[str]], Measure]
+MeasureOf = Callable[[Sequence[str], Sequence[str]], MetricScore]
+sacrebleu_bleu = METRICS["sacrebleu"].corpus_score
+chrf = METRICS["chrf"].corpus_score
+ter = METRICS["ter"].corpus_score
 ALL: list[MeasureOf] = [tokenized_bleu, sacrebleu_bleu, chrf, ter]
 
 REFERENCES = [
@@ -192,8 +202,8 @@ def test_evaluate_rewrites_raw_text_for_the_papers_bleu_alone() -> None:
         return line.replace(".", " .")
 
     hypotheses, references = ["Le chien court vite."], ["Le chat court vite."]
-    papers, *others = evaluate(hypotheses, references, tokenize=Rewriting("split", split))
-    assert isinstance(papers, Measure)
+    papers, *others = evaluate(hypotheses, references, tokenize=Retokenizer("split", split))
+    assert isinstance(papers, MetricScore)
     words = tokenized_bleu(["Le chien court vite ."], ["Le chat court vite ."], ("", ""), "split")
     assert papers == words
     assert "tok:split|" in papers.signature
@@ -205,7 +215,84 @@ def test_evaluate_rewrites_tokenised_text_for_the_other_measures_alone() -> None
         return line.replace("' ", "'").replace(" .", ".")
 
     joined = [join(line) for line in HYPOTHESES], [join(line) for line in REFERENCES]
-    papers, *others = evaluate(HYPOTHESES, REFERENCES, detokenize=Rewriting("join", join))
+    papers, *others = evaluate(HYPOTHESES, REFERENCES, detokenize=Retokenizer("join", join))
     assert papers == tokenized_bleu(HYPOTHESES, REFERENCES)
     assert [m.value for m in others] == [measure(*joined).value for measure in ALL[1:]]
     assert all("|detok:join|" in m.signature for m in others)
+
+
+@pytest.mark.parametrize(
+    ("lower", "clause"),
+    [
+        ([], "higher is better"),
+        (["TER"], "TER is better when lower, the others when higher"),
+        (["TER", "WER"], "TER and WER are better when lower, the others when higher"),
+    ],
+)
+def test_notes_say_which_figures_are_better_when_lower(lower: list[str], clause: str) -> None:
+    higher = [metric for metric in METRICS.values() if metric.higher_is_better]
+    errors = [replace(METRICS["ter"], title=title) for title in lower]
+    assert which_is_better(higher + errors) == clause
+    assert which_is_better([METRICS["ter"]]) == "lower is better"
+
+
+def same_words(hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+    """Words at the same position, and words of the reference."""
+    rows = []
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        h, r = hypothesis.split(), reference.split()
+        rows.append([sum(x == y for x, y in zip(h, r, strict=False)), len(r)])
+    return np.array(rows, dtype=np.float64)
+
+
+TOY = Metric(
+    name="toy",
+    title="Word accuracy",
+    text="tokenized",
+    higher_is_better=True,
+    statistics=same_words,
+    figures=lambda sums: 100 * sums[..., 0] / np.maximum(sums[..., 1], 1),
+    signature=lambda retokenizer: f"nrefs:1|tok:{retokenizer}|toy:yes",
+)
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, "toy", TOY)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_metric_of_one_entry_is_evaluated_bucketed_and_compared() -> None:
+    *_, score = evaluate(HYPOTHESES, REFERENCES)
+    sums = same_words(HYPOTHESES, REFERENCES).sum(axis=0)
+    assert score == MetricScore(
+        "Word accuracy", 100 * sums[0] / sums[1], "nrefs:1|tok:none|toy:yes"
+    )
+
+    config = ComparisonConfig(
+        metrics=("toy",), samples=20, bucketings=(Bucketing("length", "reference", (5.0,)),)
+    )
+    systems = {"hyp": HYPOTHESES, "ref": REFERENCES}
+    comparison = compare(systems, EvaluationSet(REFERENCES), config)
+    assert comparison.whole.figures["Word accuracy"]["hyp"].value == score.value
+    (difference,) = comparison.whole.pairs
+    assert difference.difference == 100 - score.value and 0 < difference.p < 1
+    short, long = (entry.result.figures["Word accuracy"] for entry in comparison.buckets)
+    assert (short["hyp"].value, long["ref"].value) == (50, 100)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_metric_of_one_entry_is_a_choice_of_evaluate_and_in_its_outputs(tmp_path: Path) -> None:
+    hyp, ref = tmp_path / "hyp", tmp_path / "ref"
+    hyp.write_text("\n".join(HYPOTHESES) + "\n", "utf-8")
+    ref.write_text("\n".join(REFERENCES) + "\n", "utf-8")
+    files = [str(hyp), str(ref)]
+    run = CliRunner().invoke
+    assert "[bleu|sacrebleu|chrf|ter|toy]" in run(command, ["--help"]).output
+    assert "Word accuracy" in run(command, files).output
+    assert '"Word accuracy"' in run(command, [*files, "--json"]).output
+    buckets = [*files, "--measure", "toy", "--by", "length", "--of", "reference"]
+    assert run(command, buckets).output.count("Word accuracy") == 2
+    rows = run(command, [*buckets, "--system", "same", str(ref), "--format", "csv"]).output
+    assert "same,Word accuracy,100.0" in rows
+    assert "not one of" in run(command, [*files, "--measure", "none"]).stderr

@@ -10,8 +10,8 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
-from nmtkit.evaluation.buckets import Texts
-from nmtkit.evaluation.comparison import Protocol, compare
+from nmtkit.evaluation.buckets import EvaluationSet
+from nmtkit.evaluation.comparison import ComparisonConfig, compare
 from nmtkit.evaluation.significance import interval, p_value, sample_sums
 
 WORDS = ["un", "chien", "court", "sur", "la", "plage", "verte", "."]
@@ -45,7 +45,7 @@ def test_intervals_p_values_and_signatures_are_sacrebleus(
     test = PairedTest([*systems.items()], metrics, [references], test_type="bs", n_samples=80)
     signatures, theirs = test()
     results: Any = theirs
-    ours = compare(systems, Texts(references), Protocol(samples=80))
+    ours = compare(systems, EvaluationSet(references), ComparisonConfig(samples=80))
     for number, (key, name) in enumerate(SHORT.items(), start=1):
         for system, result in zip(systems, results[key], strict=True):
             figure = ours.whole.figures[name][system]
@@ -53,7 +53,7 @@ def test_intervals_p_values_and_signatures_are_sacrebleus(
             assert figure.value == pytest.approx(result.score)
             assert figure.interval.mean == pytest.approx(result.mean, rel=1e-6)
             assert figure.interval.margin == pytest.approx(result.ci, rel=1e-5)
-            assert ours.measures[system][number].signature == str(signatures[key])
+            assert ours.scores[system][number].signature == str(signatures[key])
         against_a = [p.p for p in ours.whole.pairs if p.first == "a" and p.measure == name]
         assert against_a == pytest.approx([result.p_value for result in results[key][1:]])
 

@@ -1,24 +1,14 @@
 """Counts of sentences: their sums give the figure of any part of a test set."""
 
 import random
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.metrics import (
-    Measure,
-    Rewriting,
-    chrf,
-    evaluate,
-    sacrebleu_bleu,
-    ter,
-    tokenized_bleu,
-)
-from nmtkit.evaluation.sufficient_statistics import MEASURES, count, extended
-
-ALL: list[Callable[..., Measure]] = [tokenized_bleu, sacrebleu_bleu, chrf, ter]
+from nmtkit.evaluation.metrics import METRICS, evaluate
+from nmtkit.evaluation.retokenize import Retokenizer
+from nmtkit.evaluation.sufficient_statistics import collect_statistics, extend_signature
 
 
 def corpus(seed: int, size: int = 25) -> tuple[list[str], list[str]]:
@@ -33,13 +23,14 @@ def corpus(seed: int, size: int = 25) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize("seed", range(3))
 def test_any_part_has_the_figure_that_it_has_alone(seed: int) -> None:
     hypotheses, references = corpus(seed)
-    counts = count(hypotheses, references)
+    collected = collect_statistics(hypotheses, references)
     rng = random.Random(seed)
     for size in (1, 2, 7, 25):
         part = rng.sample(range(25), k=size)
         alone = [hypotheses[i] for i in part], [references[i] for i in part]
-        for counted, measure in zip(counts, ALL, strict=True):
-            assert counted.of(np.array(part)) == pytest.approx(measure(*alone).value, abs=1e-9)
+        for statistics, metric in zip(collected, METRICS.values(), strict=True):
+            value = metric.corpus_score(*alone).value
+            assert statistics.figure(np.array(part)) == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize("part", [[], ["bleu"], ["ter", "chrf"]])
@@ -48,29 +39,32 @@ def test_the_measures_are_those_of_evaluate(part: list[str]) -> None:
         return line.replace("l'", "l ' ")
 
     both = corpus(5)
-    split_up, joined = Rewriting("split", split), Rewriting("join", lambda line: line.upper())
-    wanted = dict(zip(MEASURES, evaluate(*both, tokenize=split_up, detokenize=joined), strict=True))
-    found = [c.measure for c in count(*both, tokenize=split_up, detokenize=joined, measures=part)]
-    expected = [wanted[name] for name in wanted if name in (part or wanted)]
-    assert [(m.name, m.signature) for m in found] == [(m.name, m.signature) for m in expected]
-    assert [m.value for m in found] == pytest.approx([m.value for m in expected])
-    assert [type(m) for m in found] == [type(m) for m in expected]
+    split_up, joined = Retokenizer("split", split), Retokenizer("join", lambda line: line.upper())
+    scores = dict(zip(METRICS, evaluate(*both, tokenize=split_up, detokenize=joined), strict=True))
+    expected = tuple(scores[name] for name in scores if name in (part or scores))
+    assert evaluate(*both, tokenize=split_up, detokenize=joined, metrics=part) == expected
+    collected = collect_statistics(*both, tokenize=split_up, detokenize=joined, metrics=part)
+    assert tuple(statistics.score for statistics in collected) == expected
 
 
 def test_many_sums_are_measured_at_once() -> None:
-    for counted in count(*corpus(1)):
-        both = counted.figures(np.array([counted.numbers[:9].sum(0), counted.numbers[9:].sum(0)]))
-        assert both.tolist() == [counted.of(np.arange(9)), counted.of(np.arange(9, 25))]
+    for statistics in collect_statistics(*corpus(1)):
+        rows = statistics.per_sentence
+        both = statistics.metric.figures(np.array([rows[:9].sum(0), rows[9:].sum(0)]))
+        alone = [statistics.figure(np.arange(9)), statistics.figure(np.arange(9, 25))]
+        assert both.tolist() == alone
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", METRICS)
 def test_every_measure_refuses_uneven_lines_with_both_counts(name: str) -> None:
     with pytest.raises(DataError, match="2 lines in out but 1 in test"):
-        count(["a", "b"], ["a"], ("out", "test"), measures=[name])
+        collect_statistics(["a", "b"], ["a"], ("out", "test"), metrics=[name])
     with pytest.raises(DataError, match="no lines in out and test"):
-        count([], [], ("out", "test"), measures=[name])
+        collect_statistics([], [], ("out", "test"), metrics=[name])
 
 
 def test_a_signature_is_extended_where_sacrebleu_does_it() -> None:
-    assert extended("nrefs:1|case:lc", {"bs": 5, "seed": 1}) == "nrefs:1|bs:5|seed:1|case:lc"
-    assert extended("nrefs:1|case:lc", {}) == "nrefs:1|case:lc"
+    assert (
+        extend_signature("nrefs:1|case:lc", {"bs": 5, "seed": 1}) == "nrefs:1|bs:5|seed:1|case:lc"
+    )
+    assert extend_signature("nrefs:1|case:lc", {}) == "nrefs:1|case:lc"

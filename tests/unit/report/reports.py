@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 
 from nmtkit.config import TextConfig
-from nmtkit.evaluation.buckets import Bucketing, Texts
-from nmtkit.evaluation.comparison import Protocol, compare
+from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
+from nmtkit.evaluation.comparison import ComparisonConfig, compare
 from nmtkit.inference.aligner import Alignment
 from nmtkit.inference.translator import Translation
 from nmtkit.report.model_card import ModelCard
@@ -53,8 +53,8 @@ def report(
 ) -> ModelReport:
     """A report on these outputs, measured as always."""
     texts = {name: [output.line.text for output in of] for name, of in systems.items()}
-    divided = Protocol(measures=("bleu",), divisions=(Bucketing("length"),))
-    given = Texts(references, sources)
+    divided = ComparisonConfig(metrics=("bleu",), bucketings=(Bucketing("length"),))
+    given = EvaluationSet(references, sources)
     facts = {"Model": "made by hand", "Folder": "folder"}
     return ModelReport(
         version="1.2.3",
@@ -67,7 +67,7 @@ def report(
         text=TextConfig(),
         tokenized=True,
         samples=0,
-        comparison=compare(texts, given, Protocol()),
+        comparison=compare(texts, given, ComparisonConfig()),
         parts=compare(texts, given, divided),
         left_out=(),
         sources=[line(source) for source in sources],

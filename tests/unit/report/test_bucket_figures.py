@@ -10,8 +10,8 @@ import pytest
 
 from nmtkit.errors import OutputError
 from nmtkit.evaluation.buckets import Bucket, Bucketing
-from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure, Result
-from nmtkit.evaluation.metrics import Measure
+from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure, SubsetResult
+from nmtkit.evaluation.metrics import MetricScore
 from nmtkit.evaluation.significance import Interval
 from nmtkit.report.bucket_figures import curves, plot_strata, strata_figure
 from nmtkit.report.styles import COLOURS, LINES, MARKS
@@ -39,9 +39,9 @@ def comparison(
                 for name, v in zip(systems, values, strict=True)
             }
             stratum = Bucket(place - 5, place + 5, place, np.arange(size))
-            result = Result(size, {BLEU: figures} if size else {}, ())
+            result = SubsetResult(size, {BLEU: figures} if size else {}, ())
             levels.append(BucketResult(Bucketing(by, side), stratum, result))
-    measures = {name: (Measure(BLEU, 1.0, ""),) for name in systems}
+    measures = {name: (MetricScore(BLEU, 1.0, ""),) for name in systems}
     return Comparison(90, measures, levels[0].result, tuple(levels))
 
 

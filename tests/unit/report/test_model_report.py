@@ -104,7 +104,7 @@ def test_pieces_of_words_are_put_together(saved, test_set, tmp_path):
         words = " ".join(output.best.tokens).replace("@@ ", "").removesuffix("@@").split(" ")
         assert output.line.words == [word for word in words if word]
         assert len(output.alignment.tgt_words) == len(output.line.words)
-    assert {level.division.by for level in found.parts.levels} == {"length"}
+    assert {level.bucketing.by for level in found.parts.buckets} == {"length"}
     assert "pieces of words" in found.left_out[0] and len(commands_of(found)) == 2
     assert found.left_out[0] in page(found, [])
 
