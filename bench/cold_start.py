@@ -74,7 +74,7 @@ TextPipeline.load(folder, "src", config.text).tokens(line)
 phase("tokenising the line")
 translator = nmtkit.inference.translator.Translator.load(folder)
 last = time.process_time()  # what is loaded a second time here was counted before
-translator.translate_window([line])
+list(translator.translate([line]))
 phase("translating the line")
 """
 """What `nmtkit translate` does, step by step, each with its processor time in milliseconds."""

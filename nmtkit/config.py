@@ -12,7 +12,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
 from nmtkit.errors import ConfigError
 
@@ -165,6 +165,19 @@ class SearchConfig:
         base: Any = (5 + lengths) / 6 if self.penalty == "wu" else lengths
         divisor: Lengths = base**self.length_penalty
         return divisor
+
+
+class SearchSettings(TypedDict, total=False):
+    """The fields of `SearchConfig` as keyword arguments."""
+
+    beam: int
+    beam_mode: Literal["shrinking", "bounded"]
+    length_penalty: float
+    penalty: Literal["power", "wu"]
+    coverage_penalty: float
+    forbid_unk: bool
+    max_length_ratio: float
+    min_length_ratio: float
 
 
 @dataclass(frozen=True)

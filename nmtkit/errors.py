@@ -54,3 +54,15 @@ def is_out_of_memory(error: BaseException) -> bool:
     if kinds & {"MemoryError", "OutOfMemoryError"}:
         return True
     return isinstance(error, RuntimeError) and "allocate memory" in str(error)
+
+
+def refuse_string(value: object, parameter: str) -> None:
+    """Raise TypeError if a string stands where a list of strings is expected.
+
+    A string is an iterable of strings, too: without this check its characters would be taken for
+    lines. It is a mistake in a program, not in a user's data, so it is no `NmtkitError`.
+    """
+    if isinstance(value, str | bytes):
+        raise TypeError(
+            f"{parameter} must be a list of strings, not one string; put it into a list"
+        )

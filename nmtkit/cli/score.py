@@ -221,7 +221,7 @@ def _write_scores(
         _check_no_source(scorer.reads_source, first)
         pairs = ((src, tgt) for src, tgt in read_parallel(first, second))
         scores = scorer.score(
-            pairs, tokenized, process_group=process_group, place=lines_of(first, second)
+            pairs, tokenized, process_group=process_group, pair_name=lines_of(first, second)
         )
     totals = Totals()
     for score in scores:

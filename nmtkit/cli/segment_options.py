@@ -9,13 +9,9 @@ import click
 
 if TYPE_CHECKING:
     from nmtkit.inference.segmenter import Segmenter
-    from nmtkit.inference.translator import Translation, Translator
+    from nmtkit.inference.translator import Translator
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-Decode = Callable[[list[str], int], "list[tuple[list[Translation], list[str]]]"]
-"""Some lines and the number of the first, from 1, in; for each its translations and what --segments
-writes of it out."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ class Segmenting:
         from nmtkit.inference import segmenter as driver
         from nmtkit.inference.scorer import Scorer
 
-        longest = self.longest or driver.LONGEST
+        longest = self.longest or driver.MAX_SEGMENT_WORDS
         if self.how == "confidence":
             reverse = Scorer.load(*self.reverse_models, device=device, batch_size=batch_size)
             return driver.ConfidentSegmenter(translator, reverse, longest)
@@ -89,17 +85,6 @@ class Segmenting:
                 translator, driver.random_lengths(self.lengths, longest), seed
             )
         return driver.RandomSegmenter(translator, driver.with_random_confidences(longest), seed)
-
-
-def segmenting_decoder(segmenter: "Segmenter", tokenized: bool) -> Decode:
-    """Translate in segments."""
-    from nmtkit.inference.segmenter import segments_line
-
-    def decode(window: list[str], first: int) -> "list[tuple[list[Translation], list[str]]]":
-        found = segmenter.segment_window(window, tokenized, first)
-        return [([line.translation], [segments_line(line.segments)]) for line in found]
-
-    return decode
 
 
 def segment_options(function: Function) -> Function:

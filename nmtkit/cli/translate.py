@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
@@ -19,16 +19,14 @@ from nmtkit.cli.common import (
     written_by_first,
 )
 from nmtkit.cli.search_options import search_options
-from nmtkit.cli.segment_options import (
-    Decode,
-    Segmenting,
-    segment_options,
-    segmenting_decoder,
-)
-from nmtkit.cli.writers import Form, alignment_line, form_of
+from nmtkit.cli.segment_options import Segmenting, segment_options
+from nmtkit.cli.writers import Format, alignment_line, translation_lines
 
 if TYPE_CHECKING:
-    from nmtkit.inference.translator import Translation, Translator
+    from nmtkit.inference.segmenter import Segmented
+    from nmtkit.inference.stream_batching import LineStream
+    from nmtkit.inference.translation import Translation
+    from nmtkit.inference.translator import Translator
 
 
 @click.command()
@@ -173,64 +171,92 @@ def command(
     _check(n_best, sample, counts, listed and scores, alignments, output)
     others = {"--n-best": n_best, "--sample": sample, "--alignments": alignments}
     segmenting.check(others, output)
+    format: Format
+    format = "counts" if counts else "n-best" if listed else "scores" if scores else "text"
     configure_threads(threads)
     with contextlib.ExitStack() as stack:
         from nmtkit.io.lines import open_output
 
-        def opened(path: str | None) -> TextIO:
-            return stack.enter_context(open_output(written_by_first(path or os.devnull), force))
-
-        results, aligned = opened(output), opened(alignments)
-        segments = opened(segmenting.segments)
-
+        streams = Outputs(
+            *(
+                stack.enter_context(open_output(written_by_first(path or os.devnull), force))
+                for path in (output, alignments, segmenting.segments)
+            )
+        )
         with importing():
             from nmtkit.inference.ensemble import Ensemble
-            from nmtkit.inference.stream_batching import read_windows
+            from nmtkit.inference.stream_batching import LineStream
             from nmtkit.inference.translator import Translator
             from nmtkit.parallel.process_group import join_process_group
 
         process_group = stack.enter_context(join_process_group(device))
         ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
-        translator = Translator(ensemble, batch_size=batch_size, quantize=quantize).with_search(
-            **search
-        )
-        translator = _with_tables(translator, candidates, replace_unk)
-        form = form_of(counts, listed, scores)
-        size = translator.window
-        decode = _decoder(translator, n_best or 1, sample, seed, tokenized, bool(alignments))
+        translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
+        translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
+        lines, aligned = LineStream(source), bool(alignments)
         if segmenting.how:
             segmenter = segmenting.segmenter(translator, batch_size, device, seed)
-            size, decode = segmenter.window, segmenting_decoder(segmenter, tokenized)
-
-        def work(window: Sequence[str], first: int) -> list[Written]:
-            found = enumerate(decode(list(window), first), start=first - 1)
-            return [_written(number, form, alignment_format, *of_one) for number, of_one in found]
-
-        number, unfinished = 0, 0
-        for window in process_group.map_sharded(
-            read_windows(source, size * process_group.size), work
-        ):
-            for lines in window:
-                _write(results, lines.output)
-                _write(aligned, lines.aligned)
-                _write(segments, lines.segments)
-                unfinished += not lines.finished
-                number += 1
-            results.flush()
-        if unfinished:
-            warn(
-                f"{unfinished} of {number} translations are unfinished: they met the longest"
-                " length; --max-length-ratio sets it"
+            segmented = segmenter.segment(lines, tokenized, process_group)
+            _write_segmented(segmented, lines, streams, format)
+        else:
+            found = (
+                translator.sample(lines, sample, seed, tokenized, aligned, process_group)
+                if sample
+                else translator.translate(lines, n_best or 1, tokenized, aligned, process_group)
             )
+            _write_translations(found, lines, streams, format, alignment_format)
 
 
-class Written(NamedTuple):
-    """What is written of one line of input, and whether its best translation is finished."""
+class Outputs(NamedTuple):
+    """Where translations, their alignments and the segments of lines are written."""
 
-    output: list[str]
-    aligned: list[str]
-    segments: list[str]
-    finished: bool
+    translations: TextIO
+    alignments: TextIO
+    segments: TextIO
+
+
+def _write_translations(
+    found: "Iterable[list[Translation]]",
+    lines: "LineStream",
+    streams: Outputs,
+    format: Format,
+    alignment_format: str,
+) -> None:
+    """Write the translations of each line, and flush when all lines read so far are answered."""
+    number, unfinished = 0, 0
+    for number, translations in enumerate(found, start=1):
+        _write(streams.translations, translation_lines(number - 1, translations, format))
+        matrices = [translation.word_alignment for translation in translations]
+        links = [alignment_line(m, alignment_format) for m in matrices if m is not None]
+        _write(streams.alignments, links)
+        unfinished += not translations[0].finished
+        if number == lines.lines_read:
+            streams.translations.flush()
+    _warn_unfinished(unfinished, number)
+
+
+def _write_segmented(
+    found: "Iterable[Segmented]", lines: "LineStream", streams: Outputs, format: Format
+) -> None:
+    """Write the translation and the segments of each line; see `_write_translations`."""
+    from nmtkit.inference.segmenter import segments_line
+
+    number, unfinished = 0, 0
+    for number, line in enumerate(found, start=1):
+        _write(streams.translations, translation_lines(number - 1, [line.translation], format))
+        _write(streams.segments, [segments_line(line.segments)])
+        unfinished += not line.translation.finished
+        if number == lines.lines_read:
+            streams.translations.flush()
+    _warn_unfinished(unfinished, number)
+
+
+def _warn_unfinished(unfinished: int, number: int) -> None:
+    if unfinished:
+        warn(
+            f"{unfinished} of {number} translations are unfinished: they met the longest"
+            " length; --max-length-ratio sets it"
+        )
 
 
 def _check(
@@ -259,7 +285,7 @@ def _check(
 def _with_tables(
     translator: "Translator", candidates: str | None, replace_unk: str | None
 ) -> "Translator":
-    """The translator with the lexical tables that were named."""
+    """Return the translator with the lexical tables that were named."""
     from nmtkit.text.lexicon import Lexicon, best_translations
 
     if candidates:
@@ -271,37 +297,5 @@ def _with_tables(
     return translator
 
 
-def _written(
-    number: int,
-    form: Form,
-    alignment_format: str,
-    translations: "list[Translation]",
-    segments: list[str],
-) -> Written:
-    """:param number: of the line of input, from 0."""
-    matrices = [translation.word_alignment for translation in translations]
-    aligned = [alignment_line(m, alignment_format) for m in matrices if m is not None]
-    return Written(form(number, translations), aligned, segments, translations[0].finished)
-
-
 def _write(stream: TextIO, lines: list[str]) -> None:
     stream.writelines(f"{line}\n" for line in lines)
-
-
-def _decoder(
-    translator: "Translator",
-    n_best: int,
-    sample: int | None,
-    seed: int,
-    tokenized: bool,
-    aligned: bool,
-) -> Decode:
-    def decode(window: list[str], first: int) -> "list[tuple[list[Translation], list[str]]]":
-        found = (
-            translator.sample_window(window, sample, seed, tokenized, aligned, first)
-            if sample
-            else translator.translate_window(window, n_best, tokenized, aligned)
-        )
-        return [(translations, []) for translations in found]
-
-    return decode

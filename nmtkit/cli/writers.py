@@ -1,45 +1,46 @@
-"""How translations and alignments are written as lines of text."""
+"""Translations and alignments as lines of text."""
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from nmtkit.inference.aligner import Alignment
-    from nmtkit.inference.translator import Translation
+    from nmtkit.inference.translation import Translation
 
-Form = Callable[[int, "list[Translation]"], list[str]]
-"""The number of a line, from 0, and its translations in; lines of output out."""
-
-
-def form_of(counts: bool, listed: bool, scores: bool) -> Form:
-    if counts:
-        return counted_lines
-    if listed:
-        return n_best_lines
-    return _scored_line if scores else _line
+Format = Literal["text", "scores", "n-best", "counts"]
+"""How the translations of a line are written."""
 
 
-def _line(_: int, translations: "list[Translation]") -> list[str]:
-    return [translations[0].text]
+def translation_lines(
+    number: int, translations: "list[Translation]", format: Format = "text"
+) -> list[str]:
+    """Format the translations of one line of input.
 
-
-def _scored_line(_: int, translations: "list[Translation]") -> list[str]:
+    :param number: of the line, from 0.
+    :param translations: best first, or in the order drawn.
+    """
+    if format == "n-best":
+        return n_best_lines(number, translations)
+    if format == "counts":
+        return counted_lines(number, translations)
     best = translations[0]
+    if format == "text":
+        return [best.text]
     mark = "" if best.finished else "\tunfinished"
     return [f"{best.score:.6f}\t{best.text}{mark}"]
 
 
 def n_best_lines(number: int, translations: "list[Translation]") -> list[str]:
-    """Moses's format; the bars that part its fields are escaped in the text, as Moses does."""
+    """Format translations as Moses does, bars in the text escaped."""
     return [_n_best_line(number, t) for t in translations]
 
 
 def counted_lines(number: int, translations: "list[Translation]") -> list[str]:
-    """The same, each different translation once, with how often it is there."""
-    from nmtkit.inference.translator import counted
+    """Format each different translation once, with its count."""
+    from nmtkit.inference.translation import count_duplicates
 
-    return [_n_best_line(number, t, f" count= {times}") for t, times in counted(translations)]
+    pairs = count_duplicates(translations)
+    return [_n_best_line(number, t, f" count= {count}") for t, count in pairs]
 
 
 def _n_best_line(number: int, t: "Translation", more: str = "") -> str:
@@ -47,9 +48,9 @@ def _n_best_line(number: int, t: "Translation", more: str = "") -> str:
     return f"{number} ||| {text} ||| nmtkit0= {t.score:.6f}{more} ||| {t.ranking_score:.6f}"
 
 
-def alignment_line(alignment: "Alignment", form: str) -> str:
-    """An alignment as Moses's links ("hard") or as JSON ("soft"), six digits a weight."""
-    if form == "hard":
+def alignment_line(alignment: "Alignment", format: str) -> str:
+    """Format an alignment as Moses's links ("hard") or as JSON ("soft"), six digits a weight."""
+    if format == "hard":
         return alignment.moses()
     weights = [[round(weight, 6) for weight in row] for row in alignment.matrix.tolist()]
     table = {"source": alignment.columns, "target": alignment.rows, "alignment": weights}

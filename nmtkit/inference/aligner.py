@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from nmtkit.inference.scorer import Place, Scorer, numbered
+from nmtkit.inference.scorer import PairName, Scorer, pair_number
 from nmtkit.special_symbols import EOS_WORD
 from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword.bpe import SEPARATOR
@@ -86,7 +86,7 @@ class Aligner:
         pairs: Iterable[tuple[str, str]],
         tokenized: bool = False,
         counts: LinkCounts | None = None,
-        place: Place = numbered,
+        pair_name: PairName = pair_number,
     ) -> Iterator[Alignment]:
         """Align sentence pairs, in the order given.
 
@@ -94,11 +94,11 @@ class Aligner:
         :param tokenized: the lines are tokenised already.
         :param counts: gets the hard alignment of each pair, that between the tokens which the
             model reads: with BPE, between pieces of words.
-        :param place: of the pairs, for messages.
+        :param pair_name: names a pair in messages by its number, from 1.
         :raises ModelError: the model has no alignment.
         :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
-        for score in self._scorer.score(pairs, tokenized, alignments=True, place=place):
+        for score in self._scorer.score(pairs, tokenized, alignments=True, pair_name=pair_name):
             assert score.alignment is not None
             if counts is not None and score.src_tokens:
                 places = best_sources(score.alignment, len(score.tgt_tokens))

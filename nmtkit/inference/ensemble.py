@@ -4,21 +4,38 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.inference.stream_batching import Batches
 from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models.base import TranslationModel
+from nmtkit.search.batch_queue import EncodedBatch
+from nmtkit.search.candidates import NONE
 from nmtkit.search.model_averaging import EQUAL, ModelAveraging
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
 SourceTokens = Sequence[Sequence[str]]
 """A source sentence as each model splits it into tokens."""
+
+
+class CandidateLists(Protocol):
+    """Restricts the translation of a line to some words."""
+
+    def candidates(self, source_tokens: Sequence[str]) -> npt.ArrayLike:
+        """Return the words for one line.
+
+        :param source_tokens: of the first model, without `</s>`.
+        :return: ids of target words in rising order, each once, `</s>` and `<unk>` among them.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,28 @@ class Ensemble:
                 model.encode(*batch) for model, batch in zip(self.models, batches, strict=True)
             ]
         return encoded, batches[0][1].sum(1)
+
+    def encoded_batches(
+        self,
+        sentences: Sequence[SourceTokens],
+        batches: Batches,
+        candidates: CandidateLists | None = None,
+    ) -> Iterator[EncodedBatch]:
+        """Yield batches for search, each encoded when search asks for it.
+
+        :param batches: indices of sentences.
+        :param candidates: restricts the words of each translation.
+        """
+        for batch in batches:
+            chosen = [sentences[number] for number in batch]
+            encoded, lengths = self.encode(chosen)
+            lists = None
+            if candidates is not None:
+                ids = [candidates.candidates(tokens[0]) for tokens in chosen]
+                rows = [torch.as_tensor(of_one, dtype=torch.int64) for of_one in ids]
+                lists = pad_sequence(rows, batch_first=True, padding_value=NONE)
+                lists = lists.to(lengths.device)
+            yield EncodedBatch(encoded, lengths, lists)
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
         """The ids of a batch in the words of one model, and their mask. Shapes: [batch, T_x]."""

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import DataError, ModelError
+from nmtkit.errors import DataError, ModelError, refuse_string
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
 from nmtkit.models.base import Scored
@@ -29,12 +29,12 @@ from nmtkit.special_symbols import EOS, UNK
 LARGEST = 1 << 28
 """Source times target tokens of a pair: a model keeps a weight for each, a gigabyte then."""
 
-Place: TypeAlias = Callable[[int], str]
-"""What to call a pair in a message, by its number, counted from 1."""
+PairName: TypeAlias = Callable[[int], str]
+"""Names a pair in messages by its number, from 1."""
 
 
-def numbered(number: int) -> str:
-    """The place of a pair of which no more is known than its number."""
+def pair_number(number: int) -> str:
+    """Name a pair in messages by its number alone."""
     return f"pair {number}"
 
 
@@ -160,6 +160,7 @@ class Scorer:
             raise ModelError(
                 "a model that translates scores a target by its source; give both, SRC and TGT"
             )
+        refuse_string(lines, "lines")
         return self.score((("", line) for line in lines), tokenized, process_group=process_group)
 
     def score(
@@ -168,7 +169,7 @@ class Scorer:
         tokenized: bool = False,
         alignments: bool = False,
         process_group: ProcessGroup = SINGLE_PROCESS,
-        place: Place = numbered,
+        pair_name: PairName = pair_number,
     ) -> Iterator[Score]:
         """Score sentence pairs, in the order given.
 
@@ -178,27 +179,33 @@ class Scorer:
         :param alignments: give the first model's alignments.
         :param ranks: who shares the work; rank 0 reads the pairs and has the scores, the others
             have none.
-        :param place: of the pairs, for messages.
+        :param pair_name: names a pair in messages by its number, from 1.
         :raises ModelError: alignments are asked for and the model has none, or it gives
             log-probabilities that are not numbers.
         :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
+        refuse_string(pairs, "pairs")
+        return self._score(pairs, tokenized, alignments, process_group, pair_name)
 
-        def work(window: Sequence[tuple[str, str]], first: int) -> list[Score]:
-            return self._score_window(
-                window, lambda number: place(first - 1 + number), tokenized, alignments
-            )
-
+    def _score(
+        self,
+        pairs: Iterable[tuple[str, str]],
+        tokenized: bool,
+        alignments: bool,
+        process_group: ProcessGroup,
+        pair_name: PairName,
+    ) -> Iterator[Score]:
         size = self._batch_size * WINDOW_BATCHES * process_group.size
-        for scores in process_group.map_sharded(windows(pairs, size), work):
-            yield from scores
+        for shard in process_group.shards(windows(pairs, size)):
+            scores = self._score_window(shard.items, shard.first, tokenized, alignments, pair_name)
+            yield from process_group.gather(scores)
 
     def score_list(
         self,
         source: str,
         targets: Sequence[str],
         tokenized: bool = False,
-        place: Place = numbered,
+        pair_name: PairName = pair_number,
     ) -> list[Score]:
         """Score many translations of one source, in the order given.
 
@@ -206,14 +213,14 @@ class Scorer:
         computed once, which for the hypotheses of an n-best list is a third of the work.
 
         :param tokenized: the lines are tokenised already.
-        :param place: of the translations, for messages.
+        :param pair_name: names a translation in messages by its number, from 1.
         :raises ModelError: the model gives log-probabilities that are not numbers.
         :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
         first = self._ensemble.first
         read = self._ensemble.source_tokens(source, tokenized)
         tokens = [first.tgt_text.tokens(target, tokenized) for target in targets]
-        _check_sizes([(len(read[0]), len(target)) for target in tokens], place)
+        _check_sizes([(len(read[0]), len(target)) for target in tokens], pair_name)
         ids = [[*first.tgt_vocab.ids(target), EOS] for target in tokens]
         tree = PrefixTree(ids)
         with torch.inference_mode():
@@ -238,14 +245,19 @@ class Scorer:
         return self._ensemble.for_inference()
 
     def _score_window(
-        self, pairs: Sequence[tuple[str, str]], place: Place, tokenized: bool, alignments: bool
+        self,
+        pairs: Sequence[tuple[str, str]],
+        first: int,
+        tokenized: bool,
+        alignments: bool,
+        pair_name: PairName,
     ) -> list[Score]:
         lines = dict.fromkeys(source for source, _ in pairs)
         read = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
         text = self._ensemble.first.tgt_text
         targets = [text.tokens(target, tokenized) for _, target in pairs]
         sizes = [(len(read[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
-        _check_sizes(sizes, place)
+        _check_sizes(sizes, pair_name, first)
         lengths = [max(size) + 1 for size in sizes]
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
@@ -308,12 +320,12 @@ class Scorer:
         return Score(sum(word_scores), word_scores, list(source), target, cut, unknown)
 
 
-def _check_sizes(sizes: Sequence[tuple[int, int]], place: Place) -> None:
+def _check_sizes(sizes: Sequence[tuple[int, int]], pair_name: PairName, first: int = 1) -> None:
     """Refuse pairs of too many source and target tokens."""
-    for number, (of_source, of_target) in enumerate(sizes, start=1):
+    for number, (of_source, of_target) in enumerate(sizes, start=first):
         if of_source * of_target > LARGEST:
             raise DataError(
-                f"{place(number)}: {of_source:,} source and {of_target:,} target tokens are too"
+                f"{pair_name(number)}: {of_source:,} source and {of_target:,} target tokens are too"
                 " many for the memory; leave the pair out, or cut it"
             )
 

@@ -24,13 +24,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.errors import ConfigError, DataError, ModelError, refuse_string
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.stream_batching import windows
-from nmtkit.inference.translator import Translation, Translator, empty_translation
+from nmtkit.inference.translation import Translation, empty_translation
+from nmtkit.inference.translator import Translator
 from nmtkit.io.lines import read_lines
 from nmtkit.io.safe_json import parse_json
+from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.segment_lengths import SegmentLengths
 from nmtkit.search.segmentation import (
     Span,
@@ -41,10 +43,10 @@ from nmtkit.search.segmentation import (
 )
 from nmtkit.seeds import seed_of
 
-LONGEST = 20
+MAX_SEGMENT_WORDS = 20
 """Words of a segment at most, by default."""
 
-ROOM = 1 << 14
+MAX_SPANS = 1 << 14
 """Spans whose best translations are held at a time, some 2 KB each; those of one line at least."""
 
 Weighed = tuple[Translation, float]
@@ -91,31 +93,42 @@ class Segmenter(ABC):
         """Lines that are worth translating together."""
         return self._translator.window
 
-    def segment(self, lines: Iterable[str], tokenized: bool = False) -> Iterator[Segmented]:
-        """Translate lines, in the order given.
+    def segment(
+        self,
+        lines: Iterable[str],
+        tokenized: bool = False,
+        process_group: ProcessGroup = SINGLE_PROCESS,
+        first_line: int = 1,
+    ) -> Iterator[Segmented]:
+        """Translate lines in segments, in the order given.
 
         :param lines: source text; an empty line has no segments and an empty translation.
-        :param tokenized: the lines are tokenised already, and so is the text that is given.
+        :param tokenized: the lines are tokenised already, and the translations stay tokenised.
+        :param process_group: shares the lines; rank 0 reads them and yields the results, the
+            other ranks yield nothing.
+        :param first_line: number of the first line, which random segments depend on.
+        :raises TypeError: `lines` is a single string.
         """
-        first = 1
-        for window in windows(lines, self.window):
-            yield from self.segment_window(window, tokenized, first)
-            first += len(window)
+        refuse_string(lines, "lines")
+        return self._segment(lines, tokenized, process_group, first_line)
 
-    def segment_window(
-        self, lines: Sequence[str], tokenized: bool = False, first: int = 1
-    ) -> list[Segmented]:
-        """Translate some lines together; see `segment`.
-
-        :param first: number of the first line in its stream, from 1.
-        """
+    def _segment(
+        self,
+        lines: Iterable[str],
+        tokenized: bool,
+        process_group: ProcessGroup,
+        first_line: int,
+    ) -> Iterator[Segmented]:
         text = self._translator.ensemble.first.src_text
-        sentences = [text.words(line, tokenized).split() for line in lines]
-        chosen = self._chosen(sentences, first)
-        return [Segmented(self._joined(segments, tokenized), segments) for segments in chosen]
+        for shard in process_group.shards(windows(lines, self.window * process_group.size)):
+            sentences = [text.words(line, tokenized).split() for line in shard.items]
+            chosen = self._choose_segments(sentences, first_line + shard.first - 1)
+            yield from process_group.gather(
+                [Segmented(self._joined(segments, tokenized), segments) for segments in chosen]
+            )
 
     @abstractmethod
-    def _chosen(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
+    def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
         """The segments of each sentence, translated."""
 
     def _joined(self, segments: list[Segment], tokenized: bool) -> Translation:
@@ -147,7 +160,9 @@ class ConfidentSegmenter(Segmenter):
         words otherwise.
     """
 
-    def __init__(self, translator: Translator, reverse: Scorer, longest: int = LONGEST) -> None:
+    def __init__(
+        self, translator: Translator, reverse: Scorer, longest: int = MAX_SEGMENT_WORDS
+    ) -> None:
         super().__init__(translator)
         _check_fit(translator.ensemble, reverse.ensemble)
         self._reverse, self._longest = reverse, longest
@@ -157,7 +172,7 @@ class ConfidentSegmenter(Segmenter):
         """Lines that are worth translating together; each has many spans."""
         return max(1, self._translator.window // self._longest)
 
-    def _chosen(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
+    def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
         for group in _groups(sentences, self._longest):
             texts = [_spans_of(words, self._longest) for words in group]
             best = self._best(list(dict.fromkeys(t for of_one in texts for t in of_one.values())))
@@ -171,8 +186,8 @@ class ConfidentSegmenter(Segmenter):
         best: dict[str, Weighed] = {}
         alike = sorted(texts, key=lambda text: -text.count(" "))  # in length, for full batches
         for chunk in windows(alike, self._translator.window):
-            found = self._translator.translate_window(
-                chunk, self._translator.search.beam, tokenized=True
+            found = list(
+                self._translator.translate(chunk, self._translator.search.beam, tokenized=True)
             )
             best |= zip(chunk, self._weighed(chunk, found), strict=True)
         return best
@@ -207,7 +222,7 @@ class RandomSegmenter(Segmenter):
         super().__init__(translator)
         self._draw, self._seed = draw, seed
 
-    def _chosen(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
+    def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
         texts = [
             _texts(words, self._draw(len(words), seed_of(self._seed, number)))
             for number, words in enumerate(sentences, start=first)
@@ -219,7 +234,7 @@ class RandomSegmenter(Segmenter):
             yield [told[text] for text in of_one]
 
 
-def with_random_confidences(longest: int = LONGEST) -> Draw:
+def with_random_confidences(longest: int = MAX_SEGMENT_WORDS) -> Draw:
     """Segments of the largest total of random confidences."""
 
     def draw(words: int, seed: int) -> list[Span]:
@@ -228,7 +243,7 @@ def with_random_confidences(longest: int = LONGEST) -> Draw:
     return draw
 
 
-def random_lengths(path: str | Path, longest: int = LONGEST) -> Draw:
+def random_lengths(path: str | Path, longest: int = MAX_SEGMENT_WORDS) -> Draw:
     """Random segments whose lengths have the mean and variance of those in a file.
 
     :param path: what `segments_line` made of each line.
@@ -276,14 +291,14 @@ def _lengths(line: str, where: str) -> list[int]:
 
 
 def _groups(sentences: list[list[str]], longest: int) -> Iterator[list[list[str]]]:
-    """Sentences that follow upon each other and have at most `ROOM` spans, or one alone."""
+    """Sentences that follow upon each other and have at most `MAX_SPANS` spans, or one alone."""
     group: list[list[str]] = []
-    room = ROOM
+    room = MAX_SPANS
     for words in sentences:
         room -= len(words) * longest
         if group and room < 0:
             yield group
-            group, room = [], ROOM - len(words) * longest
+            group, room = [], MAX_SPANS - len(words) * longest
         group.append(words)
     yield group
 

@@ -1,9 +1,9 @@
-"""How a stream of lines becomes windows, and a window batches of sentences of like length.
+"""Divides a stream of lines into windows, and a window into batches of sentences of like length.
 
-A window is what is translated together, sorted by length and put back in order. From a file it is
-a fixed number of lines. From a pipe or a terminal it is whatever has arrived while the window
-before was being translated, so that a line which comes alone is not kept waiting for others, and
-lines which come fast are translated many at a time.
+A window is translated together, sorted by length and put back in order. A file is read in windows
+of a fixed number of lines. From a pipe or a terminal a window is whatever has arrived while the
+window before was translated: a line that comes alone is translated at once, and lines that come
+fast are translated many at a time.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import stat
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from nmtkit.io.lines import STANDARD, read_raw_lines
 
@@ -23,21 +23,61 @@ log = logging.getLogger("nmtkit")
 WINDOW_BATCHES = 16
 """Full batches in a window."""
 
-USUAL_LENGTH = 50
-"""Positions a sentence of a full batch has at most; of longer ones a batch holds fewer, so that
-its memory stays bounded."""
+FULL_BATCH_LENGTH = 50
+"""Longest sentence of a full batch, in positions. Batches of longer sentences hold fewer, so that
+memory stays bounded."""
 
-CHUNK = 1 << 16
+READ_BYTES = 1 << 16
 """Bytes read from a pipe at a time."""
 
-GRACE = 0.005
-"""Seconds granted to more lines that are just being written."""
+GATHER_SECONDS = 0.005
+"""Time granted to further lines that are just being written."""
 
 Item = TypeVar("Item")
 
+Batches = list[list[int]]
+"""Sentences of a window, by index, in batches of like length."""
+
+
+class LineStream:
+    """Lines of a file or pipe that are handed out in windows as they arrive.
+
+    Invalid UTF-8 becomes U+FFFD, with a warning that names the line, so that the stream goes on.
+
+    :param path: a file, a gzip file, a named pipe, or `-` for stdin.
+    lines_read: lines handed out so far; when all of them are answered, output may be flushed.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+        self.lines_read = 0
+
+    def windows(self, size: int) -> Iterator[list[str]]:
+        """Yield at most `size` lines at a time, as many as have arrived.
+
+        :raises DataError: the file cannot be read.
+        """
+        for window in _raw_windows(self._path, size):
+            lines = []
+            for line in window:
+                self.lines_read += 1
+                lines.append(_decode(line, self._path, self.lines_read))
+            yield lines
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines one by one."""
+        for window in self.windows(1):
+            yield from window
+
 
 def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """So many items at a time; the last window may be smaller, none is empty."""
+    """Yield `size` items at a time; the last window may be smaller, none is empty.
+
+    A `LineStream` yields what has arrived.
+    """
+    if isinstance(items, LineStream):
+        yield from cast(Iterator[list[Item]], items.windows(size))
+        return
     window: list[Item] = []
     for item in items:
         window.append(item)
@@ -48,54 +88,36 @@ def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield window
 
 
-def read_windows(path: str | Path, size: int) -> Iterator[list[str]]:
-    """The lines of a file or pipe in windows of at most `size`, as they arrive.
-
-    A stream must go on: bytes that are not UTF-8 become U+FFFD, with a warning that names the
-    line, instead of ending it.
-
-    :param path: a file, a gzip file, a named pipe, or `-` for stdin.
-    :raises DataError: it cannot be read.
-    """
-    number = 0
-    for window in _raw_windows(path, size):
-        lines = []
-        for line in window:
-            number += 1
-            lines.append(_decoded(line, path, number))
-        yield lines
-
-
 def arriving_windows(descriptor: int, size: int) -> Iterator[list[bytes]]:
-    """Wait for a line, take what has come with it, at most `size` lines, and so on to the end.
+    """Yield a line as soon as it arrives, with those that came with it, at most `size`.
 
     :param descriptor: an open file descriptor of a pipe, a socket or a terminal.
     """
     pending: list[bytes] = []
-    begun, over = b"", False
+    unfinished_line, over = b"", False
     while pending or not over:
         while not over and (
-            not pending or (len(pending) < size and _is_readable(descriptor, GRACE))
+            not pending or (len(pending) < size and _is_readable(descriptor, GATHER_SECONDS))
         ):
             _is_readable(descriptor, None)
-            chunk = os.read(descriptor, CHUNK)
+            chunk = os.read(descriptor, READ_BYTES)
             over = not chunk
-            *whole, begun = (begun + chunk).split(b"\n")
-            pending += [*whole, begun] if over and begun else whole
+            *lines, unfinished_line = (unfinished_line + chunk).split(b"\n")
+            pending += [*lines, unfinished_line] if over and unfinished_line else lines
         if pending:
             yield pending[:size]
             del pending[:size]
 
 
-def length_batches(lengths: Sequence[int], sentences: int) -> list[list[int]]:
-    """Part sentences into batches of like length, longest first.
+def length_batches(lengths: Sequence[int], sentences: int) -> Batches:
+    """Divide sentences into batches of like length, longest first.
 
     :param lengths: positions of each sentence.
-    :param sentences: the most in a batch; it has fewer where they are longer than usual.
-    :return: for each batch, which sentences are in it.
+    :param sentences: size of a batch; batches of sentences longer than usual are smaller.
+    :return: the indices of the sentences in each batch.
     """
-    positions = sentences * USUAL_LENGTH
-    batches: list[list[int]] = []
+    positions = sentences * FULL_BATCH_LENGTH
+    batches: Batches = []
     room = 0
     for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
         if not room:
@@ -104,6 +126,26 @@ def length_batches(lengths: Sequence[int], sentences: int) -> list[list[int]]:
         batches[-1].append(number)
         room -= 1
     return batches
+
+
+def share_batches(
+    lengths: Sequence[int], cores: int, min_per_core: int, sentences: int
+) -> list[Batches]:
+    """Divide sentences among cores so that each has as many long ones, and into batches.
+
+    :param lengths: tokens of each sentence without `</s>`; sentences of length 0 are left out.
+    :param min_per_core: sentences that a core must have; with fewer, fewer cores are used.
+    :param sentences: size of a batch; see `length_batches`.
+    :return: the batches of each core, at least one core.
+    """
+    numbers = [number for number, length in enumerate(lengths) if length]
+    numbers.sort(key=lambda number: -lengths[number])
+    cores = max(1, min(cores, len(numbers) // min_per_core))
+    shares = []
+    for share in (numbers[core::cores] for core in range(cores)):
+        batches = length_batches([lengths[number] + 1 for number in share], sentences)
+        shares.append([[share[index] for index in batch] for batch in batches])
+    return shares
 
 
 def _raw_windows(path: str | Path, size: int) -> Iterator[list[bytes]]:
@@ -116,7 +158,7 @@ def _raw_windows(path: str | Path, size: int) -> Iterator[list[bytes]]:
 
 @contextlib.contextmanager
 def _arriving_stream(path: str | Path) -> Generator[int | None, None, None]:
-    """The descriptor of what is no ordinary file, whose lines may come one by one; else None."""
+    """Return the descriptor of a pipe, socket or terminal, and None for an ordinary file."""
     if str(path) == STANDARD:
         try:
             descriptor = sys.stdin.fileno()
@@ -135,10 +177,10 @@ def _is_readable(descriptor: int, seconds: float | None) -> bool:
     return bool(select.select([descriptor], [], [], seconds)[0])
 
 
-def _decoded(line: bytes, path: str | Path, number: int) -> str:
+def _decode(line: bytes, path: str | Path, number: int) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError:
         name = "stdin" if str(path) == STANDARD else path
-        log.warning("%s:%d: not UTF-8; what cannot be read became U+FFFD", name, number)
+        log.warning("%s:%d: not UTF-8; invalid bytes became U+FFFD", name, number)
         return line.decode("utf-8", errors="replace")

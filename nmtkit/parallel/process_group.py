@@ -15,7 +15,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -37,6 +37,17 @@ the others hear at once."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Shard(NamedTuple, Generic[Item]):
+    """One process's part of a window of items.
+
+    first: number of the first item among all items of all windows, from 1.
+    items: may be empty where a window has fewer items than there are processes.
+    """
+
+    first: int
+    items: Sequence[Item]
 
 
 class ProcessGroup:
@@ -89,22 +100,24 @@ class ProcessGroup:
     def seed_per_rank(self, seed: int, number: int) -> None:
         """Let each rank draw random numbers of its own, which depend on these alone."""
 
-    def map_sharded(
-        self,
-        windows: Iterable[Sequence[Item]],
-        work: Callable[[Sequence[Item], int], list[Result]],
-    ) -> Iterator[list[Result]]:
-        """Work on windows, each rank on a part of each.
+    def shards(self, windows: Iterable[Sequence[Item]]) -> Iterator[Shard[Item]]:
+        """Yield this process's part of each window.
+
+        Each part must be followed by one call of `gather`, with a result for each item.
 
         :param windows: read by rank 0 alone.
-        :param work: items and the number of the first, from 1, in; their results out, pickled on
-            their way.
-        :return: on rank 0 the results of each window, in order; on other ranks nothing.
         """
         first = 1
         for window in windows:
-            yield work(window, first)
+            yield Shard(first, window)
             first += len(window)
+
+    def gather(self, results: list[Result]) -> list[Result]:
+        """Return the results of all ranks in the order of the items; on other ranks than 0 none.
+
+        :param results: of this rank's items; pickled on their way.
+        """
+        return results
 
 
 SINGLE_PROCESS = ProcessGroup()
@@ -189,11 +202,7 @@ class DistributedGroup(ProcessGroup):
     def seed_per_rank(self, seed: int, number: int) -> None:
         torch.manual_seed(seed_of(seed, number, self.rank))
 
-    def map_sharded(
-        self,
-        windows: Iterable[Sequence[Item]],
-        work: Callable[[Sequence[Item], int], list[Result]],
-    ) -> Iterator[list[Result]]:
+    def shards(self, windows: Iterable[Sequence[Item]]) -> Iterator[Shard[Item]]:
         if self.restarted:
             raise NmtkitError(
                 "torchrun has begun this command anew, but what it read and wrote before is gone;"
@@ -206,17 +215,14 @@ class DistributedGroup(ProcessGroup):
                 return
             each = -(-len(window) // self.size)
             start = self.rank * each
-            own = window[start : start + each]
-            results = self._to_first(work(own, first + start) if own else [])
-            if results is not None:
-                yield [result for of_rank in results for result in of_rank]
+            yield Shard(first + start, window[start : start + each])
             first += len(window)
 
-    def _to_first(self, value: Result) -> list[Result] | None:
-        found: list[Any] | None = [None] * self.size if self.is_main else None
+    def gather(self, results: list[Result]) -> list[Result]:
+        of_ranks: list[Any] | None = [None] * self.size if self.is_main else None
         with _meeting():
-            dist.gather_object(value, found, dst=0)
-        return found
+            dist.gather_object(results, of_ranks, dst=0)
+        return [result for of_rank in of_ranks or [] for result in of_rank]
 
 
 @contextlib.contextmanager

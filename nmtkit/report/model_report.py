@@ -31,7 +31,8 @@ from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
 from nmtkit.inference.aligner import Alignment, pieces_of_words
 from nmtkit.inference.ensemble import Ensemble
-from nmtkit.inference.translator import Translation, Translator
+from nmtkit.inference.translation import Translation
+from nmtkit.inference.translator import Translator
 from nmtkit.io.lines import STANDARD, file_sha256, read_parallel
 from nmtkit.model_folder import LoadedModel
 from nmtkit.report.model_card import ModelCard, card_of_file, card_of_model

@@ -31,7 +31,8 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.evaluation.phrase_comparison import ComparedPhrase, Comparison, Sample, ScoredPair
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
-from nmtkit.inference.translator import Translation, Translator, counted
+from nmtkit.inference.translation import Translation, count_duplicates
+from nmtkit.inference.translator import Translator
 from nmtkit.model_folder import LoadedModel
 from nmtkit.smt.phrase_sampling import LEAST, Block, SamplingConfig, choose
 from nmtkit.smt.phrase_scorer import PHRASES
@@ -104,7 +105,7 @@ class _Voice:
             return f"the phrase pair that begins with {pairs[number - 1].src[:50]!r}"
 
         phrases = ((pair.src, pair.tgt) for pair in pairs)
-        scores = self._scorer.score(phrases, tokenized=True, place=place)
+        scores = self._scorer.score(phrases, tokenized=True, pair_name=place)
         for pair, score in zip(pairs, scores, strict=True):
             yield dataclasses.replace(pair, model=max(score.log_prob, LEAST))
 
@@ -113,7 +114,7 @@ def _with_samples(phrase: ComparedPhrase, drawn: Sequence[Translation]) -> Compa
     known = {pair.tgt for pair in phrase.pairs}
     samples = [
         Sample(sample.text, sample.score, times, sample.text in known)
-        for sample, times in counted([sample for sample in drawn if sample.finished])
+        for sample, times in count_duplicates([sample for sample in drawn if sample.finished])
     ]
     samples.sort(key=lambda sample: -sample.score)
     unfinished = sum(not sample.finished for sample in drawn)

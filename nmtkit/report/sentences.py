@@ -27,7 +27,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmtkit.inference.translator import Translation
+    from nmtkit.inference.translation import Translation
     from nmtkit.report.model_report import Line, ModelReport, Output
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

@@ -123,7 +123,7 @@ class PhraseScorer:
         def place(number: int) -> str:
             return pairs[number - 1].where
 
-        found = [scorer.score(phrases, tokenized=True, place=place) for scorer in self._scorers]
+        found = [scorer.score(phrases, tokenized=True, pair_name=place) for scorer in self._scorers]
         return [
             [self._number(value) for value in self._columns(scores)]
             for scores in zip(*found, strict=True)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.inference.ensemble import Ensemble
-from nmtkit.inference.scorer import Place, Score, Scorer, Totals
+from nmtkit.inference.scorer import PairName, Score, Scorer, Totals
 from nmtkit.inference.stream_batching import WINDOW_BATCHES
 from nmtkit.smt.nbest import Entry, by_sentence, distinct, is_feature_name
 
@@ -164,7 +164,7 @@ def _scores(scorer: Scorer, lists: Sequence[Sequence[Pair]], tokenized: bool) ->
     """Of the pairs of each list; those of one list have one source."""
     few = [pair for pairs in lists if len(pairs) < MANY for pair in pairs]
     of_few = scorer.score(
-        [(pair.source, pair.entry.hypothesis) for pair in few], tokenized, place=_places(few)
+        [(pair.source, pair.entry.hypothesis) for pair in few], tokenized, pair_name=_places(few)
     )
     for pairs in lists:
         if len(pairs) < MANY:
@@ -174,7 +174,7 @@ def _scores(scorer: Scorer, lists: Sequence[Sequence[Pair]], tokenized: bool) ->
             yield from scorer.score_list(pairs[0].source, texts, tokenized, _places(pairs))
 
 
-def _places(pairs: Sequence[Pair]) -> Place:
+def _places(pairs: Sequence[Pair]) -> PairName:
     return lambda number: pairs[number - 1].entry.where
 
 

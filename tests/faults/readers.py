@@ -20,7 +20,7 @@ from nmtkit.errors import DataError, ModelError, NmtkitError
 from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
 from nmtkit.evaluation.metrics import evaluate
 from nmtkit.inference.segmenter import random_lengths
-from nmtkit.inference.stream_batching import read_windows
+from nmtkit.inference.stream_batching import LineStream
 from nmtkit.io.lines import (
     decode_line,
     file_sha256,
@@ -111,7 +111,7 @@ def _lines(folder: Path) -> None:
     found = list(read_raw_lines(path))
     if len(found) != count:
         raise Fault(f"{len(found)} lines of {count}")
-    if sum(map(len, read_windows(path, 3))) != count:
+    if sum(map(len, LineStream(path).windows(3))) != count:
         raise Fault("windows have other lines")
     if len(file_sha256(path)) != 64:
         raise Fault("no sum")

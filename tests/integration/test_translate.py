@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 
 from nmtkit.cli.writers import n_best_lines
-from nmtkit.inference.translator import Translation
+from nmtkit.inference.translation import Translation
 
 Nmtkit = Callable[..., Result]
 

@@ -120,9 +120,9 @@ def test_a_line_is_its_segments_put_together(request, kind):
 def test_a_line_is_the_same_whatever_the_others_are(request, kind, monkeypatch):
     segmenter = request.getfixturevalue(kind)
     together = list(segmenter.segment(LINES))
-    monkeypatch.setattr(driver, "ROOM", 1)
+    monkeypatch.setattr(driver, "MAX_SPANS", 1)
     for number, (line, expected) in enumerate(zip(LINES, together, strict=True), start=1):
-        [alone] = segmenter.segment_window([line], first=number)
+        [alone] = segmenter.segment([line], first_line=number)
         assert [s.source for s in alone.segments] == [s.source for s in expected.segments]
         assert alone.translation.text == expected.translation.text
         assert alone.translation.score == pytest.approx(expected.translation.score, abs=1e-4)
@@ -133,13 +133,13 @@ def test_a_line_is_the_same_whatever_the_others_are(request, kind, monkeypatch):
 def test_a_span_is_translated_once_and_not_many_at_a_time(translator, reverse, monkeypatch):
     """500 words of five: 5 + 25 + 125 different spans."""
     asked = []
-    real = Translator.translate_window
+    real = Translator.translate
 
     def recorded(self, lines, *arguments, **options):
         asked.append(list(lines))
         return real(self, lines, *arguments, **options)
 
-    monkeypatch.setattr(Translator, "translate_window", recorded)
+    monkeypatch.setattr(Translator, "translate", recorded)
     line = " ".join("abcde"[(k * k + k // 7) % 5] for k in range(500))
     words = line.split()
     [found] = ConfidentSegmenter(translator, reverse, longest=3).segment([line])
@@ -202,7 +202,7 @@ def test_seeds_and_places_decide_random_segments(translator):
 
     def sources(seed, first=1):
         segmenter = RandomSegmenter(translator, with_random_confidences(4), seed)
-        [found] = segmenter.segment_window([line], first=first)
+        [found] = segmenter.segment([line], first_line=first)
         return [segment.source for segment in found.segments]
 
     assert sources(1) == sources(1)

@@ -8,7 +8,13 @@ import threading
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.inference.stream_batching import arriving_windows, length_batches, read_windows, windows
+from nmtkit.inference.stream_batching import (
+    LineStream,
+    arriving_windows,
+    length_batches,
+    share_batches,
+    windows,
+)
 
 
 @pytest.fixture
@@ -79,19 +85,19 @@ def test_files_and_named_pipes_are_read_alike(tmp_path):
     feeder = threading.Thread(target=(tmp_path / "fifo").write_bytes, args=(text,))
     feeder.start()
     for name in ("plain", "zipped.gz", "fifo"):
-        lines = [line for window in read_windows(tmp_path / name, 2) for line in window]
+        lines = [line for window in LineStream(tmp_path / name).windows(2) for line in window]
         assert lines == ["one", "two\u2028\r", "", "last"]
     feeder.join()
 
 
 def test_a_file_comes_in_full_windows(tmp_path):
     (tmp_path / "plain").write_text("1\n2\n3\n4\n5\n")
-    assert [len(window) for window in read_windows(tmp_path / "plain", 2)] == [2, 2, 1]
+    assert [len(window) for window in windows(LineStream(tmp_path / "plain"), 2)] == [2, 2, 1]
 
 
 def test_what_is_not_utf8_is_replaced_and_named(tmp_path, caplog):
     (tmp_path / "plain").write_bytes(b"one\n\xff\xfe\nthree\ncaf\xe9\n")
-    found = list(read_windows(tmp_path / "plain", 2))
+    found = list(windows(LineStream(tmp_path / "plain"), 2))
     assert found == [["one", "\ufffd\ufffd"], ["three", "caf\ufffd"]]
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 2
@@ -101,7 +107,7 @@ def test_what_is_not_utf8_is_replaced_and_named(tmp_path, caplog):
 @pytest.mark.parametrize("name", ["missing", "."])
 def test_what_cannot_be_read_is_an_error(tmp_path, name):
     with pytest.raises(DataError, match="cannot be read"):
-        list(read_windows(tmp_path / name, 2))
+        list(LineStream(tmp_path / name).windows(2))
 
 
 def test_batches_hold_each_sentence_once_longest_first():
@@ -116,3 +122,24 @@ def test_batches_hold_each_sentence_once_longest_first():
         assert len(batch) <= 16 and (positions <= 16 * 50 or len(batch) == 1)
     assert len(batches[-2]) == 16
     assert length_batches([], 4) == []
+
+
+def test_cores_share_long_and_short_sentences_alike():
+    random.seed(3)
+    lengths = [random.choice([0, 1, 5, 30, 80]) for _ in range(100)]
+    for cores, expected in ((1, 1), (3, 3), (50, sum(map(bool, lengths)) // 8)):
+        shares = share_batches(lengths, cores, 8, 16)
+        assert len(shares) == expected
+        numbers = [number for batches in shares for batch in batches for number in batch]
+        assert sorted(numbers) == [number for number, length in enumerate(lengths) if length]
+        longest = [lengths[batches[0][0]] for batches in shares]
+        assert longest == sorted(lengths, reverse=True)[:expected]
+    assert share_batches([0, 0], 4, 8, 16) == [[]]
+
+
+def test_a_stream_counts_the_lines_it_has_handed_out(tmp_path):
+    (tmp_path / "plain").write_text("1\n2\n3\n4\n5\n")
+    stream = LineStream(tmp_path / "plain")
+    counts = [stream.lines_read for _ in windows(stream, 2)]
+    assert counts == [2, 4, 5]
+    assert list(LineStream(tmp_path / "plain")) == ["1", "2", "3", "4", "5"]

@@ -250,13 +250,14 @@ def test_several_models_look_for_an_unknown_word_together(make_model):
     assert not any("<unk>" in t.text for t in drawn)
 
 
-def test_samples_depend_on_the_seed_and_the_line_number(translator):
+def test_samples_depend_on_the_seed_and_the_line_number(translator, make_model):
     lines = random_lines(90)
     drawn = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=3)]
-    whole = translator.sample_window(lines, n=2, seed=3)
+    one_window = Translator(Ensemble((make_model(1),)), batch_size=64)
+    whole = one_window.sample(lines, n=2, seed=3)
     assert drawn == [[t.tokens for t in found] for found in whole]
     assert len(drawn) == len(lines) and all(len(found) == 2 for found in drawn)
-    later = translator.sample_window(lines[70:], n=2, seed=3, first=71)
+    later = translator.sample(lines[70:], n=2, seed=3, first_line=71)
     assert drawn[70:] == [[t.tokens for t in found] for found in later]
     others = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=4)]
     assert drawn != others

@@ -47,8 +47,14 @@ def test_what_is_told_in_part_does_not_count(launched_with, missing):
     assert (environment.rank(), environment.size()) == (0, 1)
 
 
-def squares(window, first):
-    return [(number * number, first + place) for place, number in enumerate(window)]
+def squares(process_group, windows):
+    """Square numbers together: for each window what rank 0 has gathered."""
+    return [
+        process_group.gather(
+            [(number * number, index) for index, number in enumerate(shard.items, shard.first)]
+        )
+        for shard in process_group.shards(windows)
+    ]
 
 
 def test_alone_every_operation_is_what_one_process_does():
@@ -64,7 +70,7 @@ def test_alone_every_operation_is_what_one_process_does():
     assert torch.equal(torch.get_rng_state(), state)
     assert SINGLE_PROCESS.broadcast(lambda: 5) == SINGLE_PROCESS.main_process_first(lambda: 5) == 5
     assert SINGLE_PROCESS.all_gather(5) == [5]
-    assert list(SINGLE_PROCESS.map_sharded([[1, 2], [3]], squares)) == [[(1, 1), (4, 2)], [(9, 3)]]
+    assert squares(SINGLE_PROCESS, [[1, 2], [3]]) == [[(1, 1), (4, 2)], [(9, 3)]]
 
 
 def gradients(rank):
@@ -108,7 +114,7 @@ def test_ranks_have_in_common_what_they_share(together, tmp_path):
                 )
                 found["sums"] = sums.tolist()
                 found["gradients"] = [p.grad.tolist() for p in layer.parameters()]
-            found["shared"] = list(process_group.map_sharded(read(), squares))
+            found["shared"] = squares(process_group, read())
             found["can fork"] = can_fork()
         return found
 
@@ -118,7 +124,7 @@ def test_ranks_have_in_common_what_they_share(together, tmp_path):
         "told": ("from", 0), "everyones": [0, 1, 4], "equal": [0.0, 0], "sums": [3.0, 3.0],
         "gradients": [[[3.0, 30.0]], [7.0]], "shared": shared, "can fork": False,
     }  # fmt: skip
-    assert others == [{**first, "shared": []}] * 2
+    assert others == [{**first, "shared": [[], [], []]}] * 2
     assert log.read_text() == "021"
 
 
@@ -213,7 +219,7 @@ def test_each_rank_has_a_gpu_of_its_own(launched_with, monkeypatch):
 def test_work_on_windows_is_not_begun_anew(together):
     def task():
         with join_process_group("cpu") as process_group:
-            list(process_group.map_sharded([[1]], squares))
+            squares(process_group, [[1]])
 
     assert [outcome.error for outcome in together(2, task)] == [None, None]
     for outcome in together(2, task, restarts=1):

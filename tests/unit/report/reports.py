@@ -9,7 +9,7 @@ from nmtkit.config import TextConfig
 from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
 from nmtkit.evaluation.comparison import ComparisonConfig, compare
 from nmtkit.inference.aligner import Alignment
-from nmtkit.inference.translator import Translation
+from nmtkit.inference.translation import Translation
 from nmtkit.report.model_card import ModelCard
 from nmtkit.report.model_report import Line, ModelReport, Output
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint

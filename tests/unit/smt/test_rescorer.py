@@ -52,9 +52,9 @@ def test_a_hypothesis_is_scored_once_in_a_sentence(scorers, entries, monkeypatch
     asked = []
     real = Scorer.score
 
-    def score(self, pairs, tokenized, place):
+    def score(self, pairs, tokenized, pair_name):
         asked.extend(pairs)
-        return real(self, pairs, tokenized, place=place)
+        return real(self, pairs, tokenized, pair_name=pair_name)
 
     monkeypatch.setattr(Scorer, "score", score)
     rescorer = Rescorer(scorers[:1], batch_size=2)
