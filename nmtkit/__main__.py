@@ -1,5 +1,7 @@
-"""`python -m nmtkit`, which is how `torchrun -m nmtkit` starts it, too, and profilers do: so the
-process ends as any of Python does."""
+"""Entry point of `python -m nmtkit`, `torchrun -m nmtkit` and profilers.
+
+The process ends as any Python process does, with all clean-up of the interpreter.
+"""
 
 from nmtkit.cli.main import cli
 

@@ -1,4 +1,4 @@
-"""Settings as text: TOML documents, recipes, and what `--set` says."""
+"""Settings as text: TOML documents, recipes and `--set` options."""
 
 import dataclasses
 import logging
@@ -19,7 +19,7 @@ log = logging.getLogger("nmtkit")
 def read_toml(path: str | Path) -> Table:
     """Read a TOML file.
 
-    :raises ConfigError: it is missing, not UTF-8 or not TOML (with line and column).
+    :raises ConfigError: the file is missing, not UTF-8 or not TOML (with line and column).
     """
     try:
         return _parse_toml(Path(path).read_text(encoding="utf-8"))
@@ -30,22 +30,24 @@ def read_toml(path: str | Path) -> Table:
 
 
 def _parse_toml(text: str) -> Table:
-    """:raises ValueError: it is none, has a number of thousands of digits, or is nested too deep to
-    be read."""
+    """Parse a TOML document.
+
+    :raises ValueError: it is not TOML, has a number of thousands of digits, or nests too deeply.
+    """
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("brackets within brackets, too deep to be read") from None
+        raise ValueError("brackets nested too deeply") from None
 
 
 def recipe_names() -> list[str]:
-    """Names of the recipes that come with the package, in alphabetical order."""
+    """Return the names of the package's recipes in alphabetical order."""
     folder = resources.files("nmtkit.recipes")
     return sorted(p.name[:-5] for p in folder.iterdir() if p.name.endswith(".toml"))
 
 
 def recipe_table(name: str) -> Table:
-    """The settings of a recipe, those of its `base` filled in.
+    """Return the settings of a recipe, including those of its `base`.
 
     :raises ConfigError: no recipe has that name.
     """
@@ -56,7 +58,7 @@ def recipe_table(name: str) -> Table:
 
 
 def with_base(table: Table, where: str = "settings") -> Table:
-    """Fill in the settings of the recipe that the key `base` names.
+    """Return a table with the settings of the recipe that its key `base` names.
 
     :param where: the file, for messages.
     :raises ConfigError: no recipe has that name.
@@ -71,24 +73,24 @@ def with_base(table: Table, where: str = "settings") -> Table:
         raise ConfigError(
             f"{where}: base: there is no recipe '{base}'; {suggest_name(base, recipe_names())}"
         )
-    return merged(recipe_table(base), table)
+    return merge_tables(recipe_table(base), table)
 
 
-def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> Table:
-    """Both tables, section by section; where both have a key, `upper` counts."""
+def merge_tables(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> Table:
+    """Merge two tables section by section; `upper` wins where both have a key."""
     result = dict(lower)
     for key, value in upper.items():
         old = result.get(key)
         result[key] = (
-            merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+            merge_tables(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
         )
     return result
 
 
 def parse_override(text: str) -> Table:
-    """Turn `section.key=value` (a TOML value; a bare word is a string) into a table.
+    """Parse `section.key=value` (a TOML value; a bare word is a string) into a table.
 
-    :raises ConfigError: there is no `section.` or no `=`.
+    :raises ConfigError: `section.` or `=` is missing.
     """
     key, equals, value = text.partition("=")
     section, dot, name = key.strip().partition(".")
@@ -101,6 +103,14 @@ def parse_override(text: str) -> Table:
     return {section: {name: parsed}}
 
 
+def override_strings(settings: Mapping[str, object]) -> list[str]:
+    """Return settings as strings that `parse_override` parses.
+
+    :param settings: "section.key" -> value.
+    """
+    return [f"{name}={_toml(value)}" for name, value in settings.items()]
+
+
 def warn_of_old_names(renamed: Mapping[str, str]) -> None:
     """Log a warning for each setting that was given under its old name.
 
@@ -111,7 +121,7 @@ def warn_of_old_names(renamed: Mapping[str, str]) -> None:
 
 
 def write_toml(config: Config) -> str:
-    """The settings as a TOML document that `parse_config` reads back to an equal `Config`."""
+    """Return settings as a TOML document, which `parse_config` parses to an equal `Config`."""
     from nmtkit.models import model_name
 
     lines = [f"format = {FORMAT}", "", "[model]", f'type = "{model_name(config.model)}"']
@@ -122,10 +132,12 @@ def write_toml(config: Config) -> str:
 
 
 def _table_lines(settings: Any) -> list[str]:
+    """Return a settings dataclass as lines `name = value`."""
     return [f"{f.name} = {_toml(getattr(settings, f.name))}" for f in dataclasses.fields(settings)]
 
 
-def _toml(value: bool | int | float | str) -> str:
+def _toml(value: object) -> str:
+    """Return a value of a setting in TOML's notation."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

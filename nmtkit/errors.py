@@ -1,23 +1,25 @@
-"""What can go wrong through no fault of the program: one sentence each, for the user.
+"""Errors that the user can correct: mistakes in files, settings and outputs.
 
-Every message names what is wrong, where (file, line) and what to do about it. The command
-line prints it on one line of stderr and exits with status 1; from Python it is an exception.
+Every message says what is wrong, where (file, line) and what to do. The command line prints it on
+one line of stderr and exits with status 1.
 """
 
-LONGEST = 1000
-"""Characters of a message. It may quote a line of a file, which may be a megabyte long."""
+MAX_MESSAGE_LENGTH = 1000
+"""Longest message, in characters: it may quote a line of a file, which may be a megabyte long."""
 
 
 class NmtkitError(Exception):
-    """A mistake in data, settings, models or outputs that the user can mend.
-
-    :param message: of one that is too long, the middle is left out: the file is named at its
-        beginning, and what to do stands at its end.
-    """
+    """A mistake in data, settings, models or outputs that the user can correct."""
 
     def __init__(self, message: str) -> None:
-        if len(message) > LONGEST:
-            message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 4 :]}"
+        """Shorten a long message in the middle.
+
+        Its beginning names the file, and its end says what to do.
+        """
+        if len(message) > MAX_MESSAGE_LENGTH:
+            message = (
+                f"{message[: MAX_MESSAGE_LENGTH // 2]} … {message[-MAX_MESSAGE_LENGTH // 4 :]}"
+            )
         super().__init__(message)
 
 
@@ -26,20 +28,21 @@ class DataError(NmtkitError):
 
 
 class ConfigError(NmtkitError):
-    """A setting that does not exist, has a wrong type, or contradicts another."""
+    """A setting that does not exist, has the wrong type, or contradicts another."""
 
 
 class ModelError(NmtkitError):
-    """A model folder or checkpoint that is missing, damaged or does not fit its use."""
+    """A model folder or checkpoint that is missing, damaged or unfit for its use."""
 
 
 class Interrupted(Exception):
-    """The user or the system has asked by a signal to end, and what was to be saved is saved.
+    """A stop signal was received, and everything that had to be saved is saved.
 
-    :param signal: its number.
+    signal: number of the signal.
     """
 
     def __init__(self, signal: int) -> None:
+        """Store the number of the signal."""
         super().__init__(f"ended by signal {signal}")
         self.signal = signal
 
@@ -49,7 +52,7 @@ class OutputError(NmtkitError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Python's, or torch's on whatever device, known without importing torch."""
+    """Return whether memory ran out, in Python or in torch on any device; torch is not imported."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & {"MemoryError", "OutOfMemoryError"}:
         return True

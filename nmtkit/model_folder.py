@@ -213,7 +213,7 @@ def create_model_folder(
     :raises ModelError: something is there already.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ModelError(f"{folder}: exists and is no model folder; choose another or remove it")
+        raise ModelError(f"{folder}: exists and is not a model folder; choose another or remove it")
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder)

@@ -41,7 +41,7 @@ from nmtkit.search.segmentation import (
     random_confidences,
     spans,
 )
-from nmtkit.seeds import seed_of
+from nmtkit.seeds import derive_seed
 
 MAX_SEGMENT_WORDS = 20
 """Words of a segment at most, by default."""
@@ -224,7 +224,7 @@ class RandomSegmenter(Segmenter):
 
     def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
         texts = [
-            _texts(words, self._draw(len(words), seed_of(self._seed, number)))
+            _texts(words, self._draw(len(words), derive_seed(self._seed, number)))
             for number, words in enumerate(sentences, start=first)
         ]
         different = list(dict.fromkeys(text for of_one in texts for text in of_one))

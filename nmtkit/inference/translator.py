@@ -31,7 +31,7 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search import Hypothesis, sample_read, search_batches, with_alignments
 from nmtkit.search.coverage import best_covering, hypotheses_to_find
 from nmtkit.search.search_settings import check_settings
-from nmtkit.seeds import seed_of
+from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -226,7 +226,7 @@ class Translator:
             sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
             shares = self._shares(sources)
             first = first_line + shard.first - 1
-            seeds = [seed_of(seed, number) for number in range(first, first + len(sources))]
+            seeds = [derive_seed(seed, number) for number in range(first, first + len(sources))]
             found = _on_all_cores(
                 [
                     functools.partial(self._draw, sources, batches, n, seeds, alignments)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from nmtkit.errors import ConfigError, Interrupted, NmtkitError
 from nmtkit.parallel import environment
-from nmtkit.seeds import seed_of
+from nmtkit.seeds import derive_seed
 
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
@@ -200,7 +200,7 @@ class DistributedGroup(ProcessGroup):
         return sums
 
     def seed_per_rank(self, seed: int, number: int) -> None:
-        torch.manual_seed(seed_of(seed, number, self.rank))
+        torch.manual_seed(derive_seed(seed, number, self.rank))
 
     def shards(self, windows: Iterable[Sequence[Item]]) -> Iterator[Shard[Item]]:
         if self.restarted:

@@ -1,4 +1,4 @@
-"""Signals that ask a training to end, and the lock that keeps a model folder to one training."""
+"""Stop signals, and the lock that lets only one process train in a model folder."""
 
 import contextlib
 import fcntl
@@ -16,31 +16,34 @@ from nmtkit.errors import ModelError
 
 log = logging.getLogger("nmtkit")
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-LOCK = ".lock"
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LOCK_FILE = ".lock"
 
 
 class StopSignals:
-    """While it lasts, the first SIGINT or SIGTERM is noted, and the second does what it would have.
+    """Context manager that records the first SIGINT or SIGTERM; a second one acts as usual.
 
-    :param grace: seconds in which another counts as the same: a cluster and torchrun may both pass
-        on what was sent once.
+    A signal that the process ignores stays ignored: shells start background jobs with SIGINT
+    ignored. Outside the main thread nothing is recorded, as Python handles signals only there.
 
-    signal: number of the one that came, None before. One that is ignored, as a shell lets a job in
-    the background ignore SIGINT, stays so. Outside of the main thread, where Python handles no
-    signals, none ever comes.
+    signal: number of the signal received, or None.
     """
 
     def __init__(self, grace: float = 0.0) -> None:
+        """Record no signal yet.
+
+        :param grace: seconds in which a further signal counts as the same one: a cluster and
+            torchrun may both forward a signal that was sent once.
+        """
         self.signal: int | None = None
         self._grace = grace
-        self._ends = 0.0
-        self._before: dict[int, Any] = {}
+        self._grace_end = 0.0
+        self._old_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "StopSignals":
         if threading.current_thread() is threading.main_thread():
-            noted = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
-            self._before = {number: signal.signal(number, self._note) for number in noted}
+            numbers = [n for n in STOP_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+            self._old_handlers = {n: signal.signal(n, self._handle) for n in numbers}
         return self
 
     def __exit__(
@@ -51,49 +54,49 @@ class StopSignals:
     ) -> None:
         self._restore()
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
-            if time.monotonic() > self._ends:
+            if time.monotonic() > self._grace_end:
                 self._restore()
                 signal.raise_signal(number)
             return
         self.signal = number
-        self._ends = time.monotonic() + self._grace
+        self._grace_end = time.monotonic() + self._grace
         if not self._grace:
             self._restore()
         log.warning(
-            "%s: saving after this update, then ending; once more ends at once",
+            "%s: saving after this update, then stopping; send it again to stop at once",
             signal.Signals(number).name,
         )
 
     def _restore(self) -> None:
-        while self._before:
-            number, handler = self._before.popitem()
+        while self._old_handlers:
+            number, handler = self._old_handlers.popitem()
             signal.signal(number, handler)
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep a model folder to one training while the block runs.
+def lock_model_folder(folder: Path) -> Iterator[None]:
+    """Lock a model folder while the block runs.
 
-    The lock is the operating system's: it goes with the process, however that ends, so that the
-    file which a killed training leaves locks nothing.
+    The operating system removes the lock when the process ends, however it ends: the lock file that
+    a killed training leaves behind locks nothing.
 
     :raises ModelError: another process trains there.
     """
-    with _lock(folder) as file:
+    with _open_lock_file(folder) as file:
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
         try:
             yield
         finally:
-            (folder / LOCK).unlink(missing_ok=True)  # the whole folder may have gone
+            (folder / LOCK_FILE).unlink(missing_ok=True)  # the folder may have been removed
 
 
-def _lock(folder: Path) -> TextIO:
-    """The folder's lock file, locked by this process."""
-    path = folder / LOCK
+def _open_lock_file(folder: Path) -> TextIO:
+    """Open a folder's lock file and lock it."""
+    path = folder / LOCK_FILE
     while True:
         file = open(path, "a+", encoding="ascii")  # noqa: SIM115
         try:
@@ -108,4 +111,4 @@ def _lock(folder: Path) -> TextIO:
                 f"{folder}: process {holder} is training there; wait for it, or choose another"
                 " --output"
             ) from error
-        file.close()  # removed by the process that had it, between opening and locking
+        file.close()  # its holder removed it after it was opened here and before it was locked

@@ -1,7 +1,7 @@
-"""Training from a prepared folder into a model folder; also from Python.
+"""The training driver: from a prepared folder to a model folder, for the command and for Python.
 
 from nmtkit import train
-train("prepared", "model", recipe="rnnsearch-modern", overrides=["training.seed=2"])
+result = train("prepared", "model", recipe="rnnsearch-modern", settings={"training.seed": 2})
 """
 
 import contextlib
@@ -11,7 +11,8 @@ import logging
 import os
 import platform
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from torch import nn
 
 from nmtkit.config import Config, TextConfig, parse_config, parse_section, rename_settings
 from nmtkit.config_io import (
-    merged,
+    merge_tables,
+    override_strings,
     parse_override,
     read_toml,
     recipe_table,
@@ -49,20 +51,41 @@ from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.search.beam import beam_search
 from nmtkit.text.subword.bpe import undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
 from nmtkit.training.provenance import provenance_of, train_command
-from nmtkit.training.signals import locked
+from nmtkit.training.signals import lock_model_folder
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation, validate
 
 log = logging.getLogger("nmtkit")
-MAY_CHANGE = {
+
+CHANGEABLE_SETTINGS = {
     "training.max_updates",
     "training.max_epochs",
     "training.patience",
     "training.keep_checkpoints",
 }
-VALIDATION_BATCH = 64  # sentences
+"""Settings of training that may differ when a training is resumed, besides those of search."""
+
+VALIDATION_BATCH_SIZE = 64  # sentences
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A model folder and the figures of its training, all runs of it together.
+
+    updates: number of updates.
+    best_dev_cost: lowest dev cost per token, natural log; None before the first validation.
+    dev_bleu: BLEU of the validation that chose `params.best`, in percent; None if not measured.
+    seconds: time spent in updates and validations.
+    """
+
+    folder: Path
+    updates: int
+    best_dev_cost: float | None
+    dev_bleu: float | None
+    seconds: float
 
 
 def make_config(
@@ -70,10 +93,10 @@ def make_config(
     config_file: str | Path | None = None,
     overrides: Sequence[str] = (),
 ) -> Config:
-    """Settings from a recipe, then a file (whose `base` may name a recipe), then `overrides`.
+    """Read settings from a recipe, then a file (whose `base` may name a recipe), then overrides.
 
-    :param overrides: "section.key=value" each.
-    :raises ConfigError: a key, value or recipe that does not exist.
+    :param overrides: settings as "section.key=value".
+    :raises ConfigError: a key, value or recipe does not exist.
     """
     table: dict[str, Any] = recipe_table(recipe) if recipe else {}
     where = f"recipe {recipe}" if recipe else "settings"
@@ -81,12 +104,12 @@ def make_config(
     if config_file is not None:
         where = str(config_file)
         from_file, renamed = rename_settings(read_toml(config_file), where)
-        table = merged(table, with_base(from_file, where))
+        table = merge_tables(table, with_base(from_file, where))
     if overrides:
-        given = functools.reduce(merged, map(parse_override, overrides))
+        given = functools.reduce(merge_tables, map(parse_override, overrides))
         given, renamed_overrides = rename_settings(given, "--set")
         renamed |= renamed_overrides
-        table = merged(table, given)
+        table = merge_tables(table, given)
         where = f"{where} with --set"
     warn_of_old_names(renamed)
     return parse_config(table, where)
@@ -95,7 +118,10 @@ def make_config(
 def describe_settings(
     recipe: str | None, config_file: str | Path | None, overrides: Sequence[str]
 ) -> str:
-    """The settings that `train` would use, as TOML; `[text]` is the prepared folder's."""
+    """Return the settings that `train` would use, as TOML.
+
+    `[text]` has the defaults; `train` takes it from the prepared folder.
+    """
     return write_toml(make_config(recipe, config_file, overrides))
 
 
@@ -108,21 +134,29 @@ def train(
     device: str = "auto",
     tensorboard: bool = False,
     force: bool = False,
-) -> None:
-    """Train a model, or go on with one: the same call resumes exactly where training stood.
+    settings: Mapping[str, object] | None = None,
+) -> TrainingResult:
+    """Train a model, or resume its training exactly where it stopped.
 
-    In processes that torchrun has started together each trains on its part of every batch.
+    Under torchrun each process trains on its part of every batch.
 
-    :param prepared: a folder of `nmtkit prepare` with shortlists in it.
+    :param prepared: folder made by `nmtkit prepare`, with shortlists.
     :param output: the model folder.
-    :param force: throw away what `output` holds and start anew.
+    :param recipe: name of a recipe; a config file and the settings below override it.
+    :param config_file: TOML file with settings.
+    :param overrides: settings as "section.key=value".
+    :param device: "auto", "cpu" or "cuda".
+    :param tensorboard: also write TensorBoard files into the model folder.
+    :param force: delete the model folder that `output` is, and start again.
+    :param settings: settings by name, such as {"training.seed": 2}; they override `overrides`.
     :raises NmtkitError: settings, data or folder do not fit, or another process trains there.
-    :raises Interrupted: SIGINT or SIGTERM came; everything is saved, and the same call goes on.
+    :raises Interrupted: on SIGINT or SIGTERM; everything is saved, and the same call resumes.
     """
     data, folder = Path(prepared), Path(output)
+    overrides = [*overrides, *override_strings(settings or {})]
     with join_process_group(device) as process_group, contextlib.ExitStack() as stack:
 
-        def ready() -> tuple[Config, bool]:
+        def open_folder() -> tuple[Config, bool]:
             config = make_config(recipe, config_file, overrides)
             manifest = read_manifest(data)
             text = _text_config(data, manifest, config.data.swap_sides)
@@ -134,72 +168,84 @@ def train(
             if force and not process_group.restarted:
                 _remove_model_folder(folder)
 
-            def origin() -> dict[str, Any]:
+            def provenance() -> dict[str, Any]:
                 command = train_command(prepared, output, recipe, config_file, overrides)
                 return provenance_of(command, manifest, find_device(device).type)
 
-            return config, _ready_folder(folder, config, data, origin, stack)
+            return config, _open_model_folder(folder, config, data, provenance, stack)
 
-        config, fresh = process_group.broadcast(ready)
+        config, is_new = process_group.broadcast(open_folder)
         _log_start(config, data, folder, process_group)
         try:
-            training = _training(
+            trainer = _build_trainer(
                 data, folder, config, find_device(device), tensorboard, process_group
             )
         except NmtkitError:
-            if fresh and process_group.is_main:  # nothing was learned: leave nothing
+            if is_new and process_group.is_main:  # nothing was learned: leave nothing
                 shutil.rmtree(folder)
             raise
-        _run(training, folder)
+        _run(trainer, folder)
+        return process_group.broadcast(lambda: _training_result(trainer, folder))
 
 
-def _ready_folder(
+def _open_model_folder(
     folder: Path,
     config: Config,
     data: Path,
-    origin: Callable[[], dict[str, Any]],
+    provenance: Callable[[], dict[str, Any]],
     stack: contextlib.ExitStack,
 ) -> bool:
-    """Make or check a model folder; whether it is new. It is locked until `stack` is left.
+    """Create a model folder or check the existing one; return whether it is new.
 
-    :param origin: what a new one notes of how it was made.
+    :param provenance: returns what a new folder records about its training.
+    :param stack: holds the folder's lock.
     """
-    fresh = not (folder / "config.toml").is_file()
-    if fresh:
-        create_model_folder(folder, config, data, origin())
-    stack.enter_context(locked(folder))
-    if not fresh:
-        _check_same(read_config(folder), config, folder)
-        _check_same_words(data, folder, config.data.sides)
-        write_config(folder, config)  # with the limits and search settings of today
-    return fresh
+    is_new = not (folder / "config.toml").is_file()
+    if is_new:
+        create_model_folder(folder, config, data, provenance())
+    stack.enter_context(lock_model_folder(folder))
+    if not is_new:
+        _check_same_settings(read_config(folder), config, folder)
+        _check_same_shortlists(data, folder, config.data.sides)
+        write_config(folder, config)  # limits and search settings may have changed
+    return is_new
 
 
-def _run(training: Trainer, folder: Path) -> None:
-    """Train to the end, from wherever the folder stands.
+def _run(trainer: Trainer, folder: Path) -> None:
+    """Train to the end, from the last checkpoint if there is one.
 
     :raises OutputError: the folder cannot be written.
     """
-    if training.resume():
-        log.info("going on from update %d", training.progress.updates)
-    if training.finished():
+    if trainer.resume():
+        log.info("resuming from update %d", trainer.progress.updates)
+    if trainer.finished():
         log.info(
             "%s: training is finished after %d updates; raise training.max_updates, "
-            "training.max_epochs or training.patience to go on",
+            "training.max_epochs or training.patience to train further",
             folder,
-            training.progress.updates,
+            trainer.progress.updates,
         )
         return
     try:
-        training.run()
+        trainer.run()
     except (OSError, OutputError) as error:
         raise OutputError(
-            f"{error}; what was saved before is whole, and the same command goes on from there"
+            f"{error}; what was saved before is complete, and the same command resumes from there"
         ) from error
-    log.info("%s: finished after %d updates", folder, training.progress.updates)
+    log.info("%s: finished after %d updates", folder, trainer.progress.updates)
 
 
-def _training(
+def _training_result(trainer: Trainer, folder: Path) -> TrainingResult:
+    """Return the figures of a training; those of metrics.jsonl are None if it is unreadable."""
+    bleu = None
+    with contextlib.suppress(NmtkitError):
+        best = [point for point in read_curve(folder).validation if point.best]
+        bleu = best[-1].bleu if best else None
+    progress = trainer.progress
+    return TrainingResult(folder, progress.updates, progress.best_cost, bleu, progress.seconds)
+
+
+def _build_trainer(
     data: Path,
     folder: Path,
     config: Config,
@@ -207,16 +253,17 @@ def _training(
     tensorboard: bool,
     process_group: ProcessGroup,
 ) -> Trainer:
-    """Everything that `Trainer` works on, put together."""
+    """Build the model, its data and everything else that a `Trainer` needs."""
     if config.training.precision == "bfloat16":
-        # Of products in bfloat16 oneDNN keeps a copy of the matrix for each shape that it met.
+        # oneDNN caches a copy of the matrix for each shape of a bfloat16 product that it meets
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     torch.manual_seed(config.training.seed)
     vocabularies = process_group.broadcast(lambda: read_vocabularies(folder))
     model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)
     if config.training.dev_bleu and not model.reads_source:
         raise ConfigError(
-            "training.dev_bleu: a language model has no translations to measure; set it to false"
+            "training.dev_bleu: a language model does not translate, so there is no BLEU; set it"
+            " to false"
         )
     corpus, dev = (
         process_group.main_process_first(
@@ -226,61 +273,63 @@ def _training(
     )
     part = (process_group.rank, process_group.size)
     batches = Batches(corpus, config.data, config.training.seed, part=part)
-    monitor = (
+    metrics_logger = (
         MetricsLogger(folder, config.training, batches.progress, tensorboard)
         if process_group.is_main
         else NullMetricsLogger()
     )
-    log.info("%d training pairs, %d parameters", len(batches.corpus), _size(model))
-    measure = _validation(data, dev, vocabularies[1], config, device, process_group)
-    return Trainer(model, batches, measure, config.training, folder, monitor, process_group)
+    log.info("%d training pairs, %d parameters", len(batches.corpus), _parameter_count(model))
+    validation = _build_validation(data, dev, vocabularies[1], config, device, process_group)
+    return Trainer(
+        model, batches, validation, config.training, folder, metrics_logger, process_group
+    )
 
 
-def _size(model: nn.Module) -> int:
+def _parameter_count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _validation(
+def _build_validation(
     data: Path,
     dev: Corpus,
-    words: Vocabulary,
+    tgt_vocab: Vocabulary,
     config: Config,
     device: torch.device,
     process_group: ProcessGroup,
 ) -> Callable[[Model], Validation]:
-    """What measures the dev set: its cost, and BLEU where it is asked for; each rank a part of it.
-
-    :param words: of the target.
-    """
+    """Return the function that measures a model on the dev set, each rank on a part of it."""
     if not len(dev):
         raise DataError(f"{data}: the dev set is empty; prepare again with --dev or --held-out")
     targets = read_lines(data / f"dev.{config.data.sides[1]}")
     references = [" ".join(undo_bpe(line.split(" "))) for line in targets]
-    batches = list(in_order(dev, VALIDATION_BATCH))[process_group.rank :: process_group.size]
+    batches = list(in_order(dev, VALIDATION_BATCH_SIZE))[process_group.rank :: process_group.size]
     search = dataclasses.replace(config.search, beam=config.training.dev_beam)
 
     def dev_bleu(model: Model) -> float:
-        found: dict[int, str] = {}
-        ready = model.for_inference()
+        translations: dict[int, str] = {}  # by line number
+        inference_model = model.for_inference()
         for batch in batches:
             src, src_mask = batch.src.to(device), batch.src_mask.to(device)
-            for line, best in zip(
-                batch.lines, beam_search([ready], src, src_mask, search, n_best=1), strict=True
-            ):
-                found[line] = " ".join(undo_bpe(words.tokens(best[0].words)))
-        for part in process_group.all_gather(found):
-            found |= part
-        return tokenized_bleu([found[line + 1] for line in range(len(dev))], references).value
+            n_best_lists = beam_search([inference_model], src, src_mask, search, n_best=1)
+            for line, n_best in zip(batch.lines, n_best_lists, strict=True):
+                translations[line] = " ".join(undo_bpe(tgt_vocab.tokens(n_best[0].words)))
+        for part in process_group.all_gather(translations):
+            translations |= part
+        hypotheses = [translations[line + 1] for line in range(len(dev))]
+        return tokenized_bleu(hypotheses, references).value
 
-    def measure(model: Model) -> Validation:
+    def validation(model: Model) -> Validation:
         bleu = (lambda: dev_bleu(model)) if config.training.dev_bleu else None
         return validate(model, batches, device, bleu, process_group)
 
-    return measure
+    return validation
 
 
 def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextConfig:
-    """How a prepared folder's text was prepared, as a model sees it that may translate back."""
+    """Return how a prepared folder's text was prepared.
+
+    :param swapped: the model translates from the folder's target to its source.
+    """
     text = parse_section(TextConfig, manifest["text"], f"{data / MANIFEST}: text")
     if not swapped:
         return text
@@ -288,7 +337,7 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
 
 
 def _check_prepared(data: Path) -> None:
-    """Refuse a folder that cannot be trained on, before anything is made of it."""
+    """Raise DataError if a prepared folder lacks a dev set or shortlists."""
     for side in ("src", "tgt"):
         if not (data / f"dev.{side}").is_file():
             raise DataError(
@@ -300,39 +349,41 @@ def _check_prepared(data: Path) -> None:
             )
 
 
-def _check_same_words(data: Path, folder: Path, sides: tuple[str, str]) -> None:
-    """Refuse to go on with other shortlists than a model was begun with."""
-    for theirs, ours in zip(sides, ("src", "tgt"), strict=True):
-        words = data / f"vocab.{theirs}"
-        if words.read_bytes() != (folder / f"vocab.{ours}").read_bytes():
+def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> None:
+    """Raise DataError if the shortlists are not those that the training started with."""
+    for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
+        vocab = data / f"vocab.{prepared_side}"
+        if vocab.read_bytes() != (folder / f"vocab.{model_side}").read_bytes():
             raise DataError(
-                f"{words}: not the shortlist that {folder} was begun with; restore it, or "
+                f"{vocab}: not the shortlist that {folder} was started with; restore it, or "
                 "use --force to start anew"
             )
 
 
 def _remove_model_folder(folder: Path) -> None:
-    """Remove what stands where a model is to be trained anew, if it is a model folder."""
+    """Remove an existing model folder, or raise ModelError if `folder` is something else."""
     if not folder.exists():
         return
-    trained = (folder / "config.toml").is_file()
-    if not trained and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ModelError(f"{folder}: is no model folder, so --force does not remove it")
-    with locked(folder) if trained else contextlib.nullcontext():
+    is_model_folder = (folder / "config.toml").is_file()
+    if not is_model_folder and not (folder.is_dir() and not any(folder.iterdir())):
+        raise ModelError(f"{folder}: is not a model folder, so --force does not remove it")
+    with lock_model_folder(folder) if is_model_folder else contextlib.nullcontext():
         shutil.rmtree(folder)
 
 
-def _check_same(old: Config, new: Config, folder: Path) -> None:
-    """Refuse to go on with other settings than a model was begun with."""
+def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
+    """Raise ConfigError if a training is resumed with other settings than it started with."""
     for section in ("model", "data", "training", "text"):
         before, now = getattr(old, section), getattr(new, section)
         if type(before) is not type(now):
-            raise ConfigError(f"{folder}: was begun with another model; use --force to start anew")
+            raise ConfigError(
+                f"{folder}: was started with another model; use --force to start anew"
+            )
         for name in (f.name for f in dataclasses.fields(before)):
             values = getattr(before, name), getattr(now, name)
-            if values[0] != values[1] and f"{section}.{name}" not in MAY_CHANGE:
+            if values[0] != values[1] and f"{section}.{name}" not in CHANGEABLE_SETTINGS:
                 raise ConfigError(
-                    f"{folder}: was begun with {section}.{name} = {values[0]!r}, now it is "
+                    f"{folder}: was started with {section}.{name} = {values[0]!r}, now it is "
                     f"{values[1]!r}; use --force to start anew or another --output"
                 )
 
@@ -350,4 +401,4 @@ def _log_start(config: Config, data: Path, folder: Path, process_group: ProcessG
         config.training.seed,
     )
     if process_group.size > 1:
-        log.info("%d ranks train together, each on its part of every batch", process_group.size)
+        log.info("%d processes train together, each on its part of every batch", process_group.size)

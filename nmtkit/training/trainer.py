@@ -33,7 +33,7 @@ from nmtkit.training.checkpoint import (
 )
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
-from nmtkit.training.signals import SIGNALS, StopSignals
+from nmtkit.training.signals import STOP_SIGNALS, StopSignals
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
@@ -146,7 +146,7 @@ class Trainer:
             )
         self.process_group.barrier()  # torchrun ends the others when one has ended
         self.monitor.close()
-        log.info("saved at update %d; the same command goes on from there", self.progress.updates)
+        log.info("saved at update %d; the same command resumes from there", self.progress.updates)
         raise Interrupted(signal)
 
     def update(self) -> Update:
@@ -191,18 +191,20 @@ class Trainer:
         """Cost and norm of the gradient of some batches, and a signal that some rank has noted; the
         host waits for the device once."""
         self.optimizer.zero_grad(set_to_none=True)
-        figures = torch.zeros(1 + len(SIGNALS), device=self.device)  # the cost, then ranks a signal
+        figures = torch.zeros(
+            1 + len(STOP_SIGNALS), device=self.device
+        )  # the cost, then ranks a signal
         for batch in batches:
             if batch.lines:
                 loss = self._loss(batch)
                 loss.backward(share)  # type: ignore[no-untyped-call]
                 figures[0] += loss.detach()
         if self.interruption.signal is not None:
-            figures[1 + SIGNALS.index(self.interruption.signal)] = 1
+            figures[1 + STOP_SIGNALS.index(self.interruption.signal)] = 1
         figures = self.process_group.all_reduce_gradients(self.model.parameters(), figures)
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(self._gradients())))
         cost, *noted, length = torch.cat([figures, norm.view(1)]).tolist()
-        came = [number for number, count in zip(SIGNALS, noted, strict=True) if count]
+        came = [number for number, count in zip(STOP_SIGNALS, noted, strict=True) if count]
         return cost, length, came[0] if came else None
 
     def _skip(self, batches: list[Batch]) -> None:

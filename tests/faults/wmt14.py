@@ -126,7 +126,7 @@ def through_faults(command: list[str], work: Path, mirror: Path) -> None:
     check("a download went on where it ended", f"bytes={CUT_AT}-" in told)
     check("a wrong archive was fetched again", told.count(f"/{DAMAGED}") > 1)
     check("a damaged archive was fetched again", told.count(f"/{SPOILT}") > 1)
-    check("a training went on", "going on from update" in Path(f"{model}.log").read_text("utf-8"))
+    check("a training went on", "resuming from update" in Path(f"{model}.log").read_text("utf-8"))
 
 
 def check(what: str, true: bool) -> None:

@@ -45,7 +45,7 @@ def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, status):
     _, told = process.communicate(timeout=60)
     assert time.monotonic() - begun < 10
     assert process.returncode == status
-    assert "saving after this update" in told and "goes on from there" in told
+    assert "saving after this update" in told and "resumes from there" in told
     assert "Traceback" not in told
     saved = [path.name for path in (tmp_path / "model" / "checkpoints").iterdir()]
     assert len(saved) == 1 and saved[0].endswith(".interrupted")
@@ -53,5 +53,5 @@ def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, status):
     limit = f"training.max_updates={more}"
     options = [*ENDLESS, "--set", limit]
     gone_on = nmtkit("train", prepared, "--output", tmp_path / "model", *options)
-    assert f"going on from update {more - 2}" in gone_on.stderr
+    assert f"resuming from update {more - 2}" in gone_on.stderr
     assert (tmp_path / "model" / "params.best.safetensors").is_file()

@@ -67,7 +67,7 @@ def training(prepared, folder, small, *options):
 def test_a_model_that_ranks_train_is_that_of_one_process(prepared, small, nmtkit, each, tmp_path):
     nmtkit(*training(prepared, tmp_path / "one", small))
     (_, told), *others = each(3, *training(prepared, tmp_path / "three", small))
-    assert "3 ranks train together" in told and "finished after 6 updates" in told
+    assert "3 processes train together" in told and "finished after 6 updates" in told
     assert others == [("", "")] * 2
     assert_close(tmp_path / "three", tmp_path / "one")
     assert metrics(tmp_path / "one")[0]["dev_bleu"] is not None
@@ -223,7 +223,7 @@ def test_torchrun_restarts_a_training_whose_rank_was_killed(prepared, small, nmt
     os.kill(ranks_of(process)[-1], signal.SIGKILL)
     _, told = process.communicate(timeout=120)
     assert process.returncode == 0, told
-    assert "going on from update" in told
+    assert "resuming from update" in told
     nmtkit(*training(prepared, tmp_path / "whole", small, *options))
     assert_close(folder, tmp_path / "whole")
 
@@ -243,7 +243,7 @@ def test_a_rank_killed_without_restarts_ends_the_job_and_another_number_goes_on(
     assert time.monotonic() - begun < 45
     assert process.returncode != 0 and "SIGKILL" in told
     gone_on = nmtkit(*training(prepared, folder, small, *options))
-    assert "going on from update" in gone_on.stderr
+    assert "resuming from update" in gone_on.stderr
     nmtkit(*training(prepared, tmp_path / "whole", small, *options))
     assert_close(folder, tmp_path / "whole")
 
@@ -260,7 +260,7 @@ def test_a_signal_to_torchrun_saves(prepared, small, tmp_path, number):
     assert process.returncode != 0
     statuses = [(tmp_path / f"status.{rank}").read_text() for rank in range(2)]
     assert statuses == [f"{128 + number}\n"] * 2, told
-    told_of = re.search(r"saved at update (\d+); the same command goes on from there", told)
+    told_of = re.search(r"saved at update (\d+); the same command resumes from there", told)
     assert told_of, told
     assert list(folder.glob(f"checkpoints/{int(told_of[1]):08d}*"))
 

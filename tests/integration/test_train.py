@@ -316,7 +316,7 @@ def test_a_training_killed_and_started_again_is_one_never_killed(prepared, small
         )
         assert process.returncode == (-signal.SIGKILL if death else 0), process.stderr
         assert process.stdout == b""
-    assert b"going on from update 12" in process.stderr
+    assert b"resuming from update 12" in process.stderr
     assert b"finished after 18 updates" in process.stderr
     files = parameter_files(tmp_path / "whole")
     assert len(files) >= 4 and parameter_files(stopped) == files

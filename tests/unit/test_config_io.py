@@ -7,7 +7,7 @@ import pytest
 
 from nmtkit.config import Config, DataConfig, SearchConfig, TextConfig, TrainingConfig, parse_config
 from nmtkit.config_io import (
-    merged,
+    merge_tables,
     parse_override,
     read_toml,
     recipe_names,
@@ -255,7 +255,7 @@ def test_an_override_of_another_form_shows_the_form(text):
 def test_merging_takes_the_upper_where_both_have_a_key():
     lower = {"data": {"sort_pool": 1, "order": "random"}, "format": 1}
     upper = {"data": {"sort_pool": 2}, "training": {"seed": 3}}
-    assert merged(lower, upper) == {
+    assert merge_tables(lower, upper) == {
         "data": {"sort_pool": 2, "order": "random"},
         "format": 1,
         "training": {"seed": 3},

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from nmtkit.errors import (
-    LONGEST,
+    MAX_MESSAGE_LENGTH,
     ConfigError,
     DataError,
     ModelError,
@@ -20,16 +20,18 @@ def test_a_message_that_quotes_a_megabyte_keeps_its_ends():
     message = f"list:7: '{'x' * 1_000_000}' is no number; write one"
     told = str(DataError(message))
     assert told.startswith("list:7: 'xxx") and told.endswith("xxx' is no number; write one")
-    assert " … " in told and len(told) < LONGEST
+    assert " … " in told and len(told) < MAX_MESSAGE_LENGTH
 
 
 @pytest.mark.parametrize("kind", [NmtkitError, DataError, ConfigError, ModelError, OutputError])
-@pytest.mark.parametrize("length", [5, LONGEST, LONGEST + 1, 10 * LONGEST])
+@pytest.mark.parametrize(
+    "length", [5, MAX_MESSAGE_LENGTH, MAX_MESSAGE_LENGTH + 1, 10 * MAX_MESSAGE_LENGTH]
+)
 def test_it_travels_between_processes(kind, length):
     error = kind("x" * length)
     found = pickle.loads(pickle.dumps(error))
     assert type(found) is kind and str(found) == str(error)
-    assert (str(error) == "x" * length) == (length <= LONGEST)
+    assert (str(error) == "x" * length) == (length <= MAX_MESSAGE_LENGTH)
 
 
 def test_want_of_memory_is_known_whoever_says_it():

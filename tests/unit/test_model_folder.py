@@ -81,7 +81,7 @@ def test_what_is_there_is_not_touched(tmp_path, prepared):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis").write_text("mine")
     for name in ("file", "full"):
-        with pytest.raises(ModelError, match=f"{name}: exists and is no model folder"):
+        with pytest.raises(ModelError, match=f"{name}: exists and is not a model folder"):
             create_model_folder(tmp_path / name, CONFIG, prepared)
     assert (tmp_path / "file").read_text() == "mine"
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis"]

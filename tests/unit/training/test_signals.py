@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from nmtkit.errors import ModelError
-from nmtkit.training.signals import LOCK, StopSignals, locked
+from nmtkit.training.signals import LOCK_FILE, StopSignals, lock_model_folder
 
 
 @pytest.fixture(autouse=True)
@@ -71,30 +71,30 @@ def test_in_another_thread_nothing_is_handled():
 
 
 def test_a_folder_is_locked_while_the_block_runs(tmp_path):
-    with locked(tmp_path):
+    with lock_model_folder(tmp_path):
         with pytest.raises(ModelError, match=f"process {os.getpid()} is training there"):
-            with locked(tmp_path):
+            with lock_model_folder(tmp_path):
                 pass
-        assert (tmp_path / LOCK).exists()
+        assert (tmp_path / LOCK_FILE).exists()
     assert list(tmp_path.iterdir()) == []
-    with locked(tmp_path):
+    with lock_model_folder(tmp_path):
         pass
 
 
 def test_what_a_killed_process_leaves_locks_nothing(tmp_path):
     code = (
-        "import os, pathlib, sys; from nmtkit.training.signals import locked\n"
-        "with locked(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+        "import os, pathlib, sys; from nmtkit.training.signals import lock_model_folder\n"
+        "with lock_model_folder(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code, tmp_path], check=False).returncode == -9
-    assert (tmp_path / LOCK).exists()
-    with locked(tmp_path):
-        assert (tmp_path / LOCK).read_text() == f"{os.getpid()}\n"
+    assert (tmp_path / LOCK_FILE).exists()
+    with lock_model_folder(tmp_path):
+        assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
 
 
 def test_a_folder_that_is_removed_meanwhile_is_no_error(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    with locked(folder):
-        (folder / LOCK).unlink()
+    with lock_model_folder(folder):
+        (folder / LOCK_FILE).unlink()
         folder.rmdir()

@@ -16,6 +16,7 @@ from nmtkit.config import RENAMED_SETTINGS, parse_config
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
 from nmtkit.evaluation.metrics import tokenized_bleu
+from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import checkpoints
 from nmtkit.training.train import describe_settings, make_config, train
@@ -183,9 +184,57 @@ def test_other_settings_are_refused_under_their_new_names(run):
     folder = run()
     give_old_names(folder)
     with pytest.raises(
-        ConfigError, match=r"begun with training\.loss_reduction = 'token-mean', now"
+        ConfigError, match=r"started with training\.loss_reduction = 'token-mean', now"
     ):
         run("model", "training.cost=batch-sum")
+
+
+def test_the_result_has_the_figures_of_the_whole_training(prepared, tmp_path):
+    def trained(updates):
+        settings = {
+            "training.max_updates": updates,
+            "training.seed": 3,
+            "training.optimizer": "sgd",
+        }
+        return train(
+            prepared, tmp_path / "model", "toy", overrides=[*SMALL, "training.seed=2"],
+            device="cpu", settings=settings,
+        )  # fmt: skip
+
+    first, second = trained(4), trained(6)
+    config = read_config(tmp_path / "model")
+    assert (config.training.seed, config.training.optimizer) == (3, "sgd")
+    rows = [row for row in metrics(tmp_path / "model") if row["kind"] == "validation"]
+    assert (first.folder, first.updates, second.updates) == (tmp_path / "model", 4, 6)
+    assert second.best_dev_cost == pytest.approx(
+        min(row["dev_cost_per_token"] for row in rows), abs=1e-5
+    )
+    assert second.dev_bleu == [row["dev_bleu"] for row in rows if row["best"]][-1]
+    assert second.seconds > first.seconds > 0
+    assert trained(6) == second  # which was finished
+
+
+def test_the_result_lacks_figures_that_were_not_measured(prepared, tmp_path):
+    overrides = [*SMALL, "training.dev_bleu=false"]
+    result = train(prepared, tmp_path / "model", "toy", overrides=overrides, device="cpu")
+    assert result.dev_bleu is None and result.best_dev_cost is not None
+    (tmp_path / "model" / "metrics.jsonl").write_text("not JSON\n")
+    assert train(prepared, tmp_path / "model", "toy", overrides=overrides, device="cpu") == result
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"training.sed": 2}, "there is no setting 'sed'; did you mean 'seed'"),
+        ({"seed": 2}, "expected SECTION.KEY=VALUE"),
+        ({"training.seed": None}, "expected int, not 'None'"),
+        ({"training.seed": 2.5}, r"expected int, not 2\.5"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_named(prepared, tmp_path, settings, message):
+    with pytest.raises(ConfigError, match=message):
+        train(prepared, tmp_path / "model", "toy", settings=settings)
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
@@ -199,11 +248,11 @@ def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.hidden=6", "begun with model.hidden = 5, now it is 6"),
-        ("model.decoder_variant=paper-v2", "begun with model.decoder_variant = "),
-        ("data.batch_size=7", "begun with data.batch_size = 20, now it is 7"),
-        ("training.seed=2", "begun with training.seed = 1, now it is 2"),
-        ("training.validate_every=3", "begun with training.validate_every = 2"),
+        ("model.hidden=6", "started with model.hidden = 5, now it is 6"),
+        ("model.decoder_variant=paper-v2", "started with model.decoder_variant = "),
+        ("data.batch_size=7", "started with data.batch_size = 20, now it is 7"),
+        ("training.seed=2", "started with training.seed = 1, now it is 2"),
+        ("training.validate_every=3", "started with training.validate_every = 2"),
     ],
 )
 def test_another_setting_is_refused_with_its_name(run, override, message):
@@ -241,7 +290,7 @@ def test_force_removes_nothing_but_model_folders(run, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ModelError, match="is no model folder, so --force does not remove it"):
+    with pytest.raises(ModelError, match="is not a model folder, so --force does not remove it"):
         run("thesis", force=True)
     assert (tmp_path / "thesis" / "chapter").read_text() == "mine"
     with pytest.raises(NmtkitError):
@@ -252,7 +301,7 @@ def test_force_removes_nothing_but_model_folders(run, tmp_path):
 def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("mine")
-    with pytest.raises(ModelError, match="exists and is no model folder"):
+    with pytest.raises(ModelError, match="exists and is not a model folder"):
         run("thesis")
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter"]
 
@@ -278,7 +327,7 @@ def test_a_full_disk_costs_nothing_that_was_saved(run, tmp_path, done):
     with files_of_at_most(2500), pytest.raises(OutputError) as error:
         run("cut", level)
     assert "params.best.safetensors: cannot be written" in str(error.value)
-    assert "the same command goes on from there" in str(error.value)
+    assert "the same command resumes from there" in str(error.value)
     if done:
         old = {path: content for path, content in before.items() if path.suffix == ".safetensors"}
         assert {path: path.read_bytes() for path in old} == old
@@ -334,7 +383,7 @@ def test_other_shortlists_than_it_was_begun_with_are_refused(run, prepared):
     before = (folder / "params.last.safetensors").read_bytes()
     with open(prepared / "vocab.tgt", "a", encoding="utf-8") as file:
         file.write("ZETA\t1\n")
-    with pytest.raises(DataError, match=r"vocab\.tgt: not the shortlist that .* was begun with"):
+    with pytest.raises(DataError, match=r"vocab\.tgt: not the shortlist that .* was started with"):
         run("model", "training.max_updates=8")
     assert (folder / "params.last.safetensors").read_bytes() == before
 
