@@ -31,6 +31,7 @@ from nmtkit.io.temporary import hidden_name, locked, remove_leftovers
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.subword import METHODS, method_of
 from nmtkit.text.vocabulary import Vocabulary
 
 ORIGIN = "origin.json"
@@ -38,7 +39,7 @@ ORIGIN = "origin.json"
 
 MIB = 1 << 20
 MOST = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
-MOST |= {"bpe.src": 64 * MIB, "bpe.tgt": 64 * MIB}
+MOST |= {f"{name}.{side}": 64 * MIB for name in METHODS for side in ("src", "tgt")}
 """Bytes that files of a model folder have at most; a vocabulary of a million words has 20 MiB."""
 
 MOST_LINES = 2_000_000
@@ -221,10 +222,10 @@ def create_model_folder(
     aside.mkdir()
     try:
         with locked(aside):
-            kinds = ["vocab", "bpe"] if config.text.bpe != "none" else ["vocab"]
-            for kind in kinds:
-                for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
-                    shutil.copyfile(prepared / f"{kind}.{theirs}", aside / f"{kind}.{ours}")
+            for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
+                subwords = [] if config.text.bpe == "none" else [method_of(prepared, theirs)]
+                for name in ["vocab", *subwords]:
+                    shutil.copyfile(prepared / f"{name}.{theirs}", aside / f"{name}.{ours}")
             write_config(aside, config)
             if origin is not None:
                 text = json.dumps(origin, indent=2, ensure_ascii=False) + "\n"

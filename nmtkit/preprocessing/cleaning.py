@@ -1,4 +1,4 @@
-"""A block of a bitext on its way through a worker: tokenised, cleaned, cut by BPE."""
+"""Cleaning of a block of a bitext in a worker: tokenise, drop bad pairs, split into subwords."""
 
 import hashlib
 from collections import Counter
@@ -10,24 +10,26 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError
 from nmtkit.io.lines import decode_lines
 from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 
-RULES = ("invalid", "empty", "long", "ratio", "duplicate")
-"""Why a training pair goes; a pair is counted under the first that fits."""
+DROP_RULES = ("invalid", "empty", "long", "ratio", "duplicate")
+"""Why a training pair is dropped; a pair is counted under the first rule that applies."""
 
 
 @dataclass(frozen=True)
 class PrepareSettings:
-    """How bitexts are prepared.
+    """Settings of `prepare`.
 
     text: languages and tokenisation; its `bpe` is "none" unless `merges` or `codes` are given.
-    max_length: a training pair goes when either side has more words, before BPE.
-    max_ratio: it goes when one side has more than so many times the words of the other.
-    dedup: it goes when a pair with the same bytes came before it.
-    merges: BPE merges to learn; 0: none.
+    max_length: maximum number of words on either side of a training pair, before subwords.
+    max_ratio: maximum ratio between the numbers of words of the two sides.
+    dedup: drop training pairs that are the same bytes as an earlier pair.
+    merges: BPE merges to learn (or the size that another subword method learns); 0: none.
     codes: files of BPE merges to use instead: one for both sides, or one for each.
-    held_out: training pairs to take out of the training data, to be the dev set.
-    invalid: whether a line that is not UTF-8 is an error, or goes: with its pair from the
-        training data; elsewhere it stays, with U+FFFD in place of the bytes.
+    held_out: training pairs to move to a dev set.
+    invalid: "error" refuses a line that is not UTF-8; "drop" drops its training pair, and in dev
+        and test sets keeps the line with U+FFFD in place of the bytes.
+    subword_method: a name in `nmtkit.text.subword.METHODS`.
     """
 
     text: TextConfig = field(default_factory=TextConfig)
@@ -38,22 +40,28 @@ class PrepareSettings:
     codes: tuple[str, ...] = ()
     invalid: Literal["error", "drop"] = "error"
     held_out: int = 0
+    subword_method: str = DEFAULT_METHOD
 
     def check(self) -> None:
-        """Refuse settings that contradict each other, before any work is done.
-
-        :raises ConfigError: they do.
-        """
+        """Raise ConfigError for settings that contradict each other, before any work is done."""
         if self.max_length < 1:
             raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
         if self.max_ratio < 1:
             raise ConfigError(f"the maximum ratio must be at least 1, not {self.max_ratio:g}")
+        if self.held_out < 0:
+            raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")
+        self._check_subwords()
+
+    def _check_subwords(self) -> None:
+        if self.subword_method not in METHODS:
+            raise ConfigError(
+                f"unknown subword method '{self.subword_method}'; choose one of"
+                f" {', '.join(METHODS)}"
+            )
         if self.merges < 0:
             raise ConfigError(f"the number of BPE merges must be at least 1, not {self.merges}")
         if self.merges and self.codes:
             raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
-        if self.held_out < 0:
-            raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")
         if len(self.codes) > 2:
             raise ConfigError(f"{len(self.codes)} files of BPE merges; give one, or two")
         if (self.text.bpe == "none") != (not self.merges and not self.codes):
@@ -66,15 +74,15 @@ class PrepareSettings:
 
 
 @dataclass(frozen=True)
-class Task:
-    """Some pairs on their way to a worker, the lines of each side joined with newlines.
+class RawBlock:
+    """Consecutive pairs for a worker to clean, the lines of each side joined with newlines.
 
-    files: where they come from, for messages.
+    files: where the pairs are read from, for messages.
     first: the number of the first line, from 1.
-    clean: training data, from which pairs go.
-    tokenized: the lines are tokenised already; only BPE is applied.
-    bpe: the folder with the merges to apply, or None.
-    unique: duplicates are looked for.
+    clean: whether this is training data, from which pairs are dropped.
+    tokenized: the lines are tokenised already; only subwords are applied.
+    subword_folder: the folder with the subword models to apply, or None.
+    unique: whether duplicates are dropped later, and digests are needed.
     """
 
     settings: PrepareSettings
@@ -84,15 +92,15 @@ class Task:
     tgt: bytes
     clean: bool
     tokenized: bool
-    bpe: str | None
+    subword_folder: str | None
     unique: bool
 
 
-class Seen:
-    """Which pairs were met before, by their digests.
+class DuplicateFilter:
+    """The pairs of a corpus so far, by their digests.
 
-    :param grouped: pairs with the same source stand together, so that only those of the present
-        source are kept in memory.
+    :param grouped: pairs with the same source are consecutive, so that only the digests of the
+        current source are kept in memory.
     """
 
     def __init__(self, grouped: bool) -> None:
@@ -101,7 +109,7 @@ class Seen:
         self._digests: set[bytes] = set()
 
     def is_new(self, src: str, digest: bytes) -> bool:
-        """Whether the pair, with this source, comes for the first time; from now on it is known."""
+        """Return whether a pair with this source occurs for the first time, and remember it."""
         if self._grouped and src != self._source:
             self._source = src
             self._digests.clear()
@@ -111,86 +119,90 @@ class Seen:
 
 
 @dataclass
-class Block:
-    """What a worker made of a task: the tokens of the pairs that stay, as lines.
+class CleanedBlock:
+    """The tokens of the pairs of a block that are kept, as lines.
 
-    digests: of the raw pairs that stay, where duplicates are looked for.
-    gone: pairs that went, by rule.
-    replaced: lines that stay though they are not UTF-8.
+    read: pairs of the block.
+    digests: of the raw pairs that are kept, where duplicates are dropped.
+    dropped: dropped pairs, by rule.
+    replaced: lines that are kept with U+FFFD because they are not UTF-8.
     """
 
     read: int = 0
     src: list[str] = field(default_factory=list)
     tgt: list[str] = field(default_factory=list)
     digests: list[bytes] = field(default_factory=list)
-    gone: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
     replaced: int = 0
 
-    def drop_seen(self, seen: Seen) -> None:
-        """Drop the pairs that were seen before, in this block or earlier."""
-        fresh = [
-            place
-            for place, digest in enumerate(self.digests)
-            if seen.is_new(self.src[place], digest)
+    def drop_duplicates(self, duplicates: DuplicateFilter) -> None:
+        """Drop the pairs that occurred before, in this block or in an earlier one."""
+        kept = [
+            index
+            for index, digest in enumerate(self.digests)
+            if duplicates.is_new(self.src[index], digest)
         ]
-        self.gone["duplicate"] = len(self.digests) - len(fresh)
-        self.src = [self.src[place] for place in fresh]
-        self.tgt = [self.tgt[place] for place in fresh]
+        self.dropped["duplicate"] = len(self.digests) - len(kept)
+        self.src = [self.src[index] for index in kept]
+        self.tgt = [self.tgt[index] for index in kept]
 
 
 @lru_cache(maxsize=4)
-def _pipelines(text: TextConfig, bpe: str | None) -> tuple[TextPipeline, TextPipeline]:
-    """Both sides' tokenizers and BPE; kept, with all they remember, from block to block."""
-    if bpe is None:
+def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeline, TextPipeline]:
+    """Load both sides' pipelines; kept, with their memos, from block to block of a worker."""
+    if subword_folder is None:
         return (
             TextPipeline(text.src_language, text, None),
             TextPipeline(text.tgt_language, text, None),
         )
-    return TextPipeline.load(bpe, "src", text), TextPipeline.load(bpe, "tgt", text)
+    return (
+        TextPipeline.load(subword_folder, "src", text),
+        TextPipeline.load(subword_folder, "tgt", text),
+    )
 
 
-def process(task: Task) -> Block:
-    """Tokenise, clean and cut the pairs of a task; runs in a worker."""
-    settings = task.settings
-    src_pipeline, tgt_pipeline = _pipelines(settings.text, task.bpe)
-    src_lines, src_bad = _decoded(task, 0)
-    tgt_lines, tgt_bad = _decoded(task, 1)
-    raw = list(zip(task.src.split(b"\n"), task.tgt.split(b"\n"), strict=True))
-    block = Block(read=len(raw))
-    for place, (src_line, tgt_line) in enumerate(zip(src_lines, tgt_lines, strict=True)):
-        src = src_pipeline.words(src_line, task.tokenized)
-        tgt = tgt_pipeline.words(tgt_line, task.tokenized)
-        invalid = place in src_bad or place in tgt_bad
-        if task.clean:
-            rule = "invalid" if invalid else _rule(_length(src), _length(tgt), settings)
+def clean_block(raw: RawBlock) -> CleanedBlock:
+    """Tokenise the pairs of a block, drop bad training pairs and apply subwords; for a worker."""
+    settings = raw.settings
+    src_pipeline, tgt_pipeline = _pipelines(settings.text, raw.subword_folder)
+    src_lines, src_invalid = _decode(raw, 0)
+    tgt_lines, tgt_invalid = _decode(raw, 1)
+    pairs = list(zip(raw.src.split(b"\n"), raw.tgt.split(b"\n"), strict=True))
+    block = CleanedBlock(read=len(pairs))
+    for index, (src_line, tgt_line) in enumerate(zip(src_lines, tgt_lines, strict=True)):
+        src = src_pipeline.words(src_line, raw.tokenized)
+        tgt = tgt_pipeline.words(tgt_line, raw.tokenized)
+        invalid = index in src_invalid or index in tgt_invalid
+        if raw.clean:
+            rule = "invalid" if invalid else _drop_rule(_length(src), _length(tgt), settings)
             if rule:
-                block.gone[rule] += 1
+                block.dropped[rule] += 1
                 continue
-            if task.unique:
-                pair = b"\n".join(raw[place])
+            if raw.unique:
+                pair = b"\n".join(pairs[index])
                 block.digests.append(hashlib.blake2b(pair, digest_size=16).digest())
         block.src.append(src_pipeline.pieces(src))
         block.tgt.append(tgt_pipeline.pieces(tgt))
-    block.replaced = 0 if task.clean else len(src_bad) + len(tgt_bad)
+    block.replaced = 0 if raw.clean else len(src_invalid) + len(tgt_invalid)
     return block
 
 
-def _decoded(task: Task, side: int) -> tuple[list[str], set[int]]:
-    """The lines of one side, and the places of those that are not UTF-8.
+def _decode(raw: RawBlock, side: int) -> tuple[list[str], set[int]]:
+    """Decode the lines of one side; return them and the indices of those that are not UTF-8.
 
-    :raises DataError: there is one, and it is not to be dropped.
+    :raises DataError: a line is not UTF-8, and the settings refuse it.
     """
-    strict = task.settings.invalid == "error"
-    return decode_lines((task.src, task.tgt)[side], task.files[side], task.first, strict)
+    strict = raw.settings.invalid == "error"
+    return decode_lines((raw.src, raw.tgt)[side], raw.files[side], raw.first, strict)
 
 
 def _length(words: str) -> int:
-    """How many words there are, given with one blank between them."""
+    """Return the number of words, which have one blank between them."""
     return words.count(" ") + 1 if words else 0
 
 
-def _rule(src_words: int, tgt_words: int, settings: PrepareSettings) -> str | None:
-    """The rule by which a pair of such lengths goes, or None."""
+def _drop_rule(src_words: int, tgt_words: int, settings: PrepareSettings) -> str | None:
+    """Return the rule that drops a pair of these lengths, or None."""
     short, long = (src_words, tgt_words) if src_words < tgt_words else (tgt_words, src_words)
     if short == 0:
         return "empty"

@@ -1,17 +1,18 @@
-"""Raw bitexts in, a prepared folder out: tokenised, cleaned, cut by BPE, with a manifest.
+"""Preparation of a bitext: raw text in, a prepared folder of tokenised, cleaned text out.
 
 The folder holds `train.src`, `train.tgt`, and likewise `dev` and each test set: tokens with one
-blank between, one sentence a line; `bpe.src` and `bpe.tgt` where BPE is used (also when learned
-on both sides together); and `manifest.json`: every setting, the versions of the tools, the
-checksum of every file read and written, and how many pairs went by which rule.
+blank between, one sentence a line; `bpe.src` and `bpe.tgt` where BPE is used, also when it was
+learned on both sides together; and `manifest.json`: every setting, the versions of the tools, the
+checksum of every file read and written, and the number of pairs that each rule dropped.
 
-Training data may be a phrase table instead of a bitext: its pairs are tokens, each is kept once.
+Training data may be a phrase table instead of a bitext: its pairs are tokenised, and each is kept
+once.
 
-Only training pairs are cleaned. Dev and test sets keep every line in its place, also empty ones.
-Pairs may be held out of the training data to be the dev set. The folder's bytes depend on inputs
-and settings alone, not on the number of workers. Memory does not grow with the corpus, but for the
-counts of different words where BPE is learned, and some 100 bytes a pair where duplicates are
-looked for in the whole of it: those of a phrase table stand with their source phrase.
+Only training pairs are cleaned. Dev and test sets keep every line in its place, empty lines too.
+Pairs may be held out of the training data as a dev set. The folder's bytes depend on inputs and
+settings alone, not on the number of workers. Memory does not grow with the corpus, except for the
+counts of distinct words where BPE is learned, and some 100 bytes a pair where duplicates are
+dropped from a bitext: those of a phrase table are consecutive.
 """
 
 import dataclasses
@@ -20,7 +21,7 @@ import logging
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from importlib import metadata
@@ -33,30 +34,25 @@ import nmtkit
 from nmtkit.data.manifest import FORMAT, MANIFEST, read_manifest
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
-from nmtkit.io.lines import (
-    STANDARD,
-    file_sha256,
-    open_output,
-    read_raw_blocks,
-)
+from nmtkit.io.lines import STANDARD, file_sha256, open_output, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
+from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.cleaning import PrepareSettings as PrepareSettings
-from nmtkit.preprocessing.cleaning import Seen, Task, process
-from nmtkit.preprocessing.splits import SIDES, Report, hold_out
+from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
 from nmtkit.smt.phrase_table import read_phrase_blocks
-from nmtkit.text.subword.bpe import BPE
+from nmtkit.text.subword import DEFAULT_METHOD, METHODS, SubwordModel
 from nmtkit.text.vocabulary import Shortlist, count_block, shortlist_of
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_TAKEN = {"train", "dev", "bpe", "vocab", "words", "held"}
-_BLOCK = 2000
+_TEST_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", *METHODS}
+_BLOCK_PAIRS = 2000
 """Pairs that a worker is given at a time."""
 
 Bitext = tuple[str | Path, str | Path]
 """The source file and the target file; line n of one belongs to line n of the other."""
 
 PhraseTable = tuple[str | Path]
-"""Moses's phrase table alone: training pairs of another form."""
+"""A phrase table of Moses alone, as training data."""
 
 Files = Bitext | PhraseTable
 
@@ -75,14 +71,14 @@ def prepare(
     """Prepare training, dev and test data into a folder that appears whole or not at all.
 
     :param output: the folder to make.
-    :param train: a bitext, or a phrase table in a tuple of its own; that asks for
+    :param train: a bitext, or a phrase table in a tuple of one, which needs
         `settings.text.tokenized`.
     :param tests: test sets by name; their files get that name.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
     :return: the manifest.
-    :raises ConfigError: settings that contradict each other, or a test set of a bad name.
-    :raises DataError: a file that cannot be read, is not UTF-8, or sides of different length.
+    :raises ConfigError: settings contradict each other, or a test set's name is invalid.
+    :raises DataError: a file cannot be read, is not UTF-8, or the sides differ in length.
     :raises OutputError: the folder exists and `force` is not given, or is no prepared folder.
     """
     settings.check()
@@ -90,157 +86,164 @@ def prepare(
         raise ConfigError("a phrase table holds tokens already: text.tokenized must be true")
     if dev and settings.held_out:
         raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
-    _check_names(tests or {})
+    _check_test_names(tests or {})
     splits: dict[str, Files] = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
     with (
         output_folder(output, MANIFEST, "prepared folder", force) as folder,
-        ProcessPool(workers) as shared,
+        ProcessPool(workers) as pool,
     ):
-        return _Preparation(settings, folder, shared).run(splits)
+        return _FolderWriter(settings, folder, pool).write(splits)
 
 
-def _check_names(tests: Mapping[str, Bitext]) -> None:
+def _check_test_names(tests: Mapping[str, Bitext]) -> None:
     for name in tests:
-        if not _NAME.fullmatch(name) or name in _TAKEN:
+        if not _TEST_SET_NAME.fullmatch(name) or name in _RESERVED_NAMES:
             raise ConfigError(
                 f"'{name}' cannot be the name of a test set; choose letters, digits, '.', '_'"
-                f" and '-', and none of {', '.join(sorted(_TAKEN))}"
+                f" and '-', and none of {', '.join(sorted(_RESERVED_NAMES))}"
             )
 
 
-class _Preparation:
-    """The making of one folder, split after split."""
+class _FolderWriter:
+    """Writes the files of one prepared folder, split after split."""
 
-    def __init__(self, settings: PrepareSettings, folder: Path, workers: ProcessPool) -> None:
+    def __init__(self, settings: PrepareSettings, folder: Path, pool: ProcessPool) -> None:
         self.settings = settings
         self.folder = folder
-        self.workers = workers
-        self.bpe: str | None = None
+        self.pool = pool
+        self.subword_folder: str | None = None
 
-    def run(self, splits: Mapping[str, Files]) -> dict[str, Any]:
-        """Write all files of the folder; the manifest comes last and is returned."""
+    def write(self, splits: Mapping[str, Files]) -> dict[str, Any]:
+        """Write all files of the folder, the manifest last; return the manifest."""
         if self.settings.codes:
-            self._save_bpe([BPE.load(path) for path in self.settings.codes])
-        reports = self._train(splits["train"])
-        _log_reports(reports)
+            method = METHODS[self.settings.subword_method]
+            self._save_subwords([method.load(path) for path in self.settings.codes])
+        counts = self._write_train(splits["train"])
+        _log_counts(counts)
         for name, files in splits.items():
             if name != "train":
-                reports[name] = self._convert(name, files)
-                _log_reports({name: reports[name]})
-        manifest = _manifest(self.settings, splits, reports, self.folder)
+                counts[name] = self._write_split(name, files)
+                _log_counts({name: counts[name]})
+        manifest = _manifest(self.settings, splits, counts, self.folder)
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (self.folder / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
         return read_manifest(self.folder)
 
-    def _train(self, files: Files) -> dict[str, Report]:
+    def _write_train(self, files: Files) -> dict[str, SplitCounts]:
         """Tokenise and clean the training data; hold out dev pairs and learn BPE where wanted."""
         settings = self.settings
         train, dev = ("words", "held") if settings.merges else ("train", "dev")
         cleaned = "cleaned" if settings.held_out else train
-        report = self._convert(cleaned, files, clean=True)
-        if not report.pairs:
+        counts = {"train": self._write_split(cleaned, files, clean=True)}
+        if not counts["train"].pairs:
             raise DataError(
-                f"{', '.join(map(str, files))}: no training pair is left of {report.read:,}; look"
-                " at the files, and at --max-length and --max-ratio"
+                f"{', '.join(map(str, files))}: no training pair is left of"
+                f" {counts['train'].read:,}; look at the files, and at --max-length and --max-ratio"
             )
-        reports = {"train": report}
         if settings.held_out:
-            pairs, count = self._paths(cleaned), settings.held_out
-            reports["dev"] = hold_out(pairs, self._paths(train), self._paths(dev), count, report)
-            for path in pairs:
-                path.unlink()
+            outputs = self._paths(train), self._paths(dev)
+            pairs = self._paths(cleaned)
+            counts["dev"] = hold_out(pairs, *outputs, settings.held_out, counts["train"])
+            _remove(pairs)
         if settings.merges:
-            self._learn(self._paths(train))
-            for (name, report), made in zip(reports.items(), (train, dev), strict=False):
-                words = self._paths(made)
-                report.tokens = self._convert(name, words, tokenized=True).tokens
-                for path in words:
-                    path.unlink()
-        return reports
+            self._learn_subwords(self._paths(train))
+            for (name, split_counts), source in zip(counts.items(), (train, dev), strict=False):
+                words = self._paths(source)
+                split_counts.tokens = self._write_split(name, words, tokenized=True).tokens
+                _remove(words)
+        return counts
 
     def _paths(self, name: str) -> tuple[Path, Path]:
         return self.folder / f"{name}.src", self.folder / f"{name}.tgt"
 
-    def _learn(self, words: tuple[Path, Path]) -> None:
-        """Learn BPE from files of words: one for both together, or one for each."""
-        counts = [self._count(path) for path in words]
+    def _learn_subwords(self, words: tuple[Path, Path]) -> None:
+        """Learn subwords from files of words: one model for both sides together, or one each."""
+        counts = [self._count_words(path) for path in words]
         if self.settings.text.bpe == "joint":
             counts = [counts[0] + counts[1]]
         logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
-        learn = partial(BPE.learn, merges=self.settings.merges)
-        self._save_bpe(list(self.workers.in_order(learn, counts)))
+        learn = partial(METHODS[self.settings.subword_method].learn, size=self.settings.merges)
+        self._save_subwords(list(self.pool.in_order(learn, counts)))
 
-    def _count(self, path: str | Path) -> Counter[str]:
-        """How often each word occurs."""
-        counts: Counter[str] = Counter()
-        blocks = (b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK, path))
-        for counted in self.workers.in_order(count_block, blocks):
-            counts.update(counted)
-        return counts
+    def _count_words(self, path: str | Path) -> Counter[str]:
+        """Return how often each word occurs in a file."""
+        total: Counter[str] = Counter()
+        blocks = (b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK_PAIRS, path))
+        for counts in self.pool.in_order(count_block, blocks):
+            total.update(counts)
+        return total
 
-    def _save_bpe(self, learned: list[BPE]) -> None:
-        learned[0].save(self.folder / "bpe.src")
-        learned[-1].save(self.folder / "bpe.tgt")
-        self.bpe = str(self.folder)
+    def _save_subwords(self, models: Sequence[SubwordModel]) -> None:
+        """Save one model for both sides, or one for each."""
+        name = self.settings.subword_method
+        models[0].save(self.folder / f"{name}.src")
+        models[-1].save(self.folder / f"{name}.tgt")
+        self.subword_folder = str(self.folder)
 
-    def _convert(
+    def _write_split(
         self,
         name: str,
         files: Files,
         clean: bool = False,
         tokenized: bool = False,
-    ) -> Report:
+    ) -> SplitCounts:
         """Write one bitext, or the phrase table, in prepared form, as `name.src` and `name.tgt`.
 
-        :param clean: it is training data, from which pairs go.
-        :param tokenized: it is tokenised already; only BPE is applied.
+        :param clean: whether this is training data, from which pairs are dropped.
+        :param tokenized: the text is tokenised already; only subwords are applied.
         """
-        report = Report(clean=clean)
-        seen = Seen(grouped=not self.settings.dedup)
-        tasks = self._tasks(files, clean, tokenized)
+        counts = SplitCounts(clean=clean)
+        duplicates = DuplicateFilter(grouped=not self.settings.dedup)
+        raw_blocks = self._raw_blocks(files, clean, tokenized)
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
-            for block in self.workers.in_order(process, tasks):
+            for block in self.pool.in_order(clean_block, raw_blocks):
                 if block.digests:
-                    block.drop_seen(seen)
-                for number, lines in enumerate((block.src, block.tgt)):
-                    report.tokens[SIDES[number]] += _write(lines, outputs[number])
-                report.read += block.read
-                report.pairs += len(block.src)
-                report.gone += block.gone
-                report.replaced += block.replaced
+                    block.drop_duplicates(duplicates)
+                for side, lines, output in zip(SIDES, (block.src, block.tgt), outputs, strict=True):
+                    counts.tokens[side] += _write(lines, output)
+                counts.read += block.read
+                counts.pairs += len(block.src)
+                counts.dropped += block.dropped
+                counts.replaced += block.replaced
                 bar.update(block.read)
-        return report
+        return counts
 
-    def _tasks(self, files: Files, clean: bool, tokenized: bool) -> Iterator[Task]:
+    def _raw_blocks(self, files: Files, clean: bool, tokenized: bool) -> Iterator[RawBlock]:
         names = (str(files[0]), str(files[-1]))
         unique = clean and (self.settings.dedup or len(files) == 1)
         first = 1
-        for lines in self._blocks(files):
+        for lines in self._read_blocks(files):
             src, tgt = map(b"\n".join, lines)
-            yield Task(self.settings, names, first, src, tgt, clean, tokenized, self.bpe, unique)
+            folder = self.subword_folder
+            yield RawBlock(self.settings, names, first, src, tgt, clean, tokenized, folder, unique)
             first += len(lines[0])
 
-    def _blocks(self, files: Files) -> Iterator[tuple[list[bytes], ...]]:
+    def _read_blocks(self, files: Files) -> Iterator[tuple[list[bytes], ...]]:
         if len(files) == 1:
             any_bytes = self.settings.invalid == "drop"
-            return read_phrase_blocks(_BLOCK, files[0], any_bytes)
-        return read_raw_blocks(_BLOCK, *files)
+            return read_phrase_blocks(_BLOCK_PAIRS, files[0], any_bytes)
+        return read_raw_blocks(_BLOCK_PAIRS, *files)
 
 
-def _log_reports(reports: Mapping[str, Report]) -> None:
-    for name, report in reports.items():
-        logger.info("%s", report.summary(name))
+def _remove(paths: Sequence[Path]) -> None:
+    for path in paths:
+        path.unlink()
+
+
+def _log_counts(counts: Mapping[str, SplitCounts]) -> None:
+    for name, split_counts in counts.items():
+        logger.info("%s", split_counts.summary(name))
 
 
 def _no_bar() -> bool | None:
-    """For tqdm: no bar where the log is quiet, nor (None) where stderr is no terminal."""
+    """Return tqdm's `disable`: True where the log is quiet, None to look for a terminal."""
     return None if logger.isEnabledFor(logging.INFO) else True
 
 
 def _write(lines: list[str], output: BinaryIO) -> int:
-    """Write the lines of tokens; return the number of tokens."""
+    """Write lines of tokens; return the number of tokens."""
     if not lines:
         return 0
     text = "\n".join(lines)
@@ -251,16 +254,18 @@ def _write(lines: list[str], output: BinaryIO) -> int:
 def _manifest(
     settings: PrepareSettings,
     splits: Mapping[str, Files],
-    reports: Mapping[str, Report],
+    counts: Mapping[str, SplitCounts],
     folder: Path,
 ) -> dict[str, Any]:
     options = dataclasses.asdict(settings)
     text = options.pop("text")
+    if settings.subword_method == DEFAULT_METHOD:
+        del options["subword_method"]  # manifests had no such entry while BPE was the only method
     inputs = [path for files in splits.values() for path in files] + list(settings.codes)
     return {
         "format": FORMAT,
         "text": text,
-        "splits": {name: report.manifest() for name, report in reports.items()},
+        "splits": {name: split_counts.manifest() for name, split_counts in counts.items()},
         "settings": options,
         "versions": {
             "nmtkit": nmtkit.__version__,
@@ -277,7 +282,7 @@ def _manifest(
 def cut_shortlist(
     corpus: str | Path, size: int, output: str | Path, force: bool = False
 ) -> Shortlist:
-    """Write the vocabulary file of a tokenised corpus; log how much of the corpus it covers.
+    """Write the shortlist of a tokenised corpus; log how much of the corpus it covers.
 
     :param size: words kept, `</s>` and `<unk>` counted.
     :raises DataError: the corpus cannot be read, or the size is below 3.

@@ -1,4 +1,4 @@
-"""What became of a split of the data, and a dev set held out of the training data."""
+"""Counts of a split of the data, and a dev set held out of the training data."""
 
 import hashlib
 import heapq
@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 
 from nmtkit.errors import DataError
 from nmtkit.io.lines import read_raw_blocks
-from nmtkit.preprocessing.cleaning import RULES
+from nmtkit.preprocessing.cleaning import DROP_RULES
 from nmtkit.text.pipeline import Side
 
 SIDES: tuple[Side, Side] = ("src", "tgt")
 
-_BLOCK = 2000
+_BLOCK_PAIRS = 2000
 """Pairs read at a time."""
 
 Pair = tuple[bytes, ...]
@@ -27,91 +27,101 @@ Files = tuple[Path, Path]
 
 
 @dataclass
-class Report:
-    """What became of one split.
+class SplitCounts:
+    """What was read, kept and dropped of one split.
 
-    read, pairs: pairs that were there, and that stay. gone: those that went, by rule.
-    held_out: those that went to the dev set, where it was made so; copies are counted.
-    replaced: lines that stay though they are not UTF-8.
-    tokens: of the pairs that stay, by side.
-    clean: it is training data, from which pairs go.
+    clean: whether this is training data, from which pairs are dropped.
+    read, pairs: pairs read, and pairs kept.
+    dropped: dropped pairs, by rule.
+    held_out: pairs moved to a dev set, with their copies.
+    replaced: lines that are kept with U+FFFD because they are not UTF-8.
+    tokens: tokens of the pairs that are kept, by side.
     """
 
     clean: bool = False
     read: int = 0
     pairs: int = 0
-    gone: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
     held_out: int = 0
     replaced: int = 0
     tokens: Counter[str] = field(default_factory=Counter)
 
+    def add_pair(self, pair: Pair, sign: int = 1) -> None:
+        """Count a pair that is kept; with the sign -1, one that is kept no longer."""
+        self.pairs += sign
+        for side, line in zip(SIDES, pair, strict=True):
+            self.tokens[side] += sign * len(line.split(b" "))
+
     def manifest(self) -> dict[str, Any]:
-        """As it stands in the manifest; the rules are those of training data."""
-        rules = {"gone": {rule: self.gone[rule] for rule in RULES}} if self.clean else {}
-        held_out = {"held_out": self.held_out} if self.held_out else {}
-        tokens = {f"{side}_tokens": self.tokens[side] for side in SIDES}
+        """Return the entry of the manifest; only training data has the counts of the rules."""
+        dropped = {rule: self.dropped[rule] for rule in DROP_RULES}
         return {
             "pairs": self.pairs,
             "read": self.read,
-            **rules,
-            **held_out,
+            **({"gone": dropped} if self.clean else {}),
+            **({"held_out": self.held_out} if self.held_out else {}),
             "replaced": self.replaced,
-            **tokens,
+            **{f"{side}_tokens": self.tokens[side] for side in SIDES},
         }
 
     def summary(self, name: str) -> str:
-        """One line for the log."""
-        told = [f"{count:,} {rule}" for rule, count in sorted(self.gone.items()) if count]
-        told += [f"{self.held_out:,} held out"] if self.held_out else []
-        if told:
-            return f"{name}: {self.pairs:,} of {self.read:,} pairs (gone: {', '.join(told)})"
-        replaced = f"; {self.replaced:,} not UTF-8, kept with replacement characters"
-        return f"{name}: {self.pairs:,} of {self.read:,} pairs{replaced if self.replaced else ''}"
+        """Return one line for the log."""
+        kept = f"{name}: {self.pairs:,} of {self.read:,} pairs"
+        reasons = [f"{count:,} {rule}" for rule, count in sorted(self.dropped.items()) if count]
+        reasons += [f"{self.held_out:,} held out"] if self.held_out else []
+        if reasons:
+            return f"{kept} (dropped: {', '.join(reasons)})"
+        if self.replaced:
+            return f"{kept}; {self.replaced:,} not UTF-8, kept with replacement characters"
+        return kept
 
 
-def hold_out(pairs: Files, train: Files, dev: Files, count: int, report: Report) -> Report:
+def hold_out(
+    pairs: Files, train: Files, dev: Files, count: int, counts: SplitCounts
+) -> SplitCounts:
     """Divide prepared pairs into training data and a dev set, which have no pair in common.
 
-    Those with the smallest digests are taken: a random choice which the pairs alone decide, the
-    same on every machine and much the same when the corpus grows. Memory grows with `count` alone.
+    The pairs with the smallest digests are held out: a random choice that depends on the pairs
+    alone. It is the same on every machine, and changes little when the corpus grows. Memory grows
+    with `count` alone.
 
     :param pairs: prepared files to read.
     :param train: files to write: the pairs that are not in `dev`.
     :param dev: files to write: each held-out pair once, in the order of `pairs`.
     :param count: pairs to hold out, copies not counted.
-    :param report: the report of `pairs`, which becomes that of `train`.
-    :return: the report of `dev`.
+    :param counts: those of `pairs`, which become those of `train`.
+    :return: the counts of `dev`.
     :raises DataError: no training pair would be left.
     """
-    waiting = smallest(map(_digest, _pairs(pairs)), count)
-    chosen, held = frozenset(waiting), Report(read=len(waiting))
+    not_written = smallest(map(_digest, _read_pairs(pairs)), count)
+    chosen, dev_counts = frozenset(not_written), SplitCounts(read=len(not_written))
     with ExitStack() as stack:
-        to_dev, to_train = (
+        dev_files, train_files = (
             [stack.enter_context(open(path, "wb")) for path in paths] for paths in (dev, train)
         )
-        for pair in _pairs(pairs):
+        for pair in _read_pairs(pairs):
             digest = _digest(pair)
             if digest in chosen:
-                report.held_out += 1
-                _count(pair, report, -1)
-            if digest in waiting:
-                waiting.remove(digest)
-                _write(pair, to_dev)
-                _count(pair, held, 1)
+                counts.held_out += 1
+                counts.add_pair(pair, -1)
+            if digest in not_written:
+                not_written.remove(digest)
+                _write(pair, dev_files)
+                dev_counts.add_pair(pair)
             elif digest not in chosen:
-                _write(pair, to_train)
-    if not report.pairs:
+                _write(pair, train_files)
+    if not counts.pairs:
         raise DataError(
-            f"of {report.held_out:,} training pairs {count:,} cannot be held out: none would be"
-            " left; give --held-out a smaller number, or 0 for none"
+            f"cannot hold out {count:,} of {counts.held_out:,} training pairs: none would be left;"
+            " give --held-out a smaller number, or 0 for none"
         )
-    return held
+    return dev_counts
 
 
 def smallest(numbers: Iterable[int], count: int) -> set[int]:
-    """The `count` smallest different numbers, or all where there are fewer."""
+    """Return the `count` smallest distinct numbers, or all if there are fewer."""
     kept: set[int] = set()
-    heap: list[int] = []  # the same, negated: the largest first
+    heap: list[int] = []  # the same, negated: the largest is first
     for number in numbers:
         if number in kept or (len(heap) == count and number >= -heap[0]):
             continue
@@ -123,8 +133,8 @@ def smallest(numbers: Iterable[int], count: int) -> set[int]:
     return kept
 
 
-def _pairs(files: Files) -> Iterator[Pair]:
-    for blocks in read_raw_blocks(_BLOCK, *files):
+def _read_pairs(files: Files) -> Iterator[Pair]:
+    for blocks in read_raw_blocks(_BLOCK_PAIRS, *files):
         yield from zip(*blocks, strict=True)
 
 
@@ -132,13 +142,6 @@ def _digest(pair: Pair) -> int:
     return int.from_bytes(hashlib.blake2b(b"\n".join(pair), digest_size=16).digest(), "big")
 
 
-def _write(pair: Pair, outputs: Sequence[BinaryIO]) -> None:
-    for line, output in zip(pair, outputs, strict=True):
-        output.write(line + b"\n")
-
-
-def _count(pair: Pair, report: Report, sign: int) -> None:
-    """Add a pair to a report, or take it away."""
-    report.pairs += sign
-    for side, line in zip(SIDES, pair, strict=True):
-        report.tokens[side] += sign * len(line.split(b" "))
+def _write(pair: Pair, files: Sequence[BinaryIO]) -> None:
+    for line, file in zip(pair, files, strict=True):
+        file.write(line + b"\n")

@@ -1,30 +1,31 @@
-"""What was made of a word, remembered: most words of a text were met before."""
+"""A dictionary that computes missing values: most words of a text were met before."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
-SIZE = 200_000
-LENGTH = 50
-"""At most so many words of so many characters are remembered; then the memory is emptied. So it
-stays small on corpora of any size."""
+MAX_WORDS = 200_000
+"""Words in a memo; a full one is emptied, so that memory stays small on corpora of any size."""
+
+MAX_WORD_LENGTH = 50
+"""Characters of a word that is kept."""
 
 
-class Memo(dict[str, Made]):
-    """`memory[word]` is `make(word)`, from memory where the word was met before.
+class Memo(dict[str, Value]):
+    """`memo[word]` is `function(word)`, computed when the word is first met.
 
-    What is made must not be changed. A look-up costs no call of a Python function.
+    Values must not be changed. A look-up of a known word calls no Python function.
     """
 
-    def __init__(self, make: Callable[[str], Made]) -> None:
+    def __init__(self, function: Callable[[str], Value]) -> None:
         super().__init__()
-        self._make = make
+        self._function = function
 
-    def __missing__(self, word: str) -> Made:
-        made = self._make(word)
-        if len(self) >= SIZE:
+    def __missing__(self, word: str) -> Value:
+        value = self._function(word)
+        if len(self) >= MAX_WORDS:
             self.clear()
-        if len(word) <= LENGTH:
-            self[word] = made
-        return made
+        if len(word) <= MAX_WORD_LENGTH:
+            self[word] = value
+        return value

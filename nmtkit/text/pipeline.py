@@ -1,4 +1,4 @@
-"""One side's way from a raw line to tokens and back: tokenizer, BPE, detokenizer."""
+"""From a raw line to the tokens of a model and back: tokenizer, subwords, detokenizer."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -6,37 +6,37 @@ from pathlib import Path
 from typing import Literal
 
 from nmtkit.config import TextConfig
-from nmtkit.text.subword.bpe import BPE, undo_bpe
+from nmtkit.text.subword import SubwordModel, load_subword_model
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 
 Side = Literal["src", "tgt"]
 
 
 class TextPipeline:
-    """Turns raw lines of one language into the tokens a model reads, and tokens into lines.
+    """Converts raw lines of one language to the tokens that a model reads, and tokens to lines.
 
     :param language: ISO 639-1 code.
     :param settings: how the model's text was prepared.
-    :param bpe: the merges to apply, or None.
+    :param subwords: the subword model to apply, or None for words.
     """
 
-    def __init__(self, language: str, settings: TextConfig, bpe: BPE | None) -> None:
+    def __init__(self, language: str, settings: TextConfig, subwords: SubwordModel | None) -> None:
         self._language = language
         self._settings = settings
-        self._bpe = bpe
+        self._subwords = subwords
 
     @classmethod
     def load(cls, folder: str | Path, side: Side, settings: TextConfig) -> "TextPipeline":
-        """The pipeline of one side of a prepared folder or a model folder.
+        """Load the pipeline of one side of a prepared folder or a model folder.
 
-        :raises DataError: the settings want BPE, and `bpe.src` or `bpe.tgt` cannot be read.
+        :raises DataError: the text is split into subwords, and their model cannot be read.
         """
         language = settings.src_language if side == "src" else settings.tgt_language
-        bpe = None if settings.bpe == "none" else BPE.load(Path(folder) / f"bpe.{side}")
-        return cls(language, settings, bpe)
+        subwords = None if settings.bpe == "none" else load_subword_model(folder, side)
+        return cls(language, settings, subwords)
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:  # made when it is needed: few commands need both
+    def _tokenizer(self) -> Tokenizer:  # made when first needed: few commands need both
         settings = self._settings
         return Tokenizer(self._language, hyphens=settings.hyphens, escape=settings.escape)
 
@@ -45,7 +45,7 @@ class TextPipeline:
         return Detokenizer(self._language)
 
     def words(self, line: str, tokenized: bool = False) -> str:
-        """The words of a line, before BPE, with blanks between them.
+        """Return the words of a line with blanks between them, before subwords.
 
         :param tokenized: the line is tokenised already; its words have whitespace between them.
         """
@@ -54,26 +54,29 @@ class TextPipeline:
         return self._tokenizer.text(line)
 
     def pieces(self, words: str) -> str:
-        """The tokens of these words, with blanks between: their BPE pieces, or they themselves."""
-        return words if self._bpe is None or not words else self._bpe.line(words.split(" "))
+        """Return the tokens of words, subwords where they are used, with blanks between them."""
+        if self._subwords is None or not words:
+            return words
+        return self._subwords.apply_line(words.split(" "))
 
     def tokens(self, line: str, tokenized: bool = False) -> list[str]:
-        """The tokens of a line, as the model's vocabulary has them.
+        """Return the tokens of a line, as the model's vocabulary has them.
 
-        :param tokenized: the line is tokenised already; only BPE is applied.
+        :param tokenized: the line is tokenised already; only subwords are applied.
         """
         text = self.pieces(self.words(line, tokenized))
         return text.split(" ") if text else []
 
     def line(self, tokens: Sequence[str], tokenized: bool = False) -> str:
-        """The line that the tokens make.
+        """Return the line that tokens make.
 
-        :param tokenized: leave it tokenised; only BPE is undone.
+        :param tokenized: leave it tokenised; only subwords are joined.
         """
-        return self.sentence(tokens if self._bpe is None else undo_bpe(tokens), tokenized)
+        words = tokens if self._subwords is None else self._subwords.undo(tokens)
+        return self.sentence(words, tokenized)
 
     def sentence(self, words: Sequence[str], tokenized: bool = False) -> str:
-        """The line that these words make, which are none of BPE's pieces.
+        """Return the line that whole words make.
 
         :param tokenized: leave it tokenised.
         """

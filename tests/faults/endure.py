@@ -41,7 +41,7 @@ LOOKS = 50
 """How often it is looked at the process."""
 
 WORDS = 5_000
-"""Words that are remembered while lines are translated, instead of `memo.SIZE`: of a million
+"""Words that are remembered while lines are translated, instead of `memo.MAX_WORDS`: of a million
 lines so many have come before a tenth is done, and what grows from then on is something else."""
 
 

@@ -38,7 +38,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def prepared(table: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("phrases") / "prepared"
     result = nmtkit("prepare", "--phrase-table", table, "--held-out", 5, "--output", folder)
-    assert "train: 30 of 35 pairs (gone: 5 held out)" in result.stderr
+    assert "train: 30 of 35 pairs (dropped: 5 held out)" in result.stderr
     nmtkit("shortlist", folder, "--size", 15000)
     return folder
 
@@ -117,7 +117,7 @@ def test_a_table_too_small_for_what_is_held_out(
 ) -> None:
     run = ["prepare", "--phrase-table", table, "--output", tmp_path / "out"]
     result = nmtkit(*run, status=1)
-    assert "of 35 training pairs 1,000 cannot be held out" in result.stderr
+    assert "cannot hold out 1,000 of 35 training pairs" in result.stderr
     assert "--held-out" in result.stderr and result.stderr.count("\n") == 1
     nmtkit(*run, "--escape", status=2)
     assert not list(tmp_path.iterdir())

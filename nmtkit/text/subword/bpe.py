@@ -1,8 +1,8 @@
-"""Byte pair encoding: rare words cut into pieces that are frequent.
+"""Byte pair encoding (BPE): rare words are split into frequent pieces.
 
 Sennrich, Haddow & Birch 2016, with the merges, the pieces and the file format of subword-nmt: one
-merge a line, most important first, under `#version: 0.2`. A piece that is not the end of its word
-carries `@@`: `ad@@ vance`.
+merge a line, most important first, under `#version: 0.2`. A piece inside a word, which another
+piece follows, ends in `@@`: `ad@@ vance`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,17 +12,18 @@ from pathlib import Path
 from nmtkit.errors import DataError
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.text.memo import Memo
-from nmtkit.text.subword.bpe_learner import END, LONGEST, Pair, learn_merges
+from nmtkit.text.subword.bpe_learner import END_OF_WORD, MAX_WORD_LENGTH, Pair, learn_merges
 
 SEPARATOR = "@@"
+"""Suffix of a piece that another piece of the same word follows."""
 
 _VERSIONS = {"#version: 0.1": (0, 1), "#version: 0.2": (0, 2)}
 
 
 class BPE:
-    """The merges learned from a corpus, applied to words.
+    """The merges learned from a corpus, applied to words; a `SubwordModel`.
 
-    :param merges: pairs of symbols, most important first; the end of a word is `</w>`.
+    :param merges: pairs of symbols, most important first; a word ends in `</w>`.
     :param version: of the file format; in 0.1 `</w>` is a symbol of its own.
     """
 
@@ -30,28 +31,30 @@ class BPE:
         self.merges = tuple(merges)
         self._version = version
         self._ranks = _ranks(self.merges)
-        self._known = Memo(self._cut)
+        self._split_words = Memo(self._split)
 
     @classmethod
-    def learn(cls, counts: Mapping[str, int], merges: int) -> "BPE":
+    def learn(cls, counts: Mapping[str, int], size: int) -> "BPE":
         """Learn merges from the words of a corpus.
 
-        Fewer are learned where no pair of symbols is left that occurs twice.
+        Fewer are learned when no pair of symbols occurs twice any more.
 
         :param counts: how often each word occurs; words hold no whitespace.
-        :param merges: how many pairs to merge.
+        :param size: the number of merges.
         :raises DataError: the number of merges is below 1, or a word holds whitespace.
         """
-        if merges < 1:
-            raise DataError(f"BPE needs at least 1 merge, not {merges}")
+        if size < 1:
+            raise DataError(f"BPE needs at least 1 merge, not {size}")
         for word in counts:
             if word.split() != [word]:
-                raise DataError(f"BPE is learned from words, and {word!r} is none; split it first")
-        return cls(learn_merges(counts, merges))
+                raise DataError(
+                    f"BPE is learned from words, and {word!r} is not one; split it first"
+                )
+        return cls(learn_merges(counts, size))
 
     @classmethod
     def load(cls, path: str | Path) -> "BPE":
-        """Read a file of merges.
+        """Load a file of merges.
 
         :raises DataError: it cannot be read, its version is unknown, or a line is not two symbols
             with a blank between; the line is named.
@@ -67,66 +70,73 @@ class BPE:
             output.write(self._text())
 
     def apply(self, words: Iterable[str]) -> list[str]:
-        """The pieces of all words of a sentence, in order; `undo_bpe` gives the words back."""
-        line = self.line(words)
+        """Return the pieces of a sentence's words, in order; `undo` gives the words back."""
+        line = self.apply_line(words)
         return line.split(" ") if line else []
 
-    def line(self, words: Iterable[str]) -> str:
-        """The pieces of all words of a sentence with blanks between them."""
-        return " ".join(map(self._known.__getitem__, words))
+    def apply_line(self, words: Iterable[str]) -> str:
+        """Return the pieces of a sentence's words with blanks between them."""
+        return " ".join(map(self._split_words.__getitem__, words))
 
-    def _cut(self, word: str) -> str:
-        """The pieces of a word with blanks between them."""
+    def undo(self, pieces: Iterable[str]) -> list[str]:
+        """Return the words of a sentence from its pieces, as `undo_bpe`."""
+        return undo_bpe(pieces)
+
+    def _split(self, word: str) -> str:
+        """Return the pieces of a word with blanks between them."""
         if len(word) == 1:
             return word
-        symbols = [*word, END] if self._version == (0, 1) else [*word[:-1], word[-1] + END]
-        if len(symbols) <= LONGEST:
+        if self._version == (0, 1):
+            symbols = [*word, END_OF_WORD]
+        else:
+            symbols = [*word[:-1], word[-1] + END_OF_WORD]
+        if len(symbols) <= MAX_WORD_LENGTH:
             self._merge(symbols)
         else:
-            symbols = self._merged_by_parts(symbols)
-        last = symbols.pop().removesuffix(END)
+            symbols = self._merge_by_parts(symbols)
+        last = symbols.pop().removesuffix(END_OF_WORD)
         pieces = [*symbols, last] if last else symbols
         if pieces[-1].endswith(SEPARATOR):
-            # The text itself has a word ending in @@. Its last letter becomes a piece of its own,
-            # so that the word does not seem to go on.
+            # The text itself has a word that ends in @@. Its last letter becomes a piece of its
+            # own, so that the word does not seem to continue.
             pieces[-1:] = [pieces[-1][:-1], pieces[-1][-1]]
         return f"{SEPARATOR} ".join(pieces)
 
-    def _merged_by_parts(self, symbols: Sequence[str]) -> list[str]:
-        """A word of more characters than any word has: time shall not grow with its square."""
+    def _merge_by_parts(self, symbols: Sequence[str]) -> list[str]:
+        """Merge a very long word part by part, because time grows with the square of a length."""
         merged: list[str] = []
-        for start in range(0, len(symbols), LONGEST):
-            part = [*symbols[start : start + LONGEST]]
+        for start in range(0, len(symbols), MAX_WORD_LENGTH):
+            part = [*symbols[start : start + MAX_WORD_LENGTH]]
             self._merge(part)
             merged += part
         return merged
 
     def _merge(self, symbols: list[str]) -> None:
-        """Merge pairs of a word's symbols, in place: the earliest learned first."""
-        none, rank_of = len(self.merges), self._ranks.get
-        ranks = [rank_of(pair, none) for pair in pairwise(symbols)]
-        while ranks and (rank := min(ranks)) < none:
+        """Merge pairs of a word's symbols in place, the earliest learned first."""
+        no_rank, rank_of = len(self.merges), self._ranks.get
+        ranks = [rank_of(pair, no_rank) for pair in pairwise(symbols)]
+        while ranks and (rank := min(ranks)) < no_rank:
             first, second = self.merges[rank]
             if ranks.count(rank) > 1:
-                symbols[:] = _merged(symbols, first, second)
-                ranks = [rank_of(pair, none) for pair in pairwise(symbols)]
+                symbols[:] = _merge_everywhere(symbols, first, second)
+                ranks = [rank_of(pair, no_rank) for pair in pairwise(symbols)]
                 continue
-            place = ranks.index(rank)
-            both = first + second
-            symbols[place : place + 2] = [both]
-            del ranks[place]
-            if place < len(ranks):
-                ranks[place] = rank_of((both, symbols[place + 1]), none)
-            if place:
-                ranks[place - 1] = rank_of((symbols[place - 1], both), none)
+            index = ranks.index(rank)
+            merged = first + second
+            symbols[index : index + 2] = [merged]
+            del ranks[index]
+            if index < len(ranks):
+                ranks[index] = rank_of((merged, symbols[index + 1]), no_rank)
+            if index:
+                ranks[index - 1] = rank_of((symbols[index - 1], merged), no_rank)
 
     def _text(self) -> str:
         header = next(text for text, version in _VERSIONS.items() if version == self._version)
         return "".join(f"{line}\n" for line in (header, *map(" ".join, self.merges)))
 
 
-def _merged(symbols: Sequence[str], first: str, second: str) -> list[str]:
-    """The symbols with a pair merged wherever it stands, from left to right."""
+def _merge_everywhere(symbols: Sequence[str], first: str, second: str) -> list[str]:
+    """Return the symbols with every occurrence of a pair merged, from left to right."""
     merged: list[str] = []
     for symbol in symbols:
         if symbol == second and merged and merged[-1] == first:
@@ -137,29 +147,29 @@ def _merged(symbols: Sequence[str], first: str, second: str) -> list[str]:
 
 
 def undo_bpe(pieces: Iterable[str]) -> list[str]:
-    """The words of a sentence from their pieces.
+    """Return the words of a sentence from their pieces.
 
-    A last piece that wants a continuation, as a model may produce, ends its word.
+    Where the last piece of all ends in `@@`, as a model may produce it, the word ends there.
     """
     words: list[str] = []
-    begun = ""
+    prefix = ""
     for piece in pieces:
         if piece.endswith(SEPARATOR):
-            begun += piece[: -len(SEPARATOR)]
+            prefix += piece[: -len(SEPARATOR)]
         else:
-            words.append(begun + piece)
-            begun = ""
-    return [*words, begun] if begun else words
+            words.append(prefix + piece)
+            prefix = ""
+    return [*words, prefix] if prefix else words
 
 
 def _parse(lines: Sequence[str], where: str) -> tuple[list[Pair], tuple[int, int]]:
-    """The merges and the version of a file; blank lines at its end do not count."""
-    filled = [number for number, line in enumerate(lines, start=1) if line.strip("\r ")]
-    if not filled:
+    """Parse the merges and the version of a file; blank lines at its end are ignored."""
+    numbers = [number for number, line in enumerate(lines, start=1) if line.strip("\r ")]
+    if not numbers:
         raise DataError(f"{where}: empty; a file of BPE merges begins with '#version: 0.2'")
     version = (0, 1)
     merges: list[Pair] = []
-    end = filled[-1]
+    end = numbers[-1]
     for number, line in enumerate(lines[:end], start=1):
         symbols = line.strip("\r ").split(" ")
         if number == 1 and symbols[0] == "#version:":
@@ -181,5 +191,5 @@ def _version(line: str, where: str) -> tuple[int, int]:
 
 
 def _ranks(merges: Sequence[Pair]) -> dict[Pair, int]:
-    """The place of each pair; of a pair that is there twice the first counts."""
-    return {pair: place for place, pair in reversed(list(enumerate(merges)))}
+    """Return the rank of each pair; for a pair that occurs twice, the first."""
+    return {pair: rank for rank, pair in reversed(list(enumerate(merges)))}

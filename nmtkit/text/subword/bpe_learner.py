@@ -1,13 +1,13 @@
-"""Which pairs of symbols byte pair encoding merges, learned from counted words.
+"""Learning the merges of byte pair encoding from counted words.
 
-Sennrich, Haddow & Birch 2016, Algorithm 1: again and again the most frequent pair of neighbouring
-symbols becomes one symbol; of equally frequent pairs the one whose symbols sort last, as in
-subword-nmt. The merges are those of subword-nmt, which looks at every pair again for every merge;
-here the pairs lie in buckets by count, and only those of the bucket at hand are sorted.
+Sennrich, Haddow & Birch 2016, Algorithm 1: the most frequent pair of neighbouring symbols becomes
+one symbol, again and again; of equally frequent pairs, the one whose symbols sort last, as in
+subword-nmt. The merges equal those of subword-nmt, which looks at every pair for every merge; here
+pairs are in buckets by count, and only the bucket with the highest count is sorted.
 
-What makes that exact: a count falls, but never grows once the merge that first made its pair is
-done. For inside a span that becomes one symbol nothing is merged with what lies around it, so a
-symbol comes about by the same merges everywhere, by one last pair, all at once.
+This is exact because the count of a pair only falls after the merge that first made the pair.
+Inside a span that becomes one symbol, nothing is merged with symbols outside of it. So a symbol
+arises by the same merges everywhere in the corpus, and all of its occurrences at once.
 """
 
 from bisect import insort
@@ -16,19 +16,19 @@ from collections.abc import Iterable, Mapping
 
 Pair = tuple[str, str]
 
-END = "</w>"
-"""Belongs to the last symbol of a word."""
+END_OF_WORD = "</w>"
+"""Suffix of the last symbol of a word."""
 
-LEAST = 2
-"""A pair that occurs less often is not merged."""
+MIN_PAIR_COUNT = 2
+"""Occurrences that a pair needs to be merged."""
 
-LONGEST = 1000
-"""Characters of a word that is learned from, and that are cut together. What is longer is none of a
-language, and merging would take minutes: its time grows with the square of a word's length."""
+MAX_WORD_LENGTH = 1000
+"""Characters of a word. Longer words are not learned from, and are split part by part: they belong
+to no language, and the time to merge grows with the square of a word's length, to minutes."""
 
 
 def learn_merges(counts: Mapping[str, int], merges: int) -> list[Pair]:
-    """The pairs to merge, in their order; fewer where no pair is left that occurs twice.
+    """Return the pairs to merge, in order; fewer when no pair occurs twice any more.
 
     :param counts: how often each word occurs; no word is empty.
     :param merges: how many pairs to merge.
@@ -46,54 +46,57 @@ def learn_merges(counts: Mapping[str, int], merges: int) -> list[Pair]:
 
 
 class _Words:
-    """The different words, cut into the symbols of the moment.
+    """The distinct words of the corpus, as the symbols that the merges so far have made.
 
-    pairs: how often each pair of neighbours occurs in the corpus.
+    pairs: how often each pair of neighbouring symbols occurs in the corpus.
     """
 
     def __init__(self, counts: Mapping[str, int]) -> None:
         self.pairs: defaultdict[Pair, int] = defaultdict(int)
-        self._where: defaultdict[Pair, list[int]] = defaultdict(list)  # also where it was once
-        short = [word for word in counts if len(word) <= LONGEST]
-        self._words = [[*word[:-1], word[-1] + END] for word in short]
+        self._words_with: defaultdict[Pair, list[int]] = defaultdict(list)  # or had it
+        short = [word for word in counts if len(word) <= MAX_WORD_LENGTH]
+        self._words = [[*word[:-1], word[-1] + END_OF_WORD] for word in short]
         self._counts = [counts[word] for word in short]
-        for place, word in enumerate(self._words):
+        for index, word in enumerate(self._words):
             for pair in zip(word, word[1:], strict=False):
-                self.pairs[pair] += self._counts[place]
-                self._where[pair].append(place)
+                self.pairs[pair] += self._counts[index]
+                self._words_with[pair].append(index)
 
     def merge(self, pair: Pair) -> set[Pair]:
-        """Merge a pair wherever it occurs; return the pairs that this made."""
-        made: set[Pair] = set()
-        for place in set(self._where.pop(pair)):
-            self._merge_in(place, *pair, made)
+        """Merge a pair wherever it occurs; return the new pairs."""
+        new_pairs: set[Pair] = set()
+        for index in set(self._words_with.pop(pair)):
+            self._merge_in_word(index, *pair, new_pairs)
         del self.pairs[pair]
-        return made
+        return new_pairs
 
-    def _merge_in(self, place: int, first: str, second: str, made: set[Pair]) -> None:
-        word, count = self._words[place], self._counts[place]
-        pairs, where = self.pairs, self._where
-        both = first + second
-        at = 0
-        while at < len(word) - 1:
-            if word[at] == first and word[at + 1] == second:
-                word[at : at + 2] = [both]
-                around = []
-                if at:
-                    pairs[word[at - 1], first] -= count
-                    around.append((word[at - 1], both))
-                if at + 1 < len(word):
-                    pairs[second, word[at + 1]] -= count
-                    around.append((both, word[at + 1]))
-                for pair in around:
+    def _merge_in_word(self, index: int, first: str, second: str, new_pairs: set[Pair]) -> None:
+        word, count = self._words[index], self._counts[index]
+        pairs, words_with = self.pairs, self._words_with
+        merged = first + second
+        position = 0
+        while position < len(word) - 1:
+            if word[position] == first and word[position + 1] == second:
+                word[position : position + 2] = [merged]
+                neighbours = []
+                if position:
+                    pairs[word[position - 1], first] -= count
+                    neighbours.append((word[position - 1], merged))
+                if position + 1 < len(word):
+                    pairs[second, word[position + 1]] -= count
+                    neighbours.append((merged, word[position + 1]))
+                for pair in neighbours:
                     pairs[pair] += count
-                    where[pair].append(place)
-                made.update(around)
-            at += 1
+                    words_with[pair].append(index)
+                new_pairs.update(neighbours)
+            position += 1
 
 
 class _Queue:
-    """Pairs by count, the most frequent first; each lies at its count or, not yet seen, above."""
+    """Pairs by count, the most frequent first.
+
+    A pair is in the bucket of its count, or in a higher one until that bucket is reached.
+    """
 
     def __init__(self, pairs: Mapping[Pair, int]) -> None:
         self._pairs = pairs
@@ -103,10 +106,10 @@ class _Queue:
         self.add(pairs)
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Take up pairs that are new; none is more frequent than the one popped last."""
+        """Add new pairs; none is more frequent than the pair that was popped last."""
         for pair in pairs:
             count = self._pairs[pair]
-            if count < LEAST:
+            if count < MIN_PAIR_COUNT:
                 continue
             if count == self._top:
                 insort(self._at_top, pair)
@@ -114,14 +117,14 @@ class _Queue:
                 self._buckets[count].append(pair)
 
     def pop(self) -> Pair | None:
-        """The most frequent pair, or None where none occurs twice."""
+        """Remove and return the most frequent pair, or None when no pair occurs twice."""
         while True:
             while self._at_top:
                 pair = self._at_top.pop()
                 count = self._pairs.get(pair, 0)
                 if count == self._top:
                     return pair
-                if count >= LEAST:
+                if count >= MIN_PAIR_COUNT:
                     self._buckets[count].append(pair)
             if not self._buckets:
                 return None

@@ -29,7 +29,7 @@ SEPARATE = TextConfig(bpe="separate")
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare_module, "_BLOCK", 3)
+    monkeypatch.setattr(prepare_module, "_BLOCK_PAIRS", 3)
 
 
 def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> Files:
@@ -319,7 +319,7 @@ def test_an_interruption_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(prepare_module, "process", interrupted)
+    monkeypatch.setattr(prepare_module, "clean_block", interrupted)
     with pytest.raises(KeyboardInterrupt):
         prepare(PrepareSettings(), tmp_path / "out", train)
     assert not (tmp_path / "out").exists() and alone(tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.preprocessing.splits import Report, hold_out, smallest
+from nmtkit.preprocessing.splits import SplitCounts, hold_out, smallest
 
 Files = tuple[Path, Path]
 Pairs = list[tuple[str, str]]
@@ -16,9 +16,9 @@ def files(folder: Path, name: str) -> Files:
     return folder / f"{name}.src", folder / f"{name}.tgt"
 
 
-def write(paths: Files, pairs: Pairs) -> Report:
+def write(paths: Files, pairs: Pairs) -> SplitCounts:
     """The files, and what is reported of them."""
-    report = Report(clean=True, read=len(pairs), pairs=len(pairs))
+    report = SplitCounts(clean=True, read=len(pairs), pairs=len(pairs))
     for number, (path, side) in enumerate(zip(paths, ("src", "tgt"), strict=True)):
         path.write_text("".join(f"{pair[number]}\n" for pair in pairs), encoding="utf-8")
         report.tokens[side] = sum(len(pair[number].split()) for pair in pairs)
@@ -29,7 +29,7 @@ def read(paths: Files) -> Pairs:
     return list(zip(*(path.read_text("utf-8").splitlines() for path in paths), strict=True))
 
 
-def held(folder: Path, pairs: Pairs, count: int) -> tuple[Pairs, Pairs, Report, Report]:
+def held(folder: Path, pairs: Pairs, count: int) -> tuple[Pairs, Pairs, SplitCounts, SplitCounts]:
     """Training and dev pairs, and their reports."""
     whole, train, dev = (files(folder, name) for name in ("whole", "train", "dev"))
     report = write(whole, pairs)
@@ -87,7 +87,7 @@ def test_no_part_of_the_corpus_is_preferred(tmp_path):
 
 @pytest.mark.parametrize("count", [5, 6, 100])
 def test_something_must_be_left_for_training(tmp_path, count):
-    with pytest.raises(DataError, match=f"of 15 training pairs {count} cannot be held out"):
+    with pytest.raises(DataError, match=f"cannot hold out {count} of 15 training pairs"):
         held(tmp_path, some(5) * 3, count)
 
 

@@ -19,7 +19,7 @@ def test_a_word_is_made_once() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SIZE", 10)
+    monkeypatch.setattr(module, "MAX_WORDS", 10)
     memory = Memo(str.upper)
     for number in range(100):
         assert memory[f"w{number}"] == f"W{number}"

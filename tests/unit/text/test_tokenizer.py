@@ -110,7 +110,7 @@ def test_what_is_returned_can_be_changed() -> None:
 
 
 def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memo, "SIZE", 10)
+    monkeypatch.setattr(memo, "MAX_WORDS", 10)
     small, large = Tokenizer("fr"), Tokenizer("fr")
     for number in range(200):
         line = f"l'a{number} b{number}, c{number}. " + "d" * 100

@@ -10,7 +10,7 @@ from subword_nmt import apply_bpe, learn_bpe
 from nmtkit.errors import DataError, OutputError
 from nmtkit.text import memo
 from nmtkit.text.subword.bpe import BPE, undo_bpe
-from nmtkit.text.subword.bpe_learner import LONGEST
+from nmtkit.text.subword.bpe_learner import MAX_WORD_LENGTH
 
 COUNTS = {
     "low": 5, "lower": 2, "newest": 6, "widest": 3, "l'eau": 4, "été": 7, "étés": 3, "aaaa": 4,
@@ -169,7 +169,9 @@ def test_very_long_words_take_no_longer_for_each_letter() -> None:
     long = "abcaaaaax" * 20_000
     pieces = BPE(merges).apply([long])
     assert pieces[:5] == ["abc@@", "aaaa@@", "a@@", "x@@", "abc@@"]
-    assert 80_000 <= len(pieces) <= 80_000 + len(long) // LONGEST and undo_bpe(pieces) == [long]
+    assert 80_000 <= len(pieces) <= 80_000 + len(long) // MAX_WORD_LENGTH and undo_bpe(pieces) == [
+        long
+    ]
 
 
 def test_words_that_no_language_has_cost_no_time_that_grows_with_their_square() -> None:
@@ -178,10 +180,10 @@ def test_words_that_no_language_has_cost_no_time_that_grows_with_their_square() 
     long = "".join(draw.choices("abcdefgh", k=300_000))
     bpe = BPE.learn({long: 1, "x" * 1_000_000: 1, "abab": 5, "ab": 1}, 50)
     assert bpe.merges == BPE.learn({"abab": 5, "ab": 1}, 50).merges
-    some = BPE.learn({long[:LONGEST]: 9}, 300)
+    some = BPE.learn({long[:MAX_WORD_LENGTH]: 9}, 300)
     assert undo_bpe(some.apply([long])) == [long]
     library = apply_bpe.BPE(io.StringIO(some._text()))
-    assert some.apply([long[:LONGEST]]) == library.segment_tokens([long[:LONGEST]])
+    assert some.apply([long[:MAX_WORD_LENGTH]]) == library.segment_tokens([long[:MAX_WORD_LENGTH]])
 
 
 @pytest.mark.parametrize("text", ["\r", "\r\n", " \n", "\r\n \r\n"])
@@ -192,8 +194,8 @@ def test_a_file_of_blank_lines_is_empty(tmp_path: Path, text: str) -> None:
 
 
 def test_memory_of_words_is_bounded(bpe: BPE, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memo, "SIZE", 10)
+    monkeypatch.setattr(memo, "MAX_WORDS", 10)
     small = BPE(bpe.merges)
     for word in words(200):
         assert small.apply([word]) == bpe.apply([word])
-        assert len(small._known) <= 10
+        assert len(small._split_words) <= 10

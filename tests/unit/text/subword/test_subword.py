@@ -1,0 +1,67 @@
+"""A new subword method is a class and one entry in the table."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+from nmtkit.config import TextConfig
+from nmtkit.errors import ConfigError, DataError
+from nmtkit.preprocessing.prepare import PrepareSettings, prepare
+from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.subword import METHODS, SubwordModel, load_subword_model
+
+
+class Characters:
+    """Every character is a piece; `_` ends a word."""
+
+    @classmethod
+    def learn(cls, counts: Mapping[str, int], size: int) -> "Characters":
+        return cls()
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Characters":
+        assert Path(path).read_text() == "characters\n"
+        return cls()
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        Path(path).write_text("characters\n")
+
+    def apply(self, words: Iterable[str]) -> list[str]:
+        return [piece for word in words for piece in (*word, "_")]
+
+    def apply_line(self, words: Iterable[str]) -> str:
+        return " ".join(self.apply(words))
+
+    def undo(self, pieces: Iterable[str]) -> list[str]:
+        return "".join(pieces).replace("_", " ").split()
+
+
+@pytest.fixture
+def characters(monkeypatch: pytest.MonkeyPatch) -> SubwordModel:
+    monkeypatch.setitem(METHODS, "characters", Characters)
+    return Characters()
+
+
+def test_data_is_prepared_and_read_with_a_new_method(characters, tmp_path: Path) -> None:
+    for name, line in (("a.en", "two words\n"), ("a.fr", "deux mots\n")):
+        (tmp_path / name).write_text(line)
+    text = TextConfig(bpe="joint")
+    settings = PrepareSettings(text, merges=1, subword_method="characters")
+    manifest = prepare(settings, tmp_path / "out", (tmp_path / "a.en", tmp_path / "a.fr"))
+    assert manifest["settings"]["subword_method"] == "characters"
+    assert (tmp_path / "out" / "train.src").read_text() == "t w o _ w o r d s _\n"
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names >= {"characters.src", "characters.tgt"} and "bpe.src" not in names
+    pipeline = TextPipeline.load(tmp_path / "out", "tgt", text)
+    assert pipeline.line(pipeline.tokens("Deux mots.")) == "Deux mots."
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown subword method 'syllables'; choose one of bpe"):
+        PrepareSettings(subword_method="syllables").check()
+
+
+def test_a_missing_subword_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"bpe\.src: cannot be read"):
+        load_subword_model(tmp_path, "src")
