@@ -10,6 +10,7 @@ from torch import Tensor
 from nmtkit.models.base import OutputLayer, Scored, Step, log_probs
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.special_symbols import BOS
+from tests.unit.models.growing_model import GrowingConfig, GrowingModel
 
 SIZE = 6
 
@@ -91,9 +92,38 @@ class PrefixModel:
         return -self.score(src, src_mask, tgt, tgt_mask).log_probs.sum()
 
 
+class GrowingPrefixModel(GrowingModel):
+    """A `GrowingModel` made and counted like a `PrefixModel`."""
+
+    refillable = True
+
+    def __init__(self, seed: int, words: int, eos_bias: float = 0.0, scale: float = 2.0) -> None:
+        super().__init__(GrowingConfig(SIZE, self.refillable), 50, words)
+        self.double().eval().requires_grad_(False)
+        random = torch.Generator().manual_seed(seed)
+        for parameter in self.parameters():
+            values = torch.randn(parameter.shape, generator=random, dtype=torch.float64)
+            parameter.copy_(values * scale)
+        self.b_y.zero_()[0] = eos_bias
+        self.steps = 0
+
+    def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
+        self.steps += 1
+        return super().step(prev, state, encoded)
+
+
+class UnrefillablePrefixModel(GrowingPrefixModel):
+    refillable = False
+
+
 @pytest.fixture
 def prefix_model() -> type[PrefixModel]:
     return PrefixModel
+
+
+@pytest.fixture(params=[GrowingPrefixModel, UnrefillablePrefixModel])
+def growing_model(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
 @pytest.fixture
