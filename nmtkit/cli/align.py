@@ -133,7 +133,7 @@ def command(
     if lexicon and lexicon == output:
         raise click.UsageError("--output and --lexicon need different files.")
     configure_threads(threads)
-    from nmtkit.io.lines import lines_of, open_output, read_lines, read_parallel
+    from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
 
     gold = list(read_lines(reference)) if reference else []
     with contextlib.ExitStack() as stack:
@@ -149,7 +149,7 @@ def command(
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         found: list[set[tuple[int, int]]] = []
         counts = LinkCounts() if table else None
-        place = lines_of(source, target)
+        place = line_locator(source, target)
         alignments = aligner.align(pairs, tokenized, counts, place)
         for number, alignment in enumerate(alignments, start=1):
             if results:

@@ -213,7 +213,7 @@ def _write_scores(
     """A line of numbers for each pair, or for each line of text."""
     first, second = files
     from nmtkit.inference.scorer import Totals
-    from nmtkit.io.lines import lines_of, read_lines, read_parallel
+    from nmtkit.io.lines import line_locator, read_lines, read_parallel
 
     if second is None:
         scores = scorer.score_text(read_lines(first), tokenized, process_group)
@@ -221,7 +221,7 @@ def _write_scores(
         _check_no_source(scorer.reads_source, first)
         pairs = ((src, tgt) for src, tgt in read_parallel(first, second))
         scores = scorer.score(
-            pairs, tokenized, process_group=process_group, pair_name=lines_of(first, second)
+            pairs, tokenized, process_group=process_group, pair_name=line_locator(first, second)
         )
     totals = Totals()
     for score in scores:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
-from nmtkit.io.lines import file_sha256, read_texts
+from nmtkit.io.lines import file_sha256, read_text_blocks
 from nmtkit.io.safe_json import parse_json
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
@@ -176,7 +176,7 @@ def _write_ids(
     """The sizes of both files, in bytes."""
     offsets.write(np.zeros(1, np.int64).tobytes())
     total = 0
-    for lines in read_texts(text, LINES):
+    for lines in read_text_blocks(text, LINES):
         block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
         ids.write(block.tobytes())
         offsets.write((total + 1 + np.flatnonzero(block == EOS)).astype(np.int64).tobytes())

@@ -1,0 +1,1 @@
+"""Files: lines and compression, atomic writing, safetensors, JSON, vectors, locks."""

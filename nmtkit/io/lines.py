@@ -1,8 +1,8 @@
-"""Text files as lines: one sentence a line, UTF-8, plain or gzip, `-` for stdin and stdout.
+r"""Text files as lines: one sentence a line, UTF-8, plain or gzip, `-` for stdin and stdout.
 
-A line ends at the byte `\\n` and nowhere else. Carriage returns, form feeds, NUL, U+0085 and
-U+2028 are characters of the line, so that every program which counts `\\n` counts alike. The
-last line needs no newline. Outputs appear whole or not at all.
+A line ends at the byte `\n` and nowhere else. Carriage returns, form feeds, NUL, U+0085 and
+U+2028 are characters of the line, so that line numbers agree with every program that counts
+`\n`. The last line needs no newline. Outputs appear whole or not at all.
 """
 
 import contextlib
@@ -20,31 +20,31 @@ from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
 
 STANDARD = "-"
-"""The name that stands for stdin where a file is read and for stdout where one is written."""
+"""The name for stdin as an input, and for stdout as an output."""
 
-_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
+_GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def read_raw_lines(path: str | Path) -> Generator[bytes, None, None]:
-    """The lines of a file as bytes, newline removed.
+    """Yield the lines of a file as bytes, without newlines.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
-    :raises DataError: the file cannot be read, or is not a whole gzip file.
+    :raises DataError: the file cannot be read, or its gzip data is damaged or incomplete.
     """
     try:
-        with _opened(path) as stream:
+        with _open_binary(path) as stream:
             for line in stream:
                 yield line[:-1] if line.endswith(b"\n") else line
-    except _DAMAGED as error:
+    except _GZIP_ERRORS as error:
         raise DataError(
-            f"{path}: a damaged or unfinished gzip file; fetch or make it again"
+            f"{path}: damaged or incomplete gzip file; fetch or make it again"
         ) from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file, newline removed and nothing else.
+    """Yield the lines of a file, without newlines but otherwise unchanged.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
     :raises DataError: the file cannot be read, or a line is not UTF-8.
@@ -54,48 +54,48 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 def decode_line(line: bytes, path: str | Path, number: int) -> str:
-    """One line as text.
+    """Decode one line.
 
-    :param number: of the line in its file, from 1, for the message.
-    :raises DataError: it is not UTF-8.
+    :param number: the line number in its file, from 1, for the message.
+    :raises DataError: the line is not UTF-8.
     """
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}:{number}: not UTF-8 (byte {line[error.start]:#04x} at position"
-            f" {error.start + 1} of the line); convert the file to UTF-8 or remove the line"
+            f"{path}:{number}: not valid UTF-8 (byte 0x{line[error.start]:02X} at column"
+            f" {error.start + 1}); convert the file to UTF-8, or remove the line"
         ) from error
 
 
 def decode_lines(
     data: bytes, path: str | Path, first: int, strict: bool = True
 ) -> tuple[list[str], set[int]]:
-    """Lines as text, and the places of those that are not UTF-8.
+    """Decode lines; return them and the indices of those that are not UTF-8.
 
     :param data: the lines with newlines between them.
     :param first: the number of the first line in its file, from 1, for the message.
-    :param strict: refuse a line that is not UTF-8; else it has U+FFFD in place of the bytes.
-    :raises DataError: there is such a line, and it is refused.
+    :param strict: refuse a line that is not UTF-8; else U+FFFD replaces the invalid bytes.
+    :raises DataError: a line is not UTF-8, and `strict` is given.
     """
     try:
         return data.decode("utf-8").split("\n"), set()
     except UnicodeDecodeError:
         lines: list[str] = []
-        bad = set()
-    for place, line in enumerate(data.split(b"\n")):
+        invalid = set()
+    for index, line in enumerate(data.split(b"\n")):
         try:
-            lines.append(decode_line(line, path, first + place))
+            lines.append(decode_line(line, path, first + index))
         except DataError:
             if strict:
                 raise
             lines.append(line.decode("utf-8", errors="replace"))
-            bad.add(place)
-    return lines, bad
+            invalid.add(index)
+    return lines, invalid
 
 
-def read_texts(path: str | Path, size: int) -> Iterator[str]:
-    """The lines of a file, `size` at a time in one text; in it every line ends with a newline.
+def read_text_blocks(path: str | Path, size: int) -> Iterator[str]:
+    """Yield the text of a file, `size` lines at a time; every line ends with a newline.
 
     :raises DataError: as `read_lines`.
     """
@@ -111,10 +111,10 @@ def read_texts(path: str | Path, size: int) -> Iterator[str]:
 
 
 def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
-    """Line n of every file, together, for every n.
+    """Yield line n of every file, together, for every n.
 
     :raises DataError: a file cannot be read, a line is not UTF-8, or the files differ in length;
-        then each is named with its count.
+        the message gives the length of each.
     """
     for number, lines in enumerate(read_raw_parallel(*paths), start=1):
         yield tuple(
@@ -122,13 +122,13 @@ def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
         )
 
 
-def lines_of(*paths: str | Path) -> Callable[[int], str]:
-    """Return the function that names line n of files read together, for messages."""
+def line_locator(*paths: str | Path) -> Callable[[int], str]:
+    """Return a function that gives FILE:LINE for line n of files read together, for messages."""
     return lambda number: " and ".join(f"{path}:{number}" for path in paths)
 
 
 def read_raw_parallel(*paths: str | Path) -> Iterator[tuple[bytes, ...]]:
-    """As `read_parallel`, lines being bytes that may not be UTF-8.
+    """Yield line n of every file as bytes, which need not be UTF-8; otherwise as `read_parallel`.
 
     :raises DataError: a file cannot be read, or the files differ in length.
     """
@@ -137,7 +137,7 @@ def read_raw_parallel(*paths: str | Path) -> Iterator[tuple[bytes, ...]]:
 
 
 def read_raw_blocks(size: int, *paths: str | Path) -> Iterator[tuple[list[bytes], ...]]:
-    """The next `size` lines of every file, then the next, until the last, which may be fewer.
+    """Yield blocks of `size` lines of every file as bytes; the last block may have fewer.
 
     :raises DataError: a file cannot be read, or the files differ in length.
     """
@@ -158,15 +158,17 @@ def read_raw_blocks(size: int, *paths: str | Path) -> Iterator[tuple[list[bytes]
             number + len(block) + sum(1 for _ in file)
             for block, file in zip(blocks, files, strict=True)
         ]
-        told = ", ".join(f"{path} has {count}" for path, count in zip(paths, counts, strict=True))
+        lengths = ", ".join(
+            f"{path} has {count}" for path, count in zip(paths, counts, strict=True)
+        )
         raise DataError(
-            f"the files differ in their number of lines: {told}; line n of each must belong"
+            f"the files differ in their number of lines: {lengths}; line n of each must belong"
             " together"
         )
 
 
 def file_sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, as 64 hexadecimal digits.
+    """Return the SHA-256 of a file's bytes, as 64 hexadecimal digits.
 
     :raises DataError: the file cannot be read.
     """
@@ -178,7 +180,7 @@ def file_sha256(path: str | Path) -> str:
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[IO[bytes]]:
+def _open_binary(path: str | Path) -> Iterator[IO[bytes]]:
     if str(path) == STANDARD:
         yield sys.stdin.buffer
     elif str(path).endswith(".gz"):
@@ -209,7 +211,7 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
 
 
 def _stdout() -> TextIO:
-    """stdout as UTF-8, no newline translated, whatever the locale."""
+    """Return stdout as UTF-8 without newline translation, whatever the locale."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     return sys.stdout
@@ -217,12 +219,12 @@ def _stdout() -> TextIO:
 
 @contextlib.contextmanager
 def _text_writer(raw: BinaryIO, zipped: bool) -> Iterator[TextIO]:
-    """UTF-8 text written to `raw`, which stays open; gzip without name and time of day."""
+    """Write UTF-8 text to `raw`, which stays open; gzip gets no file name and no time of day."""
     with contextlib.ExitStack() as stack:
         binary: IO[bytes] = raw
         if zipped:
-            packer = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6)
-            binary = cast(IO[bytes], stack.enter_context(packer))
+            zipper = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6)
+            binary = cast(IO[bytes], stack.enter_context(zipper))
         text = io.TextIOWrapper(cast(BinaryIO, binary), encoding="utf-8", newline="\n")
         try:
             yield text

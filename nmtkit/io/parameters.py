@@ -1,6 +1,7 @@
-"""Files of parameters: safetensors, written whole, looked at before they are read.
+"""Parameters in safetensors files, which are written whole and checked before they are read.
 
-What a file says that it holds is compared with the model before any memory is taken for it.
+The header of a file, with the types and shapes of its tensors, is compared with the model before
+any memory is allocated.
 """
 
 from pathlib import Path
@@ -16,25 +17,25 @@ from nmtkit.io.safe_json import parse_json
 
 Parameters = dict[str, Tensor]
 
-Description = dict[str, tuple[str, list[int]]]
-"""Type and shape of each tensor of a safetensors file, by its name."""
+TensorSpecs = dict[str, tuple[str, list[int]]]
+"""Type and shape of each tensor of a safetensors file, by name."""
 
-DTYPES = {torch.float32: "F32", torch.uint8: "U8"}
-"""What a safetensors file calls the types of tensors that are written here."""
+DTYPE_NAMES = {torch.float32: "F32", torch.uint8: "U8"}
+"""Names in safetensors files of the types that are written here."""
 
-MOST_OF_HEAD = 1 << 20
-"""Bytes of the head of a safetensors file, which has some hundred for each tensor."""
+MAX_HEADER_BYTES = 1 << 20
+"""Size of the header of a safetensors file, which has some hundred bytes for each tensor."""
 
-NAMED = 10
-"""Names that a message tells at most."""
+MAX_NAMES_SHOWN = 10
+"""Parameters that a message names."""
 
 
 class CorruptFileError(ModelError):
-    """A file of parameters that cannot be read, or a checkpoint that is not what was written."""
+    """An unreadable file of parameters, or a checkpoint that differs from what was written."""
 
 
 def average_parameters(paths: list[Path]) -> Parameters:
-    """The mean of the parameters of several checkpoints."""
+    """Return the mean of the parameters of several checkpoints."""
     total = read_parameters(paths[0] / "params.safetensors")
     for path in paths[1:]:
         for name, value in read_parameters(path / "params.safetensors").items():
@@ -43,12 +44,12 @@ def average_parameters(paths: list[Path]) -> Parameters:
 
 
 def parameters_of(model: nn.Module) -> Parameters:
-    """The parameters by name, on the CPU, not copied where they are there already."""
+    """Return the parameters by name, on the CPU; those that are there already are not copied."""
     return {name: value.detach().cpu() for name, value in model.named_parameters()}
 
 
 def write_parameters(path: Path, tensors: Parameters) -> None:
-    """Write a safetensors file that appears whole or not at all.
+    """Write a safetensors file that appears whole or not at all; an existing one is replaced.
 
     :raises OutputError: it cannot be written.
     """
@@ -60,25 +61,28 @@ def write_parameters(path: Path, tensors: Parameters) -> None:
 
 
 def read_parameters(path: Path) -> Parameters:
-    """:raises Damaged: the file is missing or not a whole safetensors file."""
+    """Read the parameters of a file.
+
+    :raises CorruptFileError: the file is missing, or not a complete safetensors file.
+    """
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
 
 
-def described(path: Path) -> Description:
-    """What a safetensors file says that it holds; no more of it is read or mapped.
+def read_header(path: Path) -> TensorSpecs:
+    """Read the types and shapes in the header of a safetensors file, and nothing else of it.
 
-    Whether it holds that is seen when it is read.
+    The data may still be incomplete; `read_parameters` finds out.
 
-    :raises Damaged: the file is missing, or does not begin as such a file.
+    :raises CorruptFileError: the file is missing, or has no valid header.
     """
     try:
         with open(path, "rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            if length > MOST_OF_HEAD:
-                raise ValueError(f"its head would have {length:,} bytes")
+            if length > MAX_HEADER_BYTES:
+                raise ValueError(f"its header would have {length:,} bytes")
             head = parse_json(file.read(length).decode("utf-8"))
         parts = {name: part for name, part in head.items() if name != "__metadata__"}
         return {name: (part["dtype"], part["shape"]) for name, part in parts.items()}
@@ -86,52 +90,56 @@ def described(path: Path) -> Description:
         raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
 
 
-def like(tensor: Tensor) -> tuple[str, list[int]]:
-    """How a tensor is described in a safetensors file."""
-    return DTYPES.get(tensor.dtype, str(tensor.dtype)), list(tensor.shape)
+def tensor_spec(tensor: Tensor) -> tuple[str, list[int]]:
+    """Return the type and shape of a tensor as a safetensors file gives them."""
+    return DTYPE_NAMES.get(tensor.dtype, str(tensor.dtype)), list(tensor.shape)
 
 
-def _check_described(path: Path, found: Description, wanted: Description) -> None:
-    """:raises ModelError: they are not the same."""
-    if found.keys() != wanted.keys():
-        names = sorted(found.keys() ^ wanted.keys())
-        told = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
-        raise ModelError(f"{path}: does not belong to this model's config.toml; differing: {told}")
+def _check_header(path: Path, found: TensorSpecs, expected: TensorSpecs) -> None:
+    """Raise ModelError if a file does not hold the tensors that a model has."""
+    if found.keys() != expected.keys():
+        names = sorted(found.keys() ^ expected.keys())
+        shown = ", ".join(names[:MAX_NAMES_SHOWN]) + (
+            ", ..." if len(names) > MAX_NAMES_SHOWN else ""
+        )
+        raise ModelError(f"{path}: does not belong to this model's config.toml; differing: {shown}")
     for name, (dtype, shape) in found.items():
-        if (dtype, shape) != wanted[name]:
+        if (dtype, shape) != expected[name]:
             raise ModelError(
                 f"{path}: {name} is {dtype} {shape}, config.toml and vocabularies ask for"
-                f" {wanted[name][0]} {wanted[name][1]}; they do not belong together"
+                f" {expected[name][0]} {expected[name][1]}; they do not belong together"
             )
 
 
 def _is_finite(value: Tensor) -> bool:
-    """Whether all of its values are numbers; their sum tells, unless it is too large itself."""
+    """Return whether all values are finite; a finite sum, which is faster, proves it."""
     return bool(value.sum().isfinite()) or bool(value.isfinite().all())
 
 
 def load_parameters(model: nn.Module, path: Path) -> None:
-    """Put a file's parameters into a model; one on the device "meta" comes to be on the CPU.
+    """Load a file's parameters into a model; a model on the device "meta" moves to the CPU.
 
-    They are copied: where a file is only mapped, they seldom begin at a multiple of 64 bytes, and
-    products take up to 8 % longer.
+    The parameters are copied: tensors of a mapped file are seldom aligned to 64 bytes, and matrix
+    products with them take up to 8 % longer.
 
-    :raises ModelError: names, shapes or types are not the model's, which is found out before
-        anything is read; or a value is no number.
+    :raises ModelError: names, shapes or types differ from the model's, which is checked before any
+        tensor is read; or a value is not finite.
     """
-    wanted = dict(model.named_parameters())
-    _check_described(path, described(path), {name: like(wanted[name]) for name in wanted})
+    parameters = dict(model.named_parameters())
+    _check_header(
+        path, read_header(path), {name: tensor_spec(parameters[name]) for name in parameters}
+    )
     tensors = read_parameters(path)
     for name, value in tensors.items():
         if not _is_finite(value):
             raise ModelError(
-                f"{path}: {name} has values that are no numbers: the file is damaged, or training"
+                f"{path}: {name} has values that are not finite: the file is damaged, or training"
                 " diverged; use other parameters"
             )
-    if any(parameter.is_meta for parameter in wanted.values()):
-        own = {name: value.clone() for name, value in tensors.items()}
-        model.load_state_dict(own, assign=True)
+    if any(parameter.is_meta for parameter in parameters.values()):
+        copies = {name: value.clone() for name, value in tensors.items()}
+        model.load_state_dict(copies, assign=True)
         return
     with torch.no_grad():
-        for name, parameter in wanted.items():
+        for name, parameter in parameters.items():
             parameter.copy_(tensors[name])

@@ -1,27 +1,27 @@
-"""What is read from files that anyone may have made: numbers and JSON, without surprises.
+"""Safe parsing of numbers and JSON from files that anyone may have made.
 
-Python's own readers have two: a whole number of more than 4,300 digits is an error of its own kind,
-and brackets within brackets end, some thousands deep, in an error that is none of the file's.
+Python's own parsers raise unexpected errors in two cases: an integer of more than 4,300 digits, and
+some thousands of nested brackets.
 """
 
 import json
 import re
 from typing import Any
 
-_WHOLE = re.compile(r"[0-9]{1,18}")
+_UP_TO_18_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
-def whole_number(text: str) -> int | None:
-    """The number that ASCII digits say, below 10^18; None where they say none."""
-    return int(text) if _WHOLE.fullmatch(text) else None
+def parse_natural(text: str) -> int | None:
+    """Return the number of 1 to 18 ASCII digits, or None for any other text."""
+    return int(text) if _UP_TO_18_DIGITS.fullmatch(text) else None
 
 
 def parse_json(text: str) -> Any:
-    """The value that a JSON text says.
+    """Parse a JSON text.
 
-    :raises ValueError: it is none, or is nested too deep to be read.
+    :raises ValueError: the text is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("brackets within brackets, too deep to be read") from None
+        raise ValueError("nested too deeply to be read") from None

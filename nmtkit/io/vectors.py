@@ -1,9 +1,9 @@
-"""Files of vectors: a line for each text, the text and its numbers with tabs between.
+"""Files of vectors: one text and its vector a line, with tabs between.
 
     house<TAB>0.125<TAB>-1.5<TAB>0.0625
 
-There is no header. Numbers have seven significant digits, which is what float32 holds. A tab within
-a text becomes a blank.
+There is no header. Numbers have seven significant digits, the precision of float32. A tab within a
+text becomes a blank.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ Vectors = NDArray[np.float64]
 
 
 def write_vectors(file: TextIO, vectors: Iterable[tuple[str, Sequence[float]]]) -> int:
-    """Write texts with their vectors; how many there were."""
+    """Write texts with their vectors; return the number of lines."""
     count = 0
     for text, numbers in vectors:
         fields = [text.replace("\t", " "), *(f"{number:.7g}" for number in numbers)]
@@ -31,17 +31,17 @@ def write_vectors(file: TextIO, vectors: Iterable[tuple[str, Sequence[float]]]) 
 
 
 def read_vectors(path: str | Path) -> tuple[list[str], Vectors]:
-    """The texts of a file of vectors, and these.
+    """Read the texts and the vectors of a file.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
-    :raises DataError: it cannot be read, there is none, one is no vector of finite numbers, or has
-        another size than the first.
+    :raises DataError: the file cannot be read or is empty, or a vector is not of finite numbers or
+        differs in size from the first.
     """
     texts: list[str] = []
     rows: list[NDArray[np.float64]] = []
     for number, line in enumerate(read_lines(path), start=1):
         text, *fields = line.split("\t")
-        row = _numbers(fields, f"{path}:{number}")
+        row = _parse_vector(fields, f"{path}:{number}")
         if rows and len(row) != len(rows[0]):
             raise DataError(
                 f"{path}:{number}: a vector of {len(row)} numbers, the first has"
@@ -54,7 +54,7 @@ def read_vectors(path: str | Path) -> tuple[list[str], Vectors]:
     return texts, np.stack(rows)
 
 
-def _numbers(fields: Sequence[str], where: str) -> NDArray[np.float64]:
+def _parse_vector(fields: Sequence[str], where: str) -> NDArray[np.float64]:
     try:
         row = np.array([float(field) for field in fields])
     except ValueError as error:

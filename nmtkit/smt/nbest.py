@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nmtkit.errors import DataError
 from nmtkit.io.lines import STANDARD, read_lines
-from nmtkit.io.safe_json import whole_number
+from nmtkit.io.safe_json import parse_natural
 
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")
 """What every line has."""
@@ -148,7 +148,7 @@ def parse(line: str, path: str = "the list", number: int = 1) -> Entry:
             f" {', '.join(FIELDS)}"
         )
     sentence = fields[0].strip()
-    place = whole_number(sentence)
+    place = parse_natural(sentence)
     if place is None:
         raise DataError(
             f"{where}: begins with '{sentence}', not with the number of a sentence, from 0"

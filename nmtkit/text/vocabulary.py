@@ -1,12 +1,12 @@
-"""Words and their numbers: the vocabulary, its file, and the shortlist it is cut to.
+"""Vocabularies, their files, and the shortlist of the most frequent words.
 
-Two words are special: `</s>` ends every sentence, `<unk>` stands for every word outside. They
-have the ids 0 and 1 in every vocabulary. A word of the text that happens to be spelt like one of
-them is a word outside: it can neither end a sentence nor claim the place.
+Two words are special: `</s>` ends every sentence, and `<unk>` stands for every word that is not in
+the vocabulary. They have the ids 0 and 1 in every vocabulary. A word of the text that is spelt like
+one of them is unknown: it can neither end a sentence nor take the id.
 
 File: `word<TAB>count` a line, most frequent first after the two special words, whose counts are
-the sentences and the tokens outside. A file without tabs is a plain list of words, each with
-count 0. Where the special words are missing, they are put in front.
+the sentences and the unknown tokens. A file without tabs is a plain list of words, each with
+count 0. Missing special words are put in front.
 """
 
 from collections import Counter
@@ -18,19 +18,19 @@ from pathlib import Path
 from typing import TextIO
 
 from nmtkit.errors import DataError
-from nmtkit.io.lines import open_output, read_lines, read_texts
-from nmtkit.io.safe_json import whole_number
+from nmtkit.io.lines import open_output, read_lines, read_text_blocks
+from nmtkit.io.safe_json import parse_natural
 from nmtkit.special_symbols import EOS, EOS_WORD, SPECIAL_WORDS, UNK, UNK_WORD
 
-LINES = 2000  # counted at a time
+LINES_PER_BLOCK = 2000  # counted at a time
 
 
 class Vocabulary:
-    """Words and their ids; an id is the place of its word in the file, from 0.
+    """Words and their ids; an id is the position of its word in the file, from 0.
 
     :param words: `</s>` first, `<unk>` second, no word twice.
-    :param counts: how often each was seen, in the same order; 0 where not given.
-    :raises DataError: the words are not of that form.
+    :param counts: how often each word occurred, in the same order; 0 when None.
+    :raises DataError: the special words are not first, or a word occurs twice.
     """
 
     def __init__(self, words: Iterable[str], counts: Iterable[int] | None = None) -> None:
@@ -44,25 +44,25 @@ class Vocabulary:
             )
         self._ids = {word: number for number, word in enumerate(self.words) if number > UNK}
         if len(set(self.words)) != len(self.words):
-            double = next(word for word, count in Counter(self.words).items() if count > 1)
-            raise DataError(f"the word '{double}' is in the vocabulary twice; remove one")
+            duplicate = next(word for word, count in Counter(self.words).items() if count > 1)
+            raise DataError(f"the word '{duplicate}' is in the vocabulary twice; remove one")
 
     def __len__(self) -> int:
         return len(self.words)
 
     def __contains__(self, word: object) -> bool:
-        """Whether a word of the text has an id of its own."""
+        """Return whether a word of the text has an id of its own."""
         return word in self._ids
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """The ids of a sentence's tokens, 1 where unknown; no `</s>` is added."""
+        """Return the ids of a sentence's tokens, 1 for unknown ones; no `</s>` is added."""
         return list(map(self._ids.get, tokens, repeat(UNK)))
 
     def ids_of_lines(self, text: str) -> Iterator[int]:
-        """The ids of all lines of a tokenised text in a row, `</s>` after each.
+        """Return the ids of all lines of a tokenised text, with `</s>` after each line.
 
         :param text: tokens with blanks between them; every line ends with a newline.
         """
@@ -74,24 +74,24 @@ class Vocabulary:
         return {**self._ids, "\n": EOS}
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
-        """The words with these ids; 0 and 1 give `</s>` and `<unk>`."""
+        """Return the words with these ids; 0 and 1 give `</s>` and `<unk>`."""
         return [self.words[number] for number in ids]
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Read a vocabulary file or a plain list of words.
+        """Load a vocabulary file or a plain list of words.
 
         :raises DataError: the file cannot be read, or has a blank line, a line without tab among
-            lines with one, a carriage return behind a word, a count that is none, or a word twice;
-            the line is named.
+            lines with one, a carriage return after a word, an invalid count, or a word twice; the
+            message names the line.
         """
         lines = list(read_lines(path))
         counted = any("\t" in line for line in lines)
         entries: dict[str, int] = {}
         for number, line in enumerate(lines, start=1):
-            word, count = _entry(line, counted, f"{path}:{number}")
+            word, count = _parse_entry(line, counted, f"{path}:{number}")
             if word in entries:
-                raise DataError(f"{path}:{number}: '{word}' is there twice; remove one")
+                raise DataError(f"{path}:{number}: '{word}' occurs twice; remove one")
             entries[word] = count
         special = [entries.pop(word, 0) for word in SPECIAL_WORDS]
         return cls([*SPECIAL_WORDS, *entries], [*special, *entries.values()])
@@ -101,7 +101,7 @@ class Vocabulary:
     ) -> None:
         """Write the vocabulary file, whole or not at all.
 
-        :param counts: of each word, 0 where missing; its own counts when None.
+        :param counts: count of each word, 0 where missing; the vocabulary's own when None.
         :raises OutputError: the file exists and `force` is not given, or cannot be written.
         """
         numbers = None if counts is None else [counts.get(word, 0) for word in self.words]
@@ -114,8 +114,8 @@ class Vocabulary:
             output.write(f"{word}\t{count}\n")
 
 
-def _entry(line: str, counted: bool, where: str) -> tuple[str, int]:
-    """The word and the count of one line; the last tab counts."""
+def _parse_entry(line: str, counted: bool, where: str) -> tuple[str, int]:
+    """Return the word and the count of one line, which its last tab separates."""
     if not counted:
         word, count = line, "0"
     else:
@@ -129,17 +129,17 @@ def _entry(line: str, counted: bool, where: str) -> tuple[str, int]:
             f"{where}: {word!r} ends with a carriage return, as no word of a text does; end lines"
             " with \\n alone"
         )
-    if (number := whole_number(count)) is None:
+    if (number := parse_natural(count)) is None:
         raise DataError(f"{where}: '{count}' is not a count; write word, tab, count")
     return word, number
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """The most frequent words of a corpus, and how much of it they cover.
+    """The most frequent words of a corpus, and the coverage of the corpus.
 
-    tokens, types: of the corpus, `</s>` not counted; `covered_tokens`, `covered_types`: those
-    that are in the shortlist.
+    sentences, tokens, types: of the corpus, `</s>` not counted.
+    covered_tokens, covered_types: those that are in the shortlist.
     """
 
     vocabulary: Vocabulary
@@ -156,21 +156,21 @@ class Shortlist:
 
     @property
     def type_coverage(self) -> float:
-        """Share of the different words that are in the shortlist, from 0 to 1."""
+        """Share of the distinct words that are in the shortlist, from 0 to 1."""
         return self.covered_types / self.types if self.types else 1.0
 
 
 def shortlist(counts: Mapping[str, int], size: int, sentences: int = 0) -> Shortlist:
-    """Keep the most frequent words; of equally frequent ones those whose code points come first.
+    """Select the most frequent words; of equally frequent ones, the first by code points.
 
-    :param counts: how often each word was seen.
-    :param size: words kept, `</s>` and `<unk>` counted.
-    :param sentences: in the corpus: the count written for `</s>`.
+    :param counts: how often each word occurs in the corpus.
+    :param size: number of words, `</s>` and `<unk>` included.
+    :param sentences: sentences of the corpus, the count of `</s>`.
     :raises DataError: the size leaves no room for a word.
     """
     if size <= len(SPECIAL_WORDS):
         raise DataError(
-            f"a shortlist of {size} has no room for words beside {EOS_WORD} and {UNK_WORD};"
+            f"a shortlist of {size} has no room for words besides {EOS_WORD} and {UNK_WORD};"
             " ask for at least 3"
         )
     ranked = sorted(
@@ -186,10 +186,10 @@ def shortlist(counts: Mapping[str, int], size: int, sentences: int = 0) -> Short
 
 
 def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
-    """Count the words of a tokenised corpus; memory grows with the different words alone.
+    """Count the words of a tokenised corpus; memory grows with the distinct words alone.
 
-    :param texts: parts of it, whole lines with newlines at their ends.
-    :return: how often each word was seen, and the number of lines.
+    :param texts: parts of the corpus: whole lines, each with its newline.
+    :return: how often each word occurs, and the number of lines.
     """
     counts: Counter[str] = Counter()
     sentences = 0
@@ -200,15 +200,15 @@ def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
 
 
 def count_block(lines: bytes) -> Counter[str]:
-    """Count the words of some lines of a tokenised corpus; runs in a worker."""
+    """Count the words of some lines of a tokenised corpus; for a worker."""
     return Counter(lines.decode("utf-8").split())
 
 
 def shortlist_of(corpus: str | Path, size: int) -> Shortlist:
-    """The shortlist of a tokenised corpus.
+    """Return the shortlist of a tokenised corpus.
 
     :param corpus: a file, plain or gzip, or `-`.
     :raises DataError: the corpus cannot be read, or the size leaves no room for a word.
     """
-    counts, sentences = count_words(read_texts(corpus, LINES))
+    counts, sentences = count_words(read_text_blocks(corpus, LINES_PER_BLOCK))
     return shortlist(counts, size, sentences)

@@ -31,14 +31,14 @@ from nmtkit.io.lines import file_sha256
 from nmtkit.io.parameters import (
     CorruptFileError,
     Parameters,
-    described,
-    like,
     load_parameters,
     parameters_of,
+    read_header,
     read_parameters,
+    tensor_spec,
     write_parameters,
 )
-from nmtkit.io.safe_json import parse_json, whole_number
+from nmtkit.io.safe_json import parse_json, parse_natural
 from nmtkit.parallel.process_group import ProcessGroup
 
 log = logging.getLogger("nmtkit")
@@ -231,14 +231,14 @@ def _check_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
     :raises ValueError: it does not.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    for name, (dtype, shape) in described(path).items():
+    for name, (dtype, shape) in read_header(path).items():
         if name in GENERATORS:
             fits = dtype == "U8" and len(shape) == 1 and shape[0] <= MOST_OF_GENERATOR
         else:
-            index = whole_number(name.partition(".")[0])
+            index = parse_natural(name.partition(".")[0])
             if index is None or index >= len(parameters):
                 raise ValueError(f"{path.name}: {name} is of no parameter")
-            fits = (dtype, shape) in (like(parameters[index]), ("F32", []))
+            fits = (dtype, shape) in (tensor_spec(parameters[index]), ("F32", []))
         if not fits:
             raise ValueError(f"{path.name}: {name} is {dtype} {shape}")
 

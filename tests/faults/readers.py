@@ -27,7 +27,7 @@ from nmtkit.io.lines import (
     read_lines,
     read_parallel,
     read_raw_lines,
-    read_texts,
+    read_text_blocks,
 )
 from nmtkit.io.vectors import read_vectors
 from nmtkit.model_folder import build_model, load_model, read_vocabularies
@@ -117,7 +117,7 @@ def _lines(folder: Path) -> None:
         raise Fault("no sum")
     for number, line in enumerate(found, start=1):
         decode_line(line, path, number)
-    if list(read_lines(path)) != "".join(read_texts(path, 2)).split("\n")[:-1]:
+    if list(read_lines(path)) != "".join(read_text_blocks(path, 2)).split("\n")[:-1]:
         raise Fault("texts have other lines")
     list(read_parallel(path, path))
 

@@ -160,7 +160,7 @@ def test_lines_that_are_no_utf8(nmtkit: Nmtkit, folder: Path, tmp_path: Path) ->
     command = ["select", "--domain", *files(folder, "domain"), "--pool", *pool, "--pairs", 100,
                "--output", *files(tmp_path, "out"), "--workers", 1]  # fmt: skip
     result = nmtkit(*command, status=1)
-    assert f"{pool[1]}:{number}: not UTF-8" in result.stderr
+    assert f"{pool[1]}:{number}: not valid UTF-8" in result.stderr
     assert not (tmp_path / "out.en").exists()
     nmtkit(*command, "--invalid", "drop")
     assert len(read(files(tmp_path, "out"))) == 8

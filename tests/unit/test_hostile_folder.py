@@ -164,8 +164,8 @@ def test_a_header_longer_than_the_file_is_found_out(folder, little_memory):
         (lambda p: p.update(E_x=p["E_x"].double()), "E_x is F64 .4, 3.*F32"),
         (lambda p: p.update(E_x=p["E_x"].long()), "E_x is I64"),
         (lambda p: p.update(E_x=torch.zeros(5, 3)), "E_x is F32 .5, 3., config.toml and"),
-        (lambda p: p["E_x"].fill_(float("nan")), "E_x has values that are no numbers"),
-        (lambda p: p["b_y"].view(-1)[0].fill_(float("-inf")), "b_y has values that are no numbers"),
+        (lambda p: p["E_x"].fill_(float("nan")), "E_x has values that are not finite"),
+        (lambda p: p["b_y"].view(-1)[0].fill_(float("-inf")), "b_y has values that are not finite"),
     ],
 )
 def test_parameters_that_are_not_the_models_are_refused(folder, change, message):
@@ -201,7 +201,7 @@ def build(src, tgt):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("</s>\t9\n<unk>\t0\na\t5\na\t4\n", "vocab.src:4: 'a' is there twice"),
+        ("</s>\t9\n<unk>\t0\na\t5\na\t4\n", "vocab.src:4: 'a' occurs twice"),
         ("</s>\t9\n<unk>\t0\na\tnan\nb\t4\n", "vocab.src:3: 'nan' is not a count"),
         (f"</s>\t9\n<unk>\t0\na\t{'9' * 5000}\nb\t4\n", ":3: '9+ … 9+' is not a count"),
         (

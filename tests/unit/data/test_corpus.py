@@ -213,7 +213,7 @@ def test_a_missing_side_is_named(tmp_path, vocabulary):
 def test_a_line_that_is_not_utf8_is_named_and_leaves_nothing(tmp_path, vocabulary):
     path = tmp_path / "train.src"
     path.write_bytes(b"a b\n\xff c\n")
-    with pytest.raises(DataError, match=r"train\.src:2: not UTF-8"):
+    with pytest.raises(DataError, match=r"train\.src:2: not valid UTF-8"):
         open_side(path, vocabulary)
     assert [p.name for p in tmp_path.iterdir()] == ["train.src"]
 

@@ -18,7 +18,7 @@ from nmtkit.io.lines import (
     read_parallel,
     read_raw_blocks,
     read_raw_parallel,
-    read_texts,
+    read_text_blocks,
 )
 
 ODD = "a\rb\u2028c\u0085d\x0ce\x1cf\x1dg\x1eh\x00i\x0bj\u2029k\ufeff l "
@@ -70,12 +70,12 @@ def test_minus_is_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_invalid_utf8_names_file_and_line(tmp_path: Path, bad: bytes) -> None:
     path = tmp_path / "latin1.fr"
     path.write_bytes(b"one\ntwo\n" + bad + b"\nfour\n")
-    with pytest.raises(DataError, match=r"latin1\.fr:3: not UTF-8"):
+    with pytest.raises(DataError, match=r"latin1\.fr:3: not valid UTF-8"):
         list(read_lines(path))
 
 
 def test_decoding_tells_the_place_of_the_byte() -> None:
-    with pytest.raises(DataError, match=r"f:7: not UTF-8 \(byte 0xe9 at position 4 of"):
+    with pytest.raises(DataError, match=r"f:7: not valid UTF-8 \(byte 0xE9 at column 4\)"):
         decode_line(b"caf\xe9 noir", "f", 7)
 
 
@@ -97,7 +97,7 @@ def test_damaged_gzip(tmp_path: Path, damage: str) -> None:
         data[len(data) // 2] ^= 0xFF
     path = tmp_path / "text.gz"
     path.write_bytes(bytes(data))
-    with pytest.raises(DataError, match=r"text\.gz: a damaged or unfinished gzip file"):
+    with pytest.raises(DataError, match=r"text\.gz: damaged or incomplete gzip file"):
         list(read_lines(path))
 
 
@@ -107,7 +107,7 @@ def test_parallel_files_in_step(tmp_path: Path) -> None:
     (tmp_path / "c").write_bytes(b"x\n\xff\n")
     assert list(read_parallel(tmp_path / "a", tmp_path / "b")) == [("1", "un"), ("2", "")]
     assert list(read_raw_parallel(tmp_path / "a", tmp_path / "c"))[1] == (b"2", b"\xff")
-    with pytest.raises(DataError, match="c:2: not UTF-8"):
+    with pytest.raises(DataError, match="c:2: not valid UTF-8"):
         list(read_parallel(tmp_path / "a", tmp_path / "c"))
 
 
@@ -146,12 +146,12 @@ def test_blocks_hold_every_line_in_its_place(tmp_path: Path, size: int) -> None:
 @pytest.mark.parametrize("size", [1, 2, 9])
 def test_texts_hold_whole_lines(tmp_path: Path, size: int) -> None:
     (tmp_path / "a").write_bytes("1\n\n\u2028\r\nlast".encode())
-    texts = list(read_texts(tmp_path / "a", size))
+    texts = list(read_text_blocks(tmp_path / "a", size))
     assert all(text.endswith("\n") and text.count("\n") <= size for text in texts)
     assert "".join(texts) == "1\n\n\u2028\r\nlast\n"
     (tmp_path / "b").write_bytes(b"1\n2\n3\n\xff\n")
-    with pytest.raises(DataError, match="b:4: not UTF-8"):
-        list(read_texts(tmp_path / "b", size))
+    with pytest.raises(DataError, match="b:4: not valid UTF-8"):
+        list(read_text_blocks(tmp_path / "b", size))
 
 
 def test_stdin_stands_for_one_file_only() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmtkit.io.safe_json import parse_json, whole_number
+from nmtkit.io.safe_json import parse_json, parse_natural
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from nmtkit.io.safe_json import parse_json, whole_number
     ],
 )
 def test_a_whole_number_is_ascii_digits_and_not_too_many(text, number):
-    assert whole_number(text) == number
+    assert parse_natural(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1] 2", "\x00", "[" * 100_000, '{"a":' * 100_000])

@@ -81,7 +81,7 @@ def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: Mode
 
 
 def test_a_line_that_is_no_utf8_is_named() -> None:
-    with pytest.raises(DataError, match="^pool.tgt:8: not UTF-8"):
+    with pytest.raises(DataError, match="^pool.tgt:8: not valid UTF-8"):
         tokenized(SelectSettings(), block(b"a\nb", b"x\n\xff", first=7))
 
 

@@ -215,7 +215,7 @@ def test_invalid_utf8_names_its_line(tmp_path: Path, where: str, workers: int) -
     good, bad = write(tmp_path, "good", PAIRS), write(tmp_path, "bad", [("a", "b")] * 9)
     bad[1].write_bytes(b"b\n" * 7 + b"caf\xe9\n" + b"b\n")
     splits = {"train": good, "dev": good, where: bad}
-    with pytest.raises(DataError, match=r"bad\.fr:8: not UTF-8"):
+    with pytest.raises(DataError, match=r"bad\.fr:8: not valid UTF-8"):
         prepare(PrepareSettings(), tmp_path / "out", **splits, workers=workers)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists() and alone(tmp_path)
 

@@ -73,7 +73,7 @@ def test_the_other_rules_are_those_of_bitexts(tmp_path):
 
 def test_lines_that_are_not_utf8(tmp_path):
     (tmp_path / "table").write_bytes(b"a ||| b ||| 1\nc ||| d ||| 1\ne ||| \xff ||| 1\n")
-    with pytest.raises(DataError, match="table:3: not UTF-8 .* position 7"):
+    with pytest.raises(DataError, match="table:3: not valid UTF-8 .* column 7"):
         prepare(PrepareSettings(TOKENS), tmp_path / "out", (tmp_path / "table",))
     settings = PrepareSettings(TOKENS, invalid="drop")
     manifest = prepare(settings, tmp_path / "out", (tmp_path / "table",))

@@ -132,7 +132,7 @@ def test_a_list_is_read_as_a_stream(tmp_path):
 def test_what_is_not_utf_8_is_named(tmp_path):
     path = tmp_path / "list"
     path.write_bytes(b"0 ||| \xe9 ||| LM0= 1 ||| 1\n")
-    with pytest.raises(DataError, match="list:1: not UTF-8"):
+    with pytest.raises(DataError, match="list:1: not valid UTF-8"):
         list(read_nbest(path))
 
 

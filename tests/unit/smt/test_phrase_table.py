@@ -110,7 +110,7 @@ def test_bytes_that_are_not_utf8(tmp_path):
     path = tmp_path / "table"
     path.write_bytes(b"a ||| b ||| 1\na ||| \xe9 ||| 1\na ||| c ||| 1 ||| \xe9\n")
     for read in (read_phrase_table(path), read_phrase_blocks(9, path)):
-        with pytest.raises(DataError, match="table:2: not UTF-8 .*position 7 of the line"):
+        with pytest.raises(DataError, match="table:2: not valid UTF-8 .*column 7"):
             list(read)
     [(src, tgt)] = read_phrase_blocks(9, path, any_bytes=True)
     assert (src, tgt) == ([b"a"] * 3, [b"b", b"\xe9", b"c"])

@@ -98,8 +98,8 @@ def test_memory_of_many_lines_is_bounded(write: Write, monkeypatch: pytest.Monke
         ranked = sorted((row for row in rows if row[1] == source), key=lambda row: -row[2])
         wanted = sorted(vocabulary.ids(row[0] for row in ranked[:5]))
         assert whole.candidates([source]).tolist() == [0, 1, *wanted]
-    monkeypatch.setattr(module, "CHUNK", 7)
-    monkeypatch.setattr(module, "ROOM", 20)
+    monkeypatch.setattr(module, "LINES_PER_BLOCK", 7)
+    monkeypatch.setattr(module, "MAX_ENTRIES_UNPRUNED", 20)
     parts = Lexicon.load(path, vocabulary, frequent=0, each=5)
     for sentence in ("a", "abc", "cb"):
         assert (parts.candidates(list(sentence)) == whole.candidates(list(sentence))).all()
@@ -113,7 +113,7 @@ def test_more_frequent_words_than_there_are(write: Write) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("chat cat", r":3: expected 'target source probability', not 'chat cat'; mend or"),
+        ("chat cat", r":3: expected 'target source probability', not 'chat cat'; correct or"),
         ("chat cat 0.5 1", ":3: expected 'target source probability'"),
         ("", ":3: expected 'target source probability', not ''"),
         ("chat cat much", ":3: expected 'target source probability'"),
@@ -130,7 +130,7 @@ def test_a_line_of_another_form_is_named(write: Write, line: str, message: str) 
 
 
 def test_a_later_chunk_has_the_same_form(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK", 2)
+    monkeypatch.setattr(module, "LINES_PER_BLOCK", 2)
     with pytest.raises(DataError, match=":4: .* from 0 to 1, not 'chien dog -0.9'"):
         Lexicon.load(write("la the 0.6\nchat cat 0.5\nle the 0.4\nchien dog -0.9\n"), WORDS)
 
@@ -176,7 +176,7 @@ def test_the_best_translation_may_be_any_word(write: Write) -> None:
     assert best_translations(write("x a 0.5\ny a 0.5\n")) == {"a": "x"}  # the first of equals
     with pytest.raises(DataError, match="lex:2: expected"):
         best_translations(write("x a 0.5\ny a\n"))
-    with pytest.raises(DataError, match="lex:2: not UTF-8: b'caf.xe9'"):
+    with pytest.raises(DataError, match="lex:2: not valid UTF-8: b'caf.xe9'"):
         best_translations(write("x a 0.5\ncaf\xe9 b 0.5\n".encode("latin-1")))
 
 

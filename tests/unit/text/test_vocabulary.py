@@ -90,8 +90,8 @@ def test_a_plain_list_has_counts_of_nought(tmp_path: Path) -> None:
         ("a\t1\nb\t-2\n", "vocab:2: '-2' is not a count"),
         ("a\t1\nb\t²\n", "vocab:2: '²' is not a count"),
         ("a\t1\nb\t\n", "vocab:2: '' is not a count"),
-        ("a\t1\nb\t2\na\t1\n", "vocab:3: 'a' is there twice"),
-        ("a\na\n", "vocab:2: 'a' is there twice"),
+        ("a\t1\nb\t2\na\t1\n", "vocab:3: 'a' occurs twice"),
+        ("a\na\n", "vocab:2: 'a' occurs twice"),
     ],
 )
 def test_bad_lines_are_named(tmp_path: Path, text: str, message: str) -> None:
