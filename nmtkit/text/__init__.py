@@ -1,0 +1,1 @@
+"""Text: tokenisation, detokenisation, subwords, vocabularies, lexical tables, the pipeline."""

@@ -1,21 +1,21 @@
-"""The classes of characters that Moses's rules ask about, and its lists of prefixes.
+"""The character classes of Moses's rules, and its lists of non-breaking prefixes.
 
-Both are sacremoses's, whose import takes as long as translating several lines: it builds all that
-any language may need. For the letters, digits and signs that western languages are written in,
-Python itself knows the classes; `WESTERN` holds those, and `moses_characters` all.
+Both come from sacremoses, whose import takes as long as translating several lines, because it
+builds what any language may need. For the characters of western languages, Python's own classes
+are the same: `WESTERN` holds those, and `moses_characters` returns the complete classes.
 """
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 WESTERN_CODES = (*range(0x250), *range(0x2000, 0x20D0))
-"""Latin with its extensions A and B, general punctuation, sub- and superscripts, currencies."""
+"""Latin with its extensions A and B, general punctuation, sub- and superscripts, currency signs."""
 
 
 class Characters(NamedTuple):
-    """Strings that hold each character of a class once.
+    """The characters of each class, as strings.
 
-    number: whatever means a number, fractions and superscripts too; digits alone are in `alnum`.
+    number: every numeric character, with fractions and superscripts; `alnum` has digits only.
     """
 
     alnum: str
@@ -24,21 +24,21 @@ class Characters(NamedTuple):
     number: str
 
 
-def _those(condition: Callable[[str], bool], codes: Iterable[int] = WESTERN_CODES) -> str:
+def _select(condition: Callable[[str], bool], codes: Iterable[int] = WESTERN_CODES) -> str:
     return "".join(filter(condition, map(chr, codes)))
 
 
 WESTERN = Characters(
-    alnum=_those(lambda character: character.isalpha() or character.isdecimal()),
-    alpha=_those(str.isalpha),
-    lower=_those(str.islower),
-    number=_those(str.isnumeric),
+    alnum=_select(lambda character: character.isalpha() or character.isdecimal()),
+    alpha=_select(str.isalpha),
+    lower=_select(str.islower),
+    number=_select(str.isnumeric),
 )
-"""The classes cut to `WESTERN_CODES`."""
+"""The classes, limited to `WESTERN_CODES`."""
 
 
 def moses_characters(language: str) -> Characters:
-    """The whole classes; Chinese, Japanese and Korean have letters of their own."""
+    """Return the complete classes; those of Chinese, Japanese and Korean have more letters."""
     from sacremoses import MosesTokenizer
 
     moses = MosesTokenizer(language)
@@ -46,9 +46,9 @@ def moses_characters(language: str) -> Characters:
 
 
 def moses_prefixes(language: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Words whose period does not end a sentence: those always, and those before digits only.
+    """Return the words whose period does not end a sentence: always, and before digits only.
 
-    A language that has no list has the English one.
+    A language without a list has the English one.
     """
     from sacremoses import MosesTokenizer
 

@@ -1,21 +1,21 @@
-"""Joins the words of a sentence to a line that reads as its language is written.
+"""Detokenisation: the words of a sentence become a line as its language is written.
 
-sacremoses's detokenizer, and Moses's, know neither the typographic apostrophe (`l ’ arbre`) nor
-l' before a digit or a quotation, and close quotations wrongly where a sentence holds one end only.
-English and French are therefore joined by the rules below. French ? ! : ; and % get one blank
-before them, a plain one, as Multi30k and the laws of Canada mostly have it (WMT's newstest2014 has
-no-break spaces, 2012 and 2013 no blank at all; tokens do not tell).
+The detokenizers of Moses and sacremoses know neither the typographic apostrophe (`l ’ arbre`) nor
+l' before a digit or a quotation, and join quotation marks wrongly where a sentence has only one of
+the two. Therefore English and French have rules of their own below. In French, ? ! : ; and % get a
+plain blank before them, as mostly in Multi30k and the laws of Canada (WMT's newstest2014 has
+no-break spaces, 2012 and 2013 have no blank; the tokens are the same).
 
-Share of raw lines that come back the same from `detokenize(tokenize(line))`, sacremoses's
-detokenizer -> this one:
+Share of raw lines that `detokenize(tokenize(line))` reproduces, sacremoses's detokenizer -> this
+one:
 
     | corpus                                 | English        | French         |
     | Multi30k (first 20,000 + val + test)   | 0.999 -> 0.999 | 0.996 -> 0.997 |
     | laws of Canada (first 20,000)          | 0.818 -> 0.980 | 0.249 -> 0.743 |
     | newstest 2012-2014 (9,006)             | 0.970 -> 0.984 | 0.782 -> 0.798 |
 
-Most French lines that do not come back differ in such a blank alone: those blanks taken away on
-both sides, 0.997, 0.982 and 0.964 come back.
+Most of the other French lines differ in such a blank only: without these blanks on both sides,
+0.997, 0.982 and 0.964 are reproduced.
 """
 
 import re
@@ -34,7 +34,7 @@ _ENTITIES = (
     ("&#93;", "]"),
     ("&amp;", "&"),
 )
-"""Moses's escapes, those of its older versions too; & last."""
+"""Moses's escapes, also of its older versions; & last."""
 
 _ELISION = re.compile(
     r"(?:.*-)?(?:[cdjlmnst]|qu|(?:jus|lors|puis|quoi|pres|quel)qu|entr|aujourd|prud)", re.IGNORECASE
@@ -45,35 +45,35 @@ _CONTRACTED = {"s", "t", "re", "ve", "ll", "d", "m"}
 """English endings after an apostrophe: it's, don't, we're."""
 
 _CLIPPED = {"em", "til", "tis", "twas", "cause", "n", "round", "bout"}
-"""English words whose beginning an apostrophe replaces."""
+"""English words whose beginning is replaced by an apostrophe: 'em, 'til."""
 
 _BEFORE_QUOTATION = {"'s", "as", "does", "has", "is", "its", "says", "this", "was"}
-"""English words in s after which an apostrophe opens a quotation: it is no possessive."""
+"""English words in s that have no possessive: an apostrophe after them opens a quotation."""
 
 _PARAGRAPH = re.compile(r"[0-9]+(?:\.[0-9]+)*|[a-z](?:\.[0-9]+)*|[ivx]+")
-"""What stands between brackets in a reference to a paragraph: (1), (11.141), (b), (iii)."""
+"""The text in the brackets of a reference to a paragraph: (1), (11.141), (b), (iii)."""
 
 _ENTITY_NAMES = {"amp", "quot", "apos", "lt", "gt", "nbsp"}
 
 
 class Detokenizer:
-    """Makes a line to be read out of the words of one language.
+    """Joins the words of a sentence of one language to a readable line.
 
-    :param language: ISO 639-1 code. English and French have their own rules here; the other
-        languages have sacremoses's.
+    :param language: ISO 639-1 code. English and French have the rules of this module, other
+        languages those of sacremoses.
     """
 
     def __init__(self, language: str) -> None:
         self._french = language == "fr"
         self._moses = None
         if language not in ("en", "fr"):
-            from sacremoses import MosesDetokenizer  # takes long to import
+            from sacremoses import MosesDetokenizer  # slow to import
 
             self._moses = MosesDetokenizer(language)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
-        """The line; entities become characters again, and `@-@` a hyphen."""
-        words = _characters(tokens)
+        """Return the line; entities become characters again, and `@-@` a hyphen."""
+        words = _unescape_and_join_hyphens(tokens)
         if self._moses is not None:
             line: str = self._moses.detokenize(words, unescape=False)
             return line
@@ -81,15 +81,15 @@ class Detokenizer:
 
 
 def unescaped(token: str) -> str:
-    """The token with Moses's entities as the characters that they stand for."""
+    """Return the token with Moses's entities replaced by their characters."""
     if "&" in token:
         for entity, character in _ENTITIES:
             token = token.replace(entity, character)
     return token
 
 
-def _characters(tokens: Sequence[str]) -> list[str]:
-    """The tokens with entities undone and hyphens joined again."""
+def _unescape_and_join_hyphens(tokens: Sequence[str]) -> list[str]:
+    """Return the tokens with entities replaced by characters and hyphens joined again."""
     words: list[str] = []
     joined = False
     for token in tokens:
@@ -109,15 +109,15 @@ def _characters(tokens: Sequence[str]) -> list[str]:
 
 
 class _Line:
-    """The words of one line, and before which of them no blank stands.
+    """The words of one line, and whether each is joined to the word before it.
 
-    A rule looks at the word at place i and its neighbours; rules run from left to right.
+    A rule sees the word at an index and its neighbours; rules are applied from left to right.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words
         self.joined = [False] * (len(words) + 1)
-        self.open: set[str] = set()  # quotation marks that wait for their partner
+        self.open: set[str] = set()  # quotation marks that are not closed yet
         self.rules: dict[str, Callable[[int], None]] = {
             **dict.fromkeys(",.)]}", self.left),
             **dict.fromkeys("[{¿¡“„", self.right),
@@ -135,113 +135,118 @@ class _Line:
         }
 
     def text(self) -> str:
-        """The line."""
-        for place, word in enumerate(self.words):
+        """Apply the rules, and return the line."""
+        for index, word in enumerate(self.words):
             rule = self.rules.get(word)
             if rule is not None:
-                rule(place)
+                rule(index)
             elif not word[0].isalnum() or not word[-1].isalnum() or "'" in word:
-                self.word(place)
+                self.word(index)
         parts: list[str] = []
         for word, joined in zip(self.words, self.joined, strict=False):
             parts += [word] if joined or not parts else [" ", word]
         return "".join(parts)
 
-    def before(self, place: int) -> str:
-        """The word before, or "" at the beginning."""
-        return self.words[place - 1] if place else ""
+    def before(self, index: int) -> str:
+        """Return the word before, or "" at the beginning."""
+        return self.words[index - 1] if index else ""
 
-    def after(self, place: int) -> str:
-        """The word after, or "" at the end."""
-        return self.words[place + 1] if place + 1 < len(self.words) else ""
+    def after(self, index: int) -> str:
+        """Return the word after, or "" at the end."""
+        return self.words[index + 1] if index + 1 < len(self.words) else ""
 
-    def left(self, place: int) -> None:
-        """No blank before."""
-        self.joined[place] = True
+    def left(self, index: int) -> None:
+        """Join the word to the one before."""
+        self.joined[index] = True
 
-    def right(self, place: int) -> None:
-        """No blank after."""
-        self.joined[place + 1] = True
+    def right(self, index: int) -> None:
+        """Join the word to the one after."""
+        self.joined[index + 1] = True
 
-    def both(self, place: int) -> None:
-        """No blank on either side."""
-        self.left(place)
-        self.right(place)
+    def both(self, index: int) -> None:
+        """Join the word to both neighbours."""
+        self.left(index)
+        self.right(index)
 
-    def between_digits(self, place: int) -> bool:
-        return self.before(place)[-1:].isdigit() and self.after(place)[:1].isdigit()
+    def between_digits(self, index: int) -> bool:
+        """Return whether the word stands between two digits."""
+        return self.before(index)[-1:].isdigit() and self.after(index)[:1].isdigit()
 
-    def unpaired(self, place: int) -> bool:
-        """Whether the quotation mark here has no partner: an odd number of them is left."""
-        return list(self.words[place:]).count(self.words[place]) % 2 == 1
+    def unpaired(self, index: int) -> bool:
+        """Return whether a quotation mark has no partner: an odd number is left in the line."""
+        return list(self.words[index:]).count(self.words[index]) % 2 == 1
 
-    def word(self, place: int) -> None:
-        """A word that is no sign by itself."""
-        if not self.words[place].strip("."):
-            self.left(place)
+    def word(self, index: int) -> None:
+        """Join dots to the word before; subclasses handle clitics."""
+        if not self.words[index].strip("."):
+            self.left(index)
 
-    def mark(self, place: int) -> None:
-        """A sign that English writes to the word before it."""
-        self.left(place)
-        if self.words[place] == ":" and self.between_digits(place):
-            self.right(place)
+    def mark(self, index: int) -> None:
+        """Join a punctuation mark as in English, to the word before."""
+        self.left(index)
+        if self.words[index] == ":" and self.between_digits(index):
+            self.right(index)
 
-    def bracket(self, place: int) -> None:
-        """An opening bracket; laws cite paragraph 50.1(1)(a) in one word."""
-        self.right(place)
-        inside, end = self.after(place), self.words[place + 2 : place + 3]
+    def bracket(self, index: int) -> None:
+        """Join an opening bracket; laws cite paragraph 50.1(1)(a) as one word."""
+        self.right(index)
+        inside, end = self.after(index), self.words[index + 2 : index + 3]
         if end == [")"] and _PARAGRAPH.fullmatch(inside):
-            before = self.before(place)
+            before = self.before(index)
             if before == ")" or _PARAGRAPH.fullmatch(before) and before[0].isdigit():
-                self.left(place)
+                self.left(index)
 
-    def currency(self, place: int) -> None:
-        """A sign that stands before its amount."""
-        if self.after(place)[:1].isdigit():
-            self.right(place)
+    def currency(self, index: int) -> None:
+        """Join a currency sign to the amount after it."""
+        if self.after(index)[:1].isdigit():
+            self.right(index)
 
-    def quotation(self, place: int) -> None:
-        """Quotation marks of one form for both ends, in turn opening and closing."""
-        sign = self.words[place]
+    def quotation(self, index: int) -> None:
+        """Join a straight quotation mark, which opens and closes quotations in turn."""
+        sign = self.words[index]
         if sign in self.open:
             self.open.remove(sign)
-            self.left(place)
-        elif self.unpaired(place) and self.closes(place):
-            self.left(place)
+            self.left(index)
+        elif self.unpaired(index) and self.closes(index):
+            self.left(index)
         else:
             self.open.add(sign)
-            self.right(place)
+            self.right(index)
 
-    def closes(self, place: int) -> bool:
-        """Whether a mark without partner ends a quotation that began in an earlier line."""
-        rest = self.words[place + 1 :]
-        return self.before(place) in set(",.!?") or not any(word[0].isalnum() for word in rest)
+    def closes(self, index: int) -> bool:
+        """Return whether a mark without partner closes a quotation of an earlier line."""
+        rest = self.words[index + 1 :]
+        return self.before(index) in set(",.!?") or not any(word[0].isalnum() for word in rest)
 
-    def opening(self, place: int) -> None:
+    def opening(self, index: int) -> None:
+        """Join an opening single quotation mark to the word after."""
         self.open.add("‘")
-        self.right(place)
+        self.right(index)
 
-    def number_sign(self, place: int) -> None:
-        if self.after(place)[:1].isdigit():
-            self.right(place)
+    def number_sign(self, index: int) -> None:
+        """Join # to the number after it."""
+        if self.after(index)[:1].isdigit():
+            self.right(index)
 
-    def ampersand(self, place: int) -> None:
-        """S&P, and an entity that the text itself holds."""
-        before, after = self.before(place), self.after(place)
+    def ampersand(self, index: int) -> None:
+        """Join `S&P`, and an XML entity of the text itself."""
+        before, after = self.before(index), self.after(index)
         if before.isupper() and after.isupper() and len(before) == len(after) == 1:
-            self.both(place)
-        if after in _ENTITY_NAMES and self.words[place + 2 : place + 3] == [";"]:
-            self.right(place)
-            self.right(place + 1)
+            self.both(index)
+        if after in _ENTITY_NAMES and self.words[index + 2 : index + 3] == [";"]:
+            self.right(index)
+            self.right(index + 1)
 
-    def at_sign(self, place: int) -> None:
-        if "." in self.after(place)[1:-1]:
-            self.both(place)
+    def at_sign(self, index: int) -> None:
+        """Join the parts of an e-mail address."""
+        if "." in self.after(index)[1:-1]:
+            self.both(index)
 
-    def degree(self, place: int) -> None:
-        self.left(place)
-        if self.after(place) in ("C", "F"):
-            self.right(place)
+    def degree(self, index: int) -> None:
+        """Join a degree sign to its number, and to C or F."""
+        self.left(index)
+        if self.after(index) in ("C", "F"):
+            self.right(index)
 
 
 class _English(_Line):
@@ -251,33 +256,36 @@ class _English(_Line):
         super().__init__(words)
         self.rules |= {"'": self.apostrophe, "’": self.typographic}
 
-    def word(self, place: int) -> None:
-        super().word(place)
-        word = self.words[place]
+    def word(self, index: int) -> None:
+        """Join contractions to the word before."""
+        super().word(index)
+        word = self.words[index]
         contraction = word[0] == "'" and word[1:2].isalpha() or word.lower() == "n't"
-        if contraction and self.before(place)[-1:].isalnum():
-            self.left(place)
+        if contraction and self.before(index)[-1:].isalnum():
+            self.left(index)
 
-    def apostrophe(self, place: int) -> None:
-        before, after = self.before(place), self.after(place)
+    def apostrophe(self, index: int) -> None:
+        """Join an apostrophe: contraction, possessive or quotation mark."""
+        before, after = self.before(index), self.after(index)
         if after in _CONTRACTED and before[-1:].isalpha():
-            self.both(place)
-        elif after.lower() in _CLIPPED or (after[:1].isdigit() and self.unpaired(place)):
-            self.right(place)
+            self.both(index)
+        elif after.lower() in _CLIPPED or (after[:1].isdigit() and self.unpaired(index)):
+            self.right(index)
         elif "'" in self.open or not before[-1:].isalnum():
-            self.quotation(place)
-        elif before[-1] in "sS" and before not in _BEFORE_QUOTATION or self.unpaired(place):
-            self.left(place)
+            self.quotation(index)
+        elif before[-1] in "sS" and before not in _BEFORE_QUOTATION or self.unpaired(index):
+            self.left(index)
         else:
-            self.quotation(place)
+            self.quotation(index)
 
-    def typographic(self, place: int) -> None:
-        self.left(place)
-        if self.after(place).lower() in _CONTRACTED or self.before(place) in ("O", "D", "L"):
-            self.right(place)
-        elif self.after(place)[:1].isdigit():
-            self.joined[place] = False
-            self.right(place)
+    def typographic(self, index: int) -> None:
+        """Join a typographic apostrophe to the word before, or a year after it."""
+        self.left(index)
+        if self.after(index).lower() in _CONTRACTED or self.before(index) in ("O", "D", "L"):
+            self.right(index)
+        elif self.after(index)[:1].isdigit():
+            self.joined[index] = False
+            self.right(index)
 
 
 class _French(_Line):
@@ -291,60 +299,64 @@ class _French(_Line):
             ")": self.closing_bracket,
         }
 
-    def closing_bracket(self, place: int) -> None:
-        """French laws cite l'alinéa 8(1)a) in one word."""
-        self.left(place)
-        if self.words[place - 2 : place - 1] == [")"] and _PARAGRAPH.fullmatch(self.before(place)):
-            self.left(place - 1)
+    def closing_bracket(self, index: int) -> None:
+        """Join a closing bracket; French laws cite l'alinéa 8(1)a) as one word."""
+        self.left(index)
+        if self.words[index - 2 : index - 1] == [")"] and _PARAGRAPH.fullmatch(self.before(index)):
+            self.left(index - 1)
 
-    def word(self, place: int) -> None:
-        super().word(place)
-        word = self.words[place]
-        if word[-1] == "'" and word[-2:-1].isalpha() and self.after(place):
-            self.right(place)
+    def word(self, index: int) -> None:
+        """Join a word with an elision to the word after."""
+        super().word(index)
+        word = self.words[index]
+        if word[-1] == "'" and word[-2:-1].isalpha() and self.after(index):
+            self.right(index)
 
-    def quotation(self, place: int) -> None:
-        """As in English, but that l"arbre is a slip for l'arbre."""
-        if self.words[place] not in self.open and _ELISION.fullmatch(self.before(place)):
-            self.both(place)
+    def quotation(self, index: int) -> None:
+        """Join a quotation mark as in English; but l"arbre is a typing error for l'arbre."""
+        if self.words[index] not in self.open and _ELISION.fullmatch(self.before(index)):
+            self.both(index)
         else:
-            super().quotation(place)
+            super().quotation(index)
 
-    def mark(self, place: int) -> None:
-        """One blank before, but within `?!`, `16:30` and `http://`."""
-        word, before, after = self.words[place], self.before(place), self.after(place)
-        if word == ":" and self.between_digits(place):
-            self.both(place)
+    def mark(self, index: int) -> None:
+        """Leave one blank before a punctuation mark, except within `?!`, `16:30` and `http://`."""
+        word, before, after = self.words[index], self.before(index), self.after(index)
+        if word == ":" and self.between_digits(index):
+            self.both(index)
         elif (word in "?!" and before in ("?", "!", "...")) or (word == ":" and after == "/"):
-            self.left(place)
-        elif word == ";" and before in _ENTITY_NAMES and self.words[place - 2 : place - 1] == ["&"]:
-            self.left(place)
+            self.left(index)
+        elif word == ";" and before in _ENTITY_NAMES and self.words[index - 2 : index - 1] == ["&"]:
+            self.left(index)
 
-    def currency(self, place: int) -> None:
-        """The sign stands after the amount."""
-        if self.before(place) in ("M", "k", "G", "US", "CAN"):
-            self.left(place)
-        elif not self.before(place)[-1:].isdigit():
-            super().currency(place)
+    def currency(self, index: int) -> None:
+        """Leave a currency sign after its amount; join it to a unit."""
+        if self.before(index) in ("M", "k", "G", "US", "CAN"):
+            self.left(index)
+        elif not self.before(index)[-1:].isdigit():
+            super().currency(index)
 
-    def degree(self, place: int) -> None:
-        if self.after(place) in ("C", "F"):
-            self.right(place)
+    def degree(self, index: int) -> None:
+        """Join a degree sign to C or F, or else to its number."""
+        if self.after(index) in ("C", "F"):
+            self.right(index)
         else:
-            self.left(place)
+            self.left(index)
 
-    def apostrophe(self, place: int) -> None:
-        if _ELISION.fullmatch(self.before(place)) and self.after(place):
-            self.both(place)
+    def apostrophe(self, index: int) -> None:
+        """Join an apostrophe: elision or quotation mark."""
+        if _ELISION.fullmatch(self.before(index)) and self.after(index):
+            self.both(index)
         else:
-            self.quotation(place)
+            self.quotation(index)
 
-    def typographic(self, place: int) -> None:
-        before = self.before(place)
+    def typographic(self, index: int) -> None:
+        """Join a typographic apostrophe: elision or closing quotation mark."""
+        before = self.before(index)
         if "‘" in self.open and not _ELISION.fullmatch(before):
             self.open.remove("‘")
-            self.left(place)
+            self.left(index)
         else:
-            self.left(place)
+            self.left(index)
             if before[-1:].isalpha():
-                self.right(place)
+                self.right(index)

@@ -1,23 +1,23 @@
-"""Moses tokenizing of one line: words, punctuation and clitics apart.
+"""Moses tokenisation of a line: words, punctuation and clitics become tokens.
 
-The rules, their character classes and the lists of non-breaking prefixes are sacremoses's (its
-port of `tokenizer.perl`), which is imported when a text needs what `characters.py` has not: other
-letters than western ones, or the prefixes. This module runs the rules word by word instead of line
-by line, so that a word seen before costs one look-up. That is exact: with a blank on either side,
-what a rule makes of a word does not depend on the words around it, except in three cases, which
-are treated apart: apostrophes that meet across a blank, control characters, and periods (below).
+The rules, their character classes and the lists of non-breaking prefixes are those of sacremoses
+(its port of `tokenizer.perl`), which is imported only for letters that are not western and for the
+prefixes; `characters.py` has the rest. This module applies the rules word by word instead of line
+by line, so that a known word costs one look-up. The result is the same: between two blanks, what a
+rule makes of a word does not depend on the words around it, except in three cases, which have code
+of their own: apostrophes that meet across a blank, control characters, and periods (below).
 
 Differences from sacremoses 0.2.0, all of them towards `tokenizer.perl`:
 - a period at the end of the line is always split off, also after a non-breaking prefix (`St.`,
   `art.`, `E.`) or a word with a period inside (`U.S.`, `example.com.`);
 - a text that holds sacremoses's marker words (`DOTMULTI`) keeps them.
 
-With `escape=True, hyphens=True` all 62,028 lines of Multi30k's train, val and test2016, both
-languages, come out as real `tokenizer.perl -a` wrote them (sacremoses: all but 42).
+With `escape=True, hyphens=True` the tokens of all 62,028 lines of Multi30k's train, val and
+test2016, both languages, are those of the real `tokenizer.perl -a` (sacremoses: all but 42).
 
-Whitespace of every kind (no-break spaces, U+0085, U+2028, ...) separates tokens and is in none;
-control characters vanish, as in Moses. So the tokens of a line joined with blanks are split at
-the same places by every program, and a line stays one line.
+Whitespace of every kind (no-break spaces, U+0085, U+2028, ...) separates tokens, and no token
+contains any. Control characters are removed, as in Moses. So every program splits the tokens of a
+line, joined with blanks, at the same places, and a line stays one line.
 """
 
 import re
@@ -39,12 +39,12 @@ __all__ = ["Detokenizer", "Tokenizer"]
 _CONTROL = re.compile(r"[\x00-\x1f]+")
 _DOTS = re.compile(r"\.{2,}")
 _HELD_DOT = "\x01"
-"""Stands for a period of `...` while the rules run; no text holds it once `_CONTROL` is gone."""
+"""Replaces the periods of `...` while the rules run; a control character, removed from all text."""
 
 _WESTERN = frozenset(map(chr, WESTERN_CODES))
 
 _OTHER_LETTERS = {"zh", "ja", "ko", "cjk"}
-"""Languages to which sacremoses gives letters of their own."""
+"""Languages for which sacremoses has more letters."""
 
 _ESCAPES = (
     ("&", "&amp;"),
@@ -56,17 +56,17 @@ _ESCAPES = (
     ("[", "&#91;"),
     ("]", "&#93;"),
 )
-"""What `tokenizer.perl` writes for characters that mean something to Moses or XML; & first."""
+"""The escapes of `tokenizer.perl` for characters with a meaning in Moses or XML; & first."""
 
 Rule = tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]]
-"""What a text must hold for the rule to matter, what the rule looks for, and what it writes."""
+"""A string that a text must contain for the rule to apply, the pattern, and its replacement."""
 
 
 class Tokenizer:
     """Splits lines of one language into words, as Moses does.
 
-    :param language: ISO 639-1 code; decides about apostrophes and non-breaking prefixes. For a
-        language without a list of prefixes the English one is used.
+    :param language: ISO 639-1 code, for apostrophes and non-breaking prefixes. A language without a
+        list of prefixes uses the English one.
     :param hyphens: split words at hyphens, `well-known` to `well @-@ known` (`-a` in Moses).
     :param escape: write `&`, `'`, `[` and the like as XML entities, as Moses does by default.
     """
@@ -76,22 +76,22 @@ class Tokenizer:
         self._hyphens = hyphens
         self._escape = escape
         self._is_western = True
-        self._go_by(WESTERN)
+        self._use_characters(WESTERN)
         if language in _OTHER_LETTERS:
-            self._complete()
-        self._first = Memo(partial(self._alone, "", " "))
-        self._inner = Memo(partial(self._alone, " ", " "))
-        self._last = Memo(partial(self._alone, " ", ""))
+            self._use_all_characters()
+        self._first = Memo(partial(self._tokenize_word, "", " "))
+        self._inner = Memo(partial(self._tokenize_word, " ", " "))
+        self._last = Memo(partial(self._tokenize_word, " ", ""))
 
-    def _go_by(self, characters: Characters) -> None:
+    def _use_characters(self, characters: Characters) -> None:
         self._rules = _rules(characters, self._language, self._hyphens)
         self._plain = frozenset(characters.alnum) | {"."}
         self._alphabet = frozenset(characters.alpha)
         self._lower = frozenset(characters.lower)
 
-    def _complete(self) -> None:
-        """Go by the whole rules from here on: a character has come up that is no western one."""
-        self._go_by(moses_characters(self._language))
+    def _use_all_characters(self) -> None:
+        """Use the complete classes from now on, because a character is not western."""
+        self._use_characters(moses_characters(self._language))
         self._is_western = False
 
     @cached_property
@@ -99,39 +99,39 @@ class Tokenizer:
         return moses_prefixes(self._language)
 
     def tokenize(self, line: str) -> list[str]:
-        """The tokens of a line; none is empty or holds whitespace, and a blank line has none."""
+        """Return the tokens of a line, none of them empty; a blank line has none."""
         text = self.text(line)
         return text.split(" ") if text else []
 
     def text(self, line: str) -> str:
-        """The tokens of a line with blanks between them."""
+        """Return the tokens of a line with blanks between them."""
         words = line.split()
         if not words:
             return ""
-        text = self._by_words(words)
+        text = self._tokenize_words(words)
         if text is None:
-            whole = _CONTROL.sub("", " ".join(words)).strip()
-            if self._is_western and not _WESTERN.issuperset(whole):
-                self._complete()
-            text = self._apply_rules(whole)
+            line = _CONTROL.sub("", " ".join(words)).strip()
+            if self._is_western and not _WESTERN.issuperset(line):
+                self._use_all_characters()
+            text = self._apply_rules(line)
         text = self._split_periods(text)
-        return _escaped(text) if self._escape else text
+        return _escape(text) if self._escape else text
 
-    def _by_words(self, words: Sequence[str]) -> str | None:
-        """Tokens before periods are split off, or None where words may touch each other."""
+    def _tokenize_words(self, words: Sequence[str]) -> str | None:
+        """Return the tokens before periods are split off, or None if a word depends on others."""
         if len(words) == 1:
             return None
         first, *inner, last = words
-        known = [self._first[first], *map(self._inner.__getitem__, inner), self._last[last]]
-        return " ".join(known) if all(known) else None
+        tokens = [self._first[first], *map(self._inner.__getitem__, inner), self._last[last]]
+        return " ".join(tokens) if all(tokens) else None
 
-    def _alone(self, before: str, after: str, word: str) -> str:
-        """The tokens of one word, with blanks between; "" where it cannot be treated alone.
+    def _tokenize_word(self, before: str, after: str, word: str) -> str:
+        """Return the tokens of one word with blanks between, or "" if they depend on other words.
 
-        :param before, after: a blank where another word stands, "" at the end of the line.
+        :param before, after: a blank next to another word, "" at the end of the line.
         """
         if self._is_western and not _WESTERN.issuperset(word):
-            self._complete()
+            self._use_all_characters()
         if self._plain.issuperset(word) and ".." not in word:
             return word
         if (before and word[0] == "'") or _CONTROL.search(word):
@@ -147,17 +147,17 @@ class Tokenizer:
     def _split_periods(self, text: str) -> str:
         """Split off the periods that end a sentence.
 
-        Left on: that of a word with a period and a letter inside, of a non-breaking prefix, and
-        of a word before a lower-case one; of some prefixes (`No.`) only before digits. That of
-        the last word is split off always.
+        A period stays on a word with a period and a letter inside, on a non-breaking prefix (on
+        some, like `No.`, only before digits), and before a lower-case word. On the last word of the
+        line it never stays.
         """
         if ". " in text:
             tokens = text.split(" ")
-            for place in range(len(tokens) - 2, -1, -1):
-                token, following = tokens[place], tokens[place + 1]
+            for index in range(len(tokens) - 2, -1, -1):
+                token, following = tokens[index], tokens[index + 1]
                 if token[-1] == "." and token.strip("."):
                     if not self._keeps_period(token[:-1], following):
-                        tokens[place] = f"{token[:-1]} ."
+                        tokens[index] = f"{token[:-1]} ."
             text = " ".join(tokens)
         if text.endswith("."):
             last = text[text.rfind(" ") + 1 :]
@@ -174,7 +174,7 @@ class Tokenizer:
 
 
 def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
-    """The substitutions in Moses's order, for texts of these characters."""
+    """Return the substitutions in Moses's order, for texts of these characters."""
     alnum, number = characters.alnum, characters.number
     rules = [_rule("", rf"([^{alnum}\s.'`,-])", r" \1 ")]
     if hyphens:
@@ -190,7 +190,7 @@ def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
 
 
 def _apostrophes(language: str, alpha: str, number: str) -> list[Rule]:
-    """English splits before an apostrophe, French and Italian after it, the others around it."""
+    """Return the rules for apostrophes: split before (en), after (fr, it) or around them."""
     if language == "en":
         return [
             _rule("'", f"([^{alpha}])'([^{alpha}])", r"\1 ' \2"),
@@ -209,11 +209,11 @@ def _apostrophes(language: str, alpha: str, number: str) -> list[Rule]:
     return [_rule("'", "'", " ' ")]
 
 
-def _rule(trigger: str, pattern: str, wanted: str) -> Rule:
-    return trigger, re.compile(pattern), wanted
+def _rule(trigger: str, pattern: str, replacement: str) -> Rule:
+    return trigger, re.compile(pattern), replacement
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     for character, entity in _ESCAPES:
         if character in text:
             text = text.replace(character, entity)

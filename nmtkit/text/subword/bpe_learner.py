@@ -1,7 +1,7 @@
 """Learning the merges of byte pair encoding from counted words.
 
 Sennrich, Haddow & Birch 2016, Algorithm 1: the most frequent pair of neighbouring symbols becomes
-one symbol, again and again; of equally frequent pairs, the one whose symbols sort last, as in
+one symbol, again and again; of equally frequent pairs, the last in the order of symbols, as in
 subword-nmt. The merges equal those of subword-nmt, which looks at every pair for every merge; here
 pairs are in buckets by count, and only the bucket with the highest count is sorted.
 
