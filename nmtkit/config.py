@@ -25,8 +25,6 @@ FORMAT = 2
 READABLE_FORMATS = (1, FORMAT)
 
 Settings = TypeVar("Settings")
-Lengths = TypeVar("Lengths", bound=Any)
-"""A number or a tensor of numbers."""
 
 
 @dataclass(frozen=True)
@@ -156,15 +154,6 @@ class SearchConfig:
     forbid_unk: bool = False
     max_length_ratio: float = 3.0
     min_length_ratio: float = 0.0
-
-    def length_divisor(self, lengths: Lengths) -> Lengths:
-        """Return the number by which a score is divided to rank a hypothesis.
-
-        :param lengths: lengths of hypotheses, `</s>` counted.
-        """
-        base: Any = (5 + lengths) / 6 if self.penalty == "wu" else lengths
-        divisor: Lengths = base**self.length_penalty
-        return divisor
 
 
 class SearchSettings(TypedDict, total=False):

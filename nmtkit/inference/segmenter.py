@@ -33,6 +33,7 @@ from nmtkit.inference.translator import Translator
 from nmtkit.io.lines import read_lines
 from nmtkit.io.safe_json import parse_json
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.search.search_settings import length_divisor
 from nmtkit.search.segment_lengths import SegmentLengths
 from nmtkit.search.segmentation import (
     Span,
@@ -143,7 +144,7 @@ class Segmenter(ABC):
             text=self._translator.ensemble.first.tgt_text.sentence(words, tokenized),
             tokens=[token for part in parts for token in part.tokens],
             score=score,
-            ranking_score=score / self._translator.search.length_divisor(len(word_scores)),
+            ranking_score=score / length_divisor(self._translator.search, len(word_scores)),
             word_scores=word_scores,
             finished=all(part.finished for part in parts),
             src_tokens=[token for part in parts for token in part.src_tokens],

@@ -29,8 +29,8 @@ from nmtkit.inference.translation import Translation, empty_translation, replace
 from nmtkit.parallel.fork import run_parallel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search import Hypothesis, sample_read, search_batches, with_alignments
-from nmtkit.search.coverage import best_covering, hypotheses_to_find
-from nmtkit.search.search_settings import check_settings
+from nmtkit.search.coverage import best_covering
+from nmtkit.search.search_settings import check_settings, hypotheses_to_find
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
@@ -252,17 +252,13 @@ class Translator:
         with self._ensemble.error_context():
             encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
             found = iter(search_batches(models, encoded, self.search, width, averaging))
-            aligned = [
-                self._with_alignments(
-                    sources, batch, itertools.islice(found, len(batch)), alignments
-                )
-                for batch in batches
-            ]
-        return [
-            best_covering(hypotheses, self.search, n_best)
-            for of_batch in aligned
-            for hypotheses in of_batch
-        ]
+            hypotheses: list[NBest] = []
+            for batch in batches:
+                of_batch = list(itertools.islice(found, len(batch)))
+                hypotheses += self._with_alignments(sources, batch, of_batch, alignments)
+        if self.search.coverage_penalty:
+            return [best_covering(of_line, self.search, n_best) for of_line in hypotheses]
+        return hypotheses
 
     def _draw(
         self,
@@ -290,11 +286,10 @@ class Translator:
         self,
         sources: Sequence[SourceTokens],
         batch: Sequence[int],
-        hypotheses: Iterable[NBest],
+        found: list[NBest],
         alignments: bool,
     ) -> list[NBest]:
         """Add alignments to hypotheses if asked for, or if `<unk>` or coverage needs them."""
-        found = list(hypotheses)
         if self._replacements is not None:
             alignments = alignments or any(UNK in h.ids for n_best in found for h in n_best)
         if not alignments and not self.search.coverage_penalty:

@@ -42,11 +42,17 @@ from nmtkit.search.alignments import with_alignments
 from nmtkit.search.batch_queue import BatchQueue, EncodedBatch
 from nmtkit.search.beam_history import BeamHistory
 from nmtkit.search.candidates import NONE, CandidateScorer
-from nmtkit.search.coverage import best_covering, hypotheses_to_find
+from nmtkit.search.coverage import best_covering
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL, ModelAveraging
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
-from nmtkit.search.search_settings import check_settings, continuations, shrinks
+from nmtkit.search.search_settings import (
+    check_settings,
+    continuations,
+    hypotheses_to_find,
+    length_divisor,
+    shrinks,
+)
 from nmtkit.special_symbols import BOS, EOS
 
 SHORTEST_LIMIT = 10
@@ -373,7 +379,7 @@ def finish(
     beam = beam._replace(steps=beam.steps + 1, widths=pruned.widths)
     scores = found.scores.masked_fill(~pruned.ending, -torch.inf)
     history.end(beam.sentences, beam.places.gather(1, found.parents), scores, beam.steps)
-    ranking = scores / settings.length_divisor(beam.steps.double()).unsqueeze(1)
+    ranking = scores / length_divisor(settings, beam.steps.double()).unsqueeze(1)
     best = torch.cat([beam.best, ranking], dim=1).topk(beam.best.size(1), dim=1).values
     return beam._replace(best=best)
 
@@ -389,7 +395,7 @@ def finished_sentences(
     :raises ModelError: a log-probability is not a number or above 0.
     """
     reachable = found.scores.masked_fill(~pruned.living, -torch.inf).amax(1)
-    reachable = reachable / settings.length_divisor(beam.limits.double())
+    reachable = reachable / length_divisor(settings, beam.limits.double())
     counts = pruned.living.sum(1)
     done = (counts == 0) | (beam.limits <= beam.steps) | (beam.best[:, -1] >= reachable)
     broken = ~(found.scores[:, 0] <= TOLERANCE)

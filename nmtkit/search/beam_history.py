@@ -14,6 +14,7 @@ from torch import Tensor
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.search.search_settings import length_divisor
 from nmtkit.special_symbols import BOS, EOS
 
 
@@ -162,7 +163,7 @@ def _entries(ends: list[Ends], sentences: int, settings: SearchConfig) -> list[l
     real = joined.scores > -torch.inf
     columns = [column[real].tolist() for column in joined]
     for number, (sentence, place, score, length) in enumerate(zip(*columns, strict=True)):
-        rank = -score / settings.length_divisor(length)
+        rank = -score / length_divisor(settings, length)
         entries[sentence].append(Entry(rank, length, number, place, score))
     return entries
 

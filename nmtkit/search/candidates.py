@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
-from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.model_averaging import EQUAL, FIRST, ModelAveraging
 from nmtkit.search.next_token import Expansions, TokenMask, ordered
 
 NONE = -1
@@ -30,7 +30,7 @@ class CandidateScorer:
     def __init__(
         self, layers: Sequence[OutputLayer], lists: Tensor, averaging: ModelAveraging = EQUAL
     ) -> None:
-        self._averaging = averaging
+        self._average = averaging if len(layers) > 1 else FIRST
         self._words = lists.clamp(min=0)
         self._layers = [layer.listed(lists) for layer in layers]
 
@@ -69,4 +69,4 @@ class CandidateScorer:
         :return: Shape: [B * k, C].
         """
         logits = [layer.logits(of) for layer, of in zip(self._layers, hidden, strict=True)]
-        return self._averaging([torch.log_softmax(of, dim=2).flatten(0, 1) for of in logits])
+        return self._average([torch.log_softmax(of, dim=2).flatten(0, 1) for of in logits])

@@ -17,11 +17,6 @@ from nmtkit.config import SearchConfig
 from nmtkit.search.hypothesis import Hypothesis
 
 
-def hypotheses_to_find(settings: SearchConfig, n_best: int) -> int:
-    """How many of a sentence's hypotheses the n best are chosen from."""
-    return settings.beam if settings.coverage_penalty else n_best
-
-
 def best_covering(found: list[Hypothesis], settings: SearchConfig, n_best: int) -> list[Hypothesis]:
     """The n best of a sentence's hypotheses, as the settings rank them."""
     if not settings.coverage_penalty:

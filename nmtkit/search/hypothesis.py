@@ -7,6 +7,7 @@ from torch import Tensor
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
+from nmtkit.search.search_settings import length_divisor
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Hypothesis:
 
         :raises ModelError: coverage counts and the alignment is not known.
         """
-        score = self.score / float(settings.length_divisor(max(len(self.ids), 1)))
+        score = self.score / float(length_divisor(settings, max(len(self.ids), 1)))
         if not settings.coverage_penalty:
             return score
         if self.alignment is None:

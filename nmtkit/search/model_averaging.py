@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import torch
 from torch import Tensor
@@ -34,3 +35,6 @@ class ModelAveraging:
 
 EQUAL = ModelAveraging()
 """The mean of probabilities."""
+
+FIRST = itemgetter(0)
+"""The mean over a single model."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
-from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.model_averaging import EQUAL, FIRST, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 
 BLOCK = 16
@@ -91,7 +91,7 @@ class NextTokenScorer:
     def __init__(
         self, layers: Sequence[OutputLayer], averaging: ModelAveraging = EQUAL, rows: int = FEW_ROWS
     ) -> None:
-        self._layers, self._averaging = layers, averaging
+        self._layers, self._average = layers, averaging if len(layers) > 1 else FIRST
         self._words = len(layers[0].bias)
         on_cpu = layers[0].bias.device.type == "cpu"
         self._room = ROOM if on_cpu else DEVICE_ROOM
@@ -155,7 +155,7 @@ class NextTokenScorer:
         rows = [values.flatten(0, 1) for values in hidden]
         for part in self._parts(len(rows[0])):
             found = [self._whole_softmax(n, values[part])[0] for n, values in enumerate(rows)]
-            yield part, self._averaging(found)
+            yield part, self._average(found)
 
     def select(self, rows: Tensor) -> "NextTokenScorer":
         """The same for some of the sentences: all have the same words."""
@@ -178,7 +178,7 @@ class NextTokenScorer:
         parts = []
         for part in self._parts(len(hidden[0])):
             found = [self._whole_softmax(n, values[part]) for n, values in enumerate(hidden)]
-            log_probs = forbidden.of(part).apply(self._averaging([values for values, _ in found]))
+            log_probs = forbidden.of(part).apply(self._average([values for values, _ in found]))
             parts.append((_largest_of_blocks(log_probs), *(total for _, total in found)))
         maxima, *totals = (torch.cat(column) for column in zip(*parts, strict=True))
         return maxima, totals
@@ -218,7 +218,7 @@ class NextTokenScorer:
                 values, total = values[places], total[places]
             logits = layer.logits_each(values, some)
             found.append(logits - total.unsqueeze(1))
-        log_probs = self._averaging(found)
+        log_probs = self._average(found)
         # Added, so that what is no number stays none.
         beyond = torch.zeros_like(log_probs).masked_fill_(words >= self._words, -torch.inf)
         return log_probs.add_(beyond)

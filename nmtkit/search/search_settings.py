@@ -1,7 +1,11 @@
 """What the settings of a search mean for its loop, and which of them mean nothing."""
 
+from typing import Any, TypeVar
+
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError
+
+Lengths = TypeVar("Lengths", bound=Any)
 
 
 def check_settings(settings: SearchConfig, n_best: int) -> None:
@@ -26,6 +30,21 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
             f"the least length ratio must be from 0 to the largest, {settings.max_length_ratio},"
             f" not {settings.min_length_ratio}"
         )
+
+
+def length_divisor(settings: SearchConfig, lengths: Lengths) -> Lengths:
+    """Return the number by which a score is divided to rank a hypothesis.
+
+    :param lengths: lengths of hypotheses, `</s>` counted: a number or a tensor.
+    """
+    base: Any = (5 + lengths) / 6 if settings.penalty == "wu" else lengths
+    divisor: Lengths = base**settings.length_penalty
+    return divisor
+
+
+def hypotheses_to_find(settings: SearchConfig, n_best: int) -> int:
+    """Return how many hypotheses of a sentence search finds, to choose the n best from."""
+    return settings.beam if settings.coverage_penalty else n_best
 
 
 def shrinks(settings: SearchConfig) -> bool:
