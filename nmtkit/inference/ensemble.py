@@ -15,6 +15,7 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.inference.stream_batching import Batches
 from nmtkit.model_folder import LoadedModel, load_model
+from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import NONE
@@ -106,10 +107,12 @@ class Ensemble:
         """The same models, ready for many steps of search in one thread.
 
         :param quantize: multiply with matrices of 8 bits.
-        :raises ConfigError: that is asked for and a model is not on a CPU.
+        :raises ConfigError: 8 bits with a model that is not on a CPU, or with NMTKIT_PLAIN=1.
         """
         if quantize and any(member.device.type != "cpu" for member in self.members):
             raise ConfigError("--quantize is for translating on a CPU; add --device cpu")
+        if quantize and kernels.PLAIN:
+            raise ConfigError("--quantize cannot run with NMTKIT_PLAIN=1; leave one of them out")
         ready = (
             replace(member, model=member.model.for_inference(quantize)) for member in self.members
         )

@@ -9,61 +9,118 @@ The hypotheses of a sentence share its encoded source, so that it is never copie
 How search carries it and a model's state from step to step is in `search_state`.
 """
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.fast.int8 import CandidateLayer, Int8Matrix, OutputShard
 from nmtkit.models.search_state import EncodedSource, SearchState
 
 
-class OutputLayer(NamedTuple):
+class LogitLayer(Protocol):
+    """A layer that turns readouts into the logits of some words."""
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Return W t + bias. [N, l] to [N, w]."""
+        ...
+
+
+class CandidateLayer(Protocol):
+    """A layer with words of their own for each of B sentences."""
+
+    def select(self, rows: Tensor) -> Self:
+        """Keep the sentences `rows`."""
+        ...
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Return each sentence's logits, -inf where it has no candidate. [B, k, l] to [B, k, C]."""
+        ...
+
+
+@dataclass(frozen=True)
+class OutputLayer:
     """The layer that every model ends in: p(y_i | y_<i, x) = softmax(W t_i + bias).
+
+    Search applies it, to the readouts and words that it needs. `fast/output_layer.py` overrides
+    the methods.
 
     W: Shape: [K, l].
     bias: Shape: [K].
-    whole: W transposed in 8 bits, where search may multiply with that instead.
     """
 
     W: Tensor
     bias: Tensor
-    whole: Int8Matrix | None = None
 
-    def logits_each(self, hidden: Tensor, words: Tensor) -> Tensor:
-        """Some logits, of other words for each row.
+    def logits(self, readout: Tensor) -> Tensor:
+        """Return the logits of all words. [..., l] to [..., K]."""
+        return readout @ self.W.t() + self.bias
 
-        :param hidden: Shape: [N, l].
+    def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
+        """Return the logits of other words for each row.
+
+        :param readout: Shape: [N, l].
         :param words: Shape: [N, w].
         :return: Shape: [N, w].
         """
-        if self.whole is not None:
-            return self.whole.logits_at_columns(hidden, self.bias, words)
-        W = self.W.index_select(0, words.flatten()).view(*words.shape, -1)
-        return torch.bmm(hidden.unsqueeze(1), W.transpose(1, 2)).squeeze(1) + self.bias[words]
+        W = self.W.index_select(0, words.flatten()).view(*words.shape, -1)  # [N, w, l]
+        return torch.bmm(readout.unsqueeze(1), W.transpose(1, 2)).squeeze(1) + self.bias[words]
 
-    def listed(self, lists: Tensor) -> CandidateLayer:
-        """The layer of other words for each sentence, -1 where there is none. Shape: [B, C]."""
-        return CandidateLayer(self.W, self.bias, self.whole, lists)
+    def for_candidates(self, lists: Tensor) -> CandidateLayer:
+        """Return the layer of each sentence's candidates.
 
-    def to_int8(self) -> "OutputLayer":
-        """The layer with its matrix in 8 bits, too."""
-        return self if self.whole else self._replace(whole=Int8Matrix(self.W.t()))
+        :param lists: words, -1 behind the last. Shape: [B, C].
+        """
+        return PlainCandidateLayer(self, lists)
 
-    def tiles(self, width: int, group: int) -> list[OutputShard]:
-        """The layer in tiles of so many words, the last up to a whole number of groups of words;
-        what it lacks has probability 0."""
-        found = []
-        for start in range(0, len(self.bias), width):
-            words = slice(start, start + width)
-            W, bias = self.W[words], self.bias[words]
-            more = -len(bias) % group
-            if more:
-                W = functional.pad(W, (0, 0, 0, more))
-                bias = functional.pad(bias, (0, more), value=-torch.inf)
-            found.append(OutputShard(W, bias, Int8Matrix(W.t()) if self.whole else None))
-        return found
+    def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
+        """Cut the layer into shards of `width` words.
+
+        The last is filled up to a multiple of `multiple` words, whose probability is 0.
+        """
+        return [
+            OutputLayer(*padded_shard(self.W, self.bias, start, width, multiple))
+            for start in range(0, len(self.bias), width)
+        ]
+
+
+@dataclass(frozen=True)
+class PlainCandidateLayer:
+    """Each sentence's own rows of the output layer; see `CandidateLayer`.
+
+    lists: words, -1 behind the last. Shape: [B, C].
+    """
+
+    layer: OutputLayer
+    lists: Tensor
+
+    def select(self, rows: Tensor) -> "PlainCandidateLayer":
+        """Keep the sentences `rows`."""
+        return PlainCandidateLayer(self.layer, self.lists[rows])
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Return the logits of each sentence's words. [B, k, l] to [B, k, C]."""
+        words = self.lists.clamp(min=0)
+        W, bias = self.layer.W[words], self.layer.bias[words]  # [B, C, l], [B, C]
+        logits = readout @ W.transpose(1, 2) + bias.unsqueeze(1)  # [B, k, C]
+        return logits.masked_fill((self.lists < 0).unsqueeze(1), -torch.inf)
+
+
+def padded_shard(
+    W: Tensor, bias: Tensor, start: int, width: int, multiple: int
+) -> tuple[Tensor, Tensor]:
+    """Cut `width` words from an output layer; see `OutputLayer.shards`.
+
+    :return: W [w, l] and bias [w]; the bias is -inf where there is no word.
+    """
+    W, bias = W[start : start + width], bias[start : start + width]
+    missing = -len(bias) % multiple
+    if missing:
+        W = functional.pad(W, (0, 0, 0, missing))
+        bias = functional.pad(bias, (0, missing), value=-torch.inf)
+    return W, bias
 
 
 class Step(NamedTuple):
@@ -191,6 +248,6 @@ class HasTargetVectors(Protocol):
         ...
 
 
-def log_probs(layer: OutputLayer, hidden: Tensor) -> Tensor:
-    """log softmax(W t + bias), natural log. [..., l] to [..., K]."""
-    return torch.log_softmax(hidden @ layer.W.t() + layer.bias, dim=-1)
+def log_probs(layer: OutputLayer, readout: Tensor) -> Tensor:
+    """Return log softmax(W t + bias), natural log. [..., l] to [..., K]."""
+    return torch.log_softmax(layer.logits(readout), dim=-1)

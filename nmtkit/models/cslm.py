@@ -24,18 +24,16 @@ Departures and readings:
   for rectified layers, those of E_y and W_o as in the other models.
 """
 
-import copy
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.fast.int8 import Matrix, linear, to_int8
-from nmtkit.models.fast.matmul import addmm
-from nmtkit.models.layers import bias, glorot, matrix
+from nmtkit.models.base import Step
+from nmtkit.models.fast.cslm import CSLMInference
+from nmtkit.models.layers import addmm, bias, glorot, matrix
 from nmtkit.models.packing import Packing
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import EncoderDecoder, SentencePairs, TeacherForced
@@ -78,25 +76,12 @@ class State(FixedSizeState):
     words: Tensor
 
 
-class SearchWeights(NamedTuple):
-    """The parameters as search takes them.
-
-    W_1: Shape: [c m, n].
-    W_2: Shape: [n, l].
-    output: the output layer.
-    """
-
-    W_1: Matrix
-    W_2: Matrix
-    output: OutputLayer
-
-
 class CSLM(EncoderDecoder):
     """p(y), a word at a time by the few before it; see the equations above."""
 
     config_class = CSLMConfig
     reads_source = False
-    _prepared: SearchWeights | None
+    inference: CSLMInference | None
 
     def __init__(self, config: CSLMConfig, src_size: int, tgt_size: int) -> None:
         """:param src_size: what every model is told; this one has no use for it.
@@ -135,38 +120,27 @@ class CSLM(EncoderDecoder):
         return State(torch.full(shape, BOS, device=encoded.nothing.device))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Go on by one target position; see `TranslationModel.step`."""
-        weights = self._search_weights()
-        words = torch.cat([state.words[..., 1:], prev.unsqueeze(-1)], dim=-1)
-        p = self.target_embeddings(words).flatten(-2)
-        h = torch.relu(linear(p, weights.W_1, self.b_1))
-        t = torch.relu(linear(h, weights.W_2, self.b_2))
-        return Step(t, State(words), None)
+        """Take one target position; see `TranslationModel.step`."""
+        words = torch.cat([state.words[..., 1:], prev.unsqueeze(-1)], dim=-1)  # [B, k, c]
+        return Step(self.readout(words), State(words), None)
 
-    def for_inference(self, quantize: bool = False) -> "CSLM":
-        """The same model, ready for many steps; see `TranslationModel.for_inference`."""
-        model = copy.copy(self)
-        weights = self._search_weights()
-        if quantize:
-            weights = SearchWeights(
-                to_int8(weights.W_1), to_int8(weights.W_2), weights.output.to_int8()
-            )
-        model._prepared = weights
-        return model
-
-    def _search_weights(self) -> SearchWeights:
-        if self._prepared is not None:
-            return self._prepared
-        return SearchWeights(self.W_1, self.W_2, OutputLayer(self.W_o, self.b_y))
+    def readout(self, words: Tensor) -> Tensor:
+        """Return t_i of y_{i-c}, ..., y_{i-1}. [..., c] to [..., l]."""
+        if self.inference is not None:
+            return self.inference.readout(words)
+        p = self.target_embeddings(words).flatten(-2)  # p_i [..., c m]
+        h = self.apply_dropout(torch.relu(addmm(self.b_1, p, self.W_1)))  # h_i [..., n]
+        return self.apply_dropout(torch.relu(addmm(self.b_2, h, self.W_2)))  # t_i [..., l]
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
-        """Foretell every word of the target; see `EncoderDecoder.teacher_forced`."""
+        """Predict every word of the target; see `EncoderDecoder.teacher_forced`."""
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
-        before = packing.pack(contexts(pairs.tgt, self.config.context))
-        p = self.target_embeddings(before).flatten(1)
-        h = self.apply_dropout(torch.relu(addmm(self.b_1, p, self.W_1)))
-        t = self.apply_dropout(torch.relu(addmm(self.b_2, h, self.W_2)))
-        return TeacherForced(t, packing.pack(pairs.tgt), packing)
+        before = packing.pack(contexts(pairs.tgt, self.config.context))  # [N, c]
+        return TeacherForced(self.readout(before), packing.pack(pairs.tgt), packing)
+
+    def inference_twin(self, quantize: bool) -> CSLMInference:
+        """Return the fast twin of `readout`."""
+        return CSLMInference(self, quantize)
 
     def output_words(self) -> Tensor:
         """W_o; see `EncoderDecoder.output_words`."""

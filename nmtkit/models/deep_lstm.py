@@ -26,20 +26,19 @@ Departures and readings:
   matrices as in Glorot and Bengio 2010, biases 0 but 1 for the forget gate.
 """
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.fast.int8 import EmbeddingCache, Matrix, linear, to_int8
-from nmtkit.models.fast.lstm import lstm_scan, lstm_step
-from nmtkit.models.fast.matmul import addmm, matmul
-from nmtkit.models.layers import bias, glorot, matrix
+from nmtkit.models.base import Step
+from nmtkit.models.fast import lstm as fast_lstm
+from nmtkit.models.fast.deep_lstm import DeepLSTMInference
+from nmtkit.models.kernels import Twin
+from nmtkit.models.layers import addmm, bias, glorot, matmul, matrix
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
@@ -83,22 +82,53 @@ class State(FixedSizeState):
     c: Tensor
 
 
-class SearchWeights(NamedTuple):
-    """The decoder's parameters as search takes them, which computes no gradients.
+def lstm_step(x: Tensor, c: Tensor, peepholes: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Take one step of the LSTM of Graves 2013 (arXiv:1308.0850), eqs. (7) to (11).
 
-    words: y_{i-1} to what it gives to the first layer; [...] to [..., 4n].
-    U: the recurrent matrix of the first layer. Shape: [n, 4n].
-    W_U: those of what comes from below and of the state, one above the other, of each other layer.
-        Shape: [2n, 4n].
-    P: the matrix of this name; None unless the softmax is tied.
-    output: the output layer.
+        i = sigmoid(x_i + p_i * c)                 input gate
+        f = sigmoid(x_f + p_f * c)                 forget gate
+        c' = f * c + i * tanh(x_g)                 cells
+        o = sigmoid(x_o + p_o * c')                output gate, which sees the new cells
+        h' = o * tanh(c')
+
+    :param x: inputs [i | f | o | g], W x + U h + b. Shape: [..., 4n].
+    :param c: the cells. Shape: [..., n].
+    :param peepholes: p_i, p_f, p_o, or None for no peepholes. Shape: [3, n].
+    :return: h', c'. Shapes: [..., n].
     """
+    x_i, x_f, x_o, x_g = x.chunk(4, dim=-1)  # [..., n] each
+    p_i, p_f, p_o = c.new_zeros(3, 1) if peepholes is None else peepholes
+    i, f = torch.sigmoid(x_i + p_i * c), torch.sigmoid(x_f + p_f * c)
+    c = f * c + i * torch.tanh(x_g)
+    o = torch.sigmoid(x_o + p_o * c)
+    return o * torch.tanh(c), c
 
-    words: Callable[[Tensor], Tensor]
-    U: Matrix
-    W_U: list[Matrix]
-    P: Matrix | None
-    output: OutputLayer
+
+def plain_lstm_scan(
+    x: Tensor,
+    start: tuple[Tensor, Tensor],
+    U: Tensor,
+    peepholes: Tensor | None,
+    packing: Packing,
+) -> tuple[Tensor, Tensor]:
+    """Run one layer over the positions of a batch.
+
+    :param x: inputs [i | f | o | g], W x + b. Shape: [N, 4n].
+    :param start: h and c before the first position, in packed order. Shapes: [B, n].
+    :param U: [U_i | U_f | U_o | U_g]. Shape: [n, 4n].
+    :param peepholes: p_i, p_f, p_o, or None for no peepholes. Shape: [3, n].
+    :return: h and c after each position. Shapes: [N, n].
+    """
+    (h, c), states, cells = start, [], []
+    for first, end in packing.steps():
+        h, c = h[: end - first], c[: end - first]  # sentences that are over have left the loop
+        h, c = lstm_step(x[first:end] + h @ U, c, peepholes)  # [b, n]
+        states.append(h)
+        cells.append(c)
+    return torch.cat(states), torch.cat(cells)
+
+
+lstm_scan = Twin(plain_lstm_scan, fast_lstm.lstm_scan)
 
 
 class Layers(nn.Module):
@@ -120,6 +150,10 @@ class Layers(nn.Module):
         """Of one layer, if there are any. Shape: [3, n]."""
         return self.p[layer] if len(self.p) else None
 
+    def weights(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield W, U and b of each layer, the lowest first. Shapes: [m or n, 4n], [n, 4n], [4n]."""
+        return zip(self.W, self.U, self.b, strict=True)
+
     def run(
         self,
         embedded: Tensor,
@@ -134,7 +168,7 @@ class Layers(nn.Module):
         :return: h and c of each layer, the lowest first. Shapes: [N, n].
         """
         below, all_h, all_c = embedded, [], []
-        for layer, (W, U, b) in enumerate(zip(self.W, self.U, self.b, strict=True)):
+        for layer, (W, U, b) in enumerate(self.weights()):
             first = start[0][:, layer], start[1][:, layer]
             x = addmm(b, drop(below), W)
             below, c = lstm_scan(x, first, U, self.peepholes(layer), packing)
@@ -147,7 +181,7 @@ class DeepLSTM(EncoderDecoder):
     """p(y | x) by way of the last states of a deep LSTM; see the equations above."""
 
     config_class = DeepLSTMConfig
-    _prepared: SearchWeights | None
+    inference: DeepLSTMInference | None
 
     def __init__(self, config: DeepLSTMConfig, src_size: int, tgt_size: int) -> None:
         """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
@@ -204,54 +238,28 @@ class DeepLSTM(EncoderDecoder):
         return State(encoded.h.unsqueeze(1), encoded.c.unsqueeze(1))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Go on by one target position; see `TranslationModel.step`."""
-        weights = self._search_weights()
+        """Take one target position; see `TranslationModel.step`."""
+        if self.inference is not None:
+            return self.inference.step(prev, state)
+        below = self.target_embeddings(prev)  # s_i^0 = E_y y_{i-1} [B, k, m]
         all_h, all_c = [], []
-        below = prev  # what the first layer reads is looked up
-        for layer in range(self.config.layers):
-            h, c = state.h[:, :, layer], state.c[:, :, layer]
-            if layer == 0:
-                x = linear(h, weights.U, weights.words(below))
-            else:
-                joined = torch.cat([below, h], dim=-1)
-                x = linear(joined, weights.W_U[layer - 1], self.decoder.b[layer])
-            below, c = lstm_step(x, c, self.decoder.peepholes(layer))
+        for layer, (W, U, b) in enumerate(self.decoder.weights()):
+            h, c = state.h[:, :, layer], state.c[:, :, layer]  # s_{i-1}^l, d_{i-1}^l [B, k, n]
+            x = self.apply_dropout(below) @ W + h @ U + b  # [B, k, 4n]
+            below, c = lstm_step(x, c, self.decoder.peepholes(layer))  # s_i^l, d_i^l
             all_h.append(below)
             all_c.append(c)
-        hidden = below if weights.P is None else linear(below, weights.P)
-        return Step(hidden, State(torch.stack(all_h, dim=2), torch.stack(all_c, dim=2)), None)
+        next_state = State(torch.stack(all_h, dim=2), torch.stack(all_c, dim=2))
+        return Step(self._readout(below), next_state, None)
 
-    def for_inference(self, quantize: bool = False) -> "DeepLSTM":
-        """The same model, ready for many steps; see `TranslationModel.for_inference`."""
-        model = copy.copy(self)
-        weights = self._search_weights()
-        if quantize:
-            weights = weights._replace(
-                U=to_int8(weights.U),
-                W_U=[to_int8(of_layer) for of_layer in weights.W_U],
-                P=None if weights.P is None else to_int8(weights.P),
-                output=weights.output.to_int8(),
-            )
-        if self.E_y.device.type == "cpu":
-            weights = weights._replace(words=EmbeddingCache(self._word_terms, len(self.E_y)))
-        model._prepared = weights
-        return model
+    def _readout(self, s: Tensor) -> Tensor:
+        """Return s_i^L [..., n], brought to the embedding's size [..., m] where W_o is tied."""
+        s = self.apply_dropout(s)
+        return matmul(s, self.P) if self.config.tied else s
 
-    def _search_weights(self) -> SearchWeights:
-        if self._prepared is not None:
-            return self._prepared
-        above = zip(list(self.decoder.W)[1:], list(self.decoder.U)[1:], strict=True)
-        return SearchWeights(
-            words=self._word_terms,
-            U=self.decoder.U[0],
-            W_U=[torch.cat([W, U]) for W, U in above],
-            P=self.P if self.config.tied else None,
-            output=OutputLayer(self.output_words(), self.b_y),
-        )
-
-    def _word_terms(self, words: Tensor) -> Tensor:
-        """What y_{i-1} gives to the first layer's gates. [...] to [..., 4n]."""
-        return linear(self.target_embeddings(words), self.decoder.W[0], self.decoder.b[0])
+    def inference_twin(self, quantize: bool) -> DeepLSTMInference:
+        """Return the fast twin of `step`."""
+        return DeepLSTMInference(self, quantize)
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
@@ -261,9 +269,8 @@ class DeepLSTM(EncoderDecoder):
         start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)
         embedded = self.target_embeddings(previous_words(pairs.tgt, packing))
         states, _ = self.decoder.run(embedded, start, packing, self.apply_dropout)
-        hidden = self.apply_dropout(states[-1])
-        hidden = matmul(hidden, self.P) if self.config.tied else hidden
-        return TeacherForced(hidden, packing.pack(pairs.tgt), packing)
+        readout = self._readout(states[-1])  # [N, n]
+        return TeacherForced(readout, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
         """W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""

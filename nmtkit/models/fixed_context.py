@@ -25,23 +25,23 @@ Departures and readings:
   "scaled" takes for each other matrix the uniform distribution of Glorot and Bengio 2010.
 """
 
-import copy
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.fast.gru import gru_scan, gru_step
-from nmtkit.models.fast.int8 import EmbeddingCache, Matrix, linear, to_int8
-from nmtkit.models.fast.matmul import addmm, matmul
+from nmtkit.models.base import Step
+from nmtkit.models.fast.fixed_context import FixedContextInference
 from nmtkit.models.layers import (
+    addmm,
     bias,
     glorot,
+    gru_scan,
+    gru_step,
+    matmul,
     matrix,
     maxout,
     orthogonal,
@@ -72,22 +72,6 @@ class State(FixedSizeState):
     state: Tensor
 
 
-class SearchWeights(NamedTuple):
-    """The decoder's parameters as search takes them, which computes no gradients.
-
-    words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
-    U_zr, U, U_o, P: the matrices of these names; P is None where the softmax has no factors.
-    output: the output layer.
-    """
-
-    words: Callable[[Tensor], Tensor]
-    U_zr: Matrix
-    U: Matrix
-    U_o: Matrix
-    P: Matrix | None
-    output: OutputLayer
-
-
 class FixedContextModel(EncoderDecoder):
     """p(y | x) by way of one vector; see the equations above.
 
@@ -97,7 +81,7 @@ class FixedContextModel(EncoderDecoder):
     :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
     """
 
-    _prepared: SearchWeights | None
+    inference: FixedContextInference | None
 
     def __init__(self, config: Any, summary: int, src_size: int, tgt_size: int) -> None:
         super().__init__(config)
@@ -154,83 +138,62 @@ class FixedContextModel(EncoderDecoder):
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Read the source; see `TranslationModel.encode`."""
-        summary = self.apply_dropout(self.summarise(src, src_mask))
-        start = torch.tanh(addmm(self.b_s, summary, self.W_s))
-        return Encoded(start, matmul(summary, torch.cat([self.C, self.C_o], dim=1)))
+        c = self.apply_dropout(self.summarise(src, src_mask))  # [B, summary]
+        s_0 = torch.tanh(addmm(self.b_s, c, self.W_s))  # [B, n]
+        return Encoded(s_0, matmul(c, torch.cat([self.C, self.C_o], dim=1)))
 
     def initial_state(self, encoded: Encoded) -> State:
         """s_0; see `TranslationModel.initial_state`."""
         return State(encoded.start.unsqueeze(1))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Go on by one target position; see `TranslationModel.step`."""
-        n, weights, s = self.config.hidden, self._search_weights(), state.state
-        terms = weights.words(prev) + encoded.summary.unsqueeze(1)
-        gates, inputs, readout = torch.split(terms, [2 * n, n, 2 * self.config.maxout], dim=-1)
-        gates = linear(s, weights.U_zr, gates)
-        s = gru_step(torch.cat([gates, inputs], dim=-1), s, weights.U)
-        hidden = maxout(linear(s, weights.U_o, readout))
-        if weights.P is not None:
-            hidden = linear(hidden, weights.P)
-        return Step(hidden, State(s), None)
-
-    def for_inference(self, quantize: bool = False) -> Self:
-        """The same model, ready for many steps; see `TranslationModel.for_inference`."""
-        model = copy.copy(self)
-        weights = self._search_weights()
-        if quantize:
-            weights = weights._replace(
-                U_zr=to_int8(weights.U_zr),
-                U=to_int8(weights.U),
-                U_o=to_int8(weights.U_o),
-                P=None if weights.P is None else to_int8(weights.P),
-                output=weights.output.to_int8(),
-            )
-        if self.E_y.device.type == "cpu":
-            weights = weights._replace(words=EmbeddingCache(self._word_terms(), len(self.E_y)))
-        model._prepared = weights
-        return model
-
-    def _search_weights(self) -> SearchWeights:
-        if self._prepared is not None:
-            return self._prepared
-        return SearchWeights(
-            words=self._word_terms(),
-            U_zr=self.U_zr_dec,
-            U=self.U_dec,
-            U_o=self.U_o,
-            P=self.P if self._has_factors else None,
-            output=OutputLayer(self.output_words(), self.b_y),
-        )
-
-    def _word_terms(self) -> Callable[[Tensor], Tensor]:
-        """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
-        W_V = torch.cat([self.W_dec, self.V_o], dim=1)
-        b = torch.cat([self.b_dec, self.b_o])
-        return lambda words: linear(self.apply_dropout(self.target_embeddings(words)), W_V, b)
+        """Take one target position; see `TranslationModel.step`."""
+        if self.inference is not None:
+            return self.inference.step(prev, state, encoded)
+        y = self.apply_dropout(self.target_embeddings(prev))  # E_y y_{i-1} [B, k, m]
+        C_c, C_o_c = self._split(encoded.summary.unsqueeze(1))  # [B, 1, 3n], [B, 1, 2l]
+        x = y @ self.W_dec + C_c + self.b_dec  # [B, k, 3n]
+        s = gru_step(x, state.state, self.U_zr_dec, self.U_dec)  # s_i [B, k, n]
+        return Step(self._readout(s, y, C_o_c), State(s), None)
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
-        embedded = self.apply_dropout(self.target_embeddings(previous_words(pairs.tgt, packing)))
-        of_c = encoded.summary.index_select(0, packing.sentences)
-        gates, readout = torch.split(of_c, [3 * self.config.hidden, 2 * self.config.maxout], dim=1)
-        inputs = addmm(self.b_dec, embedded, self.W_dec) + gates
-        start = encoded.start.index_select(0, longest_first(pairs.tgt_mask).to(pairs.tgt.device))
+        y = self.apply_dropout(self.target_embeddings(previous_words(pairs.tgt, packing)))  # [N, m]
+        C_c, C_o_c = self._split(encoded.summary.index_select(0, packing.sentences))
+        x = addmm(self.b_dec, y, self.W_dec) + C_c  # [N, 3n]
+        s_0 = encoded.start.index_select(0, longest_first(pairs.tgt_mask).to(pairs.tgt.device))
         weights = self.U_zr_dec.unsqueeze(0), self.U_dec.unsqueeze(0)
-        s = gru_scan(inputs.unsqueeze(0), start.unsqueeze(0), *weights, packing).squeeze(0)
-        hidden = maxout(matmul(s, self.U_o) + matmul(embedded, self.V_o) + readout + self.b_o)
-        hidden = self.apply_dropout(hidden)
-        hidden = matmul(hidden, self.P) if self._has_factors else hidden
-        return TeacherForced(hidden, packing.pack(pairs.tgt), packing)
+        s = gru_scan(x.unsqueeze(0), s_0.unsqueeze(0), *weights, packing).squeeze(0)  # [N, n]
+        return TeacherForced(self._readout(s, y, C_o_c), packing.pack(pairs.tgt), packing)
+
+    def _split(self, summary: Tensor) -> tuple[Tensor, Tensor]:
+        """Return C c [..., 3n] and C_o c [..., 2l]."""
+        widths = [3 * self.config.hidden, 2 * self.config.maxout]
+        gates, readout = torch.split(summary, widths, dim=-1)
+        return gates, readout
+
+    def _readout(self, s: Tensor, y: Tensor, C_o_c: Tensor) -> Tensor:
+        """Return t_i of s_i [..., n], E_y y_{i-1} [..., m] and C_o c [..., 2l].
+
+        :return: Shape: [..., l], or that of P's columns where the softmax has factors.
+        """
+        readout = matmul(s, self.U_o) + matmul(y, self.V_o) + C_o_c + self.b_o  # [..., 2l]
+        t = self.apply_dropout(maxout(readout))  # [..., l]
+        return matmul(t, self.P) if self.has_factors else t
+
+    def inference_twin(self, quantize: bool) -> FixedContextInference:
+        """Return the fast twin of `step`."""
+        return FixedContextInference(self, quantize)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """E_x x. Shape: [..., m]."""
         return self.apply_dropout(functional.embedding(words, self.E_x))
 
     @property
-    def _has_factors(self) -> bool:
+    def has_factors(self) -> bool:
+        """Whether the softmax is a product of two matrices, one of them P."""
         return bool(self.config.tied or self.config.softmax_rank)
 
     def output_words(self) -> Tensor:

@@ -25,10 +25,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.grconv_ops import compose, level_sizes
-from nmtkit.models.fast.matmul import addmm
+from nmtkit.models.fast import grconv_ops
 from nmtkit.models.fixed_context import FixedContextModel
-from nmtkit.models.layers import bias, matrix, orthogonal
+from nmtkit.models.kernels import Twin
+from nmtkit.models.layers import addmm, bias, matrix, orthogonal
 from nmtkit.models.packing import Packing
 
 RADIUS = 0.4
@@ -47,6 +47,41 @@ class GrConvConfig:
     tied: bool = False
     dropout: float = 0.0
     initialisation: Literal["paper", "scaled"] = "paper"
+
+
+def plain_compose(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    """Compose the words of each sentence, level by level, to one vector.
+
+    A node is counted by the last position that it covers: level t has nodes t, ..., T_x - 1.
+
+    :param h: h^(0). Shape: [N, n].
+    :param W: [W_l | G_l | W_r | G_r]. Shape: [n, 2 (n + 3)].
+    :param b: biases of h~ and of the coefficients. Shape: [n + 3].
+    :return: the one node of the top level of each sentence, in packed order [B, n]; the
+        coefficients w_c, w_l, w_r of all nodes, level after level, without gradients [M, 3].
+    """
+    n = h.size(1)
+    W_l, G_l, W_r, G_r = torch.split(W, [n, 3, n, 3], dim=1)
+    b_h, b_w = torch.split(b, [n, 3])
+    longest_first = packing.ranks.argsort()
+    level = packing.pad(h).index_select(0, longest_first)  # h^(0) [B, T, n]
+    sizes = torch.tensor(packing.sizes, device=h.device).unsqueeze(1)
+    is_real = torch.arange(len(level), device=h.device) < sizes  # [T_x, B]
+    lengths = is_real.sum(0)  # [B]
+    level = level[:, : len(is_real)]  # [B, T_x, n]
+    top, coefficients = level[:, 0], [h.new_zeros(0, 3)]
+    for t in range(1, len(is_real)):
+        left, right = level[:, :-1], level[:, 1:]  # h^(t-1)_{j-1}, h^(t-1)_j [B, T_x - t, n]
+        new = torch.relu(left @ W_l + right @ W_r + b_h)  # h~ [B, T_x - t, n]
+        w = torch.softmax(left @ G_l + right @ G_r + b_w, dim=-1)  # [B, T_x - t, 3]
+        w_c, w_l, w_r = w.unsqueeze(-2).unbind(-1)  # [B, T_x - t, 1] each
+        level = w_c * new + w_l * left + w_r * right  # h^(t)
+        top = torch.where((lengths == t + 1).unsqueeze(1), level[:, 0], top)
+        coefficients.append(w.detach().transpose(0, 1)[is_real[t:]])
+    return top, torch.cat(coefficients)
+
+
+compose = Twin(plain_compose, grconv_ops.compose)
 
 
 class GrConv(FixedContextModel):
@@ -91,7 +126,7 @@ class GrConv(FixedContextModel):
         packing = Packing.of(src_mask, src.device)
         with torch.no_grad():
             _, found = self._climb(src, packing)
-        levels = torch.split(found, level_sizes(packing)[1:])
+        levels = torch.split(found, grconv_ops.level_sizes(packing)[1:])
         starts = [start for start, _ in packing.steps()]
         compositions = []
         for rank, length in zip(packing.ranks.tolist(), src_mask.sum(1).tolist(), strict=True):

@@ -4,7 +4,7 @@ Section 4.1.1 and the appendix; biases left out:
 
     annotations  h_j: gated units over E_x x_j, from left to right
     summary      c = tanh(V h_{T_x})
-    start        s_0 = tanh(V' c), V' being called W_s in `summary.py`, which has the decoder
+    start        s_0 = tanh(V' c), V' being called W_s in `fixed_context.py`, which has the decoder
 
 The matrix between words and units is a product of two of rank 100, both in and out: m = 100 columns
 of the embedding, and `softmax_rank` 100 in W_o = F_o P.
@@ -21,8 +21,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.matmul import addmm
-from nmtkit.models.layers import bias, matrix
+from nmtkit.models.layers import addmm, bias, matrix
 from nmtkit.models.rnnenc import RNNenc
 
 

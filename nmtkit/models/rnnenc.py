@@ -6,8 +6,8 @@ the two papers of SSST-8. Biases left out:
     annotations  h_j: gated units over E_x x_j, from left to right
     summary      c = h_{T_x}
 
-The decoder, and what is read into the papers where they are silent, is in `summary.py`; c enters
-its start, every gate, and the readout.
+The decoder and its readings of the papers are in `fixed_context.py`; c enters its start, every gate
+and the readout.
 
 Departures and readings:
 
@@ -21,10 +21,8 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from nmtkit.models.fast.gru import gru_scan
-from nmtkit.models.fast.matmul import addmm
 from nmtkit.models.fixed_context import FixedContextModel
-from nmtkit.models.layers import bias, matrix
+from nmtkit.models.layers import addmm, bias, gru_scan, matrix
 from nmtkit.models.packing import Packing
 
 

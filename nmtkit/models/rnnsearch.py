@@ -12,23 +12,25 @@ Equations (appendix A.2; biases left out, as there), * element-wise:
     readout      t~_i = U_o s + V_o E_y y_{i-1} + C_o c_i,  t_i = pairwise maximum
     words        p(y_i | y_<i, x) = softmax(W_o t_i)
 
-Everything that does not depend on s_{i-1} is computed for all positions at once; C h_j and C_o h_j
-are projected once and averaged by alpha, which is the same as projecting the average.
+`encode` computes U_a h_j, C h_j and C_o h_j once for each source position: the average of C h_j by
+alpha_i is C c_i. `step` takes one target position, for k hypotheses a sentence. `teacher_forced`
+computes the same for all positions of given translations: the recursion in `decoder_scan`, all
+else at once. Shapes: B sentences, N real positions, m, n, n' and l as in B.1.
 
 Departures and readings:
 
-- `decoder_variant` chooses one of the three published readings of the decoder's indices.
+- `decoder_variant` chooses one of three published readings of the decoder's indices.
   "paper-v1" (first arXiv version; eq. (4) of both): the readout has s = s_i. "paper-v2" (the later
   appendix, taken literally): s = s_{i-1}. "groundhog" (the authors' code, which made the tables):
-  s_{i-1} has already read y_{i-1} when it asks for c_i, and is the readout's s too. After 1,140
-  updates on Multi30k (examples/multi30k-en-fr, `make readings`) the dev cost per token was 1.642
-  with "groundhog", 1.712 with "paper-v1" and 1.791 with "paper-v2", greedy dev BLEU 46.8, 43.9 and
-  41.4: hence the default.
+  s_{i-1} has already read y_{i-1} when it is the query for c_i, and is the readout's s, too. After
+  1,140 updates on Multi30k (examples/multi30k-en-fr, `make readings`) the dev cost per token was
+  1.642 with "groundhog", 1.712 with "paper-v1" and 1.791 with "paper-v2", greedy dev BLEU 46.8,
+  43.9 and 41.4: hence the default.
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
 - Every affine map has one bias; where two maps are added they share it. GroundHog has fewer.
 - The source ends with `</s>`, which has an annotation of its own (GroundHog).
-- There is no summary, which is what the paper is about; asked for one (`summarise`) the model gives
-  <-h_1, of which s_0 is made: the one vector of it that has read the whole sentence.
+- The model has no summary, which is the paper's point. `summarise` returns <-h_1, from which s_0 is
+  made: the only state that has read the whole sentence.
 - `tied`: W_o = E_y P with P [m, l], the readout brought to the size of the target embedding; with a
   matrix of its own in E_y's place this is GroundHog's factored softmax.
 - `dropout` (Srivastava et al. 2014; not in the paper): on E_x x, E_y y, annotations and t_i.
@@ -36,38 +38,25 @@ Departures and readings:
   the uniform distribution of Glorot and Bengio 2010, and starts Adam off faster.
 """
 
-import copy
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import OutputLayer, Step
-from nmtkit.models.fast.gru import (
-    Recurrent,
-    attention_scan,
-    gru_scan,
-    gru_scan_inference,
-    gru_step,
-)
-from nmtkit.models.fast.int8 import (
-    EmbeddingCache,
-    Int8Matrices,
-    Int8Matrix,
-    Matrix,
-    linear,
-    quantize_rows,
-    to_int8,
-    weighted_sums,
-)
-from nmtkit.models.fast.matmul import Prepacked, addmm, matmul
+from nmtkit.models.base import Step
+from nmtkit.models.fast import attention as fast_attention
+from nmtkit.models.fast.rnnsearch import RNNsearchInference
+from nmtkit.models.kernels import Twin
 from nmtkit.models.layers import (
+    addmm,
     bias,
     glorot,
+    gru_scan,
+    gru_step,
     masked_softmax,
+    matmul,
     matrix,
     maxout,
     orthogonal,
@@ -82,16 +71,6 @@ from nmtkit.models.teacher_forcing import (
     previous_words,
 )
 from nmtkit.special_symbols import BOS
-
-PIECE = 1 << 18
-"""Numbers between energies and their sums held at a time: 1 MB in float32, within a processor's
-cache."""
-
-DEVICE_PIECE = 1 << 28
-"""The same on other devices, which have memory but no such cache."""
-
-CLOSED = -1e4
-"""An update gate's input for which sigmoid is exactly 0."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +89,14 @@ class RNNsearchConfig:
 
 @dataclass(frozen=True)
 class Encoded(EncodedTensors):
-    """What was read of the source. keys: U_a h_j [B, T_x, n']; values: [C | C_o] h_j, or these
-    `quantize_rows` in a search with 8 bits [B, T_x, 3n + 2l]; initial: s_0 [B, n]; src_mask
-    [B, T_x]."""
+    """The annotated source sentences.
+
+    keys: U_a h_j, for the energies. Shape: [B, T_x, n'].
+    values: [C | C_o] h_j, for gates and readout. Shape: [B, T_x, 3n + 2l], or what
+        `fast.int8.quantize_rows` makes of them.
+    initial: s_0. Shape: [B, n].
+    src_mask: True at real positions. Shape: [B, T_x].
+    """
 
     keys: Tensor
     values: Tensor
@@ -120,7 +104,7 @@ class Encoded(EncodedTensors):
     src_mask: Tensor
 
     def trim_padding(self) -> "Encoded":
-        """Without the last positions, as far as all sentences have padding there; a view."""
+        """Leave out the last positions where they are padding in all sentences; return views."""
         width = int(self.src_mask.any(0).sum())
         keys, values, mask = (field[:, :width] for field in (self.keys, self.values, self.src_mask))
         return Encoded(keys, values, self.initial, mask)
@@ -128,45 +112,77 @@ class Encoded(EncodedTensors):
 
 @dataclass(frozen=True)
 class State(FixedSizeState):
-    """state: s_{i-1} [B, k, n]. context: with the variant "groundhog", whose step to s_{i-1}
-    still waits for y_{i-1}, all else that its gates get, C c_{i-1} + U_z,r s [B, k, 3n]; in the
-    other readings [B, k, 0]."""
+    """The decoder between two steps.
+
+    state: s_{i-1}; with the variant "groundhog" s_{i-2}, which waits for y_{i-1}. Shape: [B, k, n].
+    context: C c_{i-1}, for that waiting step [B, k, 3n]; in the others [B, k, 0].
+    """
 
     state: Tensor
     context: Tensor
 
 
-class SearchWeights(NamedTuple):
-    """The parameters as search takes them, which computes no gradients.
+def plain_attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Tensor:
+    """Weigh the source positions for the next target words: eq. (6) and appendix A.1.2.
 
-    source_words: x_j to W_enc E_x x_j + b of both directions; [...] to [..., 6n].
-    recurrent: [U_z | U_r] and U of both directions of the encoder, made ready.
-    U_a_C_C_o: [U_a | C | C_o] side by side. Shape: [2n, n' + 3n + 2l].
-    words: y_{i-1} to [W | V_o] E_y y_{i-1} + [b | b_o]; [...] to [..., 3n + 2l].
-    W_a_U_zr: [W_a | U_z | U_r] side by side. Shape: [n, n' + 2n].
-    U, U_o, P: the matrices of these names; P is None unless the softmax is tied.
-    output: the output layer.
+    :param query: W_a s_{i-1} of k hypotheses a sentence. Shape: [B, k, n'].
+    :param keys: U_a h_j. Shape: [B, T_x, n'].
+    :param v_a: Shape: [n'].
+    :param src_mask: True at real positions. Shape: [B, T_x].
+    :return: alpha_i; rows sum to 1, exactly 0 at padding. Shape: [B, k, T_x].
     """
+    energies = torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1)) @ v_a  # [B, k, T_x, n'] -> T_x
+    return masked_softmax(energies, src_mask.unsqueeze(1))
 
-    source_words: Callable[[Tensor], Tensor]
-    recurrent: tuple[Recurrent, Recurrent]
-    U_a_C_C_o: Matrix
-    words: Callable[[Tensor], Tensor]
-    W_a_U_zr: Matrix
-    U: Matrix
-    U_o: Matrix
-    P: Matrix | None
-    output: OutputLayer
+
+attention = Twin(plain_attention, fast_attention.attention)
+
+
+def plain_decoder_scan(
+    x: Tensor,
+    s_0: Tensor,
+    memory: tuple[Tensor, Tensor, Tensor],
+    weights: tuple[Tensor, Tensor, Tensor],
+    packing: Packing,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Run the decoder over the target positions of a batch, the longest target first.
+
+    :param x: [W_z | W_r | W] E_y y and biases. Shape: [N, 3n].
+    :param s_0: Shape: [B, n].
+    :param memory: `keys` U_a h_j [B, T_x, n'], `values` C h_j [B, T_x, 3n], and the source mask
+        [B, T_x], True at real positions.
+    :param weights: [W_a | U_z | U_r] [n, n' + 2n], U [n, n], v_a [n'].
+    :return: s_{i-1} and s_i of each position [N, n], its alignment [N, T_x].
+    """
+    (keys, values, src_mask), (W_a_U_zr, U, v_a) = memory, weights
+    W_a, U_zr = torch.split(W_a_U_zr, [len(v_a), 2 * len(U)], dim=1)
+    s, positions = s_0, []
+    for start, end in packing.steps():
+        live = slice(end - start)  # sentences that are over have left the loop
+        before = s[live]  # s_{i-1} [b, n]
+        query = (before @ W_a).unsqueeze(1)  # [b, 1, n']
+        alignment = attention(query, keys[live], v_a, src_mask[live])  # alpha_i [b, 1, T_x]
+        context = (alignment @ values[live]).squeeze(1)  # C c_i [b, 3n]
+        s = gru_step(x[start:end] + context, before, U_zr, U)  # s_i [b, n]
+        positions.append((before, s, alignment.squeeze(1)))
+    before, after, alignment = (torch.cat(column) for column in zip(*positions, strict=True))
+    return before, after, alignment
+
+
+decoder_scan = Twin(plain_decoder_scan, fast_attention.attention_scan)
 
 
 class RNNsearch(EncoderDecoder):
     """p(y | x) with an alignment learned beside it; see the equations above."""
 
     config_class = RNNsearchConfig
-    _prepared: SearchWeights | None
+    inference: RNNsearchInference | None
 
     def __init__(self, config: RNNsearchConfig, src_size: int, tgt_size: int) -> None:
-        """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
+        """Declare and initialise the parameters.
+
+        :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+        """
         super().__init__(config)
         m, n, align, pool = config.embedding, config.hidden, config.align, config.maxout
         self.E_x = matrix(src_size, m)
@@ -198,7 +214,7 @@ class RNNsearch(EncoderDecoder):
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Give the parameters their first values: appendix B.1, or "scaled"; see the file's top."""
+        """Draw the parameters' first values: appendix B.1, or "scaled"; see the file's top."""
         for name, parameter in self.named_parameters():
             if name in ("U_enc", "U_dec"):
                 parameter.copy_(orthogonal(*parameter.shape))
@@ -208,7 +224,7 @@ class RNNsearch(EncoderDecoder):
             elif parameter.dim() == 1:
                 parameter.zero_()
             elif self.config.initialisation == "scaled":
-                glorot(parameter, _width(name, parameter, self.config.hidden))
+                glorot(parameter, _block_width(name, parameter, self.config.hidden))
             else:
                 parameter.normal_(std=0.001 if name in ("W_a", "U_a") else 0.01)
         if self.config.initialisation == "scaled":
@@ -216,216 +232,132 @@ class RNNsearch(EncoderDecoder):
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Annotate the source words; see `TranslationModel.encode`."""
+        if self.inference is not None:
+            return Encoded(*self.inference.encode(src, src_mask))
+        n, align = self.config.hidden, self.config.align
         packing = Packing.of(src_mask, src.device)
-        annotations = self._annotations(src, packing)
-        towards_start = annotations[: src.size(0), self.config.hidden :]  # <-h_1, in packed order
-        initial = torch.tanh(addmm(self.b_s, towards_start, self.W_s))
-        prepared = self._prepared
-        side_by_side = self._of_annotations() if prepared is None else prepared.U_a_C_C_o
-        projected = linear(self.apply_dropout(annotations), side_by_side)
-        width = 3 * self.config.hidden + 2 * self.config.maxout
-        keys, values = torch.split(projected, [self.config.align, width], dim=1)
-        if isinstance(side_by_side, Int8Matrix):
-            values = quantize_rows(values)
+        h = self._annotations(src, packing)  # [N, 2n]
+        backward_1 = h[: src.size(0), n:]  # <-h_1, longest sentence first [B, n]
+        s_0 = torch.tanh(addmm(self.b_s, backward_1, self.W_s))  # [B, n]
+        U_a_C_C_o = torch.cat([self.U_a, self.C, self.C_o], dim=1)  # [2n, n' + 3n + 2l]
+        projected = matmul(self.apply_dropout(h), U_a_C_C_o)  # [N, n' + 3n + 2l]
+        keys, values = torch.split(projected, [align, projected.size(1) - align], dim=1)
         return Encoded(
-            packing.pad(keys + self.b_a),
-            packing.pad(values),
-            initial.index_select(0, packing.ranks),
+            packing.pad(keys + self.b_a),  # [B, T_x, n']
+            packing.pad(values),  # [B, T_x, 3n + 2l]
+            s_0.index_select(0, packing.ranks),
             src_mask.to(src.device),
         )
 
     def _annotations(self, src: Tensor, packing: Packing) -> Tensor:
-        """h_j of the real source positions. Shape: [N, 2n]."""
-        start = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
-        x = self._source_inputs(packing.pack(src), packing)
-        if self._prepared is None:
-            states = gru_scan(x, start, self.U_zr_enc, self.U_enc, packing)
-        else:
-            states = gru_scan_inference(x, start, *self._prepared.recurrent, packing)
+        """Return h_j = [->h_j ; <-h_j] of the real source positions. Shape: [N, 2n]."""
+        x = self.source_embeddings(packing.pack(src))  # [N, m]
+        sides = x, x.index_select(0, packing.mirror)  # <- reads each sentence from its end
+        W, b = self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2)
+        inputs = torch.stack([addmm(b[d], sides[d], W[d]) for d in (0, 1)])  # [2, N, 3n]
+        h_0 = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
+        states = gru_scan(inputs, h_0, self.U_zr_enc, self.U_enc, packing)  # [2, N, n]
         forward, backward = states.unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
 
-    def _source_inputs(self, words: Tensor, packing: Packing) -> Tensor:
-        """What the words give to the gates of both directions. [N] to [2, N, 3n]."""
-        if self._prepared is not None:
-            terms, backward = self._prepared.source_words(words).chunk(2, dim=1)
-            return torch.stack([terms, backward.index_select(0, packing.mirror)])
-        embedded = self.source_embeddings(words)
-        both = embedded, embedded.index_select(0, packing.mirror)
-        sides = zip(both, self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2), strict=True)
-        return torch.stack([addmm(b, side, W) for side, W, b in sides])
-
     def source_embeddings(self, words: Tensor) -> Tensor:
-        """E_x x. Shape: [..., m]."""
+        """Return E_x x. Shape: [..., m]."""
         return self.apply_dropout(functional.embedding(words, self.E_x))
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """<-h_1, all of a sentence that the decoder gets without aligning. Shape: [B, n]."""
+        """Return <-h_1, which the decoder gets without aligning. Shape: [B, n]."""
         packing = Packing.of(src_mask, src.device)
-        towards_start = self._annotations(src, packing)[: src.size(0), self.config.hidden :]
-        return towards_start.index_select(0, packing.ranks)
+        backward_1 = self._annotations(src, packing)[: src.size(0), self.config.hidden :]
+        return backward_1.index_select(0, packing.ranks)
 
     def initial_state(self, encoded: Encoded) -> State:
-        """s_0; see `TranslationModel.initial_state`."""
-        state = encoded.initial.unsqueeze(1)
+        """Return s_0; see `TranslationModel.initial_state`."""
+        s_0 = encoded.initial.unsqueeze(1)  # [B, 1, n]
         waiting = 3 * self.config.hidden if self.config.decoder_variant == "groundhog" else 0
-        return State(state, state.new_zeros(*state.shape[:2], waiting))
+        return State(s_0, s_0.new_zeros(*s_0.shape[:2], waiting))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Go on by one target position; see `TranslationModel.step`."""
-        n, weights = self.config.hidden, self._search_weights()
-        word, readout = torch.split(weights.words(prev), [3 * n, 2 * self.config.maxout], dim=-1)
-        s = state.state
+        """Take one target position; see `TranslationModel.step`."""
+        if self.inference is not None:
+            return self.inference.step(prev, state, encoded)
+        y = self.apply_dropout(self.target_embeddings(prev))  # E_y y_{i-1} [B, k, m]
+        s = state.state  # s_{i-1} [B, k, n]
+        if (
+            self.config.decoder_variant == "groundhog"
+        ):  # it reads y_{i-1} first; s_0 has none to read
+            read = self._next_state(s, y, state.context)
+            s = torch.where((prev == BOS).unsqueeze(-1), s, read)
+        alignment = self.align(s, encoded)  # alpha_i [B, k, T_x]
+        contexts = alignment @ encoded.values  # [C | C_o] c_i [B, k, 3n + 2l]
+        gate_context = contexts[..., : 3 * self.config.hidden]
+        readout_context = contexts[..., 3 * self.config.hidden :]
         if self.config.decoder_variant == "groundhog":
-            s = gru_step(word + state.context, s, weights.U)
-        projected = linear(s, weights.W_a_U_zr)
-        query, gates = torch.split(projected, [self.config.align, 2 * n], dim=-1)
-        alignment = self._align(query, encoded)
-        sums = weighted_sums(alignment, encoded.values)
-        sums[..., : 2 * n] += gates
-        context, readout_context = torch.split(sums, [3 * n, 2 * self.config.maxout], dim=-1)
-        if self.config.decoder_variant == "groundhog":
-            following = seen = s
-        else:
-            following = gru_step(word + context, s, weights.U)
-            seen = following if self.config.decoder_variant == "paper-v1" else s
-            context = state.context
-        readout = linear(seen, weights.U_o, readout)
-        hidden = maxout(readout + readout_context)
-        if weights.P is not None:
-            hidden = linear(hidden, weights.P)
-        return Step(hidden, State(following, context), alignment)
-
-    def for_inference(self, quantize: bool = False) -> "RNNsearch":
-        """The same model, ready for many steps; see `TranslationModel.for_inference`."""
-        model = copy.copy(self)
-        weights = self._search_weights()
-        if quantize:
-            weights = weights._replace(
-                recurrent=(Int8Matrices(self.U_zr_enc), Int8Matrices(self.U_enc)),
-                U_a_C_C_o=to_int8(weights.U_a_C_C_o),
-                W_a_U_zr=to_int8(weights.W_a_U_zr),
-                U=to_int8(weights.U),
-                U_o=to_int8(weights.U_o),
-                P=None if weights.P is None else to_int8(weights.P),
-                output=weights.output.to_int8(),
-            )
-        if self.E_y.device.type == "cpu":
-            weights = weights._replace(
-                source_words=EmbeddingCache(self._source_terms, len(self.E_x)),
-                words=EmbeddingCache(self._word_terms(), len(self.E_y)),
-            )
-        model._prepared = weights
-        return model
-
-    def _search_weights(self) -> SearchWeights:
-        if self._prepared is not None:
-            return self._prepared
-        return SearchWeights(
-            source_words=self._source_terms,
-            recurrent=(Prepacked(self.U_zr_enc), Prepacked(self.U_enc)),
-            U_a_C_C_o=self._of_annotations(),
-            words=self._word_terms(),
-            W_a_U_zr=self._of_state(),
-            U=self.U_dec,
-            U_o=self.U_o,
-            P=self.P if self.config.tied else None,
-            output=OutputLayer(self.output_words(), self.b_y),
+            return Step(self._readout(s, y, readout_context), State(s, gate_context), alignment)
+        s_i = self._next_state(s, y, gate_context)  # [B, k, n]
+        readout = self._readout(
+            s_i if self.config.decoder_variant == "paper-v1" else s, y, readout_context
         )
-
-    def _of_annotations(self) -> Tensor:
-        """[U_a | C | C_o], all that h_j is multiplied with. Shape: [2n, n' + 3n + 2l]."""
-        return torch.cat([self.U_a, self.C, self.C_o], dim=1)
-
-    def _of_state(self) -> Tensor:
-        """[W_a | U_z | U_r], all that s_{i-1} as it is is multiplied with. Shape: [n, n' + 2n]."""
-        return torch.cat([self.W_a, self.U_zr_dec], dim=1)
-
-    def _source_terms(self, words: Tensor) -> Tensor:
-        """What x_j gives to the gates of both directions. [...] to [..., 6n]."""
-        return addmm(self.b_enc, functional.embedding(words.clamp(min=0), self.E_x), self.W_enc)
-
-    def _word_terms(self) -> Callable[[Tensor], Tensor]:
-        """y_{i-1} to what it gives to the gates and to the readout. [...] to [..., 3n + 2l]."""
-        W_V = torch.cat([self.W_dec, self.V_o], dim=1)
-        b = torch.cat([self.b_dec, self.b_o])
-
-        def terms(words: Tensor) -> Tensor:
-            found = linear(self.apply_dropout(self.target_embeddings(words)), W_V, b)
-            if self.config.decoder_variant == "groundhog":
-                # no word, no step: the update gate is closed
-                gate = found[..., : self.config.hidden]
-                gate.masked_fill_((words == BOS).unsqueeze(-1), CLOSED)
-            return found
-
-        return terms
+        return Step(readout, State(s_i, state.context), alignment)
 
     def align(self, state: Tensor, encoded: Encoded) -> Tensor:
-        """Weigh the source positions for the next target word.
-
-        Bahdanau et al. 2015, section 3.1 eq. (6), appendix A.1.2.
+        """Weigh the source positions for the next target word: eq. (6), appendix A.1.2.
 
         :param state: s_{i-1}. Shape: [B, k, n].
         :return: alpha_i; rows sum to 1, exactly 0 at padding. Shape: [B, k, T_x].
         """
-        return self._align(state @ self.W_a, encoded)
+        return attention(state @ self.W_a, encoded.keys, self.v_a, encoded.src_mask)
 
-    def _align(self, query: Tensor, encoded: Encoded) -> Tensor:
-        """`align`, the query s_{i-1} W_a given. Shape: [B, k, n']."""
-        # tanh(x) = 2 sigmoid(2x) - 1, and torch's sigmoid takes a fifth of the time of its tanh;
-        # the -1 adds the same to all energies of a row, which the softmax does not see.
-        query, v_a = 2 * query, 2 * self.v_a
-        energies = query.new_empty(*query.shape[:2], encoded.keys.size(1))
-        room = PIECE if query.device.type == "cpu" else DEVICE_PIECE
-        step = max(1, room // (energies[0].numel() * len(v_a)))  # sentences at a time
-        for start in range(0, len(query), step):
-            part = slice(start, start + step)
-            keys = encoded.keys[part].unsqueeze(1)
-            summed = torch.add(query[part].unsqueeze(2), keys, alpha=2)  # [b, k, T_x, n']
-            energies[part] = summed.sigmoid_() @ v_a
-        return masked_softmax(energies, encoded.src_mask.unsqueeze(1))
+    def _next_state(self, s: Tensor, y: Tensor, context: Tensor) -> Tensor:
+        """Return s_i of s_{i-1} [..., n], E_y y_{i-1} [..., m] and C c_i [..., 3n]."""
+        return gru_step(y @ self.W_dec + self.b_dec + context, s, self.U_zr_dec, self.U_dec)
+
+    def _readout(self, s: Tensor, y: Tensor, context: Tensor) -> Tensor:
+        """Return t_i of s [..., n], E_y y_{i-1} [..., m] and C_o c_i [..., 2l].
+
+        :return: Shape: [..., l]; [..., m], brought to the embedding's size, where W_o is tied.
+        """
+        readout = matmul(s, self.U_o) + matmul(y, self.V_o) + context + self.b_o  # [..., 2l]
+        t = self.apply_dropout(maxout(readout))  # [..., l]
+        return matmul(t, self.P) if self.config.tied else t
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
-        """Let the decoder read the target, longest first; see `EncoderDecoder.teacher_forced`."""
+        """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
         pairs, order = longest_target_first(pairs)
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
-        words = packing.pack(pairs.tgt)
-        previous = previous_words(pairs.tgt, packing)
-        if self.config.decoder_variant == "groundhog":  # two uses, one gradient of E_y
+        words = packing.pack(pairs.tgt)  # y_i [N]
+        previous = previous_words(pairs.tgt, packing)  # y_{i-1} [N]
+        if (
+            self.config.decoder_variant == "groundhog"
+        ):  # s_i reads y_i; two uses, one gradient of E_y
             both = self.apply_dropout(self.target_embeddings(torch.cat([previous, words])))
-            embedded, read = both.chunk(2)
+            y, read = both.chunk(2)
         else:
-            embedded = read = self.apply_dropout(self.target_embeddings(previous))
-        inputs = addmm(self.b_dec, read, self.W_dec)
+            y = read = self.apply_dropout(self.target_embeddings(previous))  # [N, m]
+        inputs = addmm(self.b_dec, read, self.W_dec)  # [N, 3n]
         values, readout_values = torch.split(
             encoded.values, [3 * self.config.hidden, 2 * self.config.maxout], dim=-1
         )
         memory = (encoded.keys, values, encoded.src_mask)
-        weights = (self._of_state(), self.U_dec, self.v_a)
-        before, after, packed = attention_scan(inputs, encoded.initial, memory, weights, packing)
-        seen = after if self.config.decoder_variant == "paper-v1" else before
-        alignment = packing.pad(packed)
-        context = packing.pack(torch.bmm(alignment, readout_values))
-        readout = self._readout(seen, embedded, context)
+        weights = (torch.cat([self.W_a, self.U_zr_dec], dim=1), self.U_dec, self.v_a)
+        before, after, packed = decoder_scan(inputs, encoded.initial, memory, weights, packing)
+        alignment = packing.pad(packed)  # alpha_ij [B, T_y, T_x]
+        context = packing.pack(torch.bmm(alignment, readout_values))  # C_o c_i [N, 2l]
+        s = after if self.config.decoder_variant == "paper-v1" else before
+        readout = self._readout(s, y, context)  # [N, l]
         return TeacherForced(readout, words, packing, alignment, order)
 
-    def _readout(self, s: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
-        """t_i, brought to the embedding's size where the softmax is tied to it.
-
-        :param context: C_o c_i. Shape: [..., 2l].
-        """
-        readout = matmul(s, self.U_o) + matmul(embedded, self.V_o) + context + self.b_o
-        hidden = self.apply_dropout(maxout(readout))
-        return matmul(hidden, self.P) if self.config.tied else hidden
-
     def output_words(self) -> Tensor:
-        """W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
+        """Return W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
         return self.E_y if self.config.tied else self.W_o
 
+    def inference_twin(self, quantize: bool) -> RNNsearchInference:
+        """Return the fast twin of `encode` and `step`."""
+        return RNNsearchInference(self, quantize)
 
-def _width(name: str, parameter: Tensor, hidden: int) -> int:
-    """Columns of each of the matrices that lie side by side; 0 for what is looked up."""
+
+def _block_width(name: str, parameter: Tensor, hidden: int) -> int:
+    """Return the columns of each matrix that lies side by side; 0 for embeddings."""
     if name in ("E_x", "E_y", "W_o"):
         return 0
     return hidden if name in ("W_enc", "W_dec", "C") else parameter.size(1)

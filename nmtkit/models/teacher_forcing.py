@@ -1,16 +1,21 @@
 """What all models do alike: look up target words, and make cost and scores of what they read."""
 
+import copy
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from nmtkit.models import kernels
 from nmtkit.models.base import OutputLayer, Scored
+from nmtkit.models.fast import output_layer as fast_output_layer
 from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.special_symbols import BOS
+
+output_layer = kernels.Twin(OutputLayer, fast_output_layer.output_layer)
 
 
 class SentencePairs(NamedTuple):
@@ -48,13 +53,14 @@ class EncoderDecoder(nn.Module):
     """
 
     reads_source = True
+    inference: Any
     E_y: Tensor
     b_y: Tensor
 
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.config = config
-        self._prepared: Any = None  # the weights as search takes them, once they are made ready
+        self.inference = None  # the fast twin of encode and step, where `for_inference` set it
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -87,11 +93,31 @@ class EncoderDecoder(nn.Module):
         """The words' rows of the output layer. Shape: [K, l]."""
 
     def output_layer(self) -> OutputLayer:
-        """`output_words` and the bias; see `TranslationModel.output_layer`."""
-        if self._prepared is not None:
-            layer: OutputLayer = self._prepared.output
+        """Return `output_words` and the bias; see `TranslationModel.output_layer`."""
+        if self.inference is not None:
+            layer: OutputLayer = self.inference.output
             return layer
-        return OutputLayer(self.output_words(), self.b_y)
+        return output_layer(self.output_words(), self.b_y)
+
+    def for_inference(self, quantize: bool = False) -> Self:
+        """Return the model ready for search; see `TranslationModel.for_inference`.
+
+        :raises ValueError: 8 bits and NMTKIT_PLAIN=1, which exclude each other.
+        """
+        if kernels.PLAIN and quantize:
+            raise ValueError("8 bits need the fast pieces; unset NMTKIT_PLAIN")
+        if kernels.PLAIN or (self.inference is not None and not quantize):
+            return self
+        model = copy.copy(self)  # the parameters are shared
+        model.inference = self.inference_twin(quantize)
+        return model
+
+    def inference_twin(self, quantize: bool) -> Any:
+        """Return the fast twin of `encode` and `step`, with `output`; None where there is none.
+
+        :param quantize: multiply with matrices of 8 bits.
+        """
+        return None
 
     def loss(
         self,

@@ -32,7 +32,7 @@ class CandidateScorer:
     ) -> None:
         self._average = averaging if len(layers) > 1 else FIRST
         self._words = lists.clamp(min=0)
-        self._layers = [layer.listed(lists) for layer in layers]
+        self._layers = [layer.for_candidates(lists) for layer in layers]
 
     def select(self, rows: Tensor) -> "CandidateScorer":
         """The same for some of the sentences."""

@@ -96,7 +96,7 @@ class NextTokenScorer:
         on_cpu = layers[0].bias.device.type == "cpu"
         self._room = ROOM if on_cpu else DEVICE_ROOM
         width = TILE * (1 if rows > FEW_ROWS else 2) if on_cpu else self._words
-        self._tiles = [layer.tiles(width, GROUP) for layer in layers]
+        self._tiles = [layer.shards(width, GROUP) for layer in layers]
 
     def best(
         self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: TokenMask
@@ -216,7 +216,7 @@ class NextTokenScorer:
         for layer, values, total in zip(self._layers, hidden, totals, strict=True):
             if places is not None:
                 values, total = values[places], total[places]
-            logits = layer.logits_each(values, some)
+            logits = layer.logits_of(values, some)
             found.append(logits - total.unsqueeze(1))
         log_probs = self._average(found)
         # Added, so that what is no number stays none.

@@ -120,5 +120,5 @@ def _word_log_probs(layer: OutputLayer, hidden: Tensor, nodes: Tensor, words: Te
         torch.addmm(layer.bias, some, layer.W.t()).logsumexp(1)
         for some in torch.split(hidden, ROWS)
     ]
-    logits = layer.logits_each(hidden.index_select(0, nodes), words.unsqueeze(1)).squeeze(1)
+    logits = layer.logits_of(hidden.index_select(0, nodes), words.unsqueeze(1)).squeeze(1)
     return logits - torch.cat(sums).index_select(0, nodes)

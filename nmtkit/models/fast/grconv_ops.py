@@ -51,10 +51,10 @@ class _Composition(Function):
     def forward(
         ctx: Any, h: Tensor, W: Tensor, b: Tensor, packing: Packing
     ) -> tuple[Tensor, Tensor]:
-        kind = matmul_dtype(h)
+        dtype = matmul_dtype(h)
         n, sizes, counts = h.size(1), packing.sizes, level_sizes(packing)
         left = _left_children(packing)
-        below, by_W = h, Prepacked(W.to(kind))
+        below, by_W = h, Prepacked(W.to(dtype))
         levels, news, coefficients = [h], [], []
         with torch.autocast(h.device.type, enabled=False):
             for t in range(1, len(sizes)):
@@ -68,7 +68,7 @@ class _Composition(Function):
                 levels.append(below)
                 news.append(new)
                 coefficients.append(w)
-        ctx.packing, ctx.depth, ctx.kind = packing, len(sizes), kind
+        ctx.packing, ctx.depth, ctx.dtype = packing, len(sizes), dtype
         ctx.save_for_backward(left, W, *levels, *news, *coefficients)
         gates = torch.cat(coefficients) if coefficients else h.new_zeros(0, 3)
         ctx.mark_non_differentiable(gates)
@@ -80,8 +80,8 @@ class _Composition(Function):
         left, W, *saved = ctx.saved_tensors
         depth, sizes, counts = ctx.depth, ctx.packing.sizes, level_sizes(ctx.packing)
         levels, news = saved[:depth], saved[depth : 2 * depth - 1]
-        coefficients, kind = saved[2 * depth - 1 :], ctx.kind
-        n, by_W_t = W.size(0), Prepacked(W.to(kind).t())
+        coefficients, dtype = saved[2 * depth - 1 :], ctx.dtype
+        n, by_W_t = W.size(0), Prepacked(W.to(dtype).t())
         grads = [torch.zeros_like(level) for level in levels]
         arriving = torch.split(
             grad_tops, [part.stop - part.start for _, part in _tops(levels, sizes)]
@@ -110,7 +110,7 @@ class _Composition(Function):
             by_W_t.addmm(grads[t - 1], products[t - 1], out=grads[t - 1])
         if depth == 1:
             return grads[0], torch.zeros_like(W), grad_b, None
-        grad_W = matmul_transposed(torch.cat(levels[:-1]).to(kind), torch.cat(products).to(kind))
+        grad_W = matmul_transposed(torch.cat(levels[:-1]).to(dtype), torch.cat(products).to(dtype))
         return grads[0], grad_W.to(W.dtype), grad_b, None
 
 

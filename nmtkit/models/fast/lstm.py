@@ -97,16 +97,16 @@ class _LSTMScan(Function):
     @once_differentiable
     def backward(ctx: Any, grad_h: Tensor, grad_c: Tensor) -> tuple[Tensor | None, ...]:
         states, cells, gates, h_0, c_0, U, peepholes = ctx.saved_tensors
-        kind, n, sizes = U.dtype, h_0.size(1), ctx.packing.sizes
+        dtype, n, sizes = U.dtype, h_0.size(1), ctx.packing.sizes
         before, c_before = ctx.packing.before(h_0, states), ctx.packing.before(c_0, cells)
         factors = [torch.split(f, sizes) for f in _factors(gates, cells, c_before)]
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
         by_step, by_gate = torch.split(grads, sizes), torch.split(grads, n, dim=1)
         arriving_h, arriving_c = torch.split(grad_h, sizes), torch.split(grad_c, sizes)
-        carried_h, carried_c = torch.zeros_like(h_0), torch.zeros_like(c_0)
+        d_h, d_c = torch.zeros_like(h_0), torch.zeros_like(c_0)
         by_U_t = Prepacked(U.t())
         for t in reversed(range(len(sizes))):
-            h, c = carried_h[: sizes[t]], carried_c[: sizes[t]]
+            h, c = d_h[: sizes[t]], d_c[: sizes[t]]
             h += arriving_h[t]
             c += arriving_c[t]
             of_output, of_cell, of_ifg, forgotten = (factor[t] for factor in factors)
@@ -122,13 +122,13 @@ class _LSTMScan(Function):
             if peepholes is not None:
                 c.addcmul_(ifg[:, 0], peepholes[0]).addcmul_(ifg[:, 1], peepholes[1])
             h.copy_(by_U_t.matmul(by_step[t]))
-        grad_U = matmul_transposed(before.to(kind), grads.to(kind))
+        grad_U = matmul_transposed(before.to(dtype), grads.to(dtype))
         grad_p = None
         if peepholes is not None:
             seen = (c_before, c_before, cells)
             pairs = zip(by_gate, seen, strict=False)
             grad_p = torch.stack([(grad * cell).sum(0) for grad, cell in pairs])
-        return grads, carried_h, carried_c, grad_U.to(before.dtype), grad_p, None
+        return grads, d_h, d_c, grad_U.to(before.dtype), grad_p, None
 
 
 def _open(

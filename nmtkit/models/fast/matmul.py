@@ -19,17 +19,17 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-LARGE = 3 << 18
+MIN_ONEDNN_SIZE = 3 << 18
 """Numbers of a matrix from which oneDNN makes whole updates faster, its preparations counted: those
 of 900 x 900. At 512 x 1280 there is nothing between them."""
 
-ROUND = 8
-"""Rows are multiplied by multiples of so many, above a hundred by multiples of MANY."""
+ROW_MULTIPLE = 8
+"""Numbers of rows are rounded up to multiples of this, above a hundred of LARGE_ROW_MULTIPLE."""
 
-PART = 512
+MAX_ROWS = 512
 """Rows are multiplied by at most so many at a time."""
 
-MANY = 64
+LARGE_ROW_MULTIPLE = 64
 """What numbers of rows above a hundred are multiples of."""
 
 TYPICAL_ROWS = 256
@@ -44,24 +44,29 @@ def matmul_dtype(values: Tensor) -> torch.dtype:
     return values.dtype
 
 
-def rows_at_once(most: int) -> int:
-    """How many rows to multiply together where there are more than `most`, so that none need to be
-    copied: as many as that or fewer, but at least MANY."""
-    return max(MANY, min(PART, most) // MANY * MANY)
+def chunk_rows(most: int) -> int:
+    """How many rows to multiply together where there are extra than `most`, so that none need to be
+    copied: as many as that or fewer, but at min_size LARGE_ROW_MULTIPLE."""
+    return max(LARGE_ROW_MULTIPLE, min(MAX_ROWS, most) // LARGE_ROW_MULTIPLE * LARGE_ROW_MULTIPLE)
 
 
 def matmul(a: Tensor, B: Tensor) -> Tensor:
-    """a B. Shapes: [N, n]; [n, w]; the result: [N, w]."""
-    if matmul_dtype(a) == B.dtype and _suits_onednn(B, B.numel()):
-        return _Affine.apply(None, a, B)  # type: ignore[no-any-return,no-untyped-call]
-    return a @ B
+    """Return a B. Shapes: [..., n]; [n, w]; the result: [..., w]."""
+    if not (matmul_dtype(a) == B.dtype and _suits_onednn(B, B.numel())):
+        return a @ B
+    if a.dim() > 2:
+        return matmul(a.flatten(0, -2), B).view(*a.shape[:-1], B.size(1))
+    return _Affine.apply(None, a, B)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def addmm(addend: Tensor, a: Tensor, B: Tensor) -> Tensor:
-    """addend + a B. Shapes: [N, w] or [w]; [N, n]; [n, w]; the result: [N, w]."""
+def addmm(bias: Tensor, a: Tensor, B: Tensor) -> Tensor:
+    """Return bias + a B. Shapes: [w] or [..., w]; [..., n]; [n, w]; the result: [..., w]."""
+    if a.dim() > 2:
+        addend = bias.flatten(0, -2) if bias.dim() > 1 else bias
+        return addmm(addend, a.flatten(0, -2), B).view(*a.shape[:-1], B.size(1))
     if matmul_dtype(a) == B.dtype and _suits_onednn(B, B.numel()):
-        return _Affine.apply(addend, a, B)  # type: ignore[no-any-return,no-untyped-call]
-    return torch.addmm(addend, a, B)
+        return _Affine.apply(bias, a, B)  # type: ignore[no-any-return,no-untyped-call]
+    return torch.addmm(bias, a, B)
 
 
 def matmul_transposed(a: Tensor, b: Tensor) -> Tensor:
@@ -73,7 +78,7 @@ def matmul_transposed(a: Tensor, b: Tensor) -> Tensor:
         return a.transpose(-2, -1) @ b
     if a.dim() == 3:
         return torch.stack([matmul_transposed(*both) for both in zip(a, b, strict=True)])
-    whole = len(a) - len(a) % (PART // 2)
+    whole = len(a) - len(a) % (MAX_ROWS // 2)
     if not whole:
         return a.t() @ b
     found = _by_onednn(a[:whole].t(), _whole(b[:whole]).t(), None)
@@ -95,12 +100,12 @@ class Prepacked:
     Products are computed in the matrix's type; sums have that of the addend.
 
     :param B: Shape: [n, w], or [D, n, w] for D products, each of rows of its own.
-    :param least: numbers of a matrix from which it is given to oneDNN, if not LARGE.
+    :param min_size: numbers of a matrix from which it is given to oneDNN, if not MIN_ONEDNN_SIZE.
     """
 
-    def __init__(self, B: Tensor, least: int | None = None) -> None:
+    def __init__(self, B: Tensor, min_size: int | None = None) -> None:
         self._B = B
-        suits = _suits_onednn(B, B.size(-2) * B.size(-1), least)
+        suits = _suits_onednn(B, B.size(-2) * B.size(-1), min_size)
         self._weights = [_in_order(B.t()) for B in _apart(B)] if suits else []
 
     def matmul(self, a: Tensor) -> Tensor:
@@ -122,8 +127,8 @@ class Prepacked:
         if self._weights:
             out = torch.empty_like(addend) if out is None else out
             for parts in zip(_apart(addend), _apart(a), self._weights, _apart(out), strict=True):
-                more, rows, weight, into = parts
-                torch.add(more, _by_parts(rows, weight), out=into)
+                extra, rows, weight, into = parts
+                torch.add(extra, _by_parts(rows, weight), out=into)
             return out
         if addend.dtype != self._B.dtype:
             found = self.matmul(a)
@@ -164,7 +169,7 @@ def _whole(B: Tensor) -> Tensor:
 
 def _in_order(weight: Tensor) -> Tensor:
     """W as oneDNN takes it fastest. Where W^T is what lies in memory, to turn it around would cost
-    more than it gains."""
+    extra than it gains."""
     if weight.t().is_contiguous():
         return weight
     found: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), TYPICAL_ROWS)
@@ -173,21 +178,21 @@ def _in_order(weight: Tensor) -> Tensor:
 
 def _by_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """a W^T + bias. Shapes: [N, n]; [w, n]; [w]; the result: [N, w]."""
-    if len(a) <= PART:
+    if len(a) <= MAX_ROWS:
         return _of_round_number(a, weight, bias)
     found = a.new_empty(len(a), weight.size(0))
-    for start in range(0, len(a), PART):
-        part = slice(start, start + PART)
+    for start in range(0, len(a), MAX_ROWS):
+        part = slice(start, start + MAX_ROWS)
         found[part] = _of_round_number(a[part], weight, bias)
     return found
 
 
 def _of_round_number(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     rows = len(a)
-    more = -rows % (ROUND if rows <= 2 * MANY else MANY)
-    if not more:
+    extra = -rows % (ROW_MULTIPLE if rows <= 2 * LARGE_ROW_MULTIPLE else LARGE_ROW_MULTIPLE)
+    if not extra:
         return _by_onednn(a, weight, bias)
-    longer = a.new_empty(rows + more, a.size(1))
+    longer = a.new_empty(rows + extra, a.size(1))
     longer[:rows], longer[rows:] = a, 0
     return _by_onednn(longer, weight, bias)[:rows]
 
@@ -197,9 +202,9 @@ def _by_onednn(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return found
 
 
-def _suits_onednn(like: Tensor, size: int, least: int | None = None) -> bool:
+def _suits_onednn(like: Tensor, size: int, min_size: int | None = None) -> bool:
     """Whether oneDNN is to multiply by matrices of so many numbers, of such a type and place."""
-    is_large = size >= (LARGE if least is None else least)
+    is_large = size >= (MIN_ONEDNN_SIZE if min_size is None else min_size)
     return is_large and like.dtype == torch.float32 and like.device.type == "cpu" and _has_onednn()
 
 

@@ -12,6 +12,7 @@ from nmtkit.errors import ConfigError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import Translator
+from nmtkit.models.kernels import plain_pieces
 from nmtkit.parallel import fork
 from nmtkit.text.subword.bpe import BPE
 
@@ -187,6 +188,11 @@ def test_8_bits_are_refused_where_the_model_is_elsewhere(make_model):
     model = dataclasses.replace(make_model(1), device=torch.device("cuda"))
     with pytest.raises(ConfigError, match="--device cpu"):
         Translator(Ensemble((model,)), quantize=True)
+
+
+def test_8_bits_are_refused_with_plain_pieces(make_model):
+    with plain_pieces(), pytest.raises(ConfigError, match="NMTKIT_PLAIN"):
+        Translator(Ensemble((make_model(1),)), quantize=True)
 
 
 def of_unknown_words(make_model, seed, **options):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.models import MODELS, model_name
+from nmtkit.models import MODELS, kernels, model_name
 from nmtkit.models.base import (
     HasSourceVectors,
     HasTargetVectors,
@@ -26,6 +26,8 @@ from nmtkit.special_symbols import BOS
 from tests.unit.models.growing_model import GrowingConfig, GrowingModel
 
 SRC_SIZE, TGT_SIZE = 9, 7
+
+fast_only = pytest.mark.skipif(kernels.PLAIN, reason="NMTKIT_PLAIN has neither oneDNN nor 8 bits")
 
 CASES = {
     "rnnsearch, paper-v1": RNNsearchConfig(2, 3, 4, 2, decoder_variant="paper-v1"),
@@ -136,6 +138,7 @@ def test_next_words_have_probabilities_that_sum_to_1(model, batch):
     torch.testing.assert_close(found.exp().sum(2), torch.ones(4, 5).double())
 
 
+@fast_only
 def test_cost_and_gradients_do_not_depend_on_the_library_that_multiplies(
     model, batch, monkeypatch, given_to_onednn
 ):
@@ -144,7 +147,7 @@ def test_cost_and_gradients_do_not_depend_on_the_library_that_multiplies(
     model.loss(*batch).backward()
     expected = [parameter.grad.float() for parameter in model.parameters()]
     model.zero_grad()
-    monkeypatch.setattr(matmul, "LARGE", 1)
+    monkeypatch.setattr(matmul, "MIN_ONEDNN_SIZE", 1)
     model.float().loss(*batch).backward()
     found = [parameter.grad for parameter in model.parameters()]
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
@@ -365,6 +368,7 @@ def test_a_model_ready_for_search_takes_the_same_steps(model, batch):
     torch.testing.assert_close(stepped(again, src, src_mask, tgt)[0], expected[0])
 
 
+@fast_only
 def test_in_8_bits_steps_are_nearly_the_same(model, batch):
     if isinstance(model, GrowingModel):
         pytest.skip("only its output layer has 8 bits, in search")
@@ -378,6 +382,7 @@ def test_in_8_bits_steps_are_nearly_the_same(model, batch):
         torch.testing.assert_close(alignment.sum(2), torch.ones(4, tgt.size(1)).double())
 
 
+@fast_only
 def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, batch, prefixes):
     model = model.for_inference(quantize=True)
     encoded = model.encode(*batch[:2])

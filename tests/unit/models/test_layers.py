@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nmtkit.models import layers
-from nmtkit.models.fast import matmul
+from nmtkit.models.fast import matmul, softmax
 from nmtkit.models.layers import (
     dropout,
     masked_softmax,
@@ -46,7 +45,7 @@ def cross_entropy(hidden, W, bias, targets, smoothing=0.0):
 @pytest.fixture(params=[1, 2, 64], ids=lambda chunk: f"rows {chunk}")
 def chunk(request, monkeypatch):
     """So many rows of logits at a time."""
-    monkeypatch.setattr(layers, "_rows", lambda W: request.param)
+    monkeypatch.setattr(softmax, "_rows", lambda W: request.param)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +53,9 @@ def chunk(request, monkeypatch):
     [(10_000, 128, 192), (10_000, 500, 512), (80_000, 620, 64), (30_000, 256, 256), (7, 4, 64)],
 )
 def test_rows_of_logits_are_few_and_need_no_copies(words, width, rows):
-    found = layers._rows(torch.empty(words, width, device="meta"))
-    assert found == rows and found % matmul.MANY == 0
-    assert found * words <= layers.LOGITS or found == matmul.MANY
+    found = softmax._rows(torch.empty(words, width, device="meta"))
+    assert found == rows and found % matmul.LARGE_ROW_MULTIPLE == 0
+    assert found * words <= softmax.MAX_LOGITS or found == matmul.LARGE_ROW_MULTIPLE
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHING)

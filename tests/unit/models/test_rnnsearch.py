@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.models import rnnsearch
 from nmtkit.models.base import log_probs
+from nmtkit.models.fast import attention
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_rnnsearch as reference
@@ -89,7 +89,7 @@ def test_alignment_is_the_softmax_of_the_energies(model):
 def test_alignment_is_the_same_in_pieces(model, monkeypatch):
     encoded, query = model.encode(*pad(SOURCES)), torch.randn(3, 2, 4, dtype=torch.float64)
     whole = model.align(query, encoded)
-    monkeypatch.setattr(rnnsearch, "PIECE", 1)
+    monkeypatch.setattr(attention, "CPU_CHUNK", 1)
     torch.testing.assert_close(model.align(query, encoded), whole)
 
 

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from nmtkit.models.base import OutputLayer
 from nmtkit.models.base import log_probs as log_softmax
-from nmtkit.models.fast.int8 import Int8Matrix
+from nmtkit.models.fast.output_layer import FastOutputLayer
 from nmtkit.search import next_token
 from nmtkit.search.beam import TOLERANCE
 from nmtkit.search.model_averaging import EQUAL
@@ -21,7 +20,7 @@ def random_layers(size, models=1, seed=1):
     def draw(*shape):
         return torch.randn(*shape, generator=random, dtype=torch.float64)
 
-    return [OutputLayer(draw(size, 3), draw(size)) for _ in range(models)]
+    return [FastOutputLayer(draw(size, 3), draw(size)) for _ in range(models)]
 
 
 def random_beam(sentences, models=1, dead=0.3, seed=2):
@@ -82,7 +81,7 @@ def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, dead, room
 
 
 def test_equals_are_in_the_order_of_hypotheses_and_of_words():
-    layer = OutputLayer(torch.zeros(5, 3), torch.tensor([0.0, 1, 0, 1, 1]))
+    layer = FastOutputLayer(torch.zeros(5, 3), torch.tensor([0.0, 1, 0, 1, 1]))
     scores = torch.zeros(1, 2, dtype=torch.float64)
     found = NextTokenScorer([layer]).best(
         [torch.ones(1, 2, 3)], scores, 10, nothing_forbidden(scores)
@@ -96,7 +95,7 @@ def test_the_layer_that_is_handed_in_is_not_changed():
     copies = [layers[0].W.clone(), layers[0].bias.clone()]
     hidden, scores = random_beam(2)
     NextTokenScorer(layers).best(hidden, scores, 3, TokenMask(scores < 0, unk=True))
-    for tensor, copy in zip(layers[0], copies, strict=False):
+    for tensor, copy in zip((layers[0].W, layers[0].bias), copies, strict=True):
         assert torch.equal(tensor, copy)
 
 
@@ -117,8 +116,8 @@ def test_log_probs_are_the_mean_of_the_models(models):
 
 def test_a_model_in_8_bits_that_is_sure_of_itself_gives_no_score_above_0():
     (layer,) = random_layers(50)
-    sure = OutputLayer(layer.W.float() * 40, layer.bias.float())
-    layers = [sure, sure._replace(whole=Int8Matrix(sure.W.t()))]
+    sure = FastOutputLayer(layer.W.float() * 40, layer.bias.float())
+    layers = [sure, sure.to_int8()]
     hidden, _ = random_beam(6)
     readouts, scores = [hidden[0].float()], torch.zeros(6, HYPOTHESES, dtype=torch.float64)
     exact, rounded = (

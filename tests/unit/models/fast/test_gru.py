@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from nmtkit.models.fast.gru import attention_scan, gru_scan, gru_scan_inference, gru_step
+from nmtkit.models.fast.attention import attention_scan
+from nmtkit.models.fast.gru import gru_scan, gru_scan_inference, gru_step
 from nmtkit.models.fast.int8 import Int8Matrices
 from nmtkit.models.fast.matmul import Prepacked
 from nmtkit.models.layers import masked_softmax

@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-from nmtkit.models.base import OutputLayer
-from nmtkit.models.fast import int8, matmul
+from nmtkit.models.fast import embedding_cache, matmul
+from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.int8 import (
-    EmbeddingCache,
     Int8Matrices,
     Int8Matrix,
     linear,
     quantize_rows,
     weighted_sums,
 )
+from nmtkit.models.fast.output_layer import FastOutputLayer
 
 
 def draw(*shape, seed=1):
@@ -66,17 +66,17 @@ def test_some_columns_are_those_of_the_whole_product():
 
 @pytest.mark.parametrize("quantize", [False, True])
 def test_listed_logits_are_those_of_the_whole_layer(quantize):
-    layer, hidden = OutputLayer(draw(20, 16, seed=2), draw(20)), draw(3, 2, 16)
+    layer, hidden = FastOutputLayer(draw(20, 16, seed=2), draw(20)), draw(3, 2, 16)
     lists = torch.tensor([[0, 3, 19], [5, 6, -1], [2, -1, -1]])
     if quantize:
         layer = layer.to_int8()
-        assert layer.whole is not None
-        whole = linear(hidden, layer.whole, layer.bias)
+        assert layer.int8 is not None
+        whole = linear(hidden, layer.int8, layer.bias)
     else:
         whole = hidden @ layer.W.t() + layer.bias
     expected = whole.gather(2, lists.clamp(min=0).unsqueeze(1).expand(-1, 2, -1))
     expected = expected.masked_fill((lists < 0).unsqueeze(1), -torch.inf)
-    listed = layer.listed(lists)
+    listed = layer.for_candidates(lists)
     torch.testing.assert_close(listed.logits(hidden), expected)
     rows = torch.tensor([2, 0])
     torch.testing.assert_close(listed.select(rows).logits(hidden[rows]), expected[rows])
@@ -113,7 +113,7 @@ def test_columns_of_each_rows_own_are_those_of_the_whole_product():
 
 @pytest.mark.parametrize("room", [0, 3, 100])
 def test_rows_that_are_not_kept_are_computed_again(monkeypatch, room):
-    monkeypatch.setattr(int8, "KEPT", 8 * room)
+    monkeypatch.setattr(embedding_cache, "MAX_CACHE_BYTES", 8 * room)
     asked = []
 
     def compute(words):
@@ -146,11 +146,11 @@ def test_tiles_are_the_layers_logits(monkeypatch, packs):
     """Whether or not this build of torch can put matrices in order."""
     if not packs:
         monkeypatch.setattr(matmul, "_has_onednn", lambda: False)
-    layer = OutputLayer(draw(70, 16), draw(70))
+    layer = FastOutputLayer(draw(70, 16), draw(70))
     for rows in (1, 5, 300):
         hidden = draw(rows, 16, seed=3)
         for quantize in (False, True):
-            tiles = (layer.to_int8() if quantize else layer).tiles(32, 8)
+            tiles = (layer.to_int8() if quantize else layer).shards(32, 8)
             found = torch.cat([tile.logits(hidden) for tile in tiles], 1)
             error = (found[:, :70] - (hidden @ layer.W.t() + layer.bias)).abs().max()
             assert error < (0.3 if quantize else 1e-4)

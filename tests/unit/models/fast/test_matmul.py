@@ -25,7 +25,7 @@ def assert_close(found, expected):
 @pytest.fixture(params=["oneDNN", "torch"])
 def library(request, monkeypatch, given_to_onednn):
     """Let all products be those of one library."""
-    monkeypatch.setattr(module, "LARGE", 1 if request.param == "oneDNN" else 1 << 60)
+    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1 if request.param == "oneDNN" else 1 << 60)
     yield
     assert bool(given_to_onednn) == (request.param == "oneDNN")
 
@@ -82,7 +82,7 @@ def test_the_same_operands_give_the_same_product(library):
 
 def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
     """Each is prepared first, and what is prepared is kept."""
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     given, B = [], draw(n, w)
 
     def noted(a, *_):
@@ -98,9 +98,9 @@ def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
 
 @pytest.mark.parametrize("most", [1, 64, 100, 160, 200, 750, 10_000])
 def test_the_rows_taken_at_once_are_given_as_they_are(monkeypatch, given_to_onednn, most):
-    monkeypatch.setattr(module, "LARGE", 1)
-    rows = module.rows_at_once(most)
-    assert rows <= max(most, module.MANY)
+    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
+    rows = module.chunk_rows(most)
+    assert rows <= max(most, module.LARGE_ROW_MULTIPLE)
     a = draw(rows, n)
     assert Prepacked(draw(n, w, seed=2)).matmul(a).shape == (rows, w)
     assert given_to_onednn[-1][0] is a
@@ -108,7 +108,7 @@ def test_the_rows_taken_at_once_are_given_as_they_are(monkeypatch, given_to_oned
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_other_types_are_left_to_torch(monkeypatch, dtype):
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     monkeypatch.setattr(module, "_by_onednn", None)
     a, B = draw(300, n).to(dtype), draw(n, w).to(dtype)
     assert torch.equal(matmul(a, B), a @ B)
@@ -125,7 +125,7 @@ def test_sums_have_the_type_of_the_addend():
 
 
 def test_under_autocast_products_are_of_its_type(monkeypatch):
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     a, B = draw(5, n), draw(n, w)
     with torch.autocast("cpu", torch.bfloat16):
         assert matmul_dtype(a) == torch.bfloat16
@@ -133,7 +133,7 @@ def test_under_autocast_products_are_of_its_type(monkeypatch):
 
 
 def test_a_torch_without_these_functions_multiplies_by_itself(monkeypatch):
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     monkeypatch.setattr(module, "_in_order", lambda _: torch.ops.mkldnn.no_such_function)
     module._has_onednn.cache_clear()
     try:

@@ -1,0 +1,35 @@
+"""The CSLM as search runs it: one step by the faster products, or by those of 8 bits."""
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from nmtkit.models.fast.int8 import linear, to_int8
+from nmtkit.models.fast.output_layer import FastOutputLayer
+
+if TYPE_CHECKING:  # for its parameters' names alone
+    from nmtkit.models.cslm import CSLM
+
+
+class CSLMInference:
+    """The fast twin of `CSLM.readout`.
+
+    output: the output layer.
+
+    :param model: its parameters are shared where they are not quantized.
+    :param quantize: multiply with matrices of 8 bits.
+    """
+
+    def __init__(self, model: "CSLM", quantize: bool) -> None:
+        self._model = model
+        self._W_1 = to_int8(model.W_1) if quantize else model.W_1
+        self._W_2 = to_int8(model.W_2) if quantize else model.W_2
+        output = FastOutputLayer(model.output_words(), model.b_y)
+        self.output = output.to_int8() if quantize else output
+
+    def readout(self, words: Tensor) -> Tensor:
+        """Return t_i of the words before position i. [..., c] to [..., l]."""
+        p = self._model.target_embeddings(words).flatten(-2)  # [..., c m]
+        h = torch.relu(linear(p, self._W_1, self._model.b_1))
+        return torch.relu(linear(h, self._W_2, self._model.b_2))

@@ -1,0 +1,74 @@
+"""The deep LSTM's decoder as search runs it: one step without gradients.
+
+What a layer gets from below and its own last state are multiplied together, the first layer's
+inputs are cached for each word, and matrices may be those of 8 bits. `DeepLSTM.step` is the plain
+twin.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from nmtkit.models.base import Step
+from nmtkit.models.fast.embedding_cache import EmbeddingCache
+from nmtkit.models.fast.int8 import Matrix, linear, to_int8
+from nmtkit.models.fast.lstm import lstm_step
+from nmtkit.models.fast.output_layer import FastOutputLayer
+
+if TYPE_CHECKING:  # for its parameters' names alone
+    from nmtkit.models.deep_lstm import DeepLSTM
+
+
+class DeepLSTMInference:
+    """The fast twin of `DeepLSTM.step`.
+
+    output: the output layer.
+
+    :param model: its parameters are shared where they are not joined or quantized.
+    :param quantize: multiply with matrices of 8 bits.
+    """
+
+    def __init__(self, model: "DeepLSTM", quantize: bool) -> None:
+        def ready(matrix: Tensor) -> Matrix:
+            return to_int8(matrix) if quantize else matrix
+
+        self._model = model
+        decoder = model.decoder
+        upper = zip(list(decoder.W)[1:], list(decoder.U)[1:], strict=True)
+        self._U = ready(decoder.U[0])  # [n, 4n]
+        self._W_U = [ready(torch.cat([W, U])) for W, U in upper]  # [2n, 4n] each
+        self._P = ready(model.P) if model.config.tied else None
+        output = FastOutputLayer(model.output_words(), model.b_y)
+        self.output = output.to_int8() if quantize else output
+        self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
+        if model.E_y.device.type == "cpu":
+            self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))
+
+    def step(self, prev: Tensor, state: Any) -> Step:
+        """Take one step of the decoder.
+
+        :param state: `deep_lstm.State`.
+        """
+        decoder = self._model.decoder
+        all_h, all_c = [], []
+        below = prev  # looked up by the first layer
+        for layer in range(self._model.config.layers):
+            h, c = state.h[:, :, layer], state.c[:, :, layer]  # [B, k, n]
+            if layer == 0:
+                x = linear(h, self._U, self._word_terms(prev))  # [B, k, 4n]
+            else:
+                x = linear(torch.cat([below, h], dim=-1), self._W_U[layer - 1], decoder.b[layer])
+            below, c = lstm_step(x, c, decoder.peepholes(layer))
+            all_h.append(below)
+            all_c.append(c)
+        readout = below if self._P is None else linear(below, self._P)
+        next_state = replace(state, h=torch.stack(all_h, dim=2), c=torch.stack(all_c, dim=2))
+        return Step(readout, next_state, None)
+
+    def _compute_word_terms(self, words: Tensor) -> Tensor:
+        """Return W E_y y + b of the first layer. [...] to [..., 4n]."""
+        decoder = self._model.decoder
+        return linear(self._model.target_embeddings(words), decoder.W[0], decoder.b[0])

@@ -1,0 +1,68 @@
+"""The decoder of `models/fixed_context.py` as search runs it: one step without gradients.
+
+Matrices that multiply the same vectors lie side by side, what follows from a word alone is cached,
+and matrices may be those of 8 bits. `FixedContextModel.step` is the plain twin.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from nmtkit.models.base import Step
+from nmtkit.models.fast.embedding_cache import EmbeddingCache
+from nmtkit.models.fast.gru import gru_step
+from nmtkit.models.fast.int8 import Matrix, linear, to_int8
+from nmtkit.models.fast.output_layer import FastOutputLayer
+
+if TYPE_CHECKING:  # for its parameters' names alone
+    from nmtkit.models.fixed_context import FixedContextModel
+
+
+class FixedContextInference:
+    """The fast twin of `FixedContextModel.step`.
+
+    output: the output layer.
+
+    :param model: its parameters are shared where they are not joined or quantized.
+    :param quantize: multiply with matrices of 8 bits.
+    """
+
+    def __init__(self, model: "FixedContextModel", quantize: bool) -> None:
+        def ready(matrix: Tensor) -> Matrix:
+            return to_int8(matrix) if quantize else matrix
+
+        self._model = model
+        self._widths = [2 * model.config.hidden, model.config.hidden, 2 * model.config.maxout]
+        self._W_V_o = torch.cat([model.W_dec, model.V_o], dim=1)
+        self._b_dec_o = torch.cat([model.b_dec, model.b_o])
+        self._U_zr, self._U = ready(model.U_zr_dec), ready(model.U_dec)
+        self._U_o = ready(model.U_o)
+        self._P = ready(model.P) if model.has_factors else None
+        output = FastOutputLayer(model.output_words(), model.b_y)
+        self.output = output.to_int8() if quantize else output
+        self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
+        if model.E_y.device.type == "cpu":
+            self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))
+
+    def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
+        """Take one step of the decoder.
+
+        :param state: `fixed_context.State`.
+        :param encoded: `fixed_context.Encoded`.
+        """
+        terms = self._word_terms(prev) + encoded.summary.unsqueeze(1)  # [B, k, 3n + 2l]
+        gates, candidate, readout = torch.split(terms, self._widths, dim=-1)
+        gates = linear(state.state, self._U_zr, gates)  # [B, k, 2n]
+        s = gru_step(torch.cat([gates, candidate], dim=-1), state.state, self._U)  # [B, k, n]
+        t = linear(s, self._U_o, readout)  # [B, k, 2l]
+        t = torch.maximum(t[..., 0::2], t[..., 1::2])  # [B, k, l]
+        if self._P is not None:
+            t = linear(t, self._P)
+        return Step(t, replace(state, state=s), None)
+
+    def _compute_word_terms(self, words: Tensor) -> Tensor:
+        """Return [W | V_o] E_y y + [b | b_o]. [...] to [..., 3n + 2l]."""
+        return linear(self._model.target_embeddings(words), self._W_V_o, self._b_dec_o)

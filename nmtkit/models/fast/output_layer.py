@@ -1,0 +1,113 @@
+"""The output layer as search multiplies with it: prepacked shards, unions of candidates, 8 bits."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nmtkit.models.base import CandidateLayer, LogitLayer, OutputLayer, padded_shard
+from nmtkit.models.fast.int8 import Int8Matrix, Matrix, linear
+from nmtkit.models.fast.matmul import Prepacked
+
+
+@dataclass(frozen=True)
+class FastOutputLayer(OutputLayer):
+    """The fast twin of `OutputLayer`.
+
+    int8: W transposed in 8 bits, where search multiplies with that instead.
+    """
+
+    int8: Int8Matrix | None = None
+
+    def to_int8(self) -> "FastOutputLayer":
+        """Return the layer with its matrix in 8 bits, too."""
+        return self if self.int8 else replace(self, int8=Int8Matrix(self.W.t()))
+
+    def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
+        """Return the logits of other words for each row; see `OutputLayer.logits_of`."""
+        if self.int8 is None:
+            return super().logits_of(readout, words)
+        return self.int8.logits_at_columns(readout, self.bias, words)
+
+    def for_candidates(self, lists: Tensor) -> CandidateLayer:
+        """Return the layer of each sentence's candidates; see `OutputLayer.for_candidates`."""
+        return UnionLayer(self.W, self.bias, self.int8, lists)
+
+    def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
+        """Cut the layer into prepacked shards; see `OutputLayer.shards`."""
+        shards = []
+        for start in range(0, len(self.bias), width):
+            W, bias = padded_shard(self.W, self.bias, start, width, multiple)
+            shards.append(OutputShard(W, bias, Int8Matrix(W.t()) if self.int8 else None))
+        return shards
+
+
+class OutputShard:
+    """Some rows of an output layer, prepacked.
+
+    They are prepacked however few they are: hypotheses are few, and packing at every product, as
+    torch's own does, takes as long as the product.
+
+    :param W: Shape: [w, l].
+    :param bias: Shape: [w].
+    :param int8: W transposed in 8 bits, where that is multiplied with.
+    """
+
+    def __init__(self, W: Tensor, bias: Tensor, int8: Int8Matrix | None) -> None:
+        self.bias = bias
+        self._W_t = int8 or Prepacked(W.t(), min_size=1)
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Return W t + bias. [N, l] to [N, w]."""
+        return self._W_t.addmm(self.bias, readout)
+
+
+class UnionLayer:
+    """The candidates of a batch; the fast twin of `PlainCandidateLayer`.
+
+    The output layer is multiplied once for the words that are in any list, their union; then each
+    sentence picks its own.
+
+    :param W: Shape: [K, l].
+    :param bias: Shape: [K].
+    :param int8: W transposed in 8 bits, where that is multiplied with.
+    :param lists: words, -1 behind the last. Shape: [B, C].
+    """
+
+    def __init__(self, W: Tensor, bias: Tensor, int8: Int8Matrix | None, lists: Tensor) -> None:
+        words = lists.clamp(min=0)
+        in_union = torch.zeros(len(bias), dtype=torch.bool, device=lists.device)
+        in_union[words] = True
+        union = in_union.nonzero().squeeze(1)
+        self._columns = (in_union.cumsum(0) - 1)[words].unsqueeze(1)  # in the union [B, 1, C]
+        self._bias = bias[words].masked_fill_(lists < 0, -torch.inf).unsqueeze(1)
+        self._scales = None if int8 is None else int8.scales_at(words).unsqueeze(1)
+        self._matrix: Matrix = W[union].t() if int8 is None else int8.columns(union)
+
+    def select(self, rows: Tensor) -> "UnionLayer":
+        """Keep the sentences `rows`."""
+        selected = copy.copy(self)
+        selected._columns, selected._bias = self._columns[rows], self._bias[rows]
+        selected._scales = None if self._scales is None else self._scales[rows]
+        return selected
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Return the logits of each sentence's words. [B, k, l] to [B, k, C]."""
+        k, rows = readout.size(1), readout.flatten(0, 1)
+        if isinstance(self._matrix, Int8Matrix) and self._scales is not None:
+            product, row_scales = self._matrix.int_matmul(rows)
+            logits = self._pick(product, k) * self._scales
+            return torch.addcmul(self._bias, logits, row_scales.view(*readout.shape[:2], 1))
+        return self._pick(linear(rows, self._matrix), k).add_(self._bias)
+
+    def _pick(self, values: Tensor, k: int) -> Tensor:
+        """Pick each sentence's columns of the union. [B * k, u] to [B, k, C]."""
+        columns = self._columns.expand(-1, k, -1)
+        return values.view(len(columns), k, -1).gather(2, columns)
+
+
+def output_layer(W: Tensor, bias: Tensor) -> OutputLayer:
+    """Return the fast twin of `OutputLayer(W, bias)`."""
+    return FastOutputLayer(W, bias)

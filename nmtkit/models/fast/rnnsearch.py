@@ -1,0 +1,142 @@
+"""RNNsearch as search runs it: `encode` and `step` without gradients.
+
+What can be computed once is kept: matrices that multiply the same vectors lie side by side, what
+follows from a word alone is cached, and matrices may be those of 8 bits. The equations are in
+`models/rnnsearch.py`; `RNNsearch.encode` and `RNNsearch.step` are the plain twins.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nmtkit.models.base import Step
+from nmtkit.models.fast.attention import attention
+from nmtkit.models.fast.embedding_cache import EmbeddingCache
+from nmtkit.models.fast.gru import Recurrent, gru_scan_inference, gru_step
+from nmtkit.models.fast.int8 import (
+    Int8Matrices,
+    Int8Matrix,
+    Matrix,
+    linear,
+    quantize_rows,
+    to_int8,
+    weighted_sums,
+)
+from nmtkit.models.fast.matmul import Prepacked, addmm
+from nmtkit.models.fast.output_layer import FastOutputLayer
+from nmtkit.models.packing import Packing
+from nmtkit.special_symbols import BOS
+
+if TYPE_CHECKING:  # for its parameters' names alone
+    from nmtkit.models.rnnsearch import RNNsearch
+
+CLOSED_GATE = -1e4
+"""An update gate's input for which sigmoid is exactly 0."""
+
+
+class RNNsearchInference:
+    """The fast twin of `RNNsearch.encode` and `RNNsearch.step`.
+
+    output: the output layer.
+
+    :param model: its parameters are shared where they are not joined or quantized.
+    :param quantize: multiply with matrices of 8 bits, and keep what is read of the source in 8.
+    """
+
+    def __init__(self, model: "RNNsearch", quantize: bool) -> None:
+        def ready(matrix: Tensor) -> Matrix:
+            return to_int8(matrix) if quantize else matrix
+
+        self._model = model
+        self._n, self._align = model.config.hidden, model.config.align
+        self._readout_width = 2 * model.config.maxout
+        self._reads_late = model.config.decoder_variant == "groundhog"
+        stacked = Int8Matrices if quantize else Prepacked
+        self._recurrent: tuple[Recurrent, Recurrent] = (
+            stacked(model.U_zr_enc),
+            stacked(model.U_enc),
+        )
+        # Everything that h_j, s_{i-1} and y_{i-1} are multiplied with, each as one matrix.
+        self._U_a_C_C_o = ready(torch.cat([model.U_a, model.C, model.C_o], dim=1))
+        self._W_a_U_zr = ready(torch.cat([model.W_a, model.U_zr_dec], dim=1))
+        self._W_V_o = torch.cat([model.W_dec, model.V_o], dim=1)
+        self._b_dec_o = torch.cat([model.b_dec, model.b_o])
+        self._U, self._U_o = ready(model.U_dec), ready(model.U_o)
+        self._P = ready(model.P) if model.config.tied else None
+        output = FastOutputLayer(model.output_words(), model.b_y)
+        self.output = output.to_int8() if quantize else output
+        self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
+        self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
+        if model.E_y.device.type == "cpu":
+            self._source_terms = EmbeddingCache(self._source_terms, len(model.E_x))
+            self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Annotate the source words.
+
+        :return: the fields of `rnnsearch.Encoded`; the values in 8 bits where matrices are.
+        """
+        model, n = self._model, self._n
+        packing = Packing.of(src_mask, src.device)
+        x, x_backward = self._source_terms(packing.pack(src)).chunk(2, dim=1)  # [N, 3n] each
+        x = torch.stack([x, x_backward.index_select(0, packing.mirror)])
+        start = x.new_zeros(2, src.size(0), n)
+        forward, backward = gru_scan_inference(x, start, *self._recurrent, packing).unbind(0)
+        h = torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)  # [N, 2n]
+        s_0 = torch.tanh(addmm(model.b_s, h[: src.size(0), n:], model.W_s))  # [B, n]
+        width = 3 * n + self._readout_width
+        keys, values = torch.split(linear(h, self._U_a_C_C_o), [self._align, width], dim=1)
+        if isinstance(self._U_a_C_C_o, Int8Matrix):
+            values = quantize_rows(values)
+        return (
+            packing.pad(keys + model.b_a),
+            packing.pad(values),
+            s_0.index_select(0, packing.ranks),
+            src_mask.to(src.device),
+        )
+
+    def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
+        """Take one step of the decoder.
+
+        :param state: `rnnsearch.State`; its context has s [U_z | U_r] added.
+        :param encoded: `rnnsearch.Encoded`.
+        """
+        n, s = self._n, state.state
+        terms = self._word_terms(prev)  # [B, k, 3n + 2l]
+        word, readout = torch.split(terms, [3 * n, self._readout_width], dim=-1)
+        if self._reads_late:
+            s = gru_step(word + state.context, s, self._U)
+        projected = linear(s, self._W_a_U_zr)
+        query, gates = torch.split(projected, [self._align, 2 * n], dim=-1)
+        alignment = attention(query, encoded.keys, self._model.v_a, encoded.src_mask)
+        sums = weighted_sums(alignment, encoded.values)  # [B, k, 3n + 2l]
+        sums[..., : 2 * n] += gates
+        context, readout_context = torch.split(sums, [3 * n, self._readout_width], dim=-1)
+        if self._reads_late:
+            next_s = read_s = s
+        else:
+            next_s = gru_step(word + context, s, self._U)
+            read_s = next_s if self._model.config.decoder_variant == "paper-v1" else s
+            context = state.context
+        t = linear(read_s, self._U_o, readout) + readout_context  # [B, k, 2l]
+        t = torch.maximum(t[..., 0::2], t[..., 1::2])  # [B, k, l]
+        if self._P is not None:
+            t = linear(t, self._P)
+        return Step(t, replace(state, state=next_s, context=context), alignment)
+
+    def _compute_source_terms(self, words: Tensor) -> Tensor:
+        """Return W_enc E_x x + b_enc, of both directions. [...] to [..., 6n]."""
+        model = self._model
+        return addmm(model.b_enc, functional.embedding(words.clamp(min=0), model.E_x), model.W_enc)
+
+    def _compute_word_terms(self, words: Tensor) -> Tensor:
+        """Return [W | V_o] E_y y + [b | b_o]. [...] to [..., 3n + 2l]."""
+        terms = linear(self._model.target_embeddings(words), self._W_V_o, self._b_dec_o)
+        if self._reads_late:  # before the first word the state stays s_0: the gate is closed
+            gate = terms[..., : self._n]
+            gate.masked_fill_((words == BOS).unsqueeze(-1), CLOSED_GATE)
+        return terms
