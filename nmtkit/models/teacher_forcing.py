@@ -10,12 +10,13 @@ from torch.nn import functional
 
 from nmtkit.models import kernels
 from nmtkit.models.base import OutputLayer, Scored
-from nmtkit.models.fast import output_layer as fast_output_layer
+from nmtkit.models.fast.output_layer import OutputInference
+from nmtkit.models.fast.output_layer import output_layer as fast_output_layer
 from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.special_symbols import BOS
 
-output_layer = kernels.Twin(OutputLayer, fast_output_layer.output_layer)
+output_layer = kernels.Twin(OutputLayer, fast_output_layer)
 
 
 class SentencePairs(NamedTuple):
@@ -53,7 +54,7 @@ class EncoderDecoder(nn.Module):
     """
 
     reads_source = True
-    inference: Any
+    inference: OutputInference | None
     E_y: Tensor
     b_y: Tensor
 
@@ -95,8 +96,7 @@ class EncoderDecoder(nn.Module):
     def output_layer(self) -> OutputLayer:
         """Return `output_words` and the bias; see `TranslationModel.output_layer`."""
         if self.inference is not None:
-            layer: OutputLayer = self.inference.output
-            return layer
+            return self.inference.output
         return output_layer(self.output_words(), self.b_y)
 
     def for_inference(self, quantize: bool = False) -> Self:
@@ -112,12 +112,12 @@ class EncoderDecoder(nn.Module):
         model.inference = self.inference_twin(quantize)
         return model
 
-    def inference_twin(self, quantize: bool) -> Any:
-        """Return the fast twin of `encode` and `step`, with `output`; None where there is none.
+    def inference_twin(self, quantize: bool) -> OutputInference:
+        """Return the fast twin of what search calls; of the output layer alone if not overridden.
 
         :param quantize: multiply with matrices of 8 bits.
         """
-        return None
+        return OutputInference(self.output_words(), self.b_y, quantize)
 
     def loss(
         self,

@@ -6,16 +6,14 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.fast.int8 import linear, to_int8
-from nmtkit.models.fast.output_layer import FastOutputLayer
+from nmtkit.models.fast.output_layer import OutputInference
 
 if TYPE_CHECKING:  # for its parameters' names alone
     from nmtkit.models.cslm import CSLM
 
 
-class CSLMInference:
+class CSLMInference(OutputInference):
     """The fast twin of `CSLM.readout`.
-
-    output: the output layer.
 
     :param model: its parameters are shared where they are not quantized.
     :param quantize: multiply with matrices of 8 bits.
@@ -25,8 +23,7 @@ class CSLMInference:
         self._model = model
         self._W_1 = to_int8(model.W_1) if quantize else model.W_1
         self._W_2 = to_int8(model.W_2) if quantize else model.W_2
-        output = FastOutputLayer(model.output_words(), model.b_y)
-        self.output = output.to_int8() if quantize else output
+        super().__init__(model.output_words(), model.b_y, quantize)
 
     def readout(self, words: Tensor) -> Tensor:
         """Return t_i of the words before position i. [..., c] to [..., l]."""

@@ -16,16 +16,14 @@ from nmtkit.models.base import Step
 from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.int8 import Matrix, linear, to_int8
 from nmtkit.models.fast.lstm import lstm_step
-from nmtkit.models.fast.output_layer import FastOutputLayer
+from nmtkit.models.fast.output_layer import OutputInference
 
 if TYPE_CHECKING:  # for its parameters' names alone
     from nmtkit.models.deep_lstm import DeepLSTM
 
 
-class DeepLSTMInference:
+class DeepLSTMInference(OutputInference):
     """The fast twin of `DeepLSTM.step`.
-
-    output: the output layer.
 
     :param model: its parameters are shared where they are not joined or quantized.
     :param quantize: multiply with matrices of 8 bits.
@@ -41,8 +39,7 @@ class DeepLSTMInference:
         self._U = ready(decoder.U[0])  # [n, 4n]
         self._W_U = [ready(torch.cat([W, U])) for W, U in upper]  # [2n, 4n] each
         self._P = ready(model.P) if model.config.tied else None
-        output = FastOutputLayer(model.output_words(), model.b_y)
-        self.output = output.to_int8() if quantize else output
+        super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":
             self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))

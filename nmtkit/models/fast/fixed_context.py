@@ -15,16 +15,14 @@ from nmtkit.models.base import Step
 from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.gru import gru_step
 from nmtkit.models.fast.int8 import Matrix, linear, to_int8
-from nmtkit.models.fast.output_layer import FastOutputLayer
+from nmtkit.models.fast.output_layer import OutputInference
 
 if TYPE_CHECKING:  # for its parameters' names alone
     from nmtkit.models.fixed_context import FixedContextModel
 
 
-class FixedContextInference:
+class FixedContextInference(OutputInference):
     """The fast twin of `FixedContextModel.step`.
-
-    output: the output layer.
 
     :param model: its parameters are shared where they are not joined or quantized.
     :param quantize: multiply with matrices of 8 bits.
@@ -41,8 +39,7 @@ class FixedContextInference:
         self._U_zr, self._U = ready(model.U_zr_dec), ready(model.U_dec)
         self._U_o = ready(model.U_o)
         self._P = ready(model.P) if model.has_factors else None
-        output = FastOutputLayer(model.output_words(), model.b_y)
-        self.output = output.to_int8() if quantize else output
+        super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":
             self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))

@@ -111,3 +111,16 @@ class UnionLayer:
 def output_layer(W: Tensor, bias: Tensor) -> OutputLayer:
     """Return the fast twin of `OutputLayer(W, bias)`."""
     return FastOutputLayer(W, bias)
+
+
+class OutputInference:
+    """The fast twin of a model that has none of its own but for the output layer.
+
+    output: the output layer.
+
+    :param quantize: search multiplies with it in 8 bits.
+    """
+
+    def __init__(self, W: Tensor, bias: Tensor, quantize: bool) -> None:
+        layer = FastOutputLayer(W, bias)
+        self.output = layer.to_int8() if quantize else layer

@@ -27,7 +27,7 @@ from nmtkit.models.fast.int8 import (
     weighted_sums,
 )
 from nmtkit.models.fast.matmul import Prepacked, addmm
-from nmtkit.models.fast.output_layer import FastOutputLayer
+from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.packing import Packing
 from nmtkit.special_symbols import BOS
 
@@ -38,10 +38,8 @@ CLOSED_GATE = -1e4
 """An update gate's input for which sigmoid is exactly 0."""
 
 
-class RNNsearchInference:
+class RNNsearchInference(OutputInference):
     """The fast twin of `RNNsearch.encode` and `RNNsearch.step`.
-
-    output: the output layer.
 
     :param model: its parameters are shared where they are not joined or quantized.
     :param quantize: multiply with matrices of 8 bits, and keep what is read of the source in 8.
@@ -67,8 +65,7 @@ class RNNsearchInference:
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
         self._U, self._U_o = ready(model.U_dec), ready(model.U_o)
         self._P = ready(model.P) if model.config.tied else None
-        output = FastOutputLayer(model.output_words(), model.b_y)
-        self.output = output.to_int8() if quantize else output
+        super().__init__(model.output_words(), model.b_y, quantize)
         self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":

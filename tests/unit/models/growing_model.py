@@ -13,16 +13,15 @@ Its state is the cache of all keys and values so far. There are two: one is padd
 join others that are further on, the other is a plain list of steps and cannot take in newcomers.
 """
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.base import OutputLayer, Step
+from nmtkit.models.base import Step
 from nmtkit.models.layers import bias, masked_softmax, matrix
 from nmtkit.models.packing import Packing
 from nmtkit.models.search_state import EncodedTensors, select_hypotheses
@@ -212,14 +211,6 @@ class GrowingModel(EncoderDecoder):
 
     def output_words(self) -> Tensor:
         return self.W_o
-
-    def output_layer(self) -> OutputLayer:
-        return self._prepared or OutputLayer(self.W_o, self.b_y)
-
-    def for_inference(self, quantize: bool = False) -> Self:
-        model = copy.copy(self)
-        model._prepared = self.output_layer().to_int8() if quantize else None
-        return model
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         return functional.embedding(words, self.E_x)
