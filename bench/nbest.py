@@ -18,7 +18,7 @@ import torch
 from timing import Spread, in_turns, machine, table, tell, with_spread, write_report
 
 from nmtkit.inference.scorer import Scorer
-from nmtkit.smt.nbest import by_sentence, distinct, read_nbest
+from nmtkit.smt.nbest import distinct_hypotheses, group_by_sentence, read_nbest
 
 LENGTHS = (1000, 100, 32, 10)
 """Of lists."""
@@ -35,9 +35,9 @@ def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
     """The lists of so many sentences."""
     lines = None if sources is None else sources.read_text(encoding="utf-8").split("\n")
     found = []
-    for group in itertools.islice(by_sentence(read_nbest(path)), sentences):
+    for group in itertools.islice(group_by_sentence(read_nbest(path)), sentences):
         source = "" if lines is None else lines[group[0].sentence]
-        found.append(List(source, distinct(group)))
+        found.append(List(source, distinct_hypotheses(group)))
     return found
 
 
@@ -100,8 +100,8 @@ def main() -> None:
         rows.append([f"{length:,}", f"{shared(lists):.2f}", *speeds])
         figures[length] = {name: vars(spread) for name, spread in found.items()}
     header = ["hypotheses", "different beginnings, of words", "each alone", "as a tree", "ratio"]
-    told = f"{machine()}; threads: {options.threads}; hypotheses a second of processor time"
-    write_report(options.output, f"{told}\n\n{table(header, rows)}", figures)
+    text = f"{machine()}; threads: {options.threads}; hypotheses a second of processor time"
+    write_report(options.output, f"{text}\n\n{table(header, rows)}", figures)
 
 
 if __name__ == "__main__":

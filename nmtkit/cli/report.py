@@ -135,10 +135,10 @@ def _report_phrases(
         with importing():
             from nmtkit.model_folder import load_model
             from nmtkit.report.phrase_report import compare
-            from nmtkit.smt.phrase_sampling import SamplingConfig
+            from nmtkit.smt.phrase_sampling import PhraseSamplingConfig
             from nmtkit.smt.phrase_table import read_phrase_table
 
-        how = SamplingConfig(**choosing)
+        how = PhraseSamplingConfig(**choosing)
         loaded = load_model(model, device) if model else None
         bar = tqdm(read_phrase_table(phrase_table), unit=" pairs", disable=not show_progress())
         found = compare(bar, phrase_table, how, loaded, samples, batch_size)

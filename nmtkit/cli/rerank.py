@@ -9,7 +9,7 @@ import click
 from nmtkit.cli.common import force_option, warn
 
 if TYPE_CHECKING:
-    from nmtkit.smt.reranker import Scores
+    from nmtkit.smt.reranker import GroupScorer
 
 log = logging.getLogger("nmtkit")
 
@@ -113,7 +113,7 @@ def command(
         table = stack.enter_context(open_output(list_output, force)) if list_output else None
         reranker = Reranker(_scores(weights, original, names, lines))
         expected = sentences if lines is None else len(lines)
-        for group in reranker.reranked(read_nbest(nbest), expected):
+        for group in reranker.rerank(read_nbest(nbest), expected):
             results.write((group[0].hypothesis if group else "") + "\n")
             if table:
                 table.writelines(entry.line + "\n" for entry in group)
@@ -128,20 +128,20 @@ def _scores(
     original: str | None,
     names: tuple[str, ...],
     references: list[str] | None,
-) -> "Scores":
+) -> "GroupScorer":
     """What the options ask to order by."""
     from dataclasses import replace
 
-    from nmtkit.smt.reranker import Averaged, Oracle, Weighted, by_total
+    from nmtkit.smt.reranker import AverageScorer, OracleScorer, WeightedScorer, total_scores
     from nmtkit.smt.weights import read_weights
 
     if references is not None:
-        return Oracle(references)
+        return OracleScorer(references)
     if names:
-        return Averaged(names)
+        return AverageScorer(names)
     if weights is None:
-        return by_total
+        return total_scores
     given = read_weights(weights)
     if original:
         given = replace(given, original=read_weights(original).values)
-    return Weighted(given)
+    return WeightedScorer(given)

@@ -248,7 +248,7 @@ def _write_list(
     if source == nbest == "-":
         raise click.UsageError("stdin ('-') can be the list or SRC, not both.")
     sources = None if source is None else list(read_lines(source))
-    for entry in rescorer.rescored(read_nbest(nbest), sources, tokenized, normalize):
+    for entry in rescorer.rescore(read_nbest(nbest), sources, tokenized, normalize):
         results.write(entry.line + "\n")
     for sentence in rescorer.summary():
         log.info("%s", sentence)

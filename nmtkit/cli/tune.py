@@ -8,7 +8,7 @@ import click
 from nmtkit.cli.common import force_option
 
 if TYPE_CHECKING:
-    from nmtkit.smt.tuner import MertOrMira
+    from nmtkit.smt.tuner import TunerConfig
 
 log = logging.getLogger("nmtkit")
 
@@ -100,7 +100,7 @@ def command(
     log.info("BLEU %.2f, after %.2f at the start", 100 * tuned.after, 100 * tuned.before)
 
 
-def _config(method: str, seed: int, restarts: int | None, epochs: int | None) -> "MertOrMira":
+def _config(method: str, seed: int, restarts: int | None, epochs: int | None) -> "TunerConfig":
     from nmtkit.smt.mert import MertConfig
     from nmtkit.smt.mira import MiraConfig
 

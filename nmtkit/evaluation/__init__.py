@@ -1,0 +1,1 @@
+"""Evaluation: corpus metrics, buckets, bootstrap tests and alignment error rate."""

@@ -126,7 +126,7 @@ class Bucketing:
 
     @property
     def overlapping(self) -> bool:
-        """True for moving windows, each of which is nearly the one before it."""
+        """True for moving windows, which share most sentences with their neighbours."""
         return bool(self.window or self.neighbours)
 
 

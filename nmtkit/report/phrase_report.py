@@ -34,15 +34,20 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translation import Translation, count_duplicates
 from nmtkit.inference.translator import Translator
 from nmtkit.model_folder import LoadedModel
-from nmtkit.smt.phrase_sampling import LEAST, Block, SamplingConfig, choose
-from nmtkit.smt.phrase_scorer import PHRASES
+from nmtkit.smt.phrase_sampling import (
+    MIN_LOG_PROB,
+    PhraseSamplingConfig,
+    SourcePhrase,
+    sample_phrase_table,
+)
+from nmtkit.smt.phrase_scorer import PHRASES_PER_SENTENCE
 from nmtkit.smt.phrase_table import PhrasePair
 
 
 def compare(
     table: Iterable[PhrasePair],
     path: str | Path,
-    how: SamplingConfig,
+    how: PhraseSamplingConfig,
     model: LoadedModel | None = None,
     samples: int = 50,
     batch_size: int = 64,
@@ -54,13 +59,13 @@ def compare(
         there are no samples.
     :param samples: drawn of each source phrase; `how.seed` decides them.
     :raises ConfigError: there are no scores of a model.
-    :raises DataError: as `choose`.
+    :raises DataError: as `sample_phrase_table`.
     :raises ModelError: the model reads no source, or its parameters are damaged.
     """
     if model is None and how.model_column is None:
         raise ConfigError("the scores of a model come from a model or from a column; give one")
     voice = None if model is None else _Voice(model, samples, how.seed, batch_size)
-    choice = choose(table, path, how)
+    choice = sample_phrase_table(table, path, how)
     drawn, chosen = choice.drawn, [*choice.frequent, *choice.rare]
     if voice and how.model_column is None:
         drawn, chosen = voice.scored(drawn, chosen)
@@ -78,14 +83,14 @@ class _Voice:
         ensemble = Ensemble((model,))
         if not ensemble.reads_source:
             raise ModelError("a language model gives a phrase pair no score; give another model")
-        self._scorer = Scorer(ensemble, batch_size * PHRASES)
+        self._scorer = Scorer(ensemble, batch_size * PHRASES_PER_SENTENCE)
         self._translator = Translator(ensemble, batch_size=batch_size)
         self._samples = samples
         self._seed = seed
 
     def scored(
-        self, drawn: Sequence[ScoredPair], blocks: Sequence[Block]
-    ) -> tuple[list[ScoredPair], list[Block]]:
+        self, drawn: Sequence[ScoredPair], blocks: Sequence[SourcePhrase]
+    ) -> tuple[list[ScoredPair], list[SourcePhrase]]:
         """The same pairs with the model's scores."""
         pairs = self._scored([*drawn, *itertools.chain(*(block.pairs for block in blocks))])
         with_scores = list(itertools.islice(pairs, len(drawn)))
@@ -107,7 +112,7 @@ class _Voice:
         phrases = ((pair.src, pair.tgt) for pair in pairs)
         scores = self._scorer.score(phrases, tokenized=True, pair_name=place)
         for pair, score in zip(pairs, scores, strict=True):
-            yield dataclasses.replace(pair, model=max(score.log_prob, LEAST))
+            yield dataclasses.replace(pair, model=max(score.log_prob, MIN_LOG_PROB))
 
 
 def _with_samples(phrase: ComparedPhrase, drawn: Sequence[Translation]) -> ComparedPhrase:

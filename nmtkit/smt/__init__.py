@@ -1,0 +1,1 @@
+"""Statistical machine translation: files of Moses, rescoring, reranking, MERT and MIRA."""

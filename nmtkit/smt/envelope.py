@@ -1,9 +1,10 @@
-"""Along a line of weights: which hypothesis is the best of its sentence from where to where.
+"""Exact line search along a direction of weights, by the upper envelope of each sentence's scores.
 
-On the line w + γ d the score of a hypothesis is itself a line in γ, with the slope d · h and the
-height w · h at γ = 0; the best hypothesis of a sentence at each γ is its upper envelope. Och 2003,
-section 5. All sentences are walked at once: each from the line with the smallest slope, which is
-the highest at γ = -∞, to the steeper line that crosses it first, and on, until none is steeper.
+Och 2003, section 5: for weights w + γ d the score of a hypothesis h is a line in γ with slope d · h
+and height w · h at γ = 0. The best hypothesis at each γ lies on the upper envelope of the lines of
+its sentence. All sentences are processed together: each starts from the line with the smallest
+slope, which is highest at γ = -∞, and moves to the steeper line that crosses it first, until no
+line is steeper.
 """
 
 from typing import NamedTuple
@@ -13,118 +14,121 @@ from numpy.typing import NDArray
 
 from nmtkit.evaluation.bleu_statistics import Numbers, bleu
 from nmtkit.smt.feature_matrix import Vector
-from nmtkit.smt.tuning_list import first_best
+from nmtkit.smt.tuning_list import segment_argmax
 
 Indices = NDArray[np.int64]
 
 
 class Envelopes(NamedTuple):
-    """The upper envelopes of all sentences.
+    """Upper envelopes of all sentences.
 
-    first: the hypothesis of each sentence at γ = -∞. Shape: [sentences].
-    at: where one hypothesis gives way to another, in no order. Shape: [crossings].
-    before, after: which, and to which. Shape: [crossings].
+    initial: best hypothesis of each sentence at γ = -∞. Shape: [sentences].
+    crossings: values of γ where the best hypothesis changes, unsorted. Shape: [crossings].
+    before, after: best hypothesis on either side of the crossing. Shape: [crossings].
     """
 
-    first: Indices
-    at: Vector
+    initial: Indices
+    crossings: Vector
     before: Indices
     after: Indices
 
 
 def upper_envelopes(slopes: Vector, heights: Vector, offsets: Indices) -> Envelopes:
-    """Walk the upper envelope of every sentence.
+    """Compute the upper envelope of every sentence.
 
-    Of lines that are the same the first in the list counts.
+    Among identical lines the first in the list is used.
 
     :param slopes, heights: of each hypothesis. Shape: [hypotheses].
-    :param offsets: where each sentence begins, and the end.
+    :param offsets: index of the first hypothesis of each sentence, and the end.
+        Shape: [sentences + 1].
     """
-    first = _highest_of(-slopes, heights, offsets)
-    last = _highest_of(slopes, heights, offsets)
-    lines = _above_both(slopes, heights, offsets, first, last)
-    owners = np.searchsorted(offsets, lines, side="right") - 1
-    current = first.copy()
-    found: list[tuple[Vector, Indices, Indices]] = []
+    initial = _highest_line(-slopes, heights, offsets)
+    final = _highest_line(slopes, heights, offsets)
+    lines = _candidate_lines(slopes, heights, offsets, initial, final)
+    sentence_of = np.searchsorted(offsets, lines, side="right") - 1
+    current = initial.copy()
+    segments: list[tuple[Vector, Indices, Indices]] = []
     while True:
-        steeper = slopes[lines] > slopes[current][owners]
-        lines, owners = lines[steeper], owners[steeper]
+        steeper = slopes[lines] > slopes[current][sentence_of]
+        lines, sentence_of = lines[steeper], sentence_of[steeper]
         if not len(lines):
             break
-        rise = slopes[lines] - slopes[current][owners]
-        at = (heights[current][owners] - heights[lines]) / rise
-        places = np.append(np.flatnonzero(np.diff(owners, prepend=-1)), len(lines))
-        nearest, chosen = _nearest(at, slopes[lines], places)
-        sentences = owners[places[:-1]]
-        found.append((nearest, current[sentences], lines[chosen]))
+        rise = slopes[lines] - slopes[current][sentence_of]
+        crossings = (heights[current][sentence_of] - heights[lines]) / rise
+        starts = np.append(np.flatnonzero(np.diff(sentence_of, prepend=-1)), len(lines))
+        nearest, chosen = _nearest_crossing(crossings, slopes[lines], starts)
+        sentences = sentence_of[starts[:-1]]
+        segments.append((nearest, current[sentences], lines[chosen]))
         current[sentences] = lines[chosen]
-    if not found:
-        return Envelopes(first, np.zeros(0), first[:0], first[:0])
-    at, before, after = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Envelopes(first, at, before, after)
+    if not segments:
+        return Envelopes(initial, np.zeros(0), initial[:0], initial[:0])
+    crossings, before, after = (np.concatenate(parts) for parts in zip(*segments, strict=True))
+    return Envelopes(initial, crossings, before, after)
 
 
-def best_on_line(
+def exact_line_search(
     slopes: Vector, heights: Vector, offsets: Indices, statistics: Numbers, missing: Numbers
 ) -> tuple[float, float]:
-    """The γ with the highest corpus BLEU, and that BLEU: exact, since it is constant between
-    crossings.
+    """Find the γ with the highest corpus BLEU, and that BLEU.
 
-    It is the middle of the best stretch, the widest among equals; beyond the last crossing on
-    either side it is 1 away from it. Stretches too narrow to be told from rounding do not count.
+    The search is exact because BLEU is constant between crossings. The result is the middle of the
+    best interval, the widest among equals; beyond the outermost crossings it is 1 away from them.
+    Intervals too narrow to distinguish from rounding are ignored.
 
-    :param statistics: of each hypothesis. Shape: [hypotheses, 9].
-    :param missing: what is added to the sum of those that are chosen. Shape: [9].
+    :param slopes, heights: of each hypothesis. Shape: [hypotheses].
+    :param offsets: index of the first hypothesis of each sentence, and the end.
+    :param statistics: BLEU's sufficient statistics. Shape: [hypotheses, 9].
+    :param missing: statistics of the sentences without hypotheses, which are added. Shape: [9].
     """
-    first, at, before, after = upper_envelopes(slopes, heights, offsets)
-    if not len(at):
-        return 0.0, float(bleu(statistics[first].sum(axis=0) + missing))
-    order = np.argsort(at, kind="stable")
-    at = at[order]
-    changes = (statistics[after] - statistics[before])[order]
+    initial, crossings, before, after = upper_envelopes(slopes, heights, offsets)
+    if not len(crossings):
+        return 0.0, float(bleu(statistics[initial].sum(axis=0) + missing))
+    order = np.argsort(crossings, kind="stable")
+    crossings = crossings[order]
+    changes = (statistics[after] - statistics[before])[order]  # [crossings, 9]
     sums = np.cumsum(
-        np.vstack([statistics[first].sum(axis=0) + missing, changes]), axis=0, dtype=np.int64
-    )
-    ends = np.concatenate([[at[0] - 2.0], at, [at[-1] + 2.0]])
+        np.vstack([statistics[initial].sum(axis=0) + missing, changes]), axis=0, dtype=np.int64
+    )  # [crossings + 1, 9]
+    ends = np.concatenate([[crossings[0] - 2.0], crossings, [crossings[-1] + 2.0]])
     widths = np.diff(ends)
     scores = np.where(widths > 1e-9 * (1.0 + np.abs(ends[1:])), bleu(sums), -1.0)
     best = np.flatnonzero(scores == scores.max())
-    stretch = best[np.argmax(widths[best])]
-    return float((ends[stretch] + ends[stretch + 1]) / 2.0), float(scores[stretch])
+    widest = best[np.argmax(widths[best])]
+    return float((ends[widest] + ends[widest + 1]) / 2.0), float(scores[widest])
 
 
-def _highest_of(values: Vector, heights: Vector, offsets: Indices) -> Indices:
-    """The lines of the greatest value, the highest of these, the first of these."""
-    greatest = values[first_best(values, offsets)]
+def _highest_line(values: Vector, heights: Vector, offsets: Indices) -> Indices:
+    """Return each sentence's line with the greatest value; among equals the highest, then first."""
+    greatest = values[segment_argmax(values, offsets)]
     equal = values == np.repeat(greatest, np.diff(offsets))
-    return first_best(np.where(equal, heights, -np.inf), offsets)
+    return segment_argmax(np.where(equal, heights, -np.inf), offsets)
 
 
-def _above_both(
-    slopes: Vector, heights: Vector, offsets: Indices, first: Indices, last: Indices
+def _candidate_lines(
+    slopes: Vector, heights: Vector, offsets: Indices, initial: Indices, final: Indices
 ) -> Indices:
-    """The lines that may be on the envelope besides the first: most are not.
+    """Return the lines that can be on an envelope after the initial one; this drops most lines.
 
-    They are the last ones, and those that are above the place where the first and the last of
-    their sentence cross. Another, whose slope is between these two, is below the first on the left
-    of it and below the last on the right.
+    These are the final lines and the lines above the point where initial and final line of their
+    sentence cross. Any other line, whose slope is between these two, is below the initial line to
+    the left of that point and below the final line to the right.
     """
-    rise = slopes[last] - slopes[first]
+    rise = slopes[final] - slopes[initial]
     crossed = rise > 0
-    at = (heights[first] - heights[last]) / np.where(crossed, rise, 1.0)
-    height = np.where(crossed, heights[first] + at * slopes[first], np.inf)
+    crossings = (heights[initial] - heights[final]) / np.where(crossed, rise, 1.0)
+    height = np.where(crossed, heights[initial] + crossings * slopes[initial], np.inf)
     sizes = np.diff(offsets)
-    above = heights + np.repeat(at, sizes) * slopes > np.repeat(height, sizes)
-    above[last[crossed]] = True
+    above = heights + np.repeat(crossings, sizes) * slopes > np.repeat(height, sizes)
+    above[final[crossed]] = True
     return np.flatnonzero(above)
 
 
-def _nearest(at: Vector, slopes: Vector, places: Indices) -> tuple[Vector, Indices]:
-    """Where each sentence is crossed first, and by which line: the steepest of those that do.
+def _nearest_crossing(crossings: Vector, slopes: Vector, starts: Indices) -> tuple[Vector, Indices]:
+    """Return each sentence's first crossing and the line that crosses there, the steepest one.
 
-    :param at, slopes: of lines that are steeper than the present one.
-    :param places: where each sentence begins among these, and the end.
+    :param crossings, slopes: of the lines that are steeper than the current one.
+    :param starts: index of each sentence's first line among these, and the end.
     """
-    nearest = at[first_best(-at, places)]
-    here = at == np.repeat(nearest, np.diff(places))
-    return nearest, first_best(np.where(here, slopes, -np.inf), places)
+    nearest = crossings[segment_argmax(-crossings, starts)]
+    at_nearest = crossings == np.repeat(nearest, np.diff(starts))
+    return nearest, segment_argmax(np.where(at_nearest, slopes, -np.inf), starts)

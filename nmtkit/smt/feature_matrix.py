@@ -1,4 +1,4 @@
-"""The features of an n-best list as the columns of a matrix, weights as a vector beside them."""
+"""Features of an n-best list as columns of a matrix, and their weights as a vector."""
 
 import math
 from collections.abc import Sequence
@@ -11,100 +11,103 @@ from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
 from nmtkit.smt.nbest import Entry, Features
-from nmtkit.smt.weights import HIDDEN, REST, Weights
+from nmtkit.smt.weights import HIDDEN_PREFIX, REST_FEATURE, Weights
 
 Vector: TypeAlias = NDArray[np.float64]
 
-DIGITS = 9
-"""Scores are compared to so many behind the point, where weights sum to 1: sums of the same numbers
-in another order are then alike."""
+SCORE_DIGITS = 9
+"""Decimal places of scores for weights that sum to 1.
+
+Sums of the same numbers in another order then compare equal.
+"""
 
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Which features a list has, each line the same ones in the same order.
+    """Layout of the features, which all lines of a list share.
 
-    sizes: how many values each feature has, by its name.
+    sizes: number of values of each feature, in order.
     """
 
     sizes: dict[str, int]
 
     @classmethod
-    def of(cls, entry: Entry) -> "FeatureColumns":
-        """Those of the first line of a list.
+    def from_entry(cls, entry: Entry) -> "FeatureColumns":
+        """Return the layout of the first line of a list.
 
-        :raises DataError: its features are not as they should be, or one is called `Rest0`.
+        :raises DataError: the features are malformed, or one is called `Rest0`.
         """
         features = entry.features
-        if REST in features:
+        if REST_FEATURE in features:
             raise DataError(
-                f"{entry.where}: the feature '{REST}' would be taken for what totals have beyond"
-                " the features; give it another name"
+                f"{entry.location}: the feature name '{REST_FEATURE}' is reserved for the part of"
+                " totals that the features do not explain; give it another name"
             )
         return cls({name: len(values) for name, values in features.items()})
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return sum(self.sizes.values())
 
-    def values(self, entry: Entry) -> list[float]:
-        """The features of a line, column for column.
+    def row(self, entry: Entry) -> list[float]:
+        """Return the feature values of a line, one per column.
 
-        :raises DataError: they are not those of the first line, or one is no number.
+        :raises DataError: the features differ from the first line's, or a value is not a number.
         """
         words = entry.fields[2].split()
-        if [words[i] for i in self._named if i < len(words)] == self._names:
+        if [words[i] for i in self._name_positions if i < len(words)] == self._names:
             try:
-                values = [float(words[i]) for i in self._valued]
+                values = [float(words[i]) for i in self._value_positions]
             except (ValueError, IndexError):
                 pass
             else:
-                if len(words) == len(self._named) + len(values):
+                if len(words) == len(self._names) + len(values):
                     return values
-        return self._checked(entry)
+        return self._parsed_row(entry)
 
-    def split(self, vector: Sequence[float]) -> Features:
-        """A number for each column, by the names of the features."""
-        rest = iter(vector)
+    def named_weights(self, vector: Sequence[float]) -> Features:
+        """Group a weight vector by the names of the features."""
+        weights = iter(vector)
         return {
-            name: tuple(float(next(rest)) for _ in range(size)) for name, size in self.sizes.items()
+            name: tuple(float(next(weights)) for _ in range(size))
+            for name, size in self.sizes.items()
         }
 
-    def vector(self, features: Features, path: str) -> Vector:
-        """A number for each column from those that have a name; 0 where a feature has none.
+    def weight_vector(self, weights: Features, path: str) -> Vector:
+        """Return one weight per column; 0 for a feature without weights.
 
-        What Moses hides (`UnknownWordPenalty0`) and `Rest0` are no columns, and left out.
+        `UnknownWordPenalty0`, which Moses does not print, and `Rest0` have no column.
 
-        :param path: where they come from, for messages.
-        :raises DataError: a name is not in the list, or has more or fewer values there.
+        :param path: origin of the weights, for messages.
+        :raises DataError: the list has no such feature, or with another number of values.
         """
-        for name, values in features.items():
-            self._check(name, len(values), path)
+        for name, values in weights.items():
+            self._check_weights(name, len(values), path)
         return np.array(
-            [w for name, size in self.sizes.items() for w in features.get(name, (0.0,) * size)],
+            [w for name, size in self.sizes.items() for w in weights.get(name, (0.0,) * size)],
             dtype=np.float64,
         )
 
-    def without_weights(self, features: Features) -> list[str]:
-        """The features of the list that these weights do not name."""
-        return [name for name in self.sizes if name not in features]
+    def without_weights(self, weights: Features) -> list[str]:
+        """Return the features of the list that have no weights."""
+        return [name for name in self.sizes if name not in weights]
 
     @cached_property
-    def _named(self) -> list[int]:
-        """Where the names stand among the words of the features."""
-        places, place = [], 0
+    def _name_positions(self) -> list[int]:
+        """Positions of the names among the words of the feature field."""
+        positions, position = [], 0
         for size in self.sizes.values():
-            places.append(place)
-            place += 1 + size
-        return places
+            positions.append(position)
+            position += 1 + size
+        return positions
 
     @cached_property
-    def _valued(self) -> list[int]:
+    def _value_positions(self) -> list[int]:
         sizes = self.sizes.values()
         return [
-            place + 1 + i
-            for place, size in zip(self._named, sizes, strict=True)
+            position + 1 + i
+            for position, size in zip(self._name_positions, sizes, strict=True)
             for i in range(size)
         ]
 
@@ -112,42 +115,42 @@ class FeatureColumns:
     def _names(self) -> list[str]:
         return [f"{name}=" for name in self.sizes]
 
-    def _checked(self, entry: Entry) -> list[float]:
-        """The same by the long way, which knows what to say of a line that is wrong."""
+    def _parsed_row(self, entry: Entry) -> list[float]:
+        """Return the values as `row` does, slower, with a message for a malformed line."""
         features = entry.features
         sizes = {name: len(values) for name, values in features.items()}
         if list(sizes.items()) != list(self.sizes.items()):
             raise DataError(
-                f"{entry.where}: has the features {_told(sizes)}, but the first line has"
-                f" {_told(self.sizes)}; every line must have the same in the same order"
+                f"{entry.location}: has the features {_format_sizes(sizes)}, but the first line has"
+                f" {_format_sizes(self.sizes)}; every line must have the same in the same order"
             )
         return [value for values in features.values() for value in values]
 
-    def _check(self, name: str, size: int, path: str) -> None:
-        if name == REST or (name not in self.sizes and name.startswith(HIDDEN)):
+    def _check_weights(self, name: str, size: int, path: str) -> None:
+        if name == REST_FEATURE or (name not in self.sizes and name.startswith(HIDDEN_PREFIX)):
             if size != 1:
-                raise DataError(f"{path}: '{name}' has {size} weights; it is one number")
+                raise DataError(f"{path}: '{name}' has {size} weights; give one number")
             return
         if name not in self.sizes:
             raise DataError(
-                f"{path}: has weights of '{name}', which is no feature of the list; it has"
-                f" {_told(self.sizes)}"
+                f"{path}: has weights for '{name}', which is not a feature of the list; it has"
+                f" {_format_sizes(self.sizes)}"
             )
         if size != self.sizes[name]:
             raise DataError(
-                f"{path}: has {size} weights of '{name}', which has {self.sizes[name]} values in"
+                f"{path}: has {size} weights for '{name}', which has {self.sizes[name]} values in"
                 " the list"
             )
 
 
 @dataclass(frozen=True)
 class LinearScorer:
-    """What gives a line its score: the weighted sum of its columns and of `Rest0`.
+    """Log-linear model: the score of a line is the weighted sum of its columns and of `Rest0`.
 
-    weights: one for each column. Shape: [columns].
-    original: the weights that the totals were made with. Shape: [columns]; None: the totals count
-        for nothing.
-    rest: the weight of `Rest0`.
+    weights: Shape: [columns].
+    original: weights that the totals were computed with; None to ignore the totals.
+        Shape: [columns].
+    rest: weight of `Rest0`.
     """
 
     weights: Vector
@@ -155,47 +158,48 @@ class LinearScorer:
     rest: float = 0.0
 
     @classmethod
-    def of(cls, columns: FeatureColumns, weights: Weights) -> "LinearScorer":
-        """Weights beside the columns of a list.
+    def from_weights(cls, columns: FeatureColumns, weights: Weights) -> "LinearScorer":
+        """Return the scorer for a list with these columns.
 
-        :raises DataError: they do not fit, or they have `Rest0` but not what it is measured of.
+        :raises DataError: list and weights do not match, or `Rest0` has a weight but the original
+            weights are missing.
         """
-        vector = columns.vector(weights.values, weights.path)
+        vector = columns.weight_vector(weights.values, weights.path)
         if weights.original is None:
-            if REST in weights.values:
+            if REST_FEATURE in weights.values:
                 raise DataError(
-                    f"{weights.path}: weighs '{REST}' but has no section [original-weight], from"
-                    " which it is measured; give the file as 'nmtkit tune' wrote it"
+                    f"{weights.path}: has a weight for '{REST_FEATURE}' but no section"
+                    " [original-weight] to compute it from; give the file as 'nmtkit tune' wrote it"
                 )
             return cls(vector)
-        original = columns.vector(weights.original, weights.path)
-        return cls(vector, original, weights.values.get(REST, (1.0,))[0])
+        original = columns.weight_vector(weights.original, weights.path)
+        return cls(vector, original, weights.values.get(REST_FEATURE, (1.0,))[0])
 
     def scores(self, features: Vector, totals: Vector) -> Vector:
-        """The score of each line.
+        """Compute the score of each line. Shape: [lines].
 
-        :param features: [lines, columns]
-        :param totals: [lines]
+        :param features: Shape: [lines, columns].
+        :param totals: Shape: [lines].
         """
         if self.original is None:
-            return rounded(features @ self.weights, self.weights)
-        # The same as weights · features + rest · Rest0, but exact where the weights are the
-        # original ones: then the score is the total.
+            return round_scores(features @ self.weights, self.weights)
+        # Equals weights · features + rest · Rest0, and is exact for the original weights: then the
+        # score is the total.
         difference = self.weights - self.rest * self.original
-        return rounded(self.rest * totals + features @ difference, self.weights)
+        return round_scores(self.rest * totals + features @ difference, self.weights)
 
 
-def rounded(scores: Vector, weights: Vector) -> Vector:
-    """Scores without what rounding has added to them, whatever the size of the weights."""
+def round_scores(scores: Vector, weights: Vector) -> Vector:
+    """Round scores to `SCORE_DIGITS` relative to the size of the weights."""
     size = float(np.abs(weights).sum())
-    digits = DIGITS - math.ceil(math.log10(size)) if size else DIGITS
+    digits = SCORE_DIGITS - math.ceil(math.log10(size)) if size else SCORE_DIGITS
     return np.asarray(np.round(scores, min(digits, 100)), dtype=np.float64)
 
 
-def shortened(weights: Vector) -> Vector:
-    """Weights of nine digits, as they are written."""
+def round_weights(weights: Vector) -> Vector:
+    """Round weights to the nine digits that files have."""
     return np.array([float(f"{weight:.9g}") for weight in weights])
 
 
-def _told(sizes: dict[str, int]) -> str:
+def _format_sizes(sizes: dict[str, int]) -> str:
     return ", ".join(f"{name} ({size})" for name, size in sizes.items()) or "none"

@@ -1,20 +1,20 @@
 """Minimum error rate training: weights for the highest corpus BLEU on an n-best list (Och 2003).
 
-From a starting point, along each direction: the weights of all directions' exact best steps are
-compared, the best is taken, and again, until none gains (Powell's way as Och describes it, section
-5). Then from other starting points; the best end counts.
+Hill climbing from a starting point: an exact line search along every direction, then the best of
+these steps, until none improves BLEU (Powell's method as in Och's section 5). This is repeated from
+other starting points, and the best result is kept.
 
 Departures and readings
 
-- Directions are the coordinates, one for each column, and as many random ones, drawn anew for each
-  step: features that are correlated can then change together.
-- Other starting points are drawn: each weight evenly from -1 to 1, divided by the sum of the
-  absolute values. The given one is always the first.
-- BLEU does not change when all weights are multiplied by a positive number. Those of the start, and
-  of `Rest0` with them, are divided by the sum of their absolute values. After each step the weights
-  are, as Moses does it, but not that of `Rest0`: it keeps its size beside the others.
-- A step is taken only where BLEU, computed anew from the new weights, is higher. So rounding cannot
-  make the end worse than the start.
+- Directions are the coordinate axes and as many random directions, drawn anew for each step, so
+  that correlated features can change together.
+- Other starting points are random: each weight uniform in [-1, 1], divided by the sum of the
+  absolute values. The given starting point is always the first.
+- BLEU does not change when all weights are multiplied by a positive number. The starting weights,
+  with that of `Rest0`, are divided by the sum of their absolute values. After each step, as in
+  Moses, the weights are divided again, but not that of `Rest0`: it keeps its size.
+- A step is taken only if BLEU, recomputed from the new weights, is higher. Rounding therefore
+  cannot make the result worse than the start.
 """
 
 from collections.abc import Callable
@@ -22,19 +22,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmtkit.smt.envelope import best_on_line
-from nmtkit.smt.feature_matrix import Vector, shortened
+from nmtkit.smt.envelope import exact_line_search
+from nmtkit.smt.feature_matrix import Vector, round_weights
 from nmtkit.smt.tuning_list import TuningList
 
-Told = Callable[[str], None]
+ProgressLogger = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Point:
-    """Weights and what they reach.
+class WeightPoint:
+    """Weights and the BLEU that they reach.
 
     weights: Shape: [columns].
-    rest: the weight of `Rest0`.
+    rest: weight of `Rest0`.
     bleu: corpus BLEU on the list, between 0 and 1.
     """
 
@@ -45,11 +45,11 @@ class Point:
 
 @dataclass(frozen=True)
 class MertConfig:
-    """How long is searched.
+    """Settings of MERT.
 
     restarts: starting points besides the given one.
-    directions: random directions for each step; None: as many as there are columns.
-    seed: of what is drawn.
+    directions: random directions per step; None for the number of columns.
+    seed: of the random numbers.
     """
 
     restarts: int = 4
@@ -58,63 +58,65 @@ class MertConfig:
 
 
 def mert(
-    tuning: TuningList, start: Vector, config: MertConfig, told: Told = lambda _: None
-) -> Point:
-    """The best weights found.
+    tuning: TuningList,
+    start: Vector,
+    config: MertConfig,
+    log_progress: ProgressLogger = lambda _: None,
+) -> WeightPoint:
+    """Return the best weights found, never worse than the start.
 
-    :param start: where to begin. Shape: [columns].
-    :param told: is given a sentence on each starting point.
-    :return: never worse than the start.
+    :param start: Shape: [columns].
+    :param log_progress: called with one line per starting point.
     """
     random = np.random.default_rng(config.seed)
     width = tuning.columns.width
-    count = width if config.directions is None else config.directions
-    best = Point(start, 1.0, tuning.bleu(start))
-    point = first = normalized(tuning, start)
+    directions = width if config.directions is None else config.directions
+    best = WeightPoint(start, 1.0, tuning.bleu(start))
+    point = first = normalize_point(tuning, start)
     for number in range(config.restarts + 1):
         if number:
-            drawn = _of_length_one(random.uniform(-1.0, 1.0, width))
-            point = Point(drawn, first.rest, tuning.bleu(drawn, first.rest))
-        end, steps = _climb(tuning, point, count, random)
-        told(
+            weights = _normalize(random.uniform(-1.0, 1.0, width))
+            point = WeightPoint(weights, first.rest, tuning.bleu(weights, first.rest))
+        end, steps = _hill_climb(tuning, point, directions, random)
+        log_progress(
             f"start {number} of {config.restarts}: BLEU {100 * point.bleu:.2f} to"
             f" {100 * end.bleu:.2f} in {steps} steps"
         )
-        end = normalized(tuning, end.weights, end.rest)
+        end = normalize_point(tuning, end.weights, end.rest)
         if end.bleu > best.bleu or (number == 0 and end.bleu == best.bleu):
             best = end
     return best
 
 
-def normalized(tuning: TuningList, weights: Vector, rest: float = 1.0) -> Point:
-    """The same weights with absolute values that sum to 1; where all are 0, as they are."""
-    length = np.abs(weights).sum() or 1.0
-    weights, rest = shortened(weights / length), float(f"{rest / length:.9g}")
-    return Point(weights, rest, tuning.bleu(weights, rest))
+def normalize_point(tuning: TuningList, weights: Vector, rest: float = 1.0) -> WeightPoint:
+    """Divide weights, and that of `Rest0`, by the sum of the absolute weights unless it is 0."""
+    norm = np.abs(weights).sum() or 1.0
+    weights, rest = round_weights(weights / norm), float(f"{rest / norm:.9g}")
+    return WeightPoint(weights, rest, tuning.bleu(weights, rest))
 
 
-def _climb(
-    tuning: TuningList, point: Point, count: int, random: np.random.Generator
-) -> tuple[Point, int]:
-    """Step by step to where no direction gains; that place, and how many steps it took."""
+def _hill_climb(
+    tuning: TuningList, point: WeightPoint, directions: int, random: np.random.Generator
+) -> tuple[WeightPoint, int]:
+    """Step until no direction improves BLEU; return the last point and the number of steps."""
     steps = 0
     while True:
-        drawn = [_of_length_one(random.normal(size=len(point.weights))) for _ in range(count)]
-        after = _step(tuning, point, np.vstack([np.eye(len(point.weights)), *drawn]))
+        drawn = [_normalize(random.normal(size=len(point.weights))) for _ in range(directions)]
+        after = _best_step(tuning, point, np.vstack([np.eye(len(point.weights)), *drawn]))
         if after.bleu <= point.bleu:
             return point, steps
         point, steps = after, steps + 1
 
 
-def _step(tuning: TuningList, point: Point, directions: Vector) -> Point:
-    """The best step along one of the directions.
+def _best_step(tuning: TuningList, point: WeightPoint, directions: Vector) -> WeightPoint:
+    """Return the best point on the lines through `point` along the directions.
 
     :param directions: Shape: [directions, columns].
     """
     heights = tuning.scores(point.weights, point.rest)
     best, chosen = -1.0, point.weights
     for direction in directions:
-        step, bleu = best_on_line(
+        step, bleu = exact_line_search(
             tuning.features @ direction,
             heights,
             tuning.offsets,
@@ -123,10 +125,10 @@ def _step(tuning: TuningList, point: Point, directions: Vector) -> Point:
         )
         if bleu > best:
             best, chosen = bleu, point.weights + step * direction
-    chosen = _of_length_one(chosen)
-    return Point(chosen, point.rest, tuning.bleu(chosen, point.rest))
+    chosen = _normalize(chosen)
+    return WeightPoint(chosen, point.rest, tuning.bleu(chosen, point.rest))
 
 
-def _of_length_one(vector: Vector) -> Vector:
-    """Divided by the sum of the absolute values; as it is where all are 0."""
+def _normalize(vector: Vector) -> Vector:
+    """Divide by the sum of the absolute values unless it is 0."""
     return np.asarray(vector / (np.abs(vector).sum() or 1.0), dtype=np.float64)

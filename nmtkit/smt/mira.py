@@ -1,24 +1,24 @@
-"""Batch MIRA on an n-best list: many small steps instead of a search (Cherry & Foster 2012).
+"""Batch MIRA on an n-best list: many small updates instead of a search (Cherry & Foster 2012).
 
-Sentence by sentence, in an order drawn anew for each epoch: of the
-list's hypotheses hope h+ has the highest w · h + B(h), and fear h- the highest w · h - B(h), where
-B is what a hypothesis gains in BLEU. Where fear is not as far below hope as it is worse,
+Each epoch visits the sentences in a random order. Among the hypotheses of a sentence, hope h+ has
+the highest w · h + B(h) and fear h- the highest w · h - B(h), where B(h) is the BLEU gain of a
+hypothesis. If the margin between hope and fear is smaller than their difference in B,
 
     w += min(C, (B(h+) - B(h-) - w · (h+ - h-)) / |h+ - h-|^2) (h+ - h-)
 
-Of each epoch the mean of the weights after all sentences so far is tried on the whole list; the
-mean with the best corpus BLEU is the result.
+After each epoch the average of the weights after all sentences so far is evaluated on the whole
+list. The average with the best corpus BLEU is the result.
 
 Departures and readings
 
-- B(h) is the BLEU of a background with h added, times the words of the reference with those of the
-  background (Chiang et al. 2008), so that it is of the size of a sentence and not of a corpus. The
-  background decays, and after each sentence its hope is added. It begins with one of everything.
-- `Rest0`, which no weight changes, counts in w · h with weight 1.
-- The starting point is tried, too: the result is never worse on the list.
+- B(h) is the BLEU of a background corpus with h added, times the reference length of both (Chiang
+  et al. 2008), so that it has the scale of a sentence and not of a corpus. The background decays,
+  and each sentence's hope is added to it. It starts with 1 in every statistic.
+- `Rest0`, which is not tuned, has weight 1 in w · h.
+- The starting point is evaluated, too, so the result is never worse on the list.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,20 +29,18 @@ from nmtkit.evaluation.bleu_statistics import (
     Numbers,
     bleu,
 )
-from nmtkit.smt.feature_matrix import Vector, shortened
-from nmtkit.smt.mert import Point
+from nmtkit.smt.feature_matrix import Vector, round_weights
+from nmtkit.smt.mert import ProgressLogger, WeightPoint
 from nmtkit.smt.tuning_list import TuningList
-
-Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class MiraConfig:
-    """How far and how long it steps.
+    """Settings of MIRA.
 
     epochs: passes over the list.
-    c: the longest step.
-    decay: what the background keeps of itself from sentence to sentence.
+    c: maximum step size.
+    decay: factor of the background after each sentence.
     seed: of the order of the sentences.
     """
 
@@ -53,25 +51,27 @@ class MiraConfig:
 
 
 def mira(
-    tuning: TuningList, start: Vector, config: MiraConfig, told: Told = lambda _: None
-) -> Point:
-    """The best mean of an epoch.
+    tuning: TuningList,
+    start: Vector,
+    config: MiraConfig,
+    log_progress: ProgressLogger = lambda _: None,
+) -> WeightPoint:
+    """Return the best average of an epoch, never worse than the start.
 
-    :param start: where to begin. Shape: [columns].
-    :param told: is given a sentence whenever there is something better.
-    :return: never worse than the start.
+    :param start: Shape: [columns].
+    :param log_progress: called with one line per improvement.
     """
-    best = Point(start, 1.0, tuning.bleu(start))
-    for epoch, mean in enumerate(means(tuning, start, config), start=1):
-        point = Point(shortened(mean), 1.0, tuning.bleu(shortened(mean)))
+    best = WeightPoint(start, 1.0, tuning.bleu(start))
+    for epoch, average in enumerate(epoch_averages(tuning, start, config), start=1):
+        point = WeightPoint(round_weights(average), 1.0, tuning.bleu(round_weights(average)))
         if point.bleu > best.bleu:
             best = point
-            told(f"epoch {epoch} of {config.epochs}: BLEU {100 * best.bleu:.2f}")
+            log_progress(f"epoch {epoch} of {config.epochs}: BLEU {100 * best.bleu:.2f}")
     return best
 
 
-def means(tuning: TuningList, start: Vector, config: MiraConfig) -> Iterator[Vector]:
-    """After each epoch the mean of the weights after all sentences so far. Shape: [columns]."""
+def epoch_averages(tuning: TuningList, start: Vector, config: MiraConfig) -> Iterator[Vector]:
+    """Yield after each epoch the average of all weights so far. Shape: [columns]."""
     random = np.random.default_rng(config.seed)
     weights, total, steps = start, np.zeros_like(start), 0
     background = np.ones(STATISTICS_PER_SENTENCE)
@@ -82,7 +82,7 @@ def means(tuning: TuningList, start: Vector, config: MiraConfig) -> Iterator[Vec
             scores = features @ weights + tuning.rest[lines]
             gains = bleu_gains(statistics, background)
             hope, fear = int(np.argmax(scores + gains)), int(np.argmax(scores - gains))
-            weights = weights + step(
+            weights = weights + mira_update(
                 features[hope] - features[fear],
                 float(gains[hope] - gains[fear]),
                 float(scores[hope] - scores[fear]),
@@ -94,7 +94,7 @@ def means(tuning: TuningList, start: Vector, config: MiraConfig) -> Iterator[Vec
 
 
 def bleu_gains(statistics: Numbers, background: Numbers) -> Vector:
-    """What each hypothesis makes of the background's BLEU, in words of the reference.
+    """Compute B(h): BLEU of the background with each hypothesis, times the reference length.
 
     :param statistics: Shape: [hypotheses, 9].
     :param background: Shape: [9].
@@ -104,12 +104,13 @@ def bleu_gains(statistics: Numbers, background: Numbers) -> Vector:
     return np.asarray(bleu(sums) * sums[:, REFERENCE_LENGTH], dtype=np.float64)
 
 
-def step(difference: Vector, gain: float, margin: float, c: float) -> Vector:
-    """How the weights change for a pair of hope and fear.
+def mira_update(difference: Vector, gain: float, margin: float, c: float) -> Vector:
+    """Compute the change of the weights for a pair of hope and fear. Shape: [columns].
 
     :param difference: h+ - h-. Shape: [columns].
     :param gain: B(h+) - B(h-).
-    :param margin: how far w sets hope above fear already.
+    :param margin: w · (h+ - h-).
+    :param c: maximum step size.
     """
     violation = gain - margin
     square = float(difference @ difference)

@@ -1,4 +1,6 @@
-"""Scores for a phrase table: p(target phrase | source phrase) as new columns; also from Python.
+"""Neural scores for phrase tables: p(target phrase | source phrase) as new columns.
+
+From Python:
 
 from nmtkit.smt.phrase_scorer import PhraseScorer
 from nmtkit.smt.phrase_table import read_phrase_table
@@ -11,11 +13,11 @@ word penalty WP, because it overestimates the probability of words outside of it
 
 Departures and readings:
 
-- A phrase table holds probabilities, of which Moses takes the natural logarithm when it reads them.
-  So p is written, not log p, and for w unknown words e^-w: the features that Moses then has are
-  log p and -w. Of what is below e^-100, Moses makes e^-100.
-- The unknown words of both sides are counted together: the paper names one feature. They are those
-  of the first model's shortlists; where its tokens are subwords, unknown subwords.
+- A phrase table holds probabilities, and Moses takes their natural logarithm when it reads them.
+  Therefore p is written, not log p, and e^-w for w unknown words, so that Moses's features are
+  log p and -w. Moses raises probabilities below e^-100 to e^-100.
+- The unknown words of both sides are counted together, because the paper has one feature. Unknown
+  are words outside the first model's shortlists or, if its tokens are subwords, unknown subwords.
 """
 
 import functools
@@ -34,21 +36,22 @@ from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.parallel.fork import run_parallel
 from nmtkit.smt.phrase_table import PhrasePair
 
-PHRASES = 4
-"""Phrases that are worked on together for each sentence that would be: they are that short."""
+PHRASES_PER_SENTENCE = 4
+"""Phrases computed together instead of one sentence, because they are so much shorter."""
 
-LEAST_PAIRS = 64
-"""Pairs for each core, where cores are to work apart."""
+MIN_PAIRS_PER_CORE = 64
+"""Minimum number of pairs for each core that works in parallel."""
 
 
 class PhraseScorer:
     """Appends scores to the lines of a phrase table.
 
-    :param models: each gives a column of its own.
-    :param batch_size: as of sentences; of phrase pairs more are computed together.
+    :param models: each adds one column.
+    :param batch_size: in sentences; `PHRASES_PER_SENTENCE` times as many phrase pairs are computed
+        together.
     :param logs: write log p and -w instead of p and e^-w.
-    :param count_unknown: a last column for the unknown words of the pair.
-    :raises ModelError: a model reads no source.
+    :param count_unknown: add a last column for the unknown words of the pair.
+    :raises ModelError: a model is a language model.
     """
 
     def __init__(
@@ -59,14 +62,14 @@ class PhraseScorer:
         count_unknown: bool = False,
     ) -> None:
         self._models = models
-        size = batch_size * PHRASES
+        size = batch_size * PHRASES_PER_SENTENCE
         self._scorers = [Scorer(Ensemble((model,)), size) for model in models]
         if not all(scorer.reads_source for scorer in self._scorers):
-            raise ModelError("a language model gives a phrase pair no score; leave it out")
+            raise ModelError("a language model cannot score phrase pairs; leave it out")
         self._window = size * WINDOW_BATCHES
         self._logs = logs
         self._count_unknown = count_unknown
-        self._scores = 0  # that the first line had before
+        self._original_scores = 0  # number of scores of the first line
 
     @classmethod
     def load(
@@ -77,27 +80,27 @@ class PhraseScorer:
         logs: bool = False,
         count_unknown: bool = False,
     ) -> "PhraseScorer":
-        """Open model folders.
+        """Load models from their folders.
 
-        :raises ModelError: a folder lacks something, or its model reads no source.
+        :raises ModelError: a folder is incomplete, or its model is a language model.
         """
         models = [load_model(folder, device) for folder in folders]
         return cls(models, batch_size, logs, count_unknown)
 
     def lines(self, pairs: Iterable[PhrasePair]) -> Iterator[bytes]:
-        """The lines of a phrase table in their order, with the new scores behind those they have.
+        """Yield the lines of a phrase table in order, with the new scores after their own.
 
         :raises ModelError: a model gives log-probabilities that are not numbers.
-        :raises DataError: a pair is so long that the memory would not hold its alignment.
+        :raises DataError: a pair is too long for its alignment to fit in memory.
         """
         for window in windows(pairs, self._window):
-            self._scores = self._scores or len(window[0].scores)
-            for pair, values in zip(window, self._shared_out(window), strict=True):
+            self._original_scores = self._original_scores or len(window[0].scores)
+            for pair, values in zip(window, self._new_scores(window), strict=True):
                 yield pair.with_scores(values)
 
     def moses_lines(self, table: str | Path) -> str:
-        """What to change in moses.ini for the table that was written last."""
-        before, added = self._scores, len(self._models) + self._count_unknown
+        """Return what to change in moses.ini for the table that was written last."""
+        before, added = self._original_scores, len(self._models) + self._count_unknown
         if not before:
             return "the phrase table is empty"
         path = "" if str(table) == STANDARD else f" path={table}"
@@ -107,37 +110,42 @@ class PhraseScorer:
             f" TranslationModel0=, such as {' '.join(['0.1'] * added)}, and tune them"
         )
 
-    def _shared_out(self, window: Sequence[PhrasePair]) -> list[list[str]]:
-        """What to append to each pair, found by all cores at once."""
+    def _new_scores(self, window: Sequence[PhrasePair]) -> list[list[str]]:
+        """Compute the new scores of each pair, as text, on all cores."""
         on_cpu = all(model.device.type == "cpu" for model in self._models)
         cores = torch.get_num_threads() if on_cpu else 1
-        cores = max(1, min(cores, len(window) // LEAST_PAIRS))
-        shares = [functools.partial(self._values, window[core::cores]) for core in range(cores)]
-        found = run_parallel(shares)
-        return [found[place % cores][place // cores] for place in range(len(window))]
+        cores = max(1, min(cores, len(window) // MIN_PAIRS_PER_CORE))
+        shares = [
+            functools.partial(self._new_scores_of_share, window[core::cores])
+            for core in range(cores)
+        ]
+        results = run_parallel(shares)
+        return [results[index % cores][index // cores] for index in range(len(window))]
 
-    def _values(self, pairs: Sequence[PhrasePair]) -> list[list[str]]:
-        """What to append to each pair."""
+    def _new_scores_of_share(self, pairs: Sequence[PhrasePair]) -> list[list[str]]:
+        """Compute the new scores of each pair, as text."""
         phrases = [(pair.src, pair.tgt) for pair in pairs]
 
-        def place(number: int) -> str:
-            return pairs[number - 1].where
+        def location(number: int) -> str:
+            return pairs[number - 1].location
 
-        found = [scorer.score(phrases, tokenized=True, pair_name=place) for scorer in self._scorers]
+        per_model = [
+            scorer.score(phrases, tokenized=True, pair_name=location) for scorer in self._scorers
+        ]
         return [
-            [self._number(value) for value in self._columns(scores)]
-            for scores in zip(*found, strict=True)
+            [self._formatted(value) for value in self._columns(scores)]
+            for scores in zip(*per_model, strict=True)
         ]
 
     def _columns(self, scores: Sequence[Score]) -> list[float]:
-        """The natural logarithms of the new columns of one pair."""
+        """Return the natural logarithms of the new columns of one pair."""
         columns = [score.log_prob for score in scores]
-        return [*columns, 0.0 - self._unknown(scores[0])] if self._count_unknown else columns
+        return [*columns, 0.0 - self._unknown_tokens(scores[0])] if self._count_unknown else columns
 
-    def _unknown(self, score: Score) -> int:
-        """How many tokens of a pair the first model does not know."""
+    def _unknown_tokens(self, score: Score) -> int:
+        """Count the tokens of a pair that the first model does not know."""
         known = self._models[0].src_vocab
         return score.unknown + sum(token not in known for token in score.src_tokens)
 
-    def _number(self, log: float) -> str:
+    def _formatted(self, log: float) -> str:
         return f"{log if self._logs else math.exp(log):.6g}"

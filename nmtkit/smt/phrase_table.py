@@ -1,11 +1,11 @@
-"""Moses's phrase tables as text, read as a stream: one phrase pair a line, of any number of lines.
+"""Phrase tables of Moses in text form, read as a stream: one phrase pair per line.
 
     source phrase ||| target phrase ||| scores ||| alignment ||| counts ||| ...
 
-Fields stand between ` ||| `; the last may be empty, when the line ends with ` |||`. A line is kept
-as the bytes of its fields, so that it can be written again, changed or not, with every other byte
-as it was. What comes after the scores is looked at by those alone who ask for it. Lines with the
-same source phrase stand together, as Moses sorts its tables.
+Fields are separated by ` ||| `; the last is empty if the line ends with ` |||`. A line is kept as
+the bytes of its fields, so that it can be written back with every unchanged byte as it was. Fields
+after the scores are parsed only on request. Lines with the same source phrase are consecutive, as
+Moses sorts its tables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ from nmtkit.errors import DataError
 from nmtkit.io.lines import decode_line, read_raw_lines
 
 _BAR = b" ||| "
-_NEEDED = ("source phrase", "target phrase", "scores")
-_FORM = "a line of a phrase table is 'source ||| target ||| scores ||| ...'"
+_REQUIRED = ("source phrase", "target phrase", "scores")
+_FORMAT = "a line of a phrase table is 'source ||| target ||| scores ||| ...'"
 
 
 @dataclass(frozen=True, slots=True)
 class PhrasePair:
     """One line of a phrase table.
 
-    fields: its bytes, cut at ` ||| `; that after the last field is a blank which the line lacks.
-    src, tgt: the phrases as text, words with blanks between them.
-    path, number: the file and the line, from 1, for messages.
+    fields: its bytes, split at ` ||| `; the last field has one blank more than the line.
+    src, tgt: the phrases, words with blanks between them.
+    path, number: file and line number, from 1, for messages.
     """
 
     fields: tuple[bytes, ...]
@@ -36,32 +36,32 @@ class PhrasePair:
     number: int
 
     @property
-    def where(self) -> str:
-        """File and line, for a message."""
+    def location(self) -> str:
+        """FILE:LINE, for messages."""
         return f"{self.path}:{self.number}"
 
     @property
     def scores(self) -> list[bytes]:
-        """The numbers of the third field, as they are written."""
+        """Numbers of the third field, as they are written."""
         return self.fields[2].split()
 
     @property
     def counts(self) -> list[bytes]:
-        """The numbers of the fifth field; none where the line has no such field.
+        """Numbers of the fifth field; empty if the line has no such field.
 
-        Moses writes how often it extracted the target phrase, the source phrase, and both together:
-        without smoothing p(target | source) is the third over the second. The alignment before them
-        may be empty, ` ||| ||| `, so that here, as in Moses, bars need no blanks.
+        They are Moses's counts of the target phrase, of the source phrase, and of the pair: without
+        smoothing p(target | source) is the third divided by the second. The alignment before them
+        can be empty, ` ||| ||| `; therefore bars need no blanks here, as in Moses.
         """
         rest = _BAR.join(self.fields[3:]).split(b"|||")
         return rest[1].split() if len(rest) > 1 else []
 
     def line(self) -> bytes:
-        """The line as it was read, without its newline."""
+        """Return the line as it was read, without its newline."""
         return _BAR.join(self.fields)[:-1]
 
     def with_scores(self, values: Sequence[str]) -> bytes:
-        """The line with more scores behind those that it has."""
+        """Return the line with more scores after its own."""
         scores = self.fields[2]
         end = len(scores.rstrip())
         more = " ".join(["", *values]).encode()
@@ -70,11 +70,11 @@ class PhrasePair:
 
 
 def read_phrase_table(path: str | Path) -> Iterator[PhrasePair]:
-    """The phrase pairs of a table, in its order.
+    """Yield the phrase pairs of a table in order.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
-    :raises DataError: it cannot be read, or a line is not UTF-8 or lacks one of the first three
-        fields.
+    :raises DataError: the file cannot be read, or a line is not UTF-8 or lacks one of the first
+        three fields.
     """
     name = str(path)
     for number, line in enumerate(read_raw_lines(path), start=1):
@@ -86,9 +86,9 @@ def read_phrase_table(path: str | Path) -> Iterator[PhrasePair]:
 def read_phrase_blocks(
     size: int, path: str | Path, any_bytes: bool = False
 ) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """The next `size` source phrases and their target phrases, then the next, until the last.
+    """Yield the source phrases and the target phrases of `size` lines at a time.
 
-    :param any_bytes: lines that are not UTF-8 are given, too.
+    :param any_bytes: accept lines that are not UTF-8.
     :raises DataError: as `read_phrase_table`.
     """
     sources: list[bytes] = []
@@ -107,21 +107,21 @@ def read_phrase_blocks(
 
 
 def _fields(line: bytes, path: str | Path, number: int) -> list[bytes]:
-    """The fields of a line; see `PhrasePair`."""
-    fields = (line + b" ").split(_BAR)  # so that ` |||` at the end of a line ends a field, too
-    if len(fields) < len(_NEEDED):
+    """Split and check the fields of a line, see `PhrasePair`."""
+    fields = (line + b" ").split(_BAR)  # so that ` |||` at the end of a line ends a field
+    if len(fields) < len(_REQUIRED):
         raise DataError(
             f"{path}:{number}: {len(fields)} fields between ' ||| ', but at least"
-            f" {len(_NEEDED)} are needed; {_FORM}"
+            f" {len(_REQUIRED)} are needed; {_FORMAT}"
         )
-    for name, field in zip(_NEEDED, fields, strict=False):
-        if not field.strip() or field.startswith(b"|||"):  # a bar that follows another at once
-            told = "there are no scores" if name == "scores" else f"the {name} is empty"
-            raise DataError(f"{path}:{number}: {told}; {_FORM}")
+    for name, field in zip(_REQUIRED, fields, strict=False):
+        if not field.strip() or field.startswith(b"|||"):  # two bars with nothing between them
+            problem = "there are no scores" if name == "scores" else f"the {name} is empty"
+            raise DataError(f"{path}:{number}: {problem}; {_FORMAT}")
     for score in fields[2].split():
         if not _is_number(score):
             text = score.decode(errors="replace")
-            raise DataError(f"{path}:{number}: the score '{text}' is no number; {_FORM}")
+            raise DataError(f"{path}:{number}: the score '{text}' is not a number; {_FORMAT}")
     return fields
 
 

@@ -1,4 +1,6 @@
-"""Finds weights for the features of an n-best list; also from Python.
+"""Tuning of the feature weights of an n-best list, by MERT or MIRA.
+
+From Python:
 
 from nmtkit.smt.nbest import read_nbest
 from nmtkit.smt.weights import read_weights
@@ -15,23 +17,23 @@ import numpy as np
 
 from nmtkit.errors import DataError
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector
-from nmtkit.smt.mert import MertConfig, Point, mert
+from nmtkit.smt.mert import MertConfig, WeightPoint, mert
 from nmtkit.smt.mira import MiraConfig, mira
 from nmtkit.smt.nbest import Entry, Features
 from nmtkit.smt.tuning_list import TuningList, load_tuning_list
-from nmtkit.smt.weights import HIDDEN, REST, Weights
+from nmtkit.smt.weights import HIDDEN_PREFIX, REST_FEATURE, Weights
 
 log = logging.getLogger("nmtkit")
 
-MertOrMira = MertConfig | MiraConfig
+TunerConfig = MertConfig | MiraConfig
 
-VARIES = 1e-2
-"""Differences of `Rest0` within a sentence below this are the rounding of printed numbers."""
+MIN_REST_DIFFERENCE = 1e-2
+"""Smaller differences of `Rest0` within a sentence come from the rounding of printed numbers."""
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """The weights, and corpus BLEU on the list between 0 and 1 by the start's and by these."""
+class TuningResult:
+    """Tuned weights, and corpus BLEU on the list, between 0 and 1, before and after."""
 
     weights: Weights
     before: float
@@ -42,63 +44,68 @@ def tune(
     entries: Iterable[Entry],
     references: Sequence[str],
     start: Weights | None = None,
-    config: MertOrMira | None = None,
-) -> Tuned:
-    """Tune on a list; the same list, start and settings give the same weights.
+    config: TunerConfig | None = None,
+) -> TuningResult:
+    """Tune the weights on a list; deterministic for the same list, start and settings.
 
-    Without a start all weights are alike. A feature that the start does not name begins at 0. What
-    Moses hides is kept as `Rest0` where the start says of which weights it is measured: in
-    its section `[original-weight]`, or, as in a moses.ini, by weighing UnknownWordPenalty0.
+    Without a start all weights are equal. A feature without a starting weight starts at 0. The part
+    of the totals that Moses does not print is kept as `Rest0` if the start gives the weights to
+    compute it: in its section `[original-weight]` or, as in a moses.ini, through a weight of
+    UnknownWordPenalty0.
 
-    :param references: one for each sentence, by its number.
-    :param config: MERT's settings (the default) or MIRA's.
+    :param references: one per sentence, by its number.
+    :param config: settings of MERT (the default) or MIRA.
     :return: never worse on the list than the start.
-    :raises DataError: the list and the weights or references do not fit.
+    :raises DataError: the list does not match the weights or the references.
     """
-    original = original_of(start) if start else None
+    original = original_weights(start) if start else None
     path = start.path if start else ""
     tuning = load_tuning_list(entries, references, original, path)
     vector = _start_vector(tuning.columns, start)
-    _tell(tuning, path if original is not None else None)
+    _log_list(tuning, path if original is not None else None)
     before = tuning.bleu(vector)
-    log.info("BLEU %.2f by the weights to start with", 100 * before)
+    log.info("BLEU %.2f with the starting weights", 100 * before)
     if isinstance(config, MiraConfig):
         point = mira(tuning, vector, config, log.info)
     else:
         point = mert(tuning, vector, config or MertConfig(), log.info)
-    return Tuned(_weights(tuning.columns, point, original), before, point.bleu)
+    return TuningResult(_weights(tuning.columns, point, original), before, point.bleu)
 
 
-def original_of(start: Weights) -> Features | None:
-    """The weights that the totals of the list were made with, as far as a start says so."""
+def original_weights(start: Weights) -> Features | None:
+    """Return the weights that the list's totals were computed with; None if unknown."""
     if start.original is not None:
         return start.original
-    return start.values if any(name.startswith(HIDDEN) for name in start.values) else None
+    return start.values if any(name.startswith(HIDDEN_PREFIX) for name in start.values) else None
 
 
 def _start_vector(columns: FeatureColumns, start: Weights | None) -> Vector:
-    """Where to begin, `Rest0` having weight 1."""
+    """Return the starting weights, scaled so that `Rest0` has weight 1. Shape: [columns]."""
     if start is None:
         return np.full(columns.width, 1.0 / columns.width)
-    rest = start.values.get(REST, (1.0,))[0]
+    rest = start.values.get(REST_FEATURE, (1.0,))[0]
     if rest <= 0:
-        raise DataError(f"{start.path}: the weight of '{REST}' is {rest:g}; it must be above 0")
-    if left := columns.without_weights(start.values):
-        log.info("%s: has no weights of %s, which begin at 0", start.path, ", ".join(left))
-    return np.asarray(columns.vector(start.values, start.path) / rest, dtype=np.float64)
+        raise DataError(
+            f"{start.path}: the weight of '{REST_FEATURE}' is {rest:g}; it must be above 0"
+        )
+    if missing := columns.without_weights(start.values):
+        log.info("%s: no weights for %s; starting at 0", start.path, ", ".join(missing))
+    return np.asarray(columns.weight_vector(start.values, start.path) / rest, dtype=np.float64)
 
 
-def _weights(columns: FeatureColumns, point: Point, original: Features | None) -> Weights:
-    weights = Weights(columns.split([float(w) for w in point.weights]))
+def _weights(columns: FeatureColumns, point: WeightPoint, original: Features | None) -> Weights:
+    weights = Weights(columns.named_weights([float(w) for w in point.weights]))
     if original is None:
         return weights
-    return replace(weights, values={**weights.values, REST: (point.rest,)}, original=original)
+    return replace(
+        weights, values={**weights.values, REST_FEATURE: (point.rest,)}, original=original
+    )
 
 
-def _tell(tuning: TuningList, path: str | None) -> None:
-    """Say how large the list is, and what its totals have that it does not print.
+def _log_list(tuning: TuningList, path: str | None) -> None:
+    """Log the size of the list and the range of `Rest0`.
 
-    :param path: where the original weights come from; None where there are none.
+    :param path: origin of the original weights; None if there are none.
     """
     sentences = len(tuning.offsets) - 1
     log.info(
@@ -112,19 +119,19 @@ def _tell(tuning: TuningList, path: str | None) -> None:
     starts = tuning.offsets[:-1]
     lowest = np.minimum.reduceat(tuning.rest, starts)
     highest = np.maximum.reduceat(tuning.rest, starts)
-    differing = int((highest - lowest > VARIES).sum())
+    differing = int((highest - lowest > MIN_REST_DIFFERENCE).sum())
     log.info(
-        "%s, what totals have beyond the features: %.4g to %.4g; it differs between the hypotheses"
-        " of %d sentences",
-        REST,
+        "%s, the part of totals that the features do not explain: %.4g to %.4g; it differs between"
+        " the hypotheses of %d sentences",
+        REST_FEATURE,
         lowest.min(),
         highest.max(),
         differing,
     )
     if 2 * differing > sentences:
         log.warning(
-            "%s differs within most sentences, which unknown words would not make it do; see that"
-            " the weights of %s are those that the list was made with",
-            REST,
+            "%s differs within most sentences, which unknown words do not explain; check that the"
+            " list was made with the weights of %s",
+            REST_FEATURE,
             path,
         )

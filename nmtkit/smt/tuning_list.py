@@ -1,4 +1,4 @@
-"""A whole n-best list with its references, as arrays: what weights are tuned on."""
+"""Tuning data: an n-best list with its references as arrays."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -10,21 +10,22 @@ from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.bleu_statistics import STATISTICS_PER_SENTENCE, Reference, bleu
-from nmtkit.smt.feature_matrix import FeatureColumns, Vector, rounded
-from nmtkit.smt.nbest import Entry, Features, by_sentence
+from nmtkit.smt.feature_matrix import FeatureColumns, Vector, round_scores
+from nmtkit.smt.nbest import Entry, Features, group_by_sentence
 
 
 @dataclass(frozen=True)
 class TuningList:
-    """The hypotheses of all sentences, one below the other.
+    """Hypotheses of all sentences, concatenated.
 
-    columns: what the features are called.
-    features: [hypotheses, columns]
-    rest: what the totals have beyond the features, and no weight changes. Shape: [hypotheses].
-    statistics: what BLEU counts of each. Shape: [hypotheses, 9].
-    offsets: where each sentence that has hypotheses begins, and the end. Shape: [sentences + 1].
-    missing: the sum of the statistics of the sentences that have none: nothing is said for them,
-        and BLEU counts their references. Shape: [9].
+    columns: layout of the features.
+    features: Shape: [hypotheses, columns].
+    rest: `Rest0`, the part of the totals that the features do not explain. Shape: [hypotheses].
+    statistics: BLEU's sufficient statistics of each hypothesis. Shape: [hypotheses, 9].
+    offsets: index of the first hypothesis of each sentence with hypotheses, and the end.
+        Shape: [sentences + 1].
+    missing: summed statistics of the sentences without hypotheses. Their translation is empty, but
+        BLEU counts their references. Shape: [9].
     """
 
     columns: FeatureColumns
@@ -35,28 +36,33 @@ class TuningList:
     missing: NDArray[np.int64]
 
     def scores(self, weights: Vector, rest: float = 1.0) -> Vector:
-        """The score of each hypothesis.
+        """Compute the score of each hypothesis. Shape: [hypotheses].
 
         :param weights: Shape: [columns].
-        :param rest: the weight of what the totals have beyond the features.
+        :param rest: weight of `Rest0`.
         """
         return self.features @ weights + rest * self.rest
 
     def best(self, weights: Vector, rest: float = 1.0) -> NDArray[np.int64]:
-        """The hypothesis of each sentence with the highest score, the first among equals."""
-        return first_best(rounded(self.scores(weights, rest), weights), self.offsets)
+        """Return each sentence's hypothesis with the highest score, the first among equals.
+
+        Shape: [sentences].
+        """
+        return segment_argmax(round_scores(self.scores(weights, rest), weights), self.offsets)
 
     def bleu(self, weights: Vector, rest: float = 1.0) -> float:
-        """Corpus BLEU, between 0 and 1, of what these weights choose."""
+        """Compute corpus BLEU, between 0 and 1, of the best hypotheses under these weights."""
         chosen = self.statistics[self.best(weights, rest)]
         return float(bleu(chosen.sum(axis=0) + self.missing))
 
 
-def first_best(values: Vector, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the greatest value of each segment stands, the first one.
+def segment_argmax(values: Vector, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the index of the maximum of each segment, the first among equals.
 
-    :param values: Shape: [all].
-    :param offsets: where the segments begin, none of them empty, and the end.
+    :param values: Shape: [values].
+    :param offsets: start of each segment, at least one value long, and the end.
+        Shape: [segments + 1].
+    :return: indices into `values`. Shape: [segments].
     """
     starts = offsets[:-1]
     greatest = np.repeat(np.maximum.reduceat(values, starts), np.diff(offsets))
@@ -70,30 +76,29 @@ def load_tuning_list(
     original: Features | None = None,
     path: str = "the weights",
 ) -> TuningList:
-    """Read a list.
+    """Load an n-best list with its references.
 
-    :param references: one for each sentence, by its number.
-    :param original: the weights that the totals were made with; without them what the totals have
-        beyond the features is not known, and 0.
-    :param path: where those come from, for messages.
-    :raises DataError: a line is not as it should be, the list is empty, not in order, or has a
-        sentence beyond the references.
+    :param references: one per sentence, by its number.
+    :param original: weights that the totals were computed with; without them `Rest0` is 0.
+    :param path: origin of these weights, for messages.
+    :raises DataError: a line is malformed, the list is empty or unsorted, or a sentence has no
+        reference.
     """
     features, totals, statistics = array("d"), array("d"), array("i")
     columns, counts, seen = None, [], set()
-    for group in by_sentence(entries):
-        columns = columns or FeatureColumns.of(group[0])
-        reference = Reference(reference_of(group[0], references))
+    for group in group_by_sentence(entries):
+        columns = columns or FeatureColumns.from_entry(group[0])
+        reference = Reference(reference_for(group[0], references))
         for entry in group:
-            features.extend(finite(columns.values(entry), entry))
-            totals.extend(finite([entry.total] if original else [0.0], entry))
+            features.extend(check_finite(columns.row(entry), entry))
+            totals.extend(check_finite([entry.total] if original else [0.0], entry))
             statistics.extend(reference.statistics(entry.hypothesis))
         counts.append(len(group))
         seen.add(group[0].sentence)
     if columns is None:
         raise DataError("the n-best list is empty; give one with hypotheses")
     if not columns.width:
-        raise DataError("the n-best list has no features; there is nothing to weigh")
+        raise DataError("the n-best list has no features to tune; give a list with features")
     missing = [Reference(line).statistics("") for i, line in enumerate(references) if i not in seen]
     matrix = np.frombuffer(features).reshape(-1, columns.width)
     return TuningList(
@@ -106,28 +111,28 @@ def load_tuning_list(
     )
 
 
-def reference_of(entry: Entry, references: Sequence[str]) -> str:
-    """The reference of the sentence of a line.
+def reference_for(entry: Entry, references: Sequence[str]) -> str:
+    """Return the reference of a line's sentence.
 
-    :raises DataError: there are not as many.
+    :raises DataError: there are fewer references.
     """
     if entry.sentence >= len(references):
         raise DataError(
-            f"{entry.where}: sentence {entry.sentence}, counted from 0, is beyond the references'"
-            f" {len(references)} lines; give those of the text that the list was made from"
+            f"{entry.location}: sentence {entry.sentence}, counted from 0, is beyond the"
+            f" references' {len(references)} lines; give the references of the listed text"
         )
     return references[entry.sentence]
 
 
-def finite(values: list[float], entry: Entry) -> list[float]:
-    """The same values.
+def check_finite(values: list[float], entry: Entry) -> list[float]:
+    """Return the values if all are finite.
 
-    :raises DataError: one is infinite or no number, with which no score can be made.
+    :raises DataError: a value is infinite or not a number, so that no score can be computed.
     """
     if not isfinite(sum(values)):
         raise DataError(
-            f"{entry.where}: has a feature or a total that is infinite or no number; write a great"
-            " number, such as -1000, in its place"
+            f"{entry.location}: a feature or the total is infinite or not a number; replace it with"
+            " a finite number such as -1000"
         )
     return values
 
@@ -137,4 +142,4 @@ def _rest(
 ) -> Vector:
     if original is None:
         return np.zeros(len(totals))
-    return np.asarray(totals - features @ columns.vector(original, path), dtype=np.float64)
+    return np.asarray(totals - features @ columns.weight_vector(original, path), dtype=np.float64)

@@ -1,18 +1,18 @@
-"""Weights of features, as Moses has them in the section `[weight]` of its moses.ini.
+"""Feature weights in the format of Moses's moses.ini, section `[weight]`.
 
     [weight]
     LM0= 0.0840635
     TranslationModel0= 0.0630878 0.0227199 0.0700763 -0.0160794
 
-A name that ends in `=` and as many values as the feature has; `#` begins a line of comment. Other
-sections are passed over, so a whole moses.ini can be read. Two things are our own:
+A line has a name that ends in `=` and one value per value of the feature; `#` starts a comment
+line. Other sections are skipped, so a whole moses.ini can be read. Two extensions are our own:
 
-The feature `Rest0` is what the totals of a list have beyond the weighted sum of the features that
-it prints. Moses prints a list without its penalty of unknown words (UnknownWordPenalty0), but
-counts it in the total: minus 100 for each, whatever is tuned.
+The feature `Rest0` is a total minus the weighted sum of the printed features. Moses does not print
+its penalty for unknown words (UnknownWordPenalty0) in an n-best list, but adds it to the total:
+-100 per word, whatever the other weights are.
 
-A section `[original-weight]` says of which weights `Rest0` is measured: those that Moses had when
-it made the list.
+The section `[original-weight]` has the weights that Moses used for the list, from which `Rest0` is
+computed.
 """
 
 import math
@@ -24,24 +24,24 @@ from nmtkit.errors import DataError
 from nmtkit.io.lines import read_lines
 from nmtkit.smt.nbest import Features
 
-SECTION = "weight"
-ORIGINAL = "original-weight"
+WEIGHT_SECTION = "weight"
+ORIGINAL_SECTION = "original-weight"
 
-REST = "Rest0"
-"""The feature that is the total without the weighted sum of the features printed."""
+REST_FEATURE = "Rest0"
+"""Feature for the part of a total that the printed features do not explain."""
 
-HIDDEN = "UnknownWordPenalty"
-"""How the names of the features begin that Moses never prints in a list."""
+HIDDEN_PREFIX = "UnknownWordPenalty"
+"""Prefix of the features that Moses does not print in a list."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What each feature counts.
+    """Weights of features.
 
-    values: the weights of a feature by its name, one for each of its values.
-    original: those that the totals of the list were made with; None where they are not known, and
-        then nothing can be said of what the list does not print.
-    path: the file that they come from, for messages.
+    values: by name of the feature, one weight per value.
+    original: weights that the list's totals were computed with; None if unknown, and then `Rest0`
+        cannot be computed.
+    path: file that they come from, for messages.
     """
 
     values: Features
@@ -50,62 +50,63 @@ class Weights:
 
     @property
     def text(self) -> str:
-        """As it stands in a file; every number is read again as it is."""
-        sections = [_section(SECTION, self.values)]
+        """Content of a file; reading it gives exactly these numbers again."""
+        sections = [_section(WEIGHT_SECTION, self.values)]
         if self.original is not None:
-            sections.append(_section(ORIGINAL, self.original))
+            sections.append(_section(ORIGINAL_SECTION, self.original))
         return "\n".join(sections)
 
 
 def read_weights(path: str | Path) -> Weights:
-    """The weights of a file of their own or of a moses.ini.
+    """Read weights from a moses.ini or a file with only the weights.
 
-    :raises DataError: it cannot be read, has no section `[weight]`, or a line there is none.
+    :raises DataError: the file cannot be read, has no section `[weight]`, or has a malformed line
+        there.
     """
     sections: dict[str, Features] = {}
-    for section, line, where in _lines(path):
-        found = sections.setdefault(section, {})
+    for section, line, location in _lines(path):
+        weights = sections.setdefault(section, {})
         if not line:
             continue
-        name, values = _weight(line, where)
-        if name in found:
-            raise DataError(f"{where}: the weights of '{name}' are there twice; leave out one")
-        found[name] = values
-    if SECTION not in sections:
+        name, values = _weight(line, location)
+        if name in weights:
+            raise DataError(f"{location}: '{name}' has weights twice; delete one line")
+        weights[name] = values
+    if WEIGHT_SECTION not in sections:
         raise DataError(
-            f"{path}: has no section [weight]; give a moses.ini, or what 'nmtkit tune' has written"
+            f"{path}: has no section [weight]; give a moses.ini or a file that 'nmtkit tune' wrote"
         )
-    return Weights(sections[SECTION], sections.get(ORIGINAL), str(path))
+    return Weights(sections[WEIGHT_SECTION], sections.get(ORIGINAL_SECTION), str(path))
 
 
 def _lines(path: str | Path) -> Iterator[tuple[str, str, str]]:
-    """Section, line and place of what is in the sections of weights; first "" for each section."""
+    """Yield section, line and FILE:LINE of the weights; the line of a section's header is ""."""
     section = ""
     for number, whole in enumerate(read_lines(path), start=1):
-        line, where = whole.strip(), f"{path}:{number}"
+        line, location = whole.strip(), f"{path}:{number}"
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
-            if section in (SECTION, ORIGINAL):
-                yield section, "", where
-        elif line and not line.startswith("#") and section in (SECTION, ORIGINAL):
-            yield section, line, where
+            if section in (WEIGHT_SECTION, ORIGINAL_SECTION):
+                yield section, "", location
+        elif line and not line.startswith("#") and section in (WEIGHT_SECTION, ORIGINAL_SECTION):
+            yield section, line, location
 
 
-def _weight(line: str, where: str) -> tuple[str, tuple[float, ...]]:
-    """Name and weights of a line such as `TM0= 0.1 0.2`."""
+def _weight(line: str, location: str) -> tuple[str, tuple[float, ...]]:
+    """Parse name and weights of a line such as `TM0= 0.1 0.2`."""
     name, *words = line.split()
     if len(name) < 2 or not name.endswith("=") or not words:
-        raise DataError(f"{where}: '{line}' is no line of weights such as 'LM0= 0.08'")
-    return name[:-1], tuple(_number(word, where) for word in words)
+        raise DataError(f"{location}: '{line}' is not a line of weights such as 'LM0= 0.08'")
+    return name[:-1], tuple(_number(word, location) for word in words)
 
 
-def _number(word: str, where: str) -> float:
+def _number(word: str, location: str) -> float:
     try:
         value = float(word)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise DataError(f"{where}: the weight '{word}' is no number; write one such as 0.08")
+        raise DataError(f"{location}: the weight '{word}' is not a number; write one such as 0.08")
     return value
 
 

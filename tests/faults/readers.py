@@ -37,9 +37,9 @@ from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.select import select
 from nmtkit.smt.mira import MiraConfig
 from nmtkit.smt.nbest import read_nbest
-from nmtkit.smt.phrase_sampling import SamplingConfig, choose
+from nmtkit.smt.phrase_sampling import PhraseSamplingConfig, sample_phrase_table
 from nmtkit.smt.phrase_table import read_phrase_blocks, read_phrase_table
-from nmtkit.smt.reranker import Averaged, Oracle, Reranker, Weighted, by_total
+from nmtkit.smt.reranker import AverageScorer, OracleScorer, Reranker, WeightedScorer, total_scores
 from nmtkit.smt.tuner import tune
 from nmtkit.smt.weights import read_weights
 from nmtkit.text.lexicon import Lexicon, best_translations
@@ -89,11 +89,11 @@ def tried(reader: Reader, folder: Path, content: bytes) -> bool:
     try:
         reader.read(folder)
     except NmtkitError as error:
-        told = str(error)
-        if reader.names and path.name not in told:
-            raise Fault(f"{reader.name}: the message does not name the file: {told}") from error
-        if len(told) > 2000:
-            raise Fault(f"{reader.name}: a message of {len(told)} characters") from error
+        message = str(error)
+        if reader.names and path.name not in message:
+            raise Fault(f"{reader.name}: the message does not name the file: {message}") from error
+        if len(message) > 2000:
+            raise Fault(f"{reader.name}: a message of {len(message)} characters") from error
         return False
     except Fault:
         raise
@@ -227,7 +227,7 @@ def _phrase_table(folder: Path) -> None:
 
 def _choice(folder: Path) -> None:
     path = folder / "table"
-    choose(read_phrase_table(path), path, SamplingConfig(min_words=1, top=1))
+    sample_phrase_table(read_phrase_table(path), path, PhraseSamplingConfig(min_words=1, top=1))
 
 
 def _phrase_scores(folder: Path) -> None:
@@ -245,7 +245,7 @@ def _rescored(folder: Path) -> None:
     path = folder / "list"
     rescorer = Rescorer.load(folder / "model", folder / "lm", device="cpu", count_unknown=True)
     sources = list(read_lines(folder / "text.src"))
-    if len(list(rescorer.rescored(read_nbest(path), sources))) != len(list(read_raw_lines(path))):
+    if len(list(rescorer.rescore(read_nbest(path), sources))) != len(list(read_raw_lines(path))):
         raise Fault("a line is missing")
 
 
@@ -257,11 +257,16 @@ def _lists(folder: Path) -> None:
 
 def _reranked(folder: Path) -> None:
     weights = read_weights(folder / "weights")
-    kinds = (by_total, Averaged(["LM0"]), Weighted(weights), Oracle(REFERENCES))
+    kinds = (
+        total_scores,
+        AverageScorer(["LM0"]),
+        WeightedScorer(weights),
+        OracleScorer(REFERENCES),
+    )
     faults = []
     for scores in kinds:
         try:
-            groups = list(Reranker(scores).reranked(read_nbest(folder / "list"), 5))
+            groups = list(Reranker(scores).rerank(read_nbest(folder / "list"), 5))
         except DataError as error:
             faults.append(error)
             continue

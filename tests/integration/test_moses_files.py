@@ -125,14 +125,14 @@ FAULTS = [
     (TABLE, table_lines, lambda line: b"a ||| b ||| ||| 0-0 ||| 1 1 1", "there are no scores"),
     (TABLE, table_lines, lambda line: b"\xff" + line, "not valid UTF-8"),
     (TABLE, table_lines, lambda line: line[:3], "1 fields between"),
-    (TABLE, table_lines, changed(b"|||", b"||"), "the score '.*' is no number"),
+    (TABLE, table_lines, changed(b"|||", b"||"), "the score '.*' is not a number"),
     (LIST, list_lines, without_last_fields(3), "has 3 of the fields"),
     (LIST, list_lines, lambda line: b"x" + line, "begins with 'x"),
     (LIST, list_lines, lambda line: b"-" + line, "begins with '-"),
     (LIST, list_lines, lambda line: line.rsplit(b"|||", 1)[0] + b"||| ?", "the total is '\\?'"),
     (LIST, list_lines, lambda line: b"\xff" + line, "not valid UTF-8"),
     (LIST, with_features, changed(b"LM0= -", b"LM0= x"), "a value of the features is 'x"),
-    (LIST, with_features, changed(b"LM0=", b"Distortion0="), "'Distortion0' is there twice"),
+    (LIST, with_features, changed(b"LM0=", b"Distortion0="), "'Distortion0' occurs twice"),
     (LIST, with_features, changed(b"LexicalReordering0= ", b""), "features begin with '-"),
     (LEXICON, read_words, lambda line: b"one two", "expected 'target source probability'"),
     (LEXICON, read_words, lambda line: b"one two 1.5", "a number from 0 to 1"),
@@ -142,12 +142,12 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "read", "spoil", "told"), FAULTS)
+@pytest.mark.parametrize(("path", "read", "spoil", "message"), FAULTS)
 def test_a_spoilt_line_is_named(
     path: Path,
     read: Callable[[Path], Lines],
     spoil: Callable[[bytes], bytes],
-    told: str,
+    message: str,
     tmp_path: Path,
 ) -> None:
     lines = list(itertools.islice(raw(path), 3, 9))  # behind those of the punctuation alone
@@ -156,7 +156,7 @@ def test_a_spoilt_line_is_named(
     list(read(spoilt))
     lines[3] = spoil(lines[3].rstrip(b"\n")) + b"\n"
     spoilt.write_bytes(b"".join(lines))
-    with pytest.raises(DataError, match=f"spoilt:4: .*{told}"):
+    with pytest.raises(DataError, match=f"spoilt:4: .*{message}"):
         list(read(spoilt))
 
 
@@ -171,16 +171,16 @@ def test_a_file_that_was_cut_is_an_error(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
-        ("Distortion0= 0.0357151", "Distortion0= much", "'much' is no number"),
-        ("LM0= 0.0840635", "LM0 0.0840635", "no line of weights"),
-        ("LM0= 0.0840635", "LM0=", "no line of weights"),
-        ("Distortion0=", "LM0=", "'LM0' are there twice"),
+        ("Distortion0= 0.0357151", "Distortion0= much", "'much' is not a number"),
+        ("LM0= 0.0840635", "LM0 0.0840635", "not a line of weights"),
+        ("LM0= 0.0840635", "LM0=", "not a line of weights"),
+        ("Distortion0=", "LM0=", "'LM0' has weights twice"),
         ("[weight]", "[weights]", r"no section \[weight\]"),
     ],
 )
-def test_a_spoilt_moses_ini_is_named(old: str, new: str, told: str, tmp_path: Path) -> None:
+def test_a_spoilt_moses_ini_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "ini").write_text(INI.read_text().replace(old, new))
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         read_weights(tmp_path / "ini")

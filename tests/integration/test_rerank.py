@@ -35,7 +35,7 @@ def test_the_lists_own_order_is_left_to_the_byte(nmtkit, files):
     own = ["--weights", ini, "--original", ini, "--list", kept]
     result = nmtkit("rerank", "-", *own, input=LIST)
     assert kept.read_text() == LIST
-    assert "moses.ini: has no weights of RNN0; they count nothing" in result.stderr
+    assert "moses.ini: no weight for RNN0; using 0" in result.stderr
 
 
 def test_the_even_average_sets_the_list_right(nmtkit, files):
@@ -56,7 +56,7 @@ def test_the_even_average_sets_the_list_right(nmtkit, files):
 def test_weights_without_the_original_leave_the_totals_out(nmtkit, files):
     result = nmtkit("rerank", files / "list", "--weights", files / "moses.ini", "--sentences", 4)
     assert result.stdout == "\n\nbonjour\n\n"
-    assert "not in the list, and left out: UnknownWordPenalty0" in result.stderr
+    assert "not in the list, ignored: UnknownWordPenalty0" in result.stderr
     assert "2 sentences have no hypotheses" in result.stderr
 
 
@@ -77,20 +77,20 @@ def test_the_oracle_is_told(nmtkit, files):
 def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
     start = [files / s if "." in s else s for s in start]
     arguments = ["tune", files / "list.gz", files / "ref", *options, *start]
-    told = nmtkit(*arguments, "-o", files / "tuned").stderr
+    message = nmtkit(*arguments, "-o", files / "tuned").stderr
     assert nmtkit(*arguments).stdout == (files / "tuned").read_text()
     ranked = nmtkit("rerank", files / "list", "--weights", files / "tuned", "--sentences", 4)
     (files / "best").write_text(ranked.stdout)
     figure = nmtkit("evaluate", files / "best", files / "ref").stdout.split()[2]
-    last = told.splitlines()[-1].split()
+    last = message.splitlines()[-1].split()
     assert last[:3] == ["nmtkit:", "BLEU", f"{figure},"]
     assert float(figure) >= float(last[-4])
     again = ["tune", files / "list", files / "ref", "--restarts", 0, "--start", files / "tuned"]
-    assert f"BLEU {figure} by the weights to start with" in nmtkit(*again).stderr
+    assert f"BLEU {figure} with the starting weights" in nmtkit(*again).stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "told"),
+    ("arguments", "status", "message"),
     [
         (["rerank", "none"], 1, "none: cannot be read"),
         (["rerank", "list", "--weights", "none"], 1, "none: cannot be read"),
@@ -104,7 +104,11 @@ def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
             1,
             "odd:2: has the features LM0 (1), but",
         ),
-        (["rerank", "list", "--weights", "xm"], 1, "xm: has weights of 'XM0', which is no feature"),
+        (
+            ["rerank", "list", "--weights", "xm"],
+            1,
+            "xm: has weights for 'XM0', which is not a feature",
+        ),
         (["rerank", "list", "--weights", "rest"], 1, "no section [original-weight]"),
         (["rerank", "list", "--oracle", "short"], 1, "list:4: sentence 2"),
         (["rerank", "list", "--oracle", "ref", "--average", "RNN0"], 2, "exclude each other"),
@@ -117,7 +121,7 @@ def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
         (["tune", "odd", "ref"], 1, "odd:2: has the features"),
         (["tune", "empty", "ref"], 1, "the n-best list is empty"),
         (["tune", "list", "short"], 1, "list:4: sentence 2, counted from 0, is beyond"),
-        (["tune", "list", "ref", "--start", "xm"], 1, "xm: has weights of 'XM0'"),
+        (["tune", "list", "ref", "--start", "xm"], 1, "xm: has weights for 'XM0'"),
         (
             ["tune", "list", "ref", "--restarts", "1", "--method", "mira"],
             2,
@@ -127,7 +131,7 @@ def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
         (["tune", "-", "-"], 2, "stdin ('-') can be only one"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(nmtkit, files, monkeypatch, arguments, status, told):
+def test_what_is_wrong_is_one_sentence(nmtkit, files, monkeypatch, arguments, status, message):
     monkeypatch.chdir(files)
     (files / "bad").write_text("nonsense\n")
     (files / "odd").write_text("".join(LIST.splitlines(True)[:1]) + "0 ||| x ||| LM0= 1 ||| 1\n")
@@ -137,7 +141,7 @@ def test_what_is_wrong_is_one_sentence(nmtkit, files, monkeypatch, arguments, st
     (files / "empty").write_text("")
     result = nmtkit(*arguments, *([] if "--list" in arguments else ["-o", "out"]), status=status)
     errors = [line for line in result.stderr.splitlines() if line.startswith("nmtkit: error: ")]
-    assert len(errors) == 1 and told in errors[0]
+    assert len(errors) == 1 and message in errors[0]
     assert not (files / "out").exists()
 
 

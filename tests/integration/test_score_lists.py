@@ -130,7 +130,7 @@ def test_our_own_lists_are_plain_text(nmtkit, model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "told"),
+    ("options", "status", "message"),
     [
         (["-m", "LM", "--nbest", "LIST", "SRC"], 2, "A language model reads no source"),
         (["-m", "LM", "SRC", "SRC"], 2, "A language model reads no source"),
@@ -152,7 +152,7 @@ def test_our_own_lists_are_plain_text(nmtkit, model, tmp_path):
     ],
 )
 def test_a_mistake_is_one_line_and_no_file(
-    nmtkit, model, language_model, nbest, source, tmp_path, options, status, told
+    nmtkit, model, language_model, nbest, source, tmp_path, options, status, message
 ):
     (tmp_path / "short").write_text("one\ntwo\n")
     stand = {"LM": language_model, "RNN": model, "LIST": nbest, "SRC": source}
@@ -161,4 +161,4 @@ def test_a_mistake_is_one_line_and_no_file(
     output = tmp_path / "out"
     result = nmtkit("score", *given, "-o", output, status=status)
     [line] = [line for line in result.stderr.splitlines() if "error" in line]
-    assert told in line and not output.exists()
+    assert message in line and not output.exists()

@@ -13,11 +13,11 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import Translator
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.report.phrase_report import compare
-from nmtkit.smt.phrase_sampling import LEAST, SamplingConfig
+from nmtkit.smt.phrase_sampling import MIN_LOG_PROB, PhraseSamplingConfig
 from nmtkit.smt.phrase_scorer import PhraseScorer
 from nmtkit.smt.phrase_table import read_phrase_table
 
-HOW = SamplingConfig(pairs=30, phrases=2, min_words=2, top=2, seed=3)
+HOW = PhraseSamplingConfig(pairs=30, phrases=2, min_words=2, top=2, seed=3)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_column_says_what_the_model_says(make_model, table, tmp_path):
     for logs in (False, True):
         lines = PhraseScorer([model], logs=logs).lines(read_phrase_table(table))
         (tmp_path / "scored").write_bytes(b"".join(line + b"\n" for line in lines))
-        how = SamplingConfig(**{**HOW.__dict__, "model_column": 5, "logs": logs})
+        how = PhraseSamplingConfig(**{**HOW.__dict__, "model_column": 5, "logs": logs})
         for other in (None, model):
             comparison = found(tmp_path / "scored", other, how, samples=2)
             for pair, same in zip(comparison.drawn, expected.drawn, strict=True):
@@ -102,7 +102,7 @@ def test_samples_without_an_end_are_counted_alone(make_model, table):
 def test_the_same_seed_gives_the_same_report(make_model, table):
     model = make_model(1)
     one, two = (found(table, model, samples=9) for _ in range(2))
-    other = found(table, model, SamplingConfig(**{**HOW.__dict__, "seed": 4}), samples=9)
+    other = found(table, model, PhraseSamplingConfig(**{**HOW.__dict__, "seed": 4}), samples=9)
     assert one == two
     assert one.frequent[0].samples and one.drawn != other.drawn
 
@@ -112,7 +112,7 @@ def test_scores_have_the_least_value_that_moses_has(make_model, table):
     with torch.no_grad():
         model.model.b_y[2] -= 5000  # the word v
     for pair in found(table, model, samples=1).drawn:
-        assert (pair.model == LEAST) == (pair.tgt == "v")
+        assert (pair.model == MIN_LOG_PROB) == (pair.tgt == "v")
 
 
 def test_a_language_model_is_refused_before_the_table_is_read(make_model):

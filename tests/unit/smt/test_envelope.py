@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nmtkit.evaluation.bleu_statistics import bleu
-from nmtkit.smt.envelope import best_on_line, upper_envelopes
-from nmtkit.smt.tuning_list import first_best, load_tuning_list
+from nmtkit.smt.envelope import exact_line_search, upper_envelopes
+from nmtkit.smt.tuning_list import load_tuning_list, segment_argmax
 
 OFFSETS = np.array([0, 1, 3, 8, 20, 40])
 
@@ -20,10 +20,10 @@ def lines(seed, whole):
 
 def walk(envelopes, gamma, sentence):
     """The line of a sentence at gamma, by the crossings before it in their order."""
-    line = envelopes.first[sentence]
+    line = envelopes.initial[sentence]
     mine = (envelopes.before >= OFFSETS[sentence]) & (envelopes.before < OFFSETS[sentence + 1])
-    for n in np.flatnonzero(mine)[np.argsort(envelopes.at[mine], kind="stable")]:
-        if envelopes.at[n] < gamma:
+    for n in np.flatnonzero(mine)[np.argsort(envelopes.crossings[mine], kind="stable")]:
+        if envelopes.crossings[n] < gamma:
             assert envelopes.before[n] == line
             line = envelopes.after[n]
     return line
@@ -36,7 +36,7 @@ def test_the_walked_line_is_the_highest_everywhere(seed, whole):
     envelopes = upper_envelopes(slopes, heights, OFFSETS)
     for gamma in [-1e6, *np.random.default_rng(9).uniform(-6, 6, 200), 1e6]:
         values = heights + gamma * slopes
-        highest = values[first_best(values, OFFSETS)]
+        highest = values[segment_argmax(values, OFFSETS)]
         for sentence in range(len(OFFSETS) - 1):
             assert values[walk(envelopes, gamma, sentence)] == pytest.approx(highest[sentence])
 
@@ -55,16 +55,20 @@ def test_crossings_lead_to_steeper_lines_and_each_line_comes_once(seed):
 def test_parallel_lines_cross_nowhere_and_the_first_of_the_highest_counts():
     offsets = np.array([0, 4])
     found = upper_envelopes(np.full(4, 2.0), np.array([1.0, 3, 3, 2]), offsets)
-    assert found.first.tolist() == [1] and not len(found.at)
+    assert found.initial.tolist() == [1] and not len(found.crossings)
 
 
 def test_three_lines_through_one_place_give_one_crossing():
     slopes, heights = np.array([-1.0, 0, 1, 1]), np.array([0.0, 0, 0, 0])
     found = upper_envelopes(slopes, heights, np.array([0, 4]))
-    assert (found.at.tolist(), found.before.tolist(), found.after.tolist()) == ([0], [0], [2])
+    assert (found.crossings.tolist(), found.before.tolist(), found.after.tolist()) == (
+        [0],
+        [0],
+        [2],
+    )
     slopes, heights = np.array([-3.0, -1, 1, 3]), np.array([0.0, 0, 0, -10])
     found = upper_envelopes(slopes, heights, np.array([0, 4]))
-    assert (found.at.tolist(), found.after.tolist()) == ([0, 5], [2, 3])
+    assert (found.crossings.tolist(), found.after.tolist()) == ([0, 5], [2, 3])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -75,7 +79,7 @@ def test_no_place_on_a_line_is_better(make_list, seed):
     weights, direction = random.normal(size=(2, 3))
     arguments = tuning.features @ direction, tuning.scores(weights)
     statistics = tuning.offsets, tuning.statistics, tuning.missing
-    gamma, reached = best_on_line(*arguments, *statistics)
+    gamma, reached = exact_line_search(*arguments, *statistics)
     assert tuning.bleu(weights + gamma * direction) == pytest.approx(reached)
     grid = np.concatenate([np.linspace(-5, 5, 2001), [-1e4, 1e4]])
     tried = [tuning.bleu(weights + place * direction) for place in grid]
@@ -99,7 +103,7 @@ def test_the_widest_of_the_best_stretches_is_taken(second, statistics, expected)
     crossings = np.array([1.0, second, 3.0])  # of the lines with the slopes 0, 1, 2, 3
     heights = -np.cumsum([0.0, *crossings])
     offsets, missing = np.array([0, 4]), np.zeros(9, int)
-    found = best_on_line(np.arange(4.0), heights, offsets, np.array(statistics), missing)
+    found = exact_line_search(np.arange(4.0), heights, offsets, np.array(statistics), missing)
     assert found[0] == pytest.approx(expected)
 
 
@@ -107,12 +111,12 @@ def test_the_widest_of_the_best_stretches_is_taken(second, statistics, expected)
 def test_beyond_the_last_crossing_is_one_away_from_it(slope, beyond):
     slopes, heights = np.array([0.0, slope]), np.array([5.0, 0.0])
     statistics = np.array([WRONG, RIGHT])
-    found = best_on_line(slopes, heights, np.array([0, 2]), statistics, np.zeros(9, int))
+    found = exact_line_search(slopes, heights, np.array([0, 2]), statistics, np.zeros(9, int))
     assert list(found) == pytest.approx([beyond, 1.0])
 
 
 def test_where_nothing_crosses_the_place_is_the_present_one():
     statistics = np.array([[5, 4, 3, 2, 5, 4, 3, 2, 5]] * 2)
     offsets, missing = np.array([0, 2]), np.zeros(9, int)
-    found = best_on_line(np.zeros(2), np.array([1.0, 2.0]), offsets, statistics, missing)
+    found = exact_line_search(np.zeros(2), np.array([1.0, 2.0]), offsets, statistics, missing)
     assert list(found) == pytest.approx([0.0, float(bleu(statistics[0]))])

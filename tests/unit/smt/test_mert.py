@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmtkit.smt.mert import MertConfig, mert, normalized
+from nmtkit.smt.mert import MertConfig, mert, normalize_point
 from nmtkit.smt.tuning_list import load_tuning_list
 
 
@@ -64,7 +64,7 @@ def test_multiplied_weights_choose_the_same(make_list):
     entries, references = make_list(4)
     tuning = load_tuning_list(entries, references, {"A": (0.3, 0.1), "B": (-0.2,)})
     weights = np.array([3.0, -4.0, 3.0])
-    point = normalized(tuning, weights)
+    point = normalize_point(tuning, weights)
     assert point.weights == pytest.approx([0.3, -0.4, 0.3])
     assert point.rest == pytest.approx(0.1)
     assert point.bleu == tuning.bleu(weights)
@@ -72,6 +72,6 @@ def test_multiplied_weights_choose_the_same(make_list):
 
 def test_each_start_is_told(make_list):
     tuning = load_tuning_list(*make_list(1))
-    told: list[str] = []
-    mert(tuning, np.ones(3), MertConfig(restarts=2), told.append)
-    assert [line[:12] for line in told] == ["start 0 of 2", "start 1 of 2", "start 2 of 2"]
+    progress: list[str] = []
+    mert(tuning, np.ones(3), MertConfig(restarts=2), progress.append)
+    assert [line[:12] for line in progress] == ["start 0 of 2", "start 1 of 2", "start 2 of 2"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmtkit.smt.mira import MiraConfig, bleu_gains, means, mira, step
+from nmtkit.smt.mira import MiraConfig, bleu_gains, epoch_averages, mira, mira_update
 from nmtkit.smt.nbest import parse
 from nmtkit.smt.tuning_list import load_tuning_list
 
@@ -36,7 +36,7 @@ def mira_by_hand(tuning, start, config):
     random = np.random.default_rng(config.seed)
     weights, total, steps = [float(w) for w in start], [0.0] * len(start), 0
     background = [1.0] * 9
-    means = []
+    epoch_averages = []
     for _ in range(config.epochs):
         for sentence in random.permutation(len(tuning.offsets) - 1):
             found = []
@@ -58,8 +58,8 @@ def mira_by_hand(tuning, start, config):
             background = [config.decay * b + c for b, c in zip(background, hope[3], strict=True)]
             total = [t + w for t, w in zip(total, weights, strict=True)]
             steps += 1
-        means.append([t / steps for t in total])
-    return means
+        epoch_averages.append([t / steps for t in total])
+    return epoch_averages
 
 
 @pytest.mark.parametrize("c", [0.01, 10.0])
@@ -70,7 +70,9 @@ def test_the_weights_are_those_of_plain_loops(make_list, seed, c):
     config = MiraConfig(epochs=3, c=c, decay=0.9, seed=seed)
     start = np.array([-1.0, 0.5, -0.5])
     expected = mira_by_hand(tuning, start, config)
-    assert np.array(list(means(tuning, start, config))) == pytest.approx(np.array(expected))
+    assert np.array(list(epoch_averages(tuning, start, config))) == pytest.approx(
+        np.array(expected)
+    )
     assert expected[0] != pytest.approx(start)
 
 
@@ -103,17 +105,17 @@ def test_the_same_seed_gives_the_same_weights():
 
 def test_a_step_closes_the_gap_or_is_as_long_as_allowed():
     difference = np.array([1.0, -2.0, 0.0])  # square 5
-    assert step(difference, gain=3.0, margin=1.0, c=1.0) == pytest.approx(difference * 2 / 5)
+    assert mira_update(difference, gain=3.0, margin=1.0, c=1.0) == pytest.approx(difference * 2 / 5)
     weights = np.array([1.0, 0.0, 7.0])  # sets hope 1 above fear
-    moved = weights + step(difference, 3.0, 1.0, 1.0)
+    moved = weights + mira_update(difference, 3.0, 1.0, 1.0)
     assert moved @ difference == pytest.approx(3.0)
-    assert step(difference, 3.0, 1.0, c=0.01) == pytest.approx(difference * 0.01)
+    assert mira_update(difference, 3.0, 1.0, c=0.01) == pytest.approx(difference * 0.01)
 
 
 @pytest.mark.parametrize(("gain", "margin"), [(1.0, 1.0), (1.0, 2.0), (0.0, 0.0)])
 def test_where_fear_is_far_enough_below_nothing_changes(gain, margin):
-    assert step(np.array([1.0, 2.0]), gain, margin, 1.0).tolist() == [0, 0]
-    assert step(np.zeros(2), 1.0, 0.0, 1.0).tolist() == [0, 0]
+    assert mira_update(np.array([1.0, 2.0]), gain, margin, 1.0).tolist() == [0, 0]
+    assert mira_update(np.zeros(2), 1.0, 0.0, 1.0).tolist() == [0, 0]
 
 
 def test_a_gain_is_the_bleu_of_the_background_with_the_hypothesis():
@@ -130,6 +132,6 @@ def test_a_gain_is_the_bleu_of_the_background_with_the_hypothesis():
 
 def test_what_is_better_is_told():
     tuning = load_tuning_list(*separable())
-    told: list[str] = []
-    mira(tuning, np.array([0.0, 1.0]), MiraConfig(epochs=60, c=0.1), told.append)
-    assert told and told[-1].endswith("BLEU 100.00")
+    progress: list[str] = []
+    mira(tuning, np.array([0.0, 1.0]), MiraConfig(epochs=60, c=0.1), progress.append)
+    assert progress and progress[-1].endswith("BLEU 100.00")

@@ -5,7 +5,13 @@ import gzip
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.smt.nbest import by_sentence, distinct, is_feature_name, parse, read_nbest
+from nmtkit.smt.nbest import (
+    distinct_hypotheses,
+    group_by_sentence,
+    is_feature_name,
+    parse,
+    read_nbest,
+)
 
 MOSES = (
     "0 ||| Un groupe d&apos; hommes  ||| LexicalReordering0= -2.83239 0 0 Distortion0= 0"
@@ -27,7 +33,13 @@ def test_a_line_is_taken_apart():
     entry = parse(MOSES)
     assert (entry.sentence, entry.total) == (0, -4.40479)
     assert entry.hypothesis == "Un groupe d&apos; hommes"
-    assert entry.names == ["LexicalReordering0", "Distortion0", "LM0", "WordPenalty0", "TM0"]
+    assert entry.feature_names == [
+        "LexicalReordering0",
+        "Distortion0",
+        "LM0",
+        "WordPenalty0",
+        "TM0",
+    ]
     assert entry.features == {
         "LexicalReordering0": (-2.83239, 0.0, 0.0),
         "Distortion0": (0.0,),
@@ -65,17 +77,17 @@ def test_a_new_feature_stands_behind_the_others_and_nothing_else_changes(line, e
     assert changed.line == expected
     assert parse(expected).features == {**entry.features, "CSLM0": (-12.345679,)}
     assert entry.line == line
-    assert changed.with_feature("RNN0", 1).names[-2:] == ["CSLM0", "RNN0"]
+    assert changed.with_feature("RNN0", 1).feature_names[-2:] == ["CSLM0", "RNN0"]
 
 
 def test_a_feature_that_is_there_cannot_be_added():
     with pytest.raises(DataError, match=r"l.nb:4: has a feature 'LM0' already; choose"):
         parse(MOSES, "l.nb", 4).with_feature("LM0", 1)
-    assert parse(MOSES).with_feature("LM", 1).names[-1] == "LM"
+    assert parse(MOSES).with_feature("LM", 1).feature_names[-1] == "LM"
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("", "has 1 of the fields .*: number of the sentence, hypothesis, features, total"),
         ("0 ||| x ||| LM0= 1", "has 3 of the fields"),
@@ -84,27 +96,27 @@ def test_a_feature_that_is_there_cannot_be_added():
         ("-1 ||| x ||| LM0= 1 ||| 1", "begins with '-1'"),
         ("² ||| x ||| LM0= 1 ||| 1", "begins with '²'"),
         (" ||| x ||| LM0= 1 ||| 1", "begins with ''"),
-        ("0 ||| x ||| LM0= 1 ||| much", "the total is 'much', which is no number"),
+        ("0 ||| x ||| LM0= 1 ||| much", "the total is 'much', which is not a number"),
         ("0 ||| x ||| LM0= 1 ||| ", "the total is ''"),
     ],
 )
-def test_a_line_that_is_none_says_why(line, told):
-    with pytest.raises(DataError, match=f"^some.list:7: {told}"):
+def test_a_line_that_is_none_says_why(line, message):
+    with pytest.raises(DataError, match=f"^some.list:7: {message}"):
         parse(line, "some.list", 7)
 
 
 @pytest.mark.parametrize(
-    ("features", "told"),
+    ("features", "message"),
     [
         ("1 LM0= 2", "begin with '1', not with a name"),
-        ("LM0= 1 x", "a value of the features is 'x', which is no number"),
-        ("LM0= 1 D= 2 LM0= 3", "the feature 'LM0' is there twice"),
+        ("LM0= 1 x", "a value of the features is 'x', which is not a number"),
+        ("LM0= 1 D= 2 LM0= 3", "the feature 'LM0' occurs twice"),
     ],
 )
-def test_features_are_checked_when_they_are_asked_for(features, told):
+def test_features_are_checked_when_they_are_asked_for(features, message):
     entry = parse(f"0 ||| x ||| {features} ||| 1", "l", 2)
     assert entry.hypothesis == "x"
-    with pytest.raises(DataError, match=f"^l:2: .*{told}"):
+    with pytest.raises(DataError, match=f"^l:2: .*{message}"):
         _ = entry.features
 
 
@@ -121,7 +133,7 @@ def test_a_list_is_read_as_a_stream(tmp_path):
     for path in (plain, packed):
         entries = list(read_nbest(path))
         assert [entry.line for entry in entries] == LINES[:-1]
-        assert entries[2].where == f"{path}:3"
+        assert entries[2].location == f"{path}:3"
     plain.write_text(f"{MOSES}\nnonsense\n")
     stream = read_nbest(plain)
     assert next(stream).line == MOSES
@@ -141,15 +153,15 @@ def entries_of(*sentences):
 
 
 def test_sentences_are_groups():
-    groups = list(by_sentence(entries_of(0, 0, 2, 3, 3, 3)))
+    groups = list(group_by_sentence(entries_of(0, 0, 2, 3, 3, 3)))
     assert [[entry.number for entry in group] for group in groups] == [[1, 2], [3], [4, 5, 6]]
-    assert list(by_sentence([])) == []
+    assert list(group_by_sentence([])) == []
 
 
 def test_a_sentence_behind_a_later_one_is_named():
-    groups = by_sentence(entries_of(0, 2, 2, 1))
+    groups = group_by_sentence(entries_of(0, 2, 2, 1))
     assert len(next(groups)) == 1 and len(next(groups)) == 2
-    with pytest.raises(DataError, match="l:4: sentence 1 comes behind sentence 2; sort"):
+    with pytest.raises(DataError, match="l:4: sentence 1 comes after sentence 2; sort"):
         next(groups)
 
 
@@ -174,5 +186,5 @@ def test_a_new_total_takes_the_place_of_the_old(line, total, expected):
 def test_different_hypotheses_keep_their_order():
     texts = ["b a", "a", "b a", "", "a", "c"]
     entries = [parse(f"0 ||| {text} ||| LM0= {n} ||| -1", "l", n) for n, text in enumerate(texts)]
-    assert distinct(entries) == ["b a", "a", "", "c"]
-    assert distinct([]) == []
+    assert distinct_hypotheses(entries) == ["b a", "a", "", "c"]
+    assert distinct_hypotheses([]) == []

@@ -8,7 +8,13 @@ import random
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.smt.phrase_sampling import LEAST, Block, Reservoir, SamplingConfig, choose
+from nmtkit.smt.phrase_sampling import (
+    MIN_LOG_PROB,
+    PhraseSamplingConfig,
+    Reservoir,
+    SourcePhrase,
+    sample_phrase_table,
+)
 from nmtkit.smt.phrase_table import read_phrase_table
 
 
@@ -32,7 +38,7 @@ def write(path, lines):
 
 
 def chosen(path, **how):
-    return choose(read_phrase_table(path), path, SamplingConfig(**how))
+    return sample_phrase_table(read_phrase_table(path), path, PhraseSamplingConfig(**how))
 
 
 def slow_pools(lines, min_words, top):
@@ -72,7 +78,7 @@ def test_frequent_and_rare_phrases(tmp_path, min_words, top):
 
 def test_they_are_drawn_from_the_extremes(tmp_path, monkeypatch):
     """With a pool of 4 of each: no phrase outside of these ever, and all of them at some time."""
-    monkeypatch.setattr("nmtkit.smt.phrase_sampling.POOL", 4)
+    monkeypatch.setattr("nmtkit.smt.phrase_sampling.POOL_SIZE", 4)
     lines = [f"a b c d{number} ||| t ||| 1 1 1 1 ||| ||| 9 {number} 1" for number in range(1, 31)]
     path = write(tmp_path / "t", random.Random(5).sample(lines, len(lines)))
     found = [chosen(path, phrases=2, top=1, seed=seed) for seed in range(40)]
@@ -84,7 +90,7 @@ def test_they_are_drawn_from_the_extremes(tmp_path, monkeypatch):
 
 
 def test_phrases_of_equal_count_are_parted_by_lot(tmp_path, monkeypatch):
-    monkeypatch.setattr("nmtkit.smt.phrase_sampling.POOL", 1)
+    monkeypatch.setattr("nmtkit.smt.phrase_sampling.POOL_SIZE", 1)
     path = write(
         tmp_path / "t", [f"a b c d{n} ||| t ||| 1 1 1 ||| ||| 9 7 1" for n in range(10, 20)]
     )
@@ -143,7 +149,7 @@ def test_scores_are_natural_logarithms_of_their_columns(tmp_path):
     assert pair.model == -3.5
     for column, logs in ((4, False), (6, True), (7, False)):
         [pair] = chosen(path, **one, model_column=column, logs=logs).drawn
-        assert pair.model == LEAST == -100
+        assert pair.model == MIN_LOG_PROB == -100
     assert chosen(path, **one).frequent[0].count == 2.5
 
 
@@ -160,7 +166,7 @@ GOOD = "a ||| t ||| 0.5 0.5 0.5 0.5 ||| 0-0 ||| 1 1 1 ||| |||"
         ("a ||| u ||| 0.5 0.5 0.5 ||| 0-0 ||| 4 0 0", {}, ":2: the counts .* are '4 0 0'"),
         ("a ||| u ||| 0.5 0.5 ||| 0-0 ||| 1 1 1", {}, ":2: there is no score 3, only 2"),
         (GOOD, {"model_column": 5}, ":1: there is no score 5, only 4"),
-        ("a ||| u ||| 1 1 two ||| ||| 1 1 1", {}, ":2: the score 'two' is no number"),
+        ("a ||| u ||| 1 1 two ||| ||| 1 1 1", {}, ":2: the score 'two' is not a number"),
         ("a ||| u ||| 1 1 nan ||| ||| 1 1 1", {}, ":2: score 3, 'nan', is not"),
         ("a ||| u ||| 1 1 2.718 ||| ||| 1 1 1", {}, ":2: score 3, '2.718', is not"),
         ("a ||| u ||| -1 1 1 ||| ||| 1 1 1", {"model_column": 1}, ":2: score 1, '-1', is not"),
@@ -188,14 +194,14 @@ def test_memory_does_not_grow_with_the_table(tmp_path):
     def stream():
         nonlocal alive
         yield from pairs
-        alive = sum(type(thing) is Block for thing in gc.get_objects())
+        alive = sum(type(thing) is SourcePhrase for thing in gc.get_objects())
 
-    choose(stream(), "t", SamplingConfig(pairs=10, min_words=1, top=1))
+    sample_phrase_table(stream(), "t", PhraseSamplingConfig(pairs=10, min_words=1, top=1))
     assert 100 <= alive <= 201
 
 
 def test_a_reservoir_takes_all_of_a_short_stream():
     reservoir: Reservoir[int] = Reservoir(5, random.Random(1))
     for number in range(3):
-        reservoir.offer(number)
+        reservoir.add(number)
     assert reservoir.items == [0, 1, 2]

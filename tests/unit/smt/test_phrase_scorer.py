@@ -64,7 +64,7 @@ def test_cores_share_the_pairs(make_model, table, monkeypatch):
     expected = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
     for cores in (2, 3):
         monkeypatch.setattr(torch, "get_num_threads", lambda cores=cores: cores)
-        monkeypatch.setattr("nmtkit.smt.phrase_scorer.LEAST_PAIRS", 7)
+        monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
         found = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
         for row, other in zip(found, expected, strict=True):
             assert [float(v) for v in row] == pytest.approx([float(v) for v in other], abs=1e-3)
@@ -113,18 +113,18 @@ def test_a_table_is_scored_as_it_comes(make_model):
 def test_what_moses_must_be_told(make_model, table):
     scorer = PhraseScorer([make_model(1), make_model(2)], count_unknown=True)
     list(scorer.lines(read_phrase_table(table)))
-    told = scorer.moses_lines("out.gz")
+    message = scorer.moses_lines("out.gz")
     assert "num-features=5; in" in scorer.moses_lines("-")
     assert "empty" in PhraseScorer([make_model(1)]).moses_lines("-")
-    assert "num-features=5 path=out.gz" in told
-    assert "3 more behind the 2 of TranslationModel0=, such as 0.1 0.1 0.1" in told
+    assert "num-features=5 path=out.gz" in message
+    assert "3 more behind the 2 of TranslationModel0=, such as 0.1 0.1 0.1" in message
 
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_pair_too_long_for_the_memory_is_named(make_model, tmp_path, cores, monkeypatch):
     """With its file and line, whoever scores it."""
     monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 12)
-    monkeypatch.setattr("nmtkit.smt.phrase_scorer.LEAST_PAIRS", 7)
+    monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
     monkeypatch.setattr(torch, "get_num_threads", lambda: cores)
     lines = ["a ||| v ||| 1"] * 100
     lines[72] = "a b c d ||| v w x y ||| 1"

@@ -94,7 +94,7 @@ def test_blocks_are_the_phrases_in_order(tmp_path, size):
         ("the house ||| ||| 0.1 ||| 0-0", "the target phrase is empty"),
         ("the house ||| la maison |||", "there are no scores"),
         ("the house ||| la maison ||| ||| 0-0", "there are no scores"),
-        ("the house ||| la maison ||| 0-0 1-1 ||| 1", "the score '0-0' is no number"),
+        ("the house ||| la maison ||| 0-0 1-1 ||| 1", "the score '0-0' is not a number"),
     ],
 )
 def test_a_line_that_is_none_names_itself(tmp_path, line, message):

@@ -23,9 +23,11 @@ pieces = st.sampled_from([*ODD, *NUMBERS, "LM0=", "TM0=", "un", "homme", " ||| "
 texts = st.lists(pieces | st.text(max_size=4), max_size=12).map("".join)
 lines = texts.map(lambda text: text.replace("\n", " "))
 raw_lines = lines.map(str.encode) | st.binary(max_size=30).map(lambda b: b.replace(b"\n", b" "))
-finite = st.floats(allow_nan=False, allow_infinity=False)
+check_finite = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text("abé=_0", min_size=1, max_size=5).filter(lambda word: not word.endswith("="))
-features = st.dictionaries(words, st.lists(finite, min_size=1, max_size=3), min_size=1, max_size=3)
+features = st.dictionaries(
+    words, st.lists(check_finite, min_size=1, max_size=3), min_size=1, max_size=3
+)
 
 
 @anything
@@ -41,12 +43,12 @@ def test_a_line_of_a_list_comes_back_or_is_named(line: str) -> None:
 
 
 @anything
-@given(st.integers(0, 10**9), lines.filter(lambda x: "|||" not in x), features, finite)
+@given(st.integers(0, 10**9), lines.filter(lambda x: "|||" not in x), features, check_finite)
 def test_what_is_written_into_a_line_is_read_from_it(
     sentence: int, hypothesis: str, given_: dict[str, list[float]], total: float
 ) -> None:
-    told = " ".join(f"{name}= {' '.join(map(repr, v))}" for name, v in given_.items())
-    entry = parse(f"{sentence} ||| {hypothesis} ||| {told} ||| {total!r}")
+    feature_text = " ".join(f"{name}= {' '.join(map(repr, v))}" for name, v in given_.items())
+    entry = parse(f"{sentence} ||| {hypothesis} ||| {feature_text} ||| {total!r}")
     assert (entry.sentence, entry.total) == (sentence, total)
     assert entry.features == {name: tuple(values) for name, values in given_.items()}
     longer = entry.with_feature("RNN0", -1.5)

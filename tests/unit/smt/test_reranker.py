@@ -8,7 +8,14 @@ import pytest
 from nmtkit.errors import DataError
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.smt.nbest import Entry, parse
-from nmtkit.smt.reranker import Averaged, Oracle, Reranker, Scores, Weighted, by_total
+from nmtkit.smt.reranker import (
+    AverageScorer,
+    GroupScorer,
+    OracleScorer,
+    Reranker,
+    WeightedScorer,
+    total_scores,
+)
 from nmtkit.smt.weights import Weights
 
 
@@ -35,11 +42,11 @@ def expected_order(entries, score):
 
 
 WEIGHTS = Weights({"A": (0.5, -1.0), "L": (0.25,)})
-SCORES: dict[str, tuple[Scores, Callable[[Entry], float]]] = {
-    "total": (by_total, lambda e: e.total),
-    "average": (Averaged(["L"]), lambda e: (e.total + e.features["L"][0]) / 2),
+SCORES: dict[str, tuple[GroupScorer, Callable[[Entry], float]]] = {
+    "total": (total_scores, lambda e: e.total),
+    "average": (AverageScorer(["L"]), lambda e: (e.total + e.features["L"][0]) / 2),
     "weights": (
-        Weighted(WEIGHTS),
+        WeightedScorer(WEIGHTS),
         lambda e: 0.5 * e.features["A"][0] - e.features["A"][1] + 0.25 * e.features["L"][0],
     ),
 }
@@ -51,7 +58,7 @@ def test_each_sentence_is_ordered_and_none_is_lost(seed, kind):
     scores, by_hand = SCORES[kind]
     entries = random_entries(seed)
     reranker = Reranker(scores)
-    groups = list(reranker.reranked(iter(entries), sentences=8))
+    groups = list(reranker.rerank(iter(entries), sentences=8))
     expected = expected_order(entries, by_hand)
     assert [e.number for group in groups for e in group] == [e.number for e in expected]
     assert [e.total for group in groups for e in group] == pytest.approx(
@@ -65,26 +72,26 @@ def test_each_sentence_is_ordered_and_none_is_lost(seed, kind):
 def test_sentences_without_hypotheses_have_their_places():
     entries = entries_of("1 ||| x ||| A= 1 ||| 1", "3 |||  ||| A= 1 ||| 1")
     for sentences, best in ((None, ["", "x", "", ""]), (6, ["", "x", "", "", "", ""])):
-        reranker = Reranker(by_total)
-        groups = list(reranker.reranked(entries, sentences))
+        reranker = Reranker(total_scores)
+        groups = list(reranker.rerank(entries, sentences))
         assert reranker.best == best
         assert reranker.missing == len(best) - 2
         assert [len(group) for group in groups] == [0, 1, 0, 1, 0, 0][: len(best)]
-    assert list(Reranker(by_total).reranked([])) == []
-    assert list(Reranker(by_total).reranked([], 2)) == [[], []]
+    assert list(Reranker(total_scores).rerank([])) == []
+    assert list(Reranker(total_scores).rerank([], 2)) == [[], []]
     with pytest.raises(DataError, match="list:2: sentence 3, counted from 0, is beyond the 3"):
-        list(Reranker(by_total).reranked(entries, 3))
+        list(Reranker(total_scores).rerank(entries, 3))
 
 
 def test_several_models_count_alike_in_the_average():
     entry = parse("0 ||| x ||| R= -4 L= -8 ||| -3")
-    assert Averaged(["R", "L"])([entry]) == [pytest.approx(-5.0)]
+    assert AverageScorer(["R", "L"])([entry]) == [pytest.approx(-5.0)]
 
 
-@pytest.mark.parametrize(("name", "told"), [("X", "no values of 'X'"), ("A", "2 values of 'A'")])
-def test_a_feature_that_cannot_be_averaged_is_named(name, told):
-    with pytest.raises(DataError, match=f"list:1: has {told}, where one is needed; .* A, L"):
-        Averaged([name])(entries_of("0 ||| x ||| A= 1 2 L= 1 ||| 1"))
+@pytest.mark.parametrize(("name", "message"), [("X", "no values of 'X'"), ("A", "2 values of 'A'")])
+def test_a_feature_that_cannot_be_averaged_is_named(name, message):
+    with pytest.raises(DataError, match=f"list:1: has {message}, where one is needed; .* A, L"):
+        AverageScorer([name])(entries_of("0 ||| x ||| A= 1 2 L= 1 ||| 1"))
 
 
 def test_original_weights_leave_the_totals_and_the_order(caplog):
@@ -95,30 +102,28 @@ def test_original_weights_leave_the_totals_and_the_order(caplog):
         "0 ||| y ||| A= 0.1 0.2 L= 0.6 ||| -4.40479",
         "0 ||| z ||| A= 9 9 L= 9 ||| -104.4",
     )
-    [group] = Reranker(Weighted(weights)).reranked(entries)
+    [group] = Reranker(WeightedScorer(weights)).rerank(entries)
     assert [entry.line for entry in group] == [entry.line for entry in entries]
     assert not caplog.records
 
 
 def test_a_feature_without_weights_is_told_once(caplog):
     entries = entries_of("0 ||| x ||| A= 1 L= 1 ||| 1", "1 ||| x ||| A= 1 L= 1 ||| 1")
-    list(Reranker(Weighted(Weights({"A": (1.0,)}, path="w"))).reranked(entries))
-    assert [r.getMessage() for r in caplog.records] == [
-        "w: has no weights of L; they count nothing"
-    ]
+    list(Reranker(WeightedScorer(Weights({"A": (1.0,)}, path="w"))).rerank(entries))
+    assert [r.getMessage() for r in caplog.records] == ["w: no weight for L; using 0"]
 
 
-@pytest.mark.parametrize("scores", [by_total, Weighted(Weights({"A": (0.0,)}))])
+@pytest.mark.parametrize("scores", [total_scores, WeightedScorer(Weights({"A": (0.0,)}))])
 def test_a_score_that_is_no_number_is_named(scores):
     entries = entries_of("0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= inf ||| nan")
-    with pytest.raises(DataError, match="list:2: its score is no number"):
-        list(Reranker(scores).reranked(entries))
+    with pytest.raises(DataError, match="list:2: its score is not a number"):
+        list(Reranker(scores).rerank(entries))
 
 
 def test_a_total_may_be_infinitely_bad():
     entries = entries_of("0 ||| x ||| A= 1 ||| -inf", "0 ||| y ||| A= 1 ||| -7")
-    reranker = Reranker(by_total)
-    [group] = reranker.reranked(entries)
+    reranker = Reranker(total_scores)
+    [group] = reranker.rerank(entries)
     assert [entry.line for entry in group] == [entries[1].line, entries[0].line]
 
 
@@ -128,26 +133,26 @@ def test_the_oracle_is_the_best_of_each_sentence():
     entries = entries_of(
         *(f"{s} ||| {w} ||| A= 1 ||| 0" for s, words in enumerate(rows) for w in words)
     )
-    reranker = Reranker(Oracle(references))
-    groups = list(reranker.reranked(entries, len(references)))
+    reranker = Reranker(OracleScorer(references))
+    groups = list(reranker.rerank(entries, len(references)))
     assert reranker.best == ["a b c d", "e f", "", ""]
     assert groups[0][0].number == 2 and groups[0][0].total == pytest.approx(1.0)
     assert reranker.bleu(references) == tokenized_bleu(reranker.best, references)
     with pytest.raises(DataError, match="sentence 2, counted from 0, is beyond the references' 2"):
-        list(Reranker(Oracle(references[:2])).reranked(entries))
+        list(Reranker(OracleScorer(references[:2])).rerank(entries))
 
 
 def test_a_number_of_many_digits_is_not_that_many_empty_lines():
     entries = entries_of("0 ||| a ||| L= 1 ||| 1", f"{10**15} ||| b ||| L= 1 ||| 1")
     with pytest.raises(DataError, match="list:2: sentence 1000000000000000 comes where 1 was"):
-        list(Reranker(by_total).reranked(iter(entries)))
+        list(Reranker(total_scores).rerank(iter(entries)))
     with pytest.raises(DataError, match="is beyond the 5 sentences"):
-        list(Reranker(by_total).reranked(iter(entries), 5))
-    assert sum(1 for _ in Reranker(by_total).reranked(entries_of("7 ||| a ||| L= 1 ||| 1"))) == 8
+        list(Reranker(total_scores).rerank(iter(entries), 5))
+    assert sum(1 for _ in Reranker(total_scores).rerank(entries_of("7 ||| a ||| L= 1 ||| 1"))) == 8
 
 
 @pytest.mark.parametrize("edge", ["\u2028", "\u2029", "\x85", "\u00a0", "\u3000", "\x1c"])
 def test_characters_that_only_look_like_white_space_are_kept_at_the_ends(edge):
-    reranker = Reranker(by_total)
-    list(reranker.reranked(entries_of(f"0 ||| \t{edge}a b{edge} \r ||| L= 1 ||| 1")))
+    reranker = Reranker(total_scores)
+    list(reranker.rerank(entries_of(f"0 ||| \t{edge}a b{edge} \r ||| L= 1 ||| 1")))
     assert reranker.best == [f"{edge}a b{edge}"]

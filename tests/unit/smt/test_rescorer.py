@@ -31,16 +31,16 @@ def entries():
 
 @pytest.mark.parametrize("many", [2, 64])
 def test_every_line_stays_and_has_the_scores_of_its_hypothesis(scorers, entries, many, monkeypatch):
-    monkeypatch.setattr("nmtkit.smt.rescorer.MANY", many)
+    monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
     rescorer = Rescorer(scorers, batch_size=2)
     assert rescorer.names == ["RNN0", "CSLM0"] and rescorer.reads_source
-    found = list(rescorer.rescored(iter(entries), SOURCES))
+    found = list(rescorer.rescore(iter(entries), SOURCES))
     assert len(found) == len(entries)
     for before, after in zip(entries, found, strict=True):
         features = after.features
         kept = {name: value for name, value in features.items() if name == "LM0"}
         assert kept == before.features and list(features) == ["LM0", "RNN0", "CSLM0"]
-        assert (after.hypothesis, after.where) == (before.hypothesis, before.where)
+        assert (after.hypothesis, after.location) == (before.hypothesis, before.location)
     for after in [*found[:6], found[20], found[-1]]:
         pair = SOURCES[after.sentence], after.hypothesis
         for name, scorer in zip(("RNN0", "CSLM0"), scorers, strict=True):
@@ -58,12 +58,12 @@ def test_a_hypothesis_is_scored_once_in_a_sentence(scorers, entries, monkeypatch
 
     monkeypatch.setattr(Scorer, "score", score)
     rescorer = Rescorer(scorers[:1], batch_size=2)
-    list(rescorer.rescored(entries[:6], SOURCES))
+    list(rescorer.rescore(entries[:6], SOURCES))
     assert asked == [(SOURCES[0], text) for text in ("v w", "x", "", "y y y z q")]
     assert rescorer.totals[0].pairs == 4 and rescorer.totals[0].unknown == 1
-    [told] = rescorer.summary()
-    assert told.startswith("RNN0: 4 hypotheses, 12 target tokens")
-    assert told.endswith("; 1 tokens unknown")
+    [message] = rescorer.summary()
+    assert message.startswith("RNN0: 4 hypotheses, 12 target tokens")
+    assert message.endswith("; 1 tokens unknown")
 
 
 def test_a_window_is_whole_sentences(scorers, entries):
@@ -75,7 +75,7 @@ def test_a_window_is_whole_sentences(scorers, entries):
             taken.append(entry.number)
             yield entry
 
-    found = Rescorer(scorers[1:], batch_size=2).rescored(stream())
+    found = Rescorer(scorers[1:], batch_size=2).rescore(stream())
     assert next(found).number == 1
     assert len(taken) == 6 + 40 + 1  # and the line that ends the sentence
 
@@ -83,19 +83,19 @@ def test_a_window_is_whole_sentences(scorers, entries):
 def test_the_word_penalty_counts_what_the_first_model_does_not_know(scorers, entries):
     rescorer = Rescorer(scorers, count_unknown=True)
     plain = Rescorer(scorers)
-    found = list(rescorer.rescored(entries[:6], SOURCES))
+    found = list(rescorer.rescore(entries[:6], SOURCES))
     assert rescorer.names == ["RNN0", "CSLM0"]
     assert [list(entry.features)[-1] for entry in found] == ["WP0"] * 6
     expected = [-entry.hypothesis.split().count("q") for entry in found]
     assert [entry.features["WP0"][0] for entry in found] == expected and min(expected) == -1
-    for before, after in zip(plain.rescored(entries[:6], SOURCES), found, strict=True):
+    for before, after in zip(plain.rescore(entries[:6], SOURCES), found, strict=True):
         assert before.features == {k: v for k, v in after.features.items() if k != "WP0"}
 
 
 def test_normalized_is_by_the_tokens(scorers, entries):
     rescorer = Rescorer(scorers[1:])
-    plain, means = (list(rescorer.rescored(entries, normalized=n)) for n in (False, True))
-    for one, mean in zip(plain, means, strict=True):
+    plain, epoch_averages = (list(rescorer.rescore(entries, normalized=n)) for n in (False, True))
+    for one, mean in zip(plain, epoch_averages, strict=True):
         words = len(one.hypothesis.split()) + 1
         expected = one.features["CSLM0"][0] / words
         assert mean.features["CSLM0"][0] == pytest.approx(expected, abs=1e-5)
@@ -103,19 +103,19 @@ def test_normalized_is_by_the_tokens(scorers, entries):
 
 def test_a_sentence_beyond_the_source_is_named(scorers, entries):
     with pytest.raises(DataError, match="l:47: sentence 3, counted from 0, .* 3 lines"):
-        list(Rescorer(scorers).rescored(entries, SOURCES[:3]))
+        list(Rescorer(scorers).rescore(entries, SOURCES[:3]))
 
 
 def test_a_model_that_translates_wants_the_sources(scorers, entries):
     with pytest.raises(ModelError, match="give SRC"):
-        list(Rescorer(scorers).rescored(entries))
+        list(Rescorer(scorers).rescore(entries))
     assert not Rescorer(scorers[1:]).reads_source
 
 
 def test_a_feature_that_is_there_is_an_error(scorers, entries):
     rescorer = Rescorer(scorers[1:], names=["LM0"])
     with pytest.raises(DataError, match="l:1: has a feature 'LM0' already"):
-        list(rescorer.rescored(entries))
+        list(rescorer.rescore(entries))
 
 
 def test_models_of_a_kind_are_numbered(scorers):
@@ -125,7 +125,7 @@ def test_models_of_a_kind_are_numbered(scorers):
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         (["a"], "1 feature names for 2 models"),
         (["a", "b", "c"], "3 feature names"),
@@ -134,15 +134,15 @@ def test_models_of_a_kind_are_numbered(scorers):
         (["a", "a"], "two features would be called 'a'"),
     ],
 )
-def test_names_must_fit(scorers, names, told):
-    with pytest.raises(ConfigError, match=told):
+def test_names_must_fit(scorers, names, message):
+    with pytest.raises(ConfigError, match=message):
         Rescorer(scorers, names)
 
 
 @pytest.mark.parametrize("many", [2, 64])
 def test_a_hypothesis_too_long_for_the_memory_is_named(scorers, entries, many, monkeypatch):
     """With its file and line: of sentence 1, which is one word, the first of more than 18."""
-    monkeypatch.setattr("nmtkit.smt.rescorer.MANY", many)
+    monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
     monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 18)
     with pytest.raises(DataError, match="l:22: 1 source and 21 target tokens are too many"):
-        list(Rescorer(scorers[:1], batch_size=2).rescored(entries, SOURCES))
+        list(Rescorer(scorers[:1], batch_size=2).rescore(entries, SOURCES))

@@ -9,7 +9,7 @@ from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.smt.mert import MertConfig
 from nmtkit.smt.mira import MiraConfig
 from nmtkit.smt.nbest import parse
-from nmtkit.smt.reranker import Reranker, Weighted
+from nmtkit.smt.reranker import Reranker, WeightedScorer
 from nmtkit.smt.tuner import tune
 from nmtkit.smt.weights import Weights, read_weights
 
@@ -47,8 +47,8 @@ def test_rerank_reaches_what_tuning_says(tmp_path, start, config):
     tuned = tune(entries_of(), REFERENCES, start, config)
     path = tmp_path / "weights"
     path.write_text(tuned.weights.text)
-    reranker = Reranker(Weighted(read_weights(path)))
-    list(reranker.reranked(entries_of(), len(REFERENCES)))
+    reranker = Reranker(WeightedScorer(read_weights(path)))
+    list(reranker.rerank(entries_of(), len(REFERENCES)))
     assert reranker.bleu(REFERENCES).value == pytest.approx(100 * tuned.after)
     assert tuned.after >= tuned.before
     assert set(tuned.weights.values) == {"LM0", "RNN0"} | (
@@ -61,8 +61,8 @@ def test_before_is_what_the_start_chooses(start):
     given = start if "Rest0" in start.values else Weights(start.values, None)
     if "UnknownWordPenalty0" in start.values:
         given = Weights(start.values, start.values)
-    reranker = Reranker(Weighted(given))
-    list(reranker.reranked(entries_of(), len(REFERENCES)))
+    reranker = Reranker(WeightedScorer(given))
+    list(reranker.rerank(entries_of(), len(REFERENCES)))
     tuned = tune(entries_of(), REFERENCES, start, MiraConfig(epochs=1))
     assert 100 * tuned.before == pytest.approx(tokenized_bleu(reranker.best, REFERENCES).value)
 
@@ -100,14 +100,17 @@ def test_the_original_weights_are_passed_on(start, original):
 def test_what_totals_hide_is_told(caplog):
     caplog.set_level(logging.INFO, "nmtkit")
     tune(entries_of(), REFERENCES, STARTS[2], MiraConfig(epochs=1))
-    told = " ".join(record.getMessage() for record in caplog.records)
-    assert "7 hypotheses of 3 sentences, 2 features" in told
-    assert "Rest0, what totals have beyond the features: -103 to 1; it differs" in told
-    assert "between the hypotheses of 3 sentences" in told
+    message = " ".join(record.getMessage() for record in caplog.records)
+    assert "7 hypotheses of 3 sentences, 2 features" in message
+    assert (
+        "Rest0, the part of totals that the features do not explain: -103 to 1; it differs"
+        in message
+    )
+    assert "between the hypotheses of 3 sentences" in message
     levels = [r.levelname for r in caplog.records if "Rest0" in r.getMessage()]
     assert levels == ["INFO", "WARNING"]
-    assert "are those that the list was made with" in told
-    assert "has no weights of RNN0, which begin at 0" in told
+    assert "check that the list was made with the weights" in message
+    assert "no weights for RNN0; starting at 0" in message
 
 
 def test_a_rest_that_is_the_same_in_each_sentence_is_no_reason_to_warn(caplog):
@@ -117,7 +120,7 @@ def test_a_rest_that_is_the_same_in_each_sentence_is_no_reason_to_warn(caplog):
 
 
 def test_a_start_that_does_not_fit_is_named():
-    with pytest.raises(DataError, match="ini: has weights of 'XM0', which is no feature"):
+    with pytest.raises(DataError, match="ini: has weights for 'XM0', which is not a feature"):
         tune(entries_of(), REFERENCES, Weights({"XM0": (1.0,)}, path="ini"))
     turned = Weights({"Rest0": (-1.0,)}, {"LM0": (1.0,)}, "ini")
     with pytest.raises(DataError, match="ini: the weight of 'Rest0' is -1; it must be above 0"):

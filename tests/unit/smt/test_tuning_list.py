@@ -6,7 +6,7 @@ import pytest
 from nmtkit.errors import DataError
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.smt.nbest import parse
-from nmtkit.smt.tuning_list import first_best, load_tuning_list
+from nmtkit.smt.tuning_list import load_tuning_list, segment_argmax
 
 
 def best_by_hand(entries, references, weights):
@@ -61,11 +61,11 @@ def test_the_rest_is_the_total_without_the_weighted_sum(make_list):
 def test_the_first_of_the_greatest_counts():
     offsets = np.array([0, 3, 4, 7])
     values = np.array([1.0, 5, 5, -np.inf, 2, 2, 1])
-    assert first_best(values, offsets).tolist() == [1, 3, 4]
+    assert segment_argmax(values, offsets).tolist() == [1, 3, 4]
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         ([], "the n-best list is empty"),
         (["0 ||| x ||| ||| 1"], "the n-best list has no features"),
@@ -73,16 +73,16 @@ def test_the_first_of_the_greatest_counts():
             ["0 ||| x ||| A= 1 ||| 1", "2 ||| x ||| A= 1 ||| 1"],
             ":2: sentence 2, counted from 0",
         ),
-        (["1 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= 1 ||| 1"], ":2: sentence 0 comes behind"),
+        (["1 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= 1 ||| 1"], ":2: sentence 0 comes after"),
         (["0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| B= 1 ||| 1"], r":2: has the features B \(1\)"),
         (["0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= -inf ||| 1"], ":2: .* infinite"),
-        (["0 ||| x ||| A= nan ||| 1"], ":1: .* no number"),
-        (["0 ||| x ||| A= 1 ||| -inf"], ":1: .* a total that is infinite"),
+        (["0 ||| x ||| A= nan ||| 1"], ":1: .* not a number"),
+        (["0 ||| x ||| A= 1 ||| -inf"], ":1: .* the total is infinite"),
     ],
 )
-def test_a_list_that_cannot_be_tuned_on_is_named(rows, told):
+def test_a_list_that_cannot_be_tuned_on_is_named(rows, message):
     entries = [parse(row, "list", n) for n, row in enumerate(rows, start=1)]
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         load_tuning_list(entries, ["a", "b"], {"A": (1.0,)})
 
 

@@ -52,20 +52,20 @@ def test_a_section_without_weights_is_a_section(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", r"weights: has no section \[weight\]; give a moses.ini"),
         ("LM0= 1\n", r"has no section \[weight\]"),
-        ("[weight]\nLM0 0.5\n", "weights:2: 'LM0 0.5' is no line of weights such as"),
-        ("[weight]\nLM0=\n", ":2: 'LM0=' is no line"),
-        ("[weight]\n= 1\n", ":2: '= 1' is no line"),
-        ("[weight]\nLM0= 1 x\n", ":2: the weight 'x' is no number"),
-        ("[weight]\nLM0= nan\n", "the weight 'nan' is no number"),
-        ("[weight]\nLM0= inf\n", "the weight 'inf' is no number"),
-        ("[weight]\nA= 1\nA= 2\n", ":3: the weights of 'A' are there twice"),
+        ("[weight]\nLM0 0.5\n", "weights:2: 'LM0 0.5' is not a line of weights such as"),
+        ("[weight]\nLM0=\n", ":2: 'LM0=' is not a line"),
+        ("[weight]\n= 1\n", ":2: '= 1' is not a line"),
+        ("[weight]\nLM0= 1 x\n", ":2: the weight 'x' is not a number"),
+        ("[weight]\nLM0= nan\n", "the weight 'nan' is not a number"),
+        ("[weight]\nLM0= inf\n", "the weight 'inf' is not a number"),
+        ("[weight]\nA= 1\nA= 2\n", ":3: 'A' has weights twice"),
         ("[weight]\n[original-weight]\nA= x\n", ":3: the weight 'x'"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path, text, told):
-    with pytest.raises(DataError, match=told):
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
         read_weights(write(tmp_path, text))
