@@ -188,18 +188,20 @@ def _write_structures(
             table = {"words": of_line.words, "levels": levels}
             results.write(json.dumps(table, ensure_ascii=False) + "\n")
             if plot:
-                from nmtkit.report.composition import plot_structure
+                from nmtkit.report.composition import plot_composition
 
                 plot.mkdir(parents=True, exist_ok=True)
-                plot_structure(plot / f"{number:06d}.{kind}", of_line.words, of_line.levels, force)
+                plot_composition(
+                    plot / f"{number:06d}.{kind}", of_line.words, of_line.levels, force
+                )
 
 
 def _text(alignment: "Alignment", soft: bool, show: bool, width: int | None) -> str:
     if not show:
         return alignment_line(alignment, "soft" if soft else "hard")
-    from nmtkit.report.terminal import draw_alignment
+    from nmtkit.report.terminal import render_alignment
 
-    drawn = draw_alignment(alignment.columns, alignment.rows, alignment.matrix.numpy(), width)
+    drawn = render_alignment(alignment.columns, alignment.rows, alignment.matrix.numpy(), width)
     return drawn + "\n"
 
 

@@ -53,11 +53,11 @@ def command(
     if along and not plot:
         raise click.UsageError("--by belongs to --plot.")
     from nmtkit.io.lines import open_output
-    from nmtkit.report.curves import plot_curves, read_curves, table_of
+    from nmtkit.report.curves import format_table, plot_curves, read_curves
 
     curves = read_curves(model)
     if output or not plot:
         with open_output(output or "-", force) as results:
-            results.writelines(f"{line}\n" for line in table_of(curves))
+            results.writelines(f"{line}\n" for line in format_table(curves))
     if plot:
         plot_curves(plot, curves, along or "updates", force)

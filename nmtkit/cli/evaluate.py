@@ -143,9 +143,9 @@ def _compare(
     for warning in told:
         warn(warning)
     if options["plot"]:
-        from nmtkit.report.bucket_figures import plot_strata
+        from nmtkit.report.bucket_figures import plot_buckets
 
-        plot_strata(options["plot"], comparison, next(iter(comparison.whole.figures)), force)
+        plot_buckets(options["plot"], comparison, next(iter(comparison.whole.figures)), force)
     if form == "json":
         click.echo(as_json(comparison, names, names[""]))
     else:

@@ -92,6 +92,6 @@ def command(
     drawn = make_map(texts, numbers, chosen, perplexity or 30.0, 1 if seed is None else seed)
     if output or not plot:
         with open_output(output or "-", force) as results:
-            write_vectors(results, zip(drawn.texts, drawn.places.tolist(), strict=True))
+            write_vectors(results, zip(drawn.texts, drawn.positions.tolist(), strict=True))
     if plot:
         plot_map(plot, drawn, zooms, nearest or 40, force)

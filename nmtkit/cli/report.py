@@ -69,18 +69,18 @@ def command(context: click.Context, /, threads: int, **options: Any) -> None:
       nmtkit report --phrase-table phrase-table.gz --model rnn --output report
       nmtkit report --phrase-table with-rnn.gz --column 5 -m rnn -o report --format pdf
     """
-    page = of_the_page(context.command)
+    page_options = of_the_page(context.command)
     if options["phrase_table"] is not None:
         refuse_others(context, PHRASES, "--phrase-table")
         _check_phrases(options)
         configure_threads(threads)
-        _report_phrases(**{k: v for k, v in options.items() if k not in page | {"search"}})
+        _report_phrases(**{k: v for k, v in options.items() if k not in page_options | {"search"}})
         return
     if not options["test"]:
         raise click.UsageError("Name models and their --test SRC REF, or a --phrase-table.")
     if not options["folders"]:
         raise click.UsageError("A report is of models: name a model folder before --test.")
-    refuse_others(context, page, "--test")
+    refuse_others(context, page_options, "--test")
     configure_threads(threads)
     _report_models(**{k: v for k, v in options.items() if k not in PHRASES})
 
@@ -97,11 +97,11 @@ def _report_models(
 
     with open_output(output, force) as file:  # before the work: it may be refused
         with importing():
-            from nmtkit.report.model_report import Settings, commands_of, gather
-            from nmtkit.report.page import page
+            from nmtkit.report.model_report import ReportSettings, build_report, evaluation_commands
+            from nmtkit.report.page import render_page
 
-        found = gather(folders, test, Settings(samples=bootstrap, **options))
-        file.write(page(found, commands_of(found)))
+        found = build_report(folders, test, ReportSettings(samples=bootstrap, **options))
+        file.write(render_page(found, evaluation_commands(found)))
     log.info("%s: %d sentences, %s", output, len(found.sources), " and ".join(found.outputs))
 
 
@@ -127,11 +127,11 @@ def _report_phrases(
 
     from nmtkit.io.atomic import output_folder
     from nmtkit.report.figure_io import check_matplotlib
-    from nmtkit.report.phrase_figures import TABLES, write_phrase_report
+    from nmtkit.report.phrase_figures import MARKER_FILE, write_phrase_report
 
     check_matplotlib()
     tqdm.monitor_interval = 0  # its thread would keep the model from sharing work among forks
-    with output_folder(output, TABLES, "report on a phrase table", force) as folder:
+    with output_folder(output, MARKER_FILE, "report on a phrase table", force) as folder:
         with importing():
             from nmtkit.model_folder import load_model
             from nmtkit.report.phrase_report import compare

@@ -1,0 +1,1 @@
+"""Figures, the HTML report and model cards."""

@@ -1,15 +1,15 @@
-"""Pictures of figures against what makes sentences hard: length, unknown words, rare words.
+"""Figures of a metric by sentence length, unknown words or word-frequency rank.
 
 As figures 4 and 5 of Cho et al. 2014b (SSST-8), figure 2 of Bahdanau et al. 2015 and figure 3 of
-Sutskever et al. 2014, which are of BLEU against the length of sentences, against the unknown words
-that are allowed, and against the mean rank of words by frequency.
+Sutskever et al. 2014: BLEU by sentence length, by the number of unknown words allowed, and by the
+mean frequency rank of the words.
 
-Where a system is drawn by source, reference and both, these are solid, dotted and
-dashed, as in the paper. Error bars are 95 % intervals. What rests on fewer than 10 sentences is not
-drawn: chance would rule the picture.
+If a system is drawn by source, reference and both, these lines are solid, dotted and dashed, as
+in the paper. Error bars are 95 % intervals. Buckets with fewer than 10 sentences are not drawn,
+because chance dominates them.
 
-Departures and readings: the axis shows lengths and ranks themselves, where Sutskever's figure shows
-the places of the sentences in their order.
+Departures and readings: the axis shows lengths and ranks; in Sutskever's figure it shows the
+index of the sentences in sorted order.
 """
 
 import logging
@@ -19,8 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure
-from nmtkit.report.figure_io import DOTS_PER_INCH, families, label, plain_settings, write_picture
-from nmtkit.report.styles import name_curves, style_of
+from nmtkit.report.figure_io import (
+    DOTS_PER_INCH,
+    default_style,
+    font_families,
+    shorten_label,
+    write_figure,
+)
+from nmtkit.report.styles import curve_style, draw_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,11 +34,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("nmtkit")
 
-SIZE = (6.0, 3.6)  # inches: the width of a column and a half
-SIDES = {"source": "-", "reference": ":", "both": "--"}
-LEAST = 10  # sentences of a stratum that is drawn
-ROW = 0.07  # height of a row of the legend, as a share of that of the axes
-AXES = {
+FIGURE_INCHES = (6.0, 3.6)  # the width of one and a half columns
+SIDE_LINE_STYLES = {"source": "-", "reference": ":", "both": "--"}
+MIN_BUCKET_SENTENCES = 10  # smaller buckets are not drawn
+LEGEND_ROW_HEIGHT = 0.07  # as a share of the height of the axes
+AXIS_LABELS = {
     "length": "Sentence length (words)",
     "unknown": "Max. number of unknown words",
     "rank": "Mean word-frequency rank",
@@ -40,68 +46,71 @@ AXES = {
 
 
 @dataclass(frozen=True)
-class Curve:
-    """One system by one side.
+class BucketCurve:
+    """One system, with buckets by one side of the test set.
 
-    system: the number of its colour and mark, from 0.
-    places: along x; `figures` beside them, in percent.
+    system: index of its colour and marker, from 0.
+    side: "source", "reference" or "both".
+    xs: positions along x; `figures` are the metric at each, in percent.
     """
 
     system: int
     name: str
-    of: str
-    places: tuple[float, ...]
+    side: str
+    xs: tuple[float, ...]
     figures: tuple[Figure, ...]
 
 
-def plot_strata(
+def plot_buckets(
     path: str | Path, comparison: Comparison, measure: str, force: bool = False
 ) -> None:
-    """Write the picture of `strata_figure` to a file: whole, or not at all.
+    """Write the figure of `draw_buckets` to a file, complete or not at all.
 
-    :param path: the picture; its ending says which kind: `.png`, `.svg` or `.pdf`.
-    :param measure: the name of the measure that is drawn.
-    :param force: replace a file that exists.
-    :raises NmtkitError: matplotlib is not installed.
-    :raises OutputError: the ending is another, the file exists or cannot be written.
+    :param path: Output file; its suffix selects the format: `.png`, `.svg` or `.pdf`.
+    :param measure: Name of the metric to draw.
+    :param force: Replace an existing file.
+    :raises NmtkitError: Matplotlib is not installed.
+    :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
     names = [*comparison.scores, measure]
-    _log_what_is_not_drawn(comparison.buckets)
-    write_picture(Path(path), lambda: strata_figure(comparison, measure), names, force)
+    _log_small_buckets(comparison.buckets)
+    write_figure(Path(path), lambda: draw_buckets(comparison, measure), names, force)
 
 
-def _log_what_is_not_drawn(levels: Sequence[BucketResult]) -> None:
-    few = sum(0 < level.result.sentences < LEAST for level in levels)
-    if few:
-        log.warning("%d parts of fewer than %d sentences are not drawn", few, LEAST)
+def _log_small_buckets(levels: Sequence[BucketResult]) -> None:
+    small = sum(0 < level.result.sentences < MIN_BUCKET_SENTENCES for level in levels)
+    if small:
+        log.warning(
+            "%d buckets with fewer than %d sentences are not drawn", small, MIN_BUCKET_SENTENCES
+        )
 
 
-def strata_figure(comparison: Comparison, measure: str) -> "Canvas":
-    """Draw one measure of every system against what the strata were made by.
+def draw_buckets(comparison: Comparison, measure: str) -> "Canvas":
+    """Draw one metric of every system over the buckets of one property.
 
-    All strata must be made by the same thing.
+    All buckets must be by the same property.
 
-    :return: a figure with one pair of axes, which no other part of matplotlib knows of.
-    :raises NmtkitError: matplotlib is not installed.
+    :return: A figure with one pair of axes, unknown to pyplot.
+    :raises NmtkitError: Matplotlib is not installed.
     """
-    drawn = curves(comparison, measure)
-    with plain_settings():
+    curves = bucket_curves(comparison, measure)
+    with default_style():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
 
-        canvas = Canvas(figsize=SIZE, dpi=DOTS_PER_INCH)
+        canvas = Canvas(figsize=FIGURE_INCHES, dpi=DOTS_PER_INCH)
         FigureCanvasAgg(canvas)
         axes = canvas.add_subplot()
-        sides = {curve.of for curve in drawn}
-        for curve in drawn:
-            _draw(axes, curve, several=len(sides) > 1)
-        _describe(axes, comparison.buckets, measure)
-        _name(axes, drawn)
+        sides = {curve.side for curve in curves}
+        for curve in curves:
+            _draw_curve(axes, curve, several=len(sides) > 1)
+        _label_axes(axes, comparison.buckets, measure)
+        _draw_legends(axes, curves)
     return canvas
 
 
-def curves(comparison: Comparison, measure: str) -> list[Curve]:
-    """What is drawn: a curve for every system and every side, in the order of both."""
+def bucket_curves(comparison: Comparison, measure: str) -> list[BucketCurve]:
+    """Return one curve per system and side, in this order."""
     divisions = list(dict.fromkeys(level.bucketing for level in comparison.buckets))
     return [
         _curve(number, name, [x for x in comparison.buckets if x.bucketing == division], measure)
@@ -110,57 +119,57 @@ def curves(comparison: Comparison, measure: str) -> list[Curve]:
     ]
 
 
-def _curve(number: int, name: str, levels: Sequence[BucketResult], measure: str) -> Curve:
-    filled = [level for level in levels if level.result.sentences >= LEAST]
-    return Curve(
+def _curve(number: int, name: str, levels: Sequence[BucketResult], measure: str) -> BucketCurve:
+    filled = [level for level in levels if level.result.sentences >= MIN_BUCKET_SENTENCES]
+    return BucketCurve(
         system=number,
         name=name,
-        of=levels[0].bucketing.of,
-        places=tuple(level.bucket.position for level in filled),
+        side=levels[0].bucketing.of,
+        xs=tuple(level.bucket.position for level in filled),
         figures=tuple(level.result.figures[measure][name] for level in filled),
     )
 
 
-def _draw(axes: "Axes", curve: Curve, several: bool) -> None:
-    """One curve, with its error bars where there are intervals."""
-    style = style_of(curve.system, len(curve.places))
-    style["label"] = label(f"{curve.name}, {curve.of}" if several else curve.name)
+def _draw_curve(axes: "Axes", curve: BucketCurve, several: bool) -> None:
+    """Draw one curve, with error bars if it has intervals."""
+    style = curve_style(curve.system, len(curve.xs))
+    style["label"] = shorten_label(f"{curve.name}, {curve.side}" if several else curve.name)
     if several:
-        style["linestyle"] = SIDES[curve.of]
+        style["linestyle"] = SIDE_LINE_STYLES[curve.side]
     values = [figure.value for figure in curve.figures]
-    axes.plot(curve.places, values, **style)
-    for place, figure in zip(curve.places, curve.figures, strict=True):
+    axes.plot(curve.xs, values, **style)
+    for x, figure in zip(curve.xs, curve.figures, strict=True):
         if figure.interval:
             ends = (figure.interval.low, figure.interval.high)
-            axes.vlines(place, *ends, colors=style["color"], linewidth=0.8)
+            axes.vlines(x, *ends, colors=style["color"], linewidth=0.8)
 
 
-def _name(axes: "Axes", drawn: Sequence[Curve]) -> None:
-    """The systems; and below them the sides, where there are several, which have lines alone."""
+def _draw_legends(axes: "Axes", curves: Sequence[BucketCurve]) -> None:
+    """Draw the legend of the systems and, if there are several sides, that of the sides below."""
     from matplotlib.lines import Line2D
 
     lines: dict[int, Line2D] = {}
-    for curve, line in zip(drawn, axes.get_lines(), strict=True):
+    for curve, line in zip(curves, axes.get_lines(), strict=True):
         lines.setdefault(curve.system, line)
-    names = {curve.system: curve.name for curve in drawn}
-    sides = list(dict.fromkeys(curve.of for curve in drawn))
+    names = {curve.system: curve.name for curve in curves}
+    sides = list(dict.fromkeys(curve.side for curve in curves))
     if len(sides) > 1:
-        styles: list[Any] = [SIDES[side] for side in sides]
+        styles: list[Any] = [SIDE_LINE_STYLES[side] for side in sides]
         handles = [Line2D([], [], color="black", linestyle=style) for style in styles]
-        name_curves(axes, [f"by {side}" for side in sides], handles)
-        of_sides = axes.get_legend()
-        assert of_sides is not None
-        axes.add_artist(of_sides)  # the next one would take its place
-    above = ROW if len(sides) > 1 else 0.0
-    name_curves(axes, list(names.values()), list(lines.values()), above)
+        draw_legend(axes, [f"by {side}" for side in sides], handles)
+        side_legend = axes.get_legend()
+        assert side_legend is not None
+        axes.add_artist(side_legend)  # otherwise the next legend replaces it
+    above = LEGEND_ROW_HEIGHT if len(sides) > 1 else 0.0
+    draw_legend(axes, list(names.values()), list(lines.values()), above)
 
 
-def _describe(axes: "Axes", levels: Sequence[BucketResult], measure: str) -> None:
+def _label_axes(axes: "Axes", levels: Sequence[BucketResult], measure: str) -> None:
     by = levels[0].bucketing.by
     sides = list(dict.fromkeys(level.bucketing.of for level in levels))
-    of = f", {sides[0]}" if len(sides) == 1 else ""
-    font: Mapping[str, Any] = {"fontfamily": families([measure]), "parse_math": False}
-    axes.set_xlabel(AXES[by] + of, **font)
+    side = f", {sides[0]}" if len(sides) == 1 else ""
+    font: Mapping[str, Any] = {"fontfamily": font_families([measure]), "parse_math": False}
+    axes.set_xlabel(AXIS_LABELS[by] + side, **font)
     axes.set_ylabel(f"{measure}, %", **font)
     axes.grid(visible=True, color="0.85", linewidth=0.6)
     axes.set_axisbelow(True)

@@ -1,8 +1,8 @@
-"""Line charts as SVG within a page of HTML: in the page's own colours, light or dark, and readable
-without them.
+"""Line charts as inline SVG for the HTML report.
 
-A chart is a picture with a title for screen readers; the numbers belong into a table beside it.
-Systems differ by colour, dashes and mark. Nothing depends on the day or the machine.
+Charts use the colours of the page's style sheet, light or dark. Systems also differ by dashes and
+markers, so that charts are readable without colour. A chart has a title for screen readers; put its
+numbers into a table beside it. The output does not depend on date or machine.
 """
 
 import math
@@ -10,53 +10,58 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 370, 250  # units of the picture, which grows and shrinks with the page
-LEFT, RIGHT, TOP, BOTTOM = 46, 18, 12, 44  # room for the axes' words
+WIDTH, HEIGHT = 370, 250  # SVG user units; the chart scales with the page
+LEFT, RIGHT, TOP, BOTTOM = 46, 18, 12, 44  # margins for the axis labels, in SVG user units
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4")
-RADIUS = 4.0
-KINDS = 7
-"""Colours of systems in the page's style sheet, `.k0` to `.k6`."""
+MARKER_RADIUS = 4.0  # SVG user units
+SYSTEM_COLOURS = 7
+"""Number of system colours in the page's style sheet, `.system-0` to `.system-6`."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """One system's curve.
+    """The curve of one system.
 
-    system: the number of its colour, dashes and mark.
-    points: x and y; ends: of the error bars, or None, beside them.
-    faint: drawn thin and without marks.
+    system: index of its colour, dashes and marker.
+    points: x and y.
+    intervals: ends of the error bar of each point, or None.
+    faint: draw a thin line without markers.
     """
 
     system: int
     name: str
     points: tuple[tuple[float, float], ...]
-    ends: tuple[tuple[float, float] | None, ...] = ()
+    intervals: tuple[tuple[float, float] | None, ...] = ()
     faint: bool = False
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What stands along the axes; `logarithmic`: x is; `from_zero`: x begins there;
-    `whole`: x is counted."""
+    """Labels and scales of the axes.
+
+    logarithmic: use a logarithmic scale for x.
+    from_zero: start x at 0.
+    integers: x ticks are whole numbers.
+    """
 
     title: str
     x: str
     y: str
     logarithmic: bool = False
     from_zero: bool = False
-    whole: bool = False
+    integers: bool = False
 
 
-def chart(axes: Axes, series: Sequence[Series]) -> str:
-    """The SVG of some curves; of points alone that are numbers."""
-    series = [_finite(one) for one in series]
-    xs = [x for one in series for x, _ in one.points]
-    ys = [y for one in series for _, y in one.points]
-    ys += [end for one in series for both in one.ends if both for end in both]
+def draw_chart(axes: Axes, series: Sequence[Series]) -> str:
+    """Return the SVG of some curves, without non-finite points; empty if there is no point."""
+    series = [_drop_non_finite(curve) for curve in series]
+    xs = [x for curve in series for x, _ in curve.points]
+    ys = [y for curve in series for _, y in curve.points]
+    ys += [end for curve in series for interval in curve.intervals if interval for end in interval]
     if not xs:
         return ""
     scale = _Scale(axes, xs, ys)
-    parts = [*scale.grid(), *(part for one in series for part in _curve(one, scale))]
+    parts = [*scale.grid(), *(part for curve in series for part in _draw_curve(curve, scale))]
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
         f' aria-label="{escape(axes.title)}"><title>{escape(axes.title)}</title>'
@@ -64,23 +69,26 @@ def chart(axes: Axes, series: Sequence[Series]) -> str:
     )
 
 
-def key(system: int) -> str:
-    """A piece of a system's curve, for legends; told by the words beside it."""
-    line = f'<line x1="1" y1="7" x2="31" y2="7"{_dashed(system)}/>'
+def draw_legend_key(system: int) -> str:
+    """Return an SVG sample of a system's line, for legends; hidden from screen readers."""
+    line = f'<line x1="1" y1="7" x2="31" y2="7"{_dashes(system)}/>'
     return (
-        f'<svg class="key k{system % KINDS}" viewBox="0 0 32 14" width="32" height="14"'
-        f' aria-hidden="true">{line}{_mark(system, 16, 7)}</svg>'
+        f'<svg class="key system-{system % SYSTEM_COLOURS}" viewBox="0 0 32 14" width="32"'
+        f' height="14" aria-hidden="true">{line}{_marker(system, 16, 7)}</svg>'
     )
 
 
-def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[float]:
-    """Round numbers from below `low` to above `high`, 1, 2 or 5 times a power of ten apart.
+def round_ticks(low: float, high: float, count: int = 6, min_step: float = 0.0) -> list[float]:
+    """Return round numbers from `low` or below to `high` or above.
 
-    :param most: about so many. least: so far apart at least.
+    Their distance is 1, 2 or 5 times a power of ten.
+
+    :param count: Approximate number of steps.
+    :param min_step: Smallest distance.
     """
     if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
         low, high = (max(0.0, low - 1) if low >= 0 else low - 1), high + 1
-    rough = max((high - low) / most, least)
+    rough = max((high - low) / count, min_step)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
@@ -88,30 +96,30 @@ def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[fl
 
 
 class _Scale:
-    """From numbers to places in the picture."""
+    """Mapping from data to SVG coordinates."""
 
     def __init__(self, axes: Axes, xs: Sequence[float], ys: Sequence[float]) -> None:
         self.axes = axes
-        self.y_ticks = ticks(min(ys), max(ys), 5)
+        self.y_ticks = round_ticks(min(ys), max(ys), 5)
         if axes.logarithmic:
-            self.x_ticks = _powers(min(xs), max(xs))
+            self.x_ticks = _logarithmic_ticks(min(xs), max(xs))
         else:
             low = 0.0 if axes.from_zero else min(xs)
-            self.x_ticks = ticks(low, max(xs), least=1.0 if axes.whole else 0.0)
+            self.x_ticks = round_ticks(low, max(xs), min_step=1.0 if axes.integers else 0.0)
 
     def x(self, value: float) -> float:
-        low, high, value = (self._along(v) for v in (self.x_ticks[0], self.x_ticks[-1], value))
+        low, high, value = (self._linear(v) for v in (self.x_ticks[0], self.x_ticks[-1], value))
         return LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low)
 
     def y(self, value: float) -> float:
         low, high = self.y_ticks[0], self.y_ticks[-1]
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low)
 
-    def _along(self, value: float) -> float:
+    def _linear(self, value: float) -> float:
         return math.log(value) if self.axes.logarithmic else value
 
     def grid(self) -> Iterator[str]:
-        """Lines, numbers and names of the axes."""
+        """Yield the SVG of grid lines, ticks and axis labels."""
         right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
         for value in self.y_ticks:
             y = self.y(value)
@@ -129,31 +137,32 @@ class _Scale:
         )
 
 
-def _powers(low: float, high: float) -> list[float]:
-    """Powers of two times 100, from below `low` to above `high`."""
+def _logarithmic_ticks(low: float, high: float) -> list[float]:
+    """Return 100 times powers of two, from `low` or below to `high` or above."""
     first = math.floor(math.log2(low / 100) + 1e-9)
     last = max(first + 1, math.ceil(math.log2(high / 100) - 1e-9))
     return [100 * 2.0**n for n in range(first, last + 1)]
 
 
-def _curve(one: Series, scale: _Scale) -> Iterator[str]:
-    places = [(scale.x(x), scale.y(y)) for x, y in one.points]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    kind = f"k{one.system % KINDS}" + (" faint" if one.faint else "")
-    yield f'<g class="{kind}"><polyline points="{line}"{_dashed(one.system)}/>'
-    for (x, _), both in zip(places, one.ends, strict=False):
-        if both:
-            low, high = scale.y(both[0]), scale.y(both[1])
+def _draw_curve(curve: Series, scale: _Scale) -> Iterator[str]:
+    system = curve.system
+    positions = [(scale.x(x), scale.y(y)) for x, y in curve.points]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in positions)
+    classes = f"system-{system % SYSTEM_COLOURS}" + (" faint" if curve.faint else "")
+    yield f'<g class="{classes}"><polyline points="{line}"{_dashes(system)}/>'
+    for (x, _), interval in zip(positions, curve.intervals, strict=False):
+        if interval:
+            low, high = scale.y(interval[0]), scale.y(interval[1])
             yield f'<line class="bar" x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}"/>'
-    if not one.faint:
-        for (x, y), (_, value) in zip(places, one.points, strict=True):
-            yield f"<g><title>{escape(one.name)}: {value:.2f}</title>{_mark(one.system, x, y)}</g>"
+    if not curve.faint:
+        for (x, y), (_, value) in zip(positions, curve.points, strict=True):
+            yield f"<g><title>{escape(curve.name)}: {value:.2f}</title>{_marker(system, x, y)}</g>"
     yield "</g>"
 
 
-def _mark(system: int, x: float, y: float) -> str:
-    """A disc, a square, a triangle or a diamond, by the number of the system."""
-    r = RADIUS
+def _marker(system: int, x: float, y: float) -> str:
+    """Return a disc, square, triangle or diamond, by the index of the system."""
+    r = MARKER_RADIUS
     if system % 4 == 0:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}"/>'
     shapes = {
@@ -165,18 +174,18 @@ def _mark(system: int, x: float, y: float) -> str:
     return f'<polygon points="{points}"/>'
 
 
-def _dashed(system: int) -> str:
+def _dashes(system: int) -> str:
     dashes = DASHES[system % len(DASHES)]
     return f' stroke-dasharray="{dashes}"' if dashes else ""
 
 
-def _finite(one: Series) -> Series:
-    """Without the points that are no numbers."""
-    ends = one.ends or (None,) * len(one.points)
+def _drop_non_finite(curve: Series) -> Series:
+    """Return the curve without its non-finite points."""
+    intervals = curve.intervals or (None,) * len(curve.points)
     kept = [
-        (point, both)
-        for point, both in zip(one.points, ends, strict=True)
+        (point, interval)
+        for point, interval in zip(curve.points, intervals, strict=True)
         if all(map(math.isfinite, point))
     ]
-    points, bars = tuple(point for point, _ in kept), tuple(both for _, both in kept)
-    return Series(one.system, one.name, points, bars, one.faint)
+    points, bars = tuple(point for point, _ in kept), tuple(interval for _, interval in kept)
+    return Series(curve.system, curve.name, points, bars, curve.faint)

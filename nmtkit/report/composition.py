@@ -1,82 +1,96 @@
-"""Pictures of what a grConv model makes of a sentence, drawn as figure 6 of Cho et al. 2014b."""
+"""Figures of a grConv model's gates over a sentence, as figure 6 of Cho et al. 2014b."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmtkit.report.figure_io import DOTS_PER_INCH, families, label, plain_settings, write_picture
+from nmtkit.report.figure_io import (
+    DOTS_PER_INCH,
+    default_style,
+    font_families,
+    shorten_label,
+    write_figure,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Coefficients = Sequence[Sequence[Sequence[float]]]
-"""Of each level from the lowest, of each node from the left: w_c, w_l, w_r."""
+GatingCoefficients = Sequence[Sequence[Sequence[float]]]
+"""For each level from the lowest, each node from the left: w_c, w_l, w_r."""
 
-APART = 0.6  # inches between words
-RISE = 0.45  # inches between levels
-LONGEST_SIDE = 20.0  # inches; distances shrink beyond it
-LEAST = 0.1  # what no edge is drawn for (the paper's)
+WORD_SPACING_INCHES = 0.6
+LEVEL_HEIGHT_INCHES = 0.45
+MAX_WIDTH_INCHES = 20.0  # larger figures are scaled down
+MIN_DRAWN_WEIGHT = 0.1  # smaller coefficients are not drawn (as in the paper)
 
 
-def plot_structure(
-    path: str | Path, words: Sequence[str], levels: Coefficients, force: bool = False
+def plot_composition(
+    path: str | Path, words: Sequence[str], levels: GatingCoefficients, force: bool = False
 ) -> None:
-    """Write the picture of `structure_figure` to a file: whole, or not at all.
+    """Write the figure of `draw_composition` to a file, complete or not at all.
 
-    :param path: the picture; its ending says which kind: `.png`, `.svg` or `.pdf`.
-    :param force: replace a file that exists.
-    :raises NmtkitError: matplotlib is not installed.
-    :raises OutputError: the ending is another, the file exists or cannot be written.
+    :param path: Output file; its suffix selects the format: `.png`, `.svg` or `.pdf`.
+    :param force: Replace an existing file.
+    :raises NmtkitError: Matplotlib is not installed.
+    :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_picture(Path(path), lambda: structure_figure(words, levels), words, force)
+    write_figure(Path(path), lambda: draw_composition(words, levels), words, force)
 
 
-def structure_figure(words: Sequence[str], levels: Coefficients) -> "Figure":
-    """Draw the pyramid over a sentence.
+def draw_composition(words: Sequence[str], levels: GatingCoefficients) -> "Figure":
+    """Draw the pyramid of nodes over a sentence.
 
-    Each node stands above the middle of its two children. A line to a child shows how much of the
-    node is that child, a disc how much is new, made of both; darker is more, and what is not above
-    0.1 is not drawn.
+    Each node stands above the middle of its two children. A line to a child shows the weight of
+    that child (w_l, w_r), a disc the weight of the new activation (w_c). Darker is larger; weights
+    up to `MIN_DRAWN_WEIGHT` are not drawn.
 
-    :param words: `</s>` among them.
-    :param levels: one fewer than words.
+    :param words: Words of the sentence, with `</s>`.
+    :param levels: One level fewer than words.
     """
-    with plain_settings():
+    with default_style():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        shrunk = min(1.0, LONGEST_SIDE / max(1.0, len(words) * APART))
-        width, rise = len(words) * APART * shrunk, RISE * shrunk
-        figure = Figure(figsize=(width, max(1, len(levels)) * rise), dpi=DOTS_PER_INCH)
+        scale = min(1.0, MAX_WIDTH_INCHES / max(1.0, len(words) * WORD_SPACING_INCHES))
+        width = len(words) * WORD_SPACING_INCHES * scale
+        height = max(1, len(levels)) * (LEVEL_HEIGHT_INCHES * scale)
+        figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH)
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         for level, nodes in enumerate(levels, start=1):
-            for number, (new, left, right) in enumerate(nodes):
-                x = number + level / 2
-                for share, child in ((left, number), (right, number + 1)):
-                    if share > LEAST:
-                        below = child + (level - 1) / 2
-                        axes.plot([below, x], [level - 1, level], color=_grey(share), linewidth=1.5)
-                if new > LEAST:
-                    axes.plot([x], [level], "o", color=_grey(new), markersize=5 * shrunk)
-        font: dict[str, Any] = {"fontsize": 10 * shrunk, "fontfamily": families(words)}
-        for place, word in enumerate(words):
-            axes.text(
-                place,
-                -0.3,
-                label(word),
-                rotation=45,
-                ha="right",
-                va="top",
-                parse_math=False,
-                **font,
-            )
+            for index, weights in enumerate(nodes):
+                _draw_node(axes, level, index, weights, scale)
+        _draw_words(axes, words, scale)
         axes.set_xlim(-0.5, len(words) - 0.5)
         axes.set_ylim(-0.2, len(levels) + 0.2)
         axes.set_axis_off()
     return figure
 
 
-def _grey(share: float) -> str:
-    """From nearly white at `LEAST` to black at 1, as matplotlib names it."""
-    return f"{0.9 * (1 - min(1.0, (share - LEAST) / (1 - LEAST))):.3f}"
+def _draw_node(
+    axes: "Axes", level: int, index: int, weights: Sequence[float], scale: float
+) -> None:
+    """Draw a node and the lines to its children on the level below."""
+    new_weight, left, right = weights
+    x = index + level / 2
+    for weight, child in ((left, index), (right, index + 1)):
+        if weight > MIN_DRAWN_WEIGHT:
+            child_x = child + (level - 1) / 2
+            axes.plot([child_x, x], [level - 1, level], color=_grey(weight), linewidth=1.5)
+    if new_weight > MIN_DRAWN_WEIGHT:
+        axes.plot([x], [level], "o", color=_grey(new_weight), markersize=5 * scale)
+
+
+def _draw_words(axes: "Axes", words: Sequence[str], scale: float) -> None:
+    """Write the words below the pyramid."""
+    font: dict[str, Any] = {"fontsize": 10 * scale, "fontfamily": font_families(words)}
+    style: dict[str, Any] = {"rotation": 45, "ha": "right", "va": "top", "parse_math": False}
+    for x, word in enumerate(words):
+        axes.text(x, -0.3, shorten_label(word), **style, **font)
+
+
+def _grey(weight: float) -> str:
+    """Return matplotlib's name of a grey: almost white at `MIN_DRAWN_WEIGHT`, black at 1."""
+    share = (weight - MIN_DRAWN_WEIGHT) / (1 - MIN_DRAWN_WEIGHT)
+    return f"{0.9 * (1 - min(1.0, share)):.3f}"

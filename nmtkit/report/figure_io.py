@@ -1,4 +1,4 @@
-"""Pictures as files: of any kind that matplotlib draws, whole or not at all, the same each time."""
+"""Write matplotlib figures to files atomically and reproducibly, and find fonts for their text."""
 
 import contextlib
 import functools
@@ -19,88 +19,93 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("nmtkit")
 
-FONT = "DejaVu Sans"  # comes with matplotlib: the same picture on every machine, with accents
-LAST_RESORT = "Last Resort"  # fonts of this name draw a box for every character
-LONGEST_WORD = 40  # characters shown of a word
+FONT = "DejaVu Sans"  # ships with matplotlib: the same figure on every machine, with accents
+LAST_RESORT_FONT = "Last Resort"  # fonts of this name draw a box for every character
+MAX_LABEL_CHARACTERS = 40  # of one word in a figure
 DOTS_PER_INCH = 150
-MANY = 1000  # dots beyond which SVG and PDF hold them as points, not as a drawing each
+MAX_VECTOR_DOTS = 1000  # dots beyond this number are rasterized in SVG and PDF
 
-# Nothing that changes from day to day or from run to run may enter a file.
+# Keep dates and versions out of files: the same figure gives the same bytes.
 METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-SETTINGS = {"svg.hashsalt": "nmtkit", "svg.fonttype": "path", "pdf.fonttype": 42}
-NO_GLYPH = "Glyph .* missing from"
+RC_PARAMS = {"svg.hashsalt": "nmtkit", "svg.fonttype": "path", "pdf.fonttype": 42}
+MISSING_GLYPH_WARNING = "Glyph .* missing from"
 
 
-def write_picture(
+def write_figure(
     path: Path, draw: Callable[[], "Figure"], words: Sequence[str], force: bool
 ) -> None:
-    """Write what `draw` gives to a file; the same figure gives the same bytes.
+    """Write the figure that `draw` returns to a file.
 
-    :param path: its ending says which kind of picture: `.png`, `.svg` or `.pdf`.
-    :param words: what is written in it; characters that no font has are told.
-    :param force: replace a file that exists.
-    :raises NmtkitError: matplotlib is not installed.
-    :raises OutputError: the ending is another, the file exists or cannot be written.
+    The same figure gives the same bytes.
+
+    :param path: Output file; its suffix selects the format: `.png`, `.svg` or `.pdf`.
+    :param words: Text in the figure; characters missing from every font are logged.
+    :param force: Replace an existing file.
+    :raises NmtkitError: Matplotlib is not installed.
+    :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    check_picture(path, force)
+    check_figure_path(path, force)
     figure = draw()
-    _log_missing_glyphs([label(word) for word in words])
-    content = _rendered(figure, path.suffix.lower())
+    _log_missing_glyphs([shorten_label(word) for word in words])
+    content = _render(figure, path.suffix.lower())
     with atomic_file(path, force=True) as file:
         file.write(content)
 
 
-def check_picture(path: Path, force: bool) -> None:
-    """See that a picture may be written under a name, before what it shows is computed.
+def check_figure_path(path: Path, force: bool) -> None:
+    """Raise if no figure may be written to a path; call it before expensive work.
 
-    :raises OutputError: the ending is none of a picture, or the file exists.
+    :raises OutputError: The suffix is unknown, or the file exists.
     """
     if path.suffix.lower() not in METADATA:
-        raise OutputError(f"{path}: pictures are .png, .svg or .pdf; give a name that ends so")
+        raise OutputError(f"{path}: unknown figure format; use .png, .svg or .pdf")
     if path.exists() and not force:
         raise OutputError(f"{path}: exists already; use --force to replace it")
 
 
-def label(word: str) -> str:
-    """The word, cut when very long; a control character, which no SVG may hold, is replaced."""
+def shorten_label(word: str) -> str:
+    """Return a word cut to `MAX_LABEL_CHARACTERS`, without control characters.
+
+    SVG forbids control characters; U+FFFD replaces them.
+    """
     word = "".join("\N{REPLACEMENT CHARACTER}" if category(c) == "Cc" else c for c in word)
-    return word if len(word) <= LONGEST_WORD else word[: LONGEST_WORD - 1] + "…"
+    return word if len(word) <= MAX_LABEL_CHARACTERS else word[: MAX_LABEL_CHARACTERS - 1] + "…"
 
 
 def check_matplotlib() -> None:
-    """See that pictures can be drawn, before what they show is computed.
+    """Raise if figures cannot be drawn; call it before expensive work.
 
-    :raises NmtkitError: matplotlib is not installed.
+    :raises NmtkitError: Matplotlib is not installed.
     """
     try:
         import matplotlib.style  # noqa: F401
     except ImportError as error:
         raise NmtkitError(
-            'pictures need matplotlib, which is not installed; run pip install "nmtkit[plots]"'
+            'figures need matplotlib, which is not installed; run pip install "nmtkit[plots]"'
         ) from error
 
 
 @contextlib.contextmanager
-def plain_settings() -> Iterator[None]:
-    """Matplotlib as it comes, whatever the user's matplotlibrc says, and only for this block.
+def default_style() -> Iterator[None]:
+    """Use matplotlib's default style in this block, whatever the user's matplotlibrc says.
 
-    It is silent about characters that the fonts lack: `write_picture` tells of them once.
+    Warnings about missing glyphs are suppressed: `write_figure` logs them once.
     """
     check_matplotlib()
     import matplotlib.style
 
-    with matplotlib.style.context(["default", SETTINGS]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
+    with matplotlib.style.context(["default", RC_PARAMS]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", MISSING_GLYPH_WARNING, UserWarning)
         yield
 
 
-def _rendered(figure: "Figure", suffix: str) -> bytes:
+def _render(figure: "Figure", suffix: str) -> bytes:
     picture = io.BytesIO()
-    with plain_settings():
+    with default_style():
         figure.savefig(
             picture,
             format=suffix[1:],
@@ -112,55 +117,56 @@ def _rendered(figure: "Figure", suffix: str) -> bytes:
     return picture.getvalue()
 
 
-def families(words: Iterable[str]) -> list[str]:
-    """The fonts to write some words in: `FONT`, and as many of those installed here as have what
-    it lacks of the characters.
+def font_families(words: Iterable[str]) -> list[str]:
+    """Return the fonts for some words: `FONT`, then installed fonts for characters it lacks.
 
-    :raises NmtkitError: matplotlib is not installed.
+    :raises NmtkitError: Matplotlib is not installed.
     """
-    return _families(frozenset("".join(map(label, words))))[0]
+    return _choose_fonts(frozenset("".join(map(shorten_label, words))))[0]
 
 
 @functools.cache
-def _families(characters: frozenset[str]) -> tuple[list[str], frozenset[str]]:
-    """The fonts, and the characters that none of them has."""
+def _choose_fonts(characters: frozenset[str]) -> tuple[list[str], frozenset[str]]:
+    """Return font names and the characters that none of these fonts has.
+
+    Greedy: each further font is the one with most of the missing characters.
+    """
     check_matplotlib()
     from matplotlib.font_manager import findfont, get_font
 
-    found, lacking = [FONT], characters - _drawn_by(get_font(findfont(FONT)))
-    others = dict(_installed()) if lacking else {}
-    while lacking and others:
-        best = max(others, key=lambda name: len(lacking & others[name]))
-        if not lacking & others[best]:
+    fonts, missing = [FONT], characters - _characters_of(get_font(findfont(FONT)))
+    others = dict(_installed_fonts()) if missing else {}
+    while missing and others:
+        best = max(others, key=lambda name: len(missing & others[name]))
+        if not missing & others[best]:
             break
-        found.append(best)
-        lacking -= others.pop(best)
-    return found, lacking
+        fonts.append(best)
+        missing -= others.pop(best)
+    return fonts, missing
 
 
 @functools.cache
-def _installed() -> Mapping[str, frozenset[str]]:
-    """The other upright fonts of this machine, by name, and what they have pictures of."""
+def _installed_fonts() -> Mapping[str, frozenset[str]]:
+    """Return the characters of every upright installed font except `FONT`, by font name."""
     from matplotlib.font_manager import fontManager, get_font
 
     fonts: dict[str, frozenset[str]] = {}
     for entry in sorted(fontManager.ttflist, key=lambda entry: entry.name):
         plain = entry.style == "normal" and entry.weight in (400, "normal", "regular")
-        if plain and entry.name != FONT and LAST_RESORT not in entry.name:
+        if plain and entry.name != FONT and LAST_RESORT_FONT not in entry.name:
             with contextlib.suppress(OSError, RuntimeError):  # a font that cannot be read
                 font = get_font(entry.fname)
                 if font.scalable:
-                    fonts.setdefault(entry.name, _drawn_by(font))
+                    fonts.setdefault(entry.name, _characters_of(font))
     return fonts
 
 
-def _drawn_by(font: "FT2Font") -> frozenset[str]:
+def _characters_of(font: "FT2Font") -> frozenset[str]:
     return frozenset(map(chr, font.get_charmap()))
 
 
 def _log_missing_glyphs(words: Sequence[str]) -> None:
-    """Say which characters no font has, which the picture shows as boxes."""
-    _, lacking = _families(frozenset("".join(words)))
-    if lacking:
-        shown = " ".join(map(ascii, sorted(lacking)))
-        log.warning("no font that is installed here has a picture of %s", shown)
+    """Log the characters that no font has; the figure shows them as boxes."""
+    _, missing = _choose_fonts(frozenset("".join(words)))
+    if missing:
+        log.warning("no installed font has %s", " ".join(map(ascii, sorted(missing))))

@@ -1,4 +1,4 @@
-"""What can be said of a system: what model it is, what it was made of, how its training went."""
+"""Model cards: model, data, provenance and training of a system in a report."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,21 +16,20 @@ from nmtkit.training.provenance import read_provenance
 
 PARAMETERS = "params.best.safetensors"
 NOT_RECORDED = (
-    "command, data and versions are not recorded: training began before nmtkit noted them"
+    "command, data and versions are not recorded: training began before nmtkit recorded them"
 )
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """One system.
+    """Description of one system.
 
-    name: what it is called.
-    source: its model folder, or the file of its translations.
-    facts: what is known, by what it is called, in the order of telling.
-    checksums: the SHA-256 of files that went into it, by file.
-    settings: as TOML; empty where there is no model.
-    curve: of its training, or None.
-    aligns: whether its translations have alignments.
+    source: model folder, or file of translations.
+    facts: values by label, in the order of display.
+    checksums: SHA-256 of the files that it was made from, by file name.
+    settings: TOML; empty for a system without a model.
+    curve: learning curve, or None.
+    aligns: True if its translations have alignments.
     """
 
     name: str
@@ -42,68 +41,68 @@ class ModelCard:
     aligns: bool = False
 
 
-def card_of_file(name: str, path: str | Path) -> ModelCard:
-    """Of a system of which nothing is known but its translations."""
-    facts = {"What": "translations made elsewhere", "File": str(path)}
+def describe_file(name: str, path: str | Path) -> ModelCard:
+    """Describe a system from its translations alone."""
+    facts = {"Type": "translations from a file", "File": str(path)}
     return ModelCard(name, str(path), facts, {str(path): file_sha256(path)})
 
 
-def card_of_model(
+def describe_model(
     name: str, folder: str | Path, model: LoadedModel, search: SearchConfig, aligns: bool
 ) -> ModelCard:
-    """Of a model folder.
+    """Describe a model folder.
 
-    :param search: how it looked for translations.
-    :raises ModelError: a file of the folder is damaged.
+    :param search: Search settings of the translations.
+    :raises ModelError: A file of the folder is damaged.
     """
     folder = Path(folder)
-    origin = read_provenance(folder)
+    provenance = read_provenance(folder)
     try:
         curve = read_curve(folder)
-    except ModelError:  # a folder that was handed on without it
+    except ModelError:  # a folder that was copied without metrics
         curve = None
     facts = {
-        **dict(_what(model)),
-        **_how(origin),
-        **dict(_course(curve)),
-        "Search": _search(search),
+        **dict(_model_facts(model)),
+        **_provenance_facts(provenance),
+        **dict(_training_facts(curve)),
+        "Search": _search_fact(search),
         "Folder": str(folder),
     }
     sums = {name: file_sha256(folder / name) for name in (PARAMETERS, "vocab.src", "vocab.tgt")}
-    data = {} if origin is None else {**origin["inputs"], **origin["data"]}
-    checksums = {**sums, **{name: of or "read from stdin" for name, of in data.items()}}
+    data = {} if provenance is None else {**provenance["inputs"], **provenance["data"]}
+    checksums = {**sums, **{name: sha256 or "read from stdin" for name, sha256 in data.items()}}
     settings = write_toml(model.config)
     return ModelCard(name, str(folder), facts, checksums, settings, curve, aligns)
 
 
-def _what(model: LoadedModel) -> Iterator[tuple[str, str]]:
+def _model_facts(model: LoadedModel) -> Iterator[tuple[str, str]]:
     size = sum(parameter.numel() for parameter in model.model.parameters())  # type: ignore[attr-defined]
     text = model.config.text
     yield "Model", f"{model_name(model.config.model)}, {size:,} parameters"
     yield "Languages", f"{text.src_language} to {text.tgt_language}"
     words = f"{len(model.src_vocab):,} source, {len(model.tgt_vocab):,} target"
-    yield "Shortlists", f"{words} {'words' if text.bpe == 'none' else 'pieces of words (BPE)'}"
-    yield "Text", "tokenised before" if text.tokenized else "tokenised by Moses's rules"
+    yield "Shortlists", f"{words} {'words' if text.bpe == 'none' else 'subwords (BPE)'}"
+    yield "Text", "already tokenised" if text.tokenized else "tokenised by Moses's rules"
 
 
-def _how(origin: dict[str, Any] | None) -> dict[str, str]:
-    if origin is None:
-        return {"Origin": NOT_RECORDED}
-    pairs = [f"{count:,} {name} pairs" for name, count in origin["pairs"].items()]
-    versions = ", ".join(f"{name} {version}" for name, version in origin["versions"].items())
+def _provenance_facts(provenance: dict[str, Any] | None) -> dict[str, str]:
+    if provenance is None:
+        return {"Provenance": NOT_RECORDED}
+    pairs = [f"{count:,} {name} pairs" for name, count in provenance["pairs"].items()]
+    versions = ", ".join(f"{name} {version}" for name, version in provenance["versions"].items())
     return {
-        "Command": origin["command"],
-        "Data": ", ".join(pairs) or "the prepared folder tells no sizes",
-        "Versions": f"{versions}; {origin['device']}, threads: {origin['threads']}",
+        "Command": provenance["command"],
+        "Data": ", ".join(pairs) or "the prepared folder does not record its size",
+        "Versions": f"{versions}; {provenance['device']}, threads: {provenance['threads']}",
     }
 
 
-def _course(curve: Curve | None) -> Iterator[tuple[str, str]]:
+def _training_facts(curve: Curve | None) -> Iterator[tuple[str, str]]:
     points: list[TrainingPoint | ValidationPoint] = []
     if curve is not None:
         points = [*curve.training[-1:], *curve.validation[-1:]]
     if curve is None or not points:
-        yield "Training", "no metrics.jsonl tells of it"
+        yield "Training", "not recorded (no metrics.jsonl)"
         return
     last = max(points, key=lambda point: point.update)
     yield (
@@ -122,7 +121,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes:.1f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
 
 
-def _search(search: SearchConfig) -> str:
+def _search_fact(search: SearchConfig) -> str:
     penalty = f"length penalty {search.length_penalty:g}"
     coverage = f", coverage penalty {search.coverage_penalty:g}" if search.coverage_penalty else ""
     return f"beam {search.beam}, {search.beam_mode}, {penalty}{coverage}"

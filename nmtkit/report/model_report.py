@@ -1,12 +1,12 @@
-"""Puts models side by side on a test set, with all that a report tells of them; also from Python.
+"""Compare models on a test set, with everything that a report shows; also from Python.
 
-    from nmtkit.report.model_report import Settings, gather
+    from nmtkit.report.model_report import ReportSettings, build_report
 
-    found = gather(["rnnsearch", "rnnenc"], ("test.en", "test.fr"), Settings())
-    print(found.comparison.whole.figures["BLEU (multi-bleu)"])
+    report = build_report(["rnnsearch", "rnnenc"], ("test.en", "test.fr"), ReportSettings())
+    print(report.comparison.whole.figures["BLEU (multi-bleu)"])
 
-The figures are those of `nmtkit evaluate` for the same files: the papers' BLEU of tokenised text,
-the other measures of raw text, intervals and p-values by its bootstrap. `commands_of` gives its
+The figures equal those of `nmtkit evaluate` for the same files: the papers' BLEU on tokenised text,
+other metrics on raw text, intervals and p-values by bootstrap. `evaluation_commands` returns the
 commands.
 """
 
@@ -35,28 +35,28 @@ from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.io.lines import STANDARD, file_sha256, read_parallel
 from nmtkit.model_folder import LoadedModel
-from nmtkit.report.model_card import ModelCard, card_of_file, card_of_model
+from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.special_symbols import BOS
 from nmtkit.text.detokenizer import unescaped
 
 log = logging.getLogger("nmtkit")
 
-QUALITY = "chrF"
-"""The measure of single sentences: BLEU is 0 where no four words in a row are right."""
+SENTENCE_METRIC = "chrF"
+"""Metric of single sentences; sentence BLEU is 0 without a matching 4-gram."""
 
-PARTS = "bleu"
-"""The measure of parts of the test set, by the name that `evaluate --measure` knows."""
+BUCKET_METRIC = "bleu"
+"""Metric of buckets, as a name for `evaluate --measure`."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a report is made.
+class ReportSettings:
+    """Settings of a report.
 
-    tokenized: the files are tokenised already, and so are the translations that are shown.
-    n_best: translations shown of each sentence; fewer where the beam holds fewer.
-    samples: of the bootstrap.
+    tokenized: the files are tokenised already, and translations are shown tokenised.
+    n_best: length of the n-best lists, at most the beam size.
+    samples: number of bootstrap samples.
     search: changes to each model's `SearchConfig`.
-    systems: more systems, as names and files of their translations.
+    systems: further systems: name and file of translations.
     """
 
     tokenized: bool = False
@@ -69,24 +69,24 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A sentence as text and as the words that the text is made of."""
+class TokenizedLine:
+    """A sentence as text and as words."""
 
     text: str
     words: list[str]
 
 
 @dataclass(frozen=True)
-class Output:
-    """What one system made of one sentence.
+class SystemOutput:
+    """One system's translation of one sentence.
 
-    line: its translation.
-    best: the same as the model gave it, without alignments; None for translations made elsewhere.
-    alignment: between words, where the system aligns.
-    others: the n-best list behind the best.
+    line: the translation.
+    best: the translation with its scores, without alignments; None for a system without a model.
+    alignment: word alignment, if the system has alignments.
+    others: the n-best list without its first entry.
     """
 
-    line: Line
+    line: TokenizedLine
     best: Translation | None = None
     alignment: Alignment | None = None
     others: tuple[Translation, ...] = ()
@@ -94,90 +94,95 @@ class Output:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """All that a report tells.
+    """Everything that a report shows.
 
-    version: of nmtkit.
-    files: the source and the reference. checksums: their SHA-256, as far as they are files.
-    text: how text of the test set is read. tokenized: whether it was tokenised before.
-    comparison: of the whole test set. parts: the same by one measure, with strata.
-    left_out: what strata could not be made, and why.
-    sources, references: line by line.
-    outputs: of each system, by its name, line by line; qualities: likewise, in percent.
+    version: version of nmtkit.
+    files: source and reference; checksums: their SHA-256, except for stdin.
+    text: text settings of the test set; tokenized: True if it was tokenised already.
+    comparison: all metrics on the whole test set; by_bucket: one metric, also by bucket.
+    left_out: which buckets could not be made, and why.
+    sources, references: one entry per line.
+    outputs: one per line, by system name; sentence_scores: likewise, in percent.
     """
 
     version: str
-    accounts: tuple[ModelCard, ...]
+    model_cards: tuple[ModelCard, ...]
     files: tuple[str, str]
     checksums: Mapping[str, str]
     text: TextConfig
     tokenized: bool
     samples: int
     comparison: Comparison
-    parts: Comparison
+    by_bucket: Comparison
     left_out: tuple[str, ...]
-    sources: list[Line]
-    references: list[Line]
-    outputs: Mapping[str, list[Output]]
-    qualities: Mapping[str, list[float]]
+    sources: list[TokenizedLine]
+    references: list[TokenizedLine]
+    outputs: Mapping[str, list[SystemOutput]]
+    sentence_scores: Mapping[str, list[float]]
 
 
-def gather(
-    folders: Sequence[str | Path], test: tuple[str | Path, str | Path], settings: Settings
+def build_report(
+    folders: Sequence[str | Path], test: tuple[str | Path, str | Path], settings: ReportSettings
 ) -> ModelReport:
-    """Translate a test set with each model, and measure.
+    """Translate a test set with each model and evaluate the translations.
 
-    :param folders: model folders, at least one.
-    :param test: the source, and its translation by people.
-    :raises ConfigError: the models are not of the same languages and form of text.
-    :raises DataError: files differ in their number of lines, or cannot be read.
-    :raises ModelError: a folder is none of a model that translates.
+    :param folders: Model folders, at least one.
+    :param test: Source and reference files.
+    :raises ConfigError: The models differ in languages or text settings.
+    :raises DataError: Files differ in their number of lines or cannot be read.
+    :raises ModelError: A folder holds no translation model.
     """
     names = _names(folders, [name for name, _ in settings.systems])
     files = (str(test[0]), str(test[1]))
     columns = _columns([*files, *(path for _, path in settings.systems)])
-    voices = [_Voice.load(folder, settings) for folder in folders]
-    text = _common_text([voice.model for voice in voices], names)
+    models = [_ReportedModel.load(folder, settings) for folder in folders]
+    text = _common_text([model.model for model in models], names)
     tokenized = settings.tokenized or text.tokenized
     if not tokenized and looks_tokenized(columns[1]):
-        log.warning("%s reads as if tokenised; add --tokenized", files[1])
-    form = _Form(voices[0].model, text, tokenized)
-    outputs: dict[str, list[Output]] = {}
-    accounts = []
-    for name, folder, voice in zip(names, folders, voices, strict=False):
+        log.warning("%s looks tokenised; if it is, add --tokenized", files[1])
+    test_text = _TestSetText(models[0].model, text, tokenized)
+    outputs: dict[str, list[SystemOutput]] = {}
+    cards = []
+    for name, folder, model in zip(names, folders, models, strict=False):
         log.info("%s: translating %d sentences", name, len(columns[0]))
-        outputs[name] = list(voice.outputs(columns[0], tokenized))
-        accounts.append(voice.account(name, folder))
+        outputs[name] = list(model.outputs(columns[0], tokenized))
+        cards.append(model.card(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):
-        outputs[name] = [Output(form.target(line)) for line in lines]
-        accounts.append(card_of_file(name, path))
-    log.info("measuring")
-    texts = {name: [output.line.text for output in of] for name, of in outputs.items()}
-    whole, parts, left_out = _compared(texts, columns, form, settings.samples)
+        outputs[name] = [SystemOutput(test_text.target(line)) for line in lines]
+        cards.append(describe_file(name, path))
+    log.info("evaluating")
+    texts = {
+        name: [output.line.text for output in translations]
+        for name, translations in outputs.items()
+    }
+    whole, by_bucket, left_out = _compared(texts, columns, test_text, settings.samples)
     return ModelReport(
         version=nmtkit.__version__,
-        accounts=tuple(accounts),
+        model_cards=tuple(cards),
         files=files,
         checksums={name: file_sha256(name) for name in files if name != STANDARD},
         text=text,
         tokenized=tokenized,
         samples=settings.samples,
         comparison=whole,
-        parts=parts,
+        by_bucket=by_bucket,
         left_out=left_out,
-        sources=[form.source(line) for line in columns[0]],
-        references=[form.target(line) for line in columns[1]],
+        sources=[test_text.source(line) for line in columns[0]],
+        references=[test_text.target(line) for line in columns[1]],
         outputs=outputs,
-        qualities={name: form.qualities(of, columns[1]) for name, of in texts.items()},
+        sentence_scores={
+            name: test_text.sentence_scores(lines, columns[1]) for name, lines in texts.items()
+        },
     )
 
 
 def _names(folders: Sequence[str | Path], others: Sequence[str]) -> list[str]:
-    """What systems are called: models by their folders' names, or where these are alike, by paths.
+    """Return the names of the systems: folder names of models, or paths if names are not unique.
 
-    :raises ConfigError: two have the same name.
+    :raises ConfigError: Two systems have the same name, or there is no model.
     """
     if not folders:
-        raise ConfigError("a report is of a model; name a model folder")
+        raise ConfigError("a report needs a model; name a model folder")
     short = [Path(folder).resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
     names = [*names, *others]
@@ -188,9 +193,9 @@ def _names(folders: Sequence[str | Path], others: Sequence[str]) -> list[str]:
 
 
 def _columns(files: Sequence[str]) -> list[list[str]]:
-    """The lines of each file.
+    """Return the lines of each file.
 
-    :raises DataError: there are none, or not as many in each.
+    :raises DataError: The files are empty or differ in their number of lines.
     """
     columns = [list(column) for column in zip(*read_parallel(*files), strict=True)]
     if not columns:
@@ -199,7 +204,7 @@ def _columns(files: Sequence[str]) -> list[list[str]]:
 
 
 def _common_text(models: Sequence[LoadedModel], names: Sequence[str]) -> TextConfig:
-    """How the test set's text is read: as the first model's; the others' must go with it."""
+    """Return the first model's text settings; raise `ConfigError` if other models' differ."""
     first = models[0].config.text
     for name, model in zip(names[1:], models[1:], strict=False):
         other = model.config.text
@@ -207,14 +212,14 @@ def _common_text(models: Sequence[LoadedModel], names: Sequence[str]) -> TextCon
             ours, theirs = getattr(first, key), getattr(other, key)
             if ours != theirs:
                 raise ConfigError(
-                    f"{names[0]} has text.{key} = {ours!r}, {name} has {theirs!r}; a report is of"
-                    " models that translate the same text"
+                    f"{names[0]} has text.{key} = {ours!r}, {name} has {theirs!r}; compare only"
+                    " models with equal text settings"
                 )
     return first
 
 
-class _Voice:
-    """One model, translating."""
+class _ReportedModel:
+    """One model of the report, with its translator."""
 
     def __init__(self, translator: Translator, n_best: int) -> None:
         self.translator = translator
@@ -223,28 +228,28 @@ class _Voice:
         self.aligns = _aligns(translator.ensemble)
 
     @classmethod
-    def load(cls, folder: str | Path, settings: Settings) -> "_Voice":
+    def load(cls, folder: str | Path, settings: ReportSettings) -> "_ReportedModel":
         translator = Translator.load(
             folder, device=settings.device, batch_size=settings.batch_size
         ).with_search(**settings.search)
         return cls(translator, settings.n_best)
 
-    def outputs(self, lines: Sequence[str], tokenized: bool) -> Iterator[Output]:
-        """The best of each line, and what is told of the others; their alignments are let go."""
+    def outputs(self, lines: Sequence[str], tokenized: bool) -> Iterator[SystemOutput]:
+        """Yield the n-best list of each line; only the best keeps its alignment, to save memory."""
         text = self.model.config.text
-        for found in self.translator.translate(lines, self.n_best, tokenized, self.aligns):
-            best, *others = (replace(t, alignment=None, word_alignment=None) for t in found)
+        for n_best in self.translator.translate(lines, self.n_best, tokenized, self.aligns):
+            best, *others = (replace(t, alignment=None, word_alignment=None) for t in n_best)
             words, _ = pieces_of_words(best.tokens, text.bpe != "none")
             line = _line(best.text, " ".join(words), text)
-            alignment = found[0].word_alignment if self.aligns else None
-            yield Output(line, best, alignment, tuple(others))
+            alignment = n_best[0].word_alignment if self.aligns else None
+            yield SystemOutput(line, best, alignment, tuple(others))
 
-    def account(self, name: str, folder: str | Path) -> ModelCard:
-        return card_of_model(name, folder, self.model, self.translator.search, self.aligns)
+    def card(self, name: str, folder: str | Path) -> ModelCard:
+        return describe_model(name, folder, self.model, self.translator.search, self.aligns)
 
 
 def _aligns(ensemble: Ensemble) -> bool:
-    """Whether the model has alignments: its first step over a sentence without words tells."""
+    """Return True if the model's first decoder step, over an empty sentence, gives an alignment."""
     (encoded,), _ = ensemble.encode([[[]]])
     (model,) = ensemble.models
     begin = torch.full((1, 1), BOS, device=ensemble.first.device)
@@ -253,69 +258,74 @@ def _aligns(ensemble: Ensemble) -> bool:
     return step.alignment is not None
 
 
-class _Form:
-    """The form of the test set's text: how it is read, shown and measured."""
+class _TestSetText:
+    """Conversions of the test set's text for display and for metrics."""
 
     def __init__(self, model: LoadedModel, text: TextConfig, tokenized: bool) -> None:
         self.model, self.text, self.tokenized = model, text, tokenized
         languages = text.src_language, text.tgt_language
         src, tgt = (None if tokenized else moses_tokenizer(of, text.hyphens) for of in languages)
-        self.measured = ComparisonConfig(
+        self.protocol = ComparisonConfig(
             tokenize=tgt,
             detokenize=moses_detokenizer(text.tgt_language) if tokenized else None,
             tokenize_source=src,
         )
 
     @property
-    def no_words(self) -> str:
-        """Why strata by unknown words and by rank cannot be made; empty where they can."""
+    def why_no_word_buckets(self) -> str:
+        """The reason why words cannot be looked up in the shortlist; empty if they can."""
         if self.text.bpe != "none":
-            return "its shortlist holds pieces of words (BPE)"
+            return "the shortlist holds subwords (BPE)"
         if self.text.escape and not self.tokenized:
-            return "its shortlist holds escaped words (text.escape), the text has others"
+            return "the shortlist holds escaped words (text.escape), the text unescaped ones"
         return ""
 
-    def source(self, line: str) -> Line:
+    def source(self, line: str) -> TokenizedLine:
         return _line(line, self.model.src_text.words(line, self.tokenized), self.text)
 
-    def target(self, line: str) -> Line:
+    def target(self, line: str) -> TokenizedLine:
         return _line(line, self.model.tgt_text.words(line, self.tokenized), self.text)
 
-    def qualities(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
-        """`QUALITY` of each sentence alone, in percent."""
-        rewriting = self.measured.detokenize
-        (counts,) = collect_statistics(lines, references, detokenize=rewriting, metrics=["chrf"])
+    def sentence_scores(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
+        """Return `SENTENCE_METRIC` of each sentence in percent."""
+        detokenize = self.protocol.detokenize
+        (counts,) = collect_statistics(lines, references, detokenize=detokenize, metrics=["chrf"])
         return [counts.figure(np.array([number])) for number in range(len(lines))]
 
 
-def _line(text: str, words: str, settings: TextConfig) -> Line:
-    """A line with words that read as the text does."""
-    found = [word for word in words.split(" ") if word]
+def _line(text: str, words: str, settings: TextConfig) -> TokenizedLine:
+    """Return a line with its words as in the text, without escapes and `@-@`."""
+    tokens = [word for word in words.split(" ") if word]
     if settings.escape:
-        found = [unescaped(word) for word in found]
-    return Line(text, ["-" if word == "@-@" else word for word in found])
+        tokens = [unescaped(word) for word in tokens]
+    return TokenizedLine(text, ["-" if word == "@-@" else word for word in tokens])
 
 
 def _compared(
     systems: Mapping[str, Sequence[str]],
     columns: Sequence[Sequence[str]],
-    form: _Form,
+    test_text: _TestSetText,
     samples: int,
 ) -> tuple[Comparison, Comparison, tuple[str, ...]]:
-    """The whole by all measures; the whole and its parts by one; and what parts there are not."""
+    """Return all metrics on the whole, one metric by bucket, and the reason for missing buckets."""
     by: tuple[str, ...] = ("length", "unknown", "rank")
     left_out: tuple[str, ...] = ()
-    if form.no_words:
-        by, left_out = by[:1], (f"By unknown words and by rank: {form.no_words}.",)
-    texts = EvaluationSet(columns[1], columns[0], form.model.src_vocab)
-    protocol = replace(form.measured, samples=samples)
-    divided = replace(protocol, metrics=(PARTS,), bucketings=tuple(Bucketing(name) for name in by))
-    return compare(systems, texts, protocol), compare(systems, texts, divided), left_out
+    if test_text.why_no_word_buckets:
+        by, left_out = (
+            by[:1],
+            (f"No buckets by unknown words and by rank: {test_text.why_no_word_buckets}.",),
+        )
+    texts = EvaluationSet(columns[1], columns[0], test_text.model.src_vocab)
+    protocol = replace(test_text.protocol, samples=samples)
+    bucketed = replace(
+        protocol, metrics=(BUCKET_METRIC,), bucketings=tuple(Bucketing(name) for name in by)
+    )
+    return compare(systems, texts, protocol), compare(systems, texts, bucketed), left_out
 
 
-def commands_of(report: ModelReport) -> list[str]:
-    """The commands that print the report's figures, given its translations as `NAME.hyp`."""
-    names = [account.name for account in report.accounts]
+def evaluation_commands(report: ModelReport) -> list[str]:
+    """Return the commands that print the report's figures, given translations as `NAME.hyp`."""
+    names = [card.name for card in report.model_cards]
     source, reference = report.files
     text, bootstrap = report.text, ["--bootstrap", str(report.samples)]
     hypotheses = [f"{name.replace('/', '_')}.hyp" for name in names]
@@ -327,10 +337,10 @@ def commands_of(report: ModelReport) -> list[str]:
     command += [kind, text.tgt_language, *hyphens, *bootstrap]
     raw = [] if report.tokenized else ["--tokenize-source", text.src_language]
     commands = [command]
-    for by in dict.fromkeys(level.bucketing.by for level in report.parts.buckets):
+    for by in dict.fromkeys(level.bucketing.by for level in report.by_bucket.buckets):
         vocabulary = (
-            [] if by == "length" else ["--src-vocab", f"{report.accounts[0].source}/vocab.src"]
+            [] if by == "length" else ["--src-vocab", f"{report.model_cards[0].source}/vocab.src"]
         )
-        parts = ["--measure", PARTS, "--by", by, "--source", source, *raw, *vocabulary]
+        parts = ["--measure", BUCKET_METRIC, "--by", by, "--source", source, *raw, *vocabulary]
         commands.append([*command, *parts])
     return [shlex.join(words) for words in commands]

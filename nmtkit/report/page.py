@@ -1,8 +1,8 @@
-"""A report on models as one page of HTML, which needs no network, no server, and no other file.
+"""Render a report on models as one self-contained HTML page.
 
-Figures, curves and what the models are stand in the page as it is written; the translations are
-data within it, which `page.js` shows. Whatever the texts hold, it is shown and never run: text is
-escaped here, put in as text there, and the page's own policy lets nothing run but its one script.
+Scores, charts and model cards are static HTML; the translations are JSON inside the page, which
+`page.js` shows. Text from files is never executed: it is escaped here and inserted as text there,
+and the page's Content-Security-Policy allows only its own script.
 """
 
 import base64
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmtkit.io.lines import STANDARD
-from nmtkit.report.page_curves import learning_curves, strata_curves
-from nmtkit.report.page_tables import details, name, scores, table
-from nmtkit.report.sentences import Packed, pack, to_json
+from nmtkit.report.page_curves import bucket_charts, learning_curve_charts
+from nmtkit.report.page_tables import details, score_tables, system_name, table
+from nmtkit.report.sentences import Packed, pack_sentences, script_json
 
 if TYPE_CHECKING:
     from nmtkit.report.model_card import ModelCard
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "scores": "Scores",
-    "parts": "Strengths and weaknesses",
+    "buckets": "Strengths and weaknesses",
     "training": "Training",
     "systems": "Provenance",
     "translations": "Translations",
 }
 
 
-def page(report: "ModelReport", commands: Sequence[str]) -> str:
-    """The HTML of a report; the same report gives the same page.
+def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
+    """Return the HTML of a report; the same report gives the same page.
 
-    :param commands: that print the same figures.
+    :param commands: Commands that print the same figures, to show on the page.
     """
-    style, script = _part("page.css"), _part("page.js")
-    packed = pack(report)
-    title = " · ".join(account.name for account in report.accounts)
+    style, script = _resource("page.css"), _resource("page.js")
+    packed = pack_sentences(report)
+    title = " · ".join(card.name for card in report.model_cards)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -54,17 +54,17 @@ def page(report: "ModelReport", commands: Sequence[str]) -> str:
 <body>
 <a class="skip" href="#translations">Skip to the translations</a>
 <header class="top">
-{_head(report)}
+{_page_header(report)}
 </header>
 <main>
-{_section("scores", scores(report, commands))}
-{_section("parts", strata_curves(report))}
-{_section("training", learning_curves(report.accounts))}
-{_section("systems", _systems(report.accounts))}
+{_section("scores", score_tables(report, commands))}
+{_section("buckets", bucket_charts(report))}
+{_section("training", learning_curve_charts(report.model_cards))}
+{_section("systems", _model_cards(report.model_cards))}
 {_section("translations", _translations(report, packed))}
 </main>
 <footer><p>Made by nmtkit {escape(report.version)}.</p></footer>
-<script type="application/json" id="about">{to_json(_about(report))}</script>
+<script type="application/json" id="about">{script_json(_script_settings(report))}</script>
 <script type="application/json" id="sentences">{packed.text}</script>
 <script>{script}</script>
 </body>
@@ -72,12 +72,12 @@ def page(report: "ModelReport", commands: Sequence[str]) -> str:
 """
 
 
-def _part(file: str) -> str:
+def _resource(file: str) -> str:
     return resources.files("nmtkit.report").joinpath(file).read_text(encoding="utf-8")
 
 
 def _policy(script: str) -> str:
-    """Nothing may be fetched, and nothing run but this script."""
+    """Return a Content-Security-Policy that forbids fetching, and all scripts but this one."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline';"
@@ -85,30 +85,30 @@ def _policy(script: str) -> str:
     )
 
 
-def _section(mark: str, parts: Iterator[str]) -> str:
+def _section(section: str, parts: Iterator[str]) -> str:
     content = "\n".join(parts)
     if not content:
         return ""
     return (
-        f'<section id="{mark}" aria-labelledby="{mark}-title">\n'
-        f'<h2 id="{mark}-title">{SECTIONS[mark]}</h2>\n{content}\n</section>'
+        f'<section id="{section}" aria-labelledby="{section}-title">\n'
+        f'<h2 id="{section}-title">{SECTIONS[section]}</h2>\n{content}\n</section>'
     )
 
 
-def _head(report: "ModelReport") -> str:
+def _page_header(report: "ModelReport") -> str:
     src, tgt = (escape(language) for language in _languages(report))
     names = " <span>and</span> ".join(
-        name(number, account.name) for number, account in enumerate(report.accounts)
+        system_name(index, card.name) for index, card in enumerate(report.model_cards)
     )
-    spoken = ("stdin" if file == STANDARD else Path(file).name for file in report.files)
-    files = " and ".join(f"<code>{escape(file)}</code>" for file in spoken)
-    having = [account for account in report.accounts if account.curve]
+    file_names = ("stdin" if file == STANDARD else Path(file).name for file in report.files)
+    files = " and ".join(f"<code>{escape(file)}</code>" for file in file_names)
+    has_curves = any(card.curve for card in report.model_cards)
     links = "".join(
-        f'<li><a href="#{mark}">{title}</a></li>'
-        for mark, title in SECTIONS.items()
-        if mark != "training" or having
+        f'<li><a href="#{section}">{title}</a></li>'
+        for section, title in SECTIONS.items()
+        if section != "training" or has_curves
     )
-    checksums = table(["file", "SHA-256"], report.checksums.items(), "The test set's checksums")
+    checksums = table(["file", "SHA-256"], report.checksums.items(), "Checksums of the test set")
     return (
         f"<h1>{names}</h1>\n<p class='lead'>{len(report.sources):,} sentences, {src} to {tgt}:"
         f" {files}.</p>\n{details('Checksums of the test set', checksums)}\n"
@@ -120,62 +120,61 @@ def _languages(report: "ModelReport") -> tuple[str, str]:
     return report.text.src_language, report.text.tgt_language
 
 
-def _about(report: "ModelReport") -> dict[str, Any]:
-    """What the script needs to know besides the sentences."""
+def _script_settings(report: "ModelReport") -> dict[str, Any]:
+    """Return what the script needs besides the sentences."""
     return {
         "languages": _languages(report),
         "sentences": len(report.sources),
         "systems": [
-            {"name": account.name, "aligns": account.aligns, "model": bool(account.settings)}
-            for account in report.accounts
+            {"name": card.name, "aligns": card.aligns, "model": bool(card.settings)}
+            for card in report.model_cards
         ],
     }
 
 
-def _systems(accounts: Sequence["ModelCard"]) -> Iterator[str]:
-    """One card for each system."""
+def _model_cards(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
+    """Yield the HTML of one card per system."""
     yield '<div class="cards">'
-    for number, account in enumerate(accounts):
+    for index, card in enumerate(model_cards):
         facts = "".join(
             f"<div><dt>{escape(label)}</dt><dd>{escape(fact)}</dd></div>"
-            for label, fact in account.facts.items()
+            for label, fact in card.facts.items()
         )
-        checksums = table(["file", "SHA-256"], account.checksums.items(), "Checksums")
-        settings = f'<pre tabindex="0">{escape(account.settings)}</pre>' if account.settings else ""
-        yield f'<article class="card"><h3>{name(number, account.name)}</h3><dl>{facts}</dl>'
+        checksums = table(["file", "SHA-256"], card.checksums.items(), "Checksums")
+        settings = f'<pre tabindex="0">{escape(card.settings)}</pre>' if card.settings else ""
+        yield f'<article class="card"><h3>{system_name(index, card.name)}</h3><dl>{facts}</dl>'
         yield details("Data and parameters, with checksums", checksums)
         yield details("All settings", settings) + "</article>"
     yield "</div>"
 
 
 def _translations(report: "ModelReport", packed: Packed) -> Iterator[str]:
-    """What stands around the translations, which the script puts into `#list`."""
+    """Yield the HTML around the translations, which the script inserts into `#list`."""
     if packed.left_out:
-        told = ", ".join(packed.left_out)
-        yield f'<p class="note">To stay small, this page leaves out {told}.</p>'
-    without = [name(n, a.name) for n, a in enumerate(report.accounts) if not a.aligns]
-    with_ = len(without) < len(report.accounts)
-    if with_:
+        left_out = ", ".join(packed.left_out)
+        yield f'<p class="note">To limit its size, this page leaves out {left_out}.</p>'
+    cards = list(enumerate(report.model_cards))
+    unaligned = [system_name(index, card.name) for index, card in cards if not card.aligns]
+    if len(unaligned) < len(cards):
         yield (
-            '<p class="hint">Point at a word, tap it, or move to it with Tab and the arrow keys:'
-            " what belongs to it lights up, the more the heavier its alignment. The matrix beside a"
-            " translation has its words from top to bottom, those of the source from left to"
+            '<p class="hint">Point at a word, tap it, or move to it with Tab and the arrow keys'
+            " to highlight the words aligned to it, stronger for larger weights. The matrix beside"
+            " a translation shows its words from top to bottom and source words from left to"
             " right. Weights below 3 % are left out.</p>"
         )
-    if without:
-        who = " and ".join(without)
-        yield f'<p class="note">{who}: no alignments, so there is nothing to light up.</p>'
+    if unaligned:
+        yield f'<p class="note">{" and ".join(unaligned)}: no alignments.</p>'
     yield (
-        "<p>Words that the reference lacks are <mark>underlined by dots</mark>; words of the"
-        " reference that no translation shown has are <mark class='missed'>dashed</mark>. chrF"
-        " is of the sentence alone.</p>"
+        "<p>Words that are not in the reference have a <mark>dotted underline</mark>; words of the"
+        " reference that are in none of the translations shown have a <mark class='missing'>dashed"
+        " underline</mark>. chrF is computed per sentence.</p>"
     )
     yield _TOOLS
     yield '<p id="count" role="status"></p>'
-    yield '<p id="spoken" class="unseen" aria-live="polite"></p>'
+    yield '<p id="announcement" class="visually-hidden" aria-live="polite"></p>'
     yield '<div id="list"></div>'
     yield _PAGER
-    yield "<noscript><p>A script shows the translations; it is switched off.</p></noscript>"
+    yield "<noscript><p>Enable JavaScript to see the translations.</p></noscript>"
 
 
 _TOOLS = """<form class="tools" id="tools" role="search" aria-label="Translations">
@@ -187,7 +186,7 @@ _TOOLS = """<form class="tools" id="tools" role="search" aria-label="Translation
 </form>"""
 
 _PAGER = """<nav class="pager" aria-label="Pages of translations">
-<button type="button" id="earlier">Previous 50</button>
-<button type="button" id="later">Next 50</button>
+<button type="button" id="previous">Previous 50</button>
+<button type="button" id="next">Next 50</button>
 </nav>
-<fieldset id="saved"><legend>Save translations</legend></fieldset>"""
+<fieldset id="downloads"><legend>Save translations</legend></fieldset>"""

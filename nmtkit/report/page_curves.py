@@ -1,4 +1,4 @@
-"""Curves of a report's page: the course of trainings, and figures of the parts of a test set."""
+"""Charts of a report's page: learning curves, and a metric by bucket."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from nmtkit.evaluation.comparison import BucketResult
-from nmtkit.report.bucket_figures import AXES, LEAST
-from nmtkit.report.chart import Axes, Series, chart
-from nmtkit.report.page_tables import details, figure, html_table, name, table
+from nmtkit.report.bucket_figures import AXIS_LABELS, MIN_BUCKET_SENTENCES
+from nmtkit.report.chart import Axes, Series, draw_chart
+from nmtkit.report.page_tables import details, format_figure, html_table, system_name, table
 
 if TYPE_CHECKING:
     from nmtkit.report.model_card import ModelCard
@@ -17,66 +17,69 @@ if TYPE_CHECKING:
 TITLES = {
     "length": "By length",
     "unknown": "By unknown words allowed",
-    "rank": "By how rare the words are",
+    "rank": "By word frequency",
 }
 
 
-def strata_curves(report: "ModelReport") -> Iterator[str]:
-    """A curve and a table for each thing that sentences are divided by, of the source."""
-    (measure,) = report.parts.whole.figures
-    yield _legend(list(report.parts.scores))
+def bucket_charts(report: "ModelReport") -> Iterator[str]:
+    """Yield a chart and a table for each property that the source sentences are divided by."""
+    (measure,) = report.by_bucket.whole.figures
+    yield _legend(list(report.by_bucket.scores))
     yield '<div class="charts">'
-    for by in dict.fromkeys(level.bucketing.by for level in report.parts.buckets):
-        levels = [level for level in report.parts.buckets if level.bucketing.by == by]
+    for by in dict.fromkeys(level.bucketing.by for level in report.by_bucket.buckets):
+        levels = [level for level in report.by_bucket.buckets if level.bucketing.by == by]
         yield f"<figure><figcaption>{TITLES[by]}</figcaption>"
-        yield _chart_of(levels, list(report.parts.scores), measure)
-        yield details("The same as a table", _table_of(levels, report, measure)) + "</figure>"
+        yield _bucket_chart(levels, list(report.by_bucket.scores), measure)
+        yield details("Show as a table", _bucket_table(levels, report, measure)) + "</figure>"
     yield "</div>"
     bars = " Bars are 95 % intervals." if report.samples else ""
-    told = " ".join(report.left_out)
+    left_out = " ".join(report.left_out)
     yield (
-        f'<p class="note">{escape(measure)}.{bars} Parts of fewer than {LEAST} sentences are in'
-        f" the tables alone. Words and ranks are of the source; words that"
-        f" {escape(report.accounts[0].name)} does not know count as unknown. {escape(told)}</p>"
+        f'<p class="note">{escape(measure)}.{bars} Buckets with fewer than {MIN_BUCKET_SENTENCES}'
+        " sentences are only in the tables. Words and ranks are those of the source; unknown words"
+        f" are those outside the shortlist of {escape(report.model_cards[0].name)}."
+        f" {escape(left_out)}</p>"
     )
 
 
 def _legend(systems: Sequence[str]) -> str:
-    items = "".join(f"<li>{name(number, system)}</li>" for number, system in enumerate(systems))
+    items = "".join(
+        f"<li>{system_name(number, system)}</li>" for number, system in enumerate(systems)
+    )
     return f'<ul class="legend">{items}</ul>'
 
 
-def _chart_of(levels: Sequence[BucketResult], systems: Sequence[str], measure: str) -> str:
-    filled = [level for level in levels if level.result.sentences >= LEAST]
+def _bucket_chart(levels: Sequence[BucketResult], systems: Sequence[str], measure: str) -> str:
+    large_enough = [level for level in levels if level.result.sentences >= MIN_BUCKET_SENTENCES]
     series = []
     for number, system in enumerate(systems):
-        figures = [level.result.figures[measure][system] for level in filled]
-        points = [(x.bucket.position, f.value) for x, f in zip(filled, figures, strict=True)]
-        ends = [(f.interval.low, f.interval.high) if f.interval else None for f in figures]
-        series.append(Series(number, system, tuple(points), tuple(ends)))
+        figures = [level.result.figures[measure][system] for level in large_enough]
+        points = [(x.bucket.position, f.value) for x, f in zip(large_enough, figures, strict=True)]
+        intervals = [(f.interval.low, f.interval.high) if f.interval else None for f in figures]
+        series.append(Series(number, system, tuple(points), tuple(intervals)))
     by = levels[0].bucketing.by
     ranks = by == "rank"
     title = f"{measure}: {TITLES[by].lower()}"
-    axes = Axes(title, AXES[by], f"{measure}, %", logarithmic=ranks, whole=not ranks)
-    return chart(axes, series) or '<p class="note">All parts are too small to be drawn.</p>'
+    axes = Axes(title, AXIS_LABELS[by], f"{measure}, %", logarithmic=ranks, integers=not ranks)
+    return draw_chart(axes, series) or '<p class="note">All buckets are too small to draw.</p>'
 
 
-def _table_of(levels: Sequence[BucketResult], report: "ModelReport", measure: str) -> str:
+def _bucket_table(levels: Sequence[BucketResult], report: "ModelReport", measure: str) -> str:
     rows = []
-    systems = list(report.parts.scores)
+    systems = list(report.by_bucket.scores)
     for level in levels:
         figures = level.result.figures.get(measure, {})
-        cells = [figure(figures[system]) if figures else "–" for system in systems]
+        cells = [format_figure(figures[system]) if figures else "–" for system in systems]
         cells = [f"<td>{cell}</td>" for cell in (f"{level.result.sentences:,}", *cells)]
-        rows.append(f'<tr><th scope="row">{_label(level)}</th>{"".join(cells)}</tr>')
-    header = [AXES[levels[0].bucketing.by], "Sentences"]
-    named = [name(number, system) for number, system in enumerate(systems)]
+        rows.append(f'<tr><th scope="row">{_bucket_label(level)}</th>{"".join(cells)}</tr>')
+    header = [AXIS_LABELS[levels[0].bucketing.by], "Sentences"]
+    names = [system_name(number, system) for number, system in enumerate(systems)]
     title = TITLES[levels[0].bucketing.by]
-    return html_table([*header, *named], "".join(rows), f"{measure} {title.lower()}")
+    return html_table([*header, *names], "".join(rows), f"{measure} {title.lower()}")
 
 
-def _label(level: BucketResult) -> str:
-    """What a part holds."""
+def _bucket_label(level: BucketResult) -> str:
+    """Return the range of a bucket as text."""
     low, high = level.bucket.low, level.bucket.high
     if level.bucketing.by == "unknown":
         return f"{high:g}"
@@ -87,52 +90,54 @@ def _label(level: BucketResult) -> str:
     return f"{low + 1:g}–{high:g}" if level.bucketing.by == "length" else f"{low:g}–{high:g}"
 
 
-def learning_curves(accounts: Sequence["ModelCard"]) -> Iterator[str]:
-    """Costs and dev BLEU of those systems that have a curve."""
-    having = [(n, account) for n, account in enumerate(accounts) if account.curve]
-    if not having:
+def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
+    """Yield charts of cost and dev BLEU for the systems with learning curves."""
+    with_curves = [(n, card) for n, card in enumerate(model_cards) if card.curve]
+    if not with_curves:
         return
     yield (
-        '<ul class="legend">' + "".join(f"<li>{name(n, a.name)}</li>" for n, a in having) + "</ul>"
+        '<ul class="legend">'
+        + "".join(f"<li>{system_name(n, a.name)}</li>" for n, a in with_curves)
+        + "</ul>"
     )
     yield '<div class="charts">'
     cost = "Cost per token, natural logarithm"
     for title, y, series in (
-        ("Cost of the dev set; thin: of the training data", cost, _costs(having)),
-        ("BLEU of the dev set", "Dev BLEU, %", _bleus(having)),
+        ("Cost on the dev set (thin: on training data)", cost, _cost_series(with_curves)),
+        ("BLEU on the dev set", "Dev BLEU, %", _bleu_series(with_curves)),
     ):
-        if picture := chart(Axes(title, "Epochs", y, from_zero=True), series):
-            yield f"<figure><figcaption>{title}</figcaption>{picture}</figure>"
+        if chart := draw_chart(Axes(title, "Epochs", y, from_zero=True), series):
+            yield f"<figure><figcaption>{title}</figcaption>{chart}</figure>"
     yield "</div>"
-    yield details("Validations as a table", _validations(having))
+    yield details("Validations as a table", _validations(with_curves))
 
 
-def _costs(having: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:
+def _cost_series(with_curves: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:
     series = []
-    for number, account in having:
-        assert account.curve
-        training = tuple((p.epoch, p.cost_per_token) for p in account.curve.training)
-        dev = tuple((p.epoch, p.cost_per_token) for p in account.curve.validation)
+    for number, card in with_curves:
+        assert card.curve
+        training = tuple((p.epoch, p.cost_per_token) for p in card.curve.training)
+        dev = tuple((p.epoch, p.cost_per_token) for p in card.curve.validation)
         series += [
-            Series(number, account.name, training, faint=True),
-            Series(number, account.name, dev),
+            Series(number, card.name, training, faint=True),
+            Series(number, card.name, dev),
         ]
     return series
 
 
-def _bleus(having: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:
+def _bleu_series(with_curves: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:
     series = []
-    for number, account in having:
-        assert account.curve
-        found = [(p.epoch, p.bleu) for p in account.curve.validation if p.bleu is not None]
-        series.append(Series(number, account.name, tuple(found)))
+    for number, card in with_curves:
+        assert card.curve
+        points = [(p.epoch, p.bleu) for p in card.curve.validation if p.bleu is not None]
+        series.append(Series(number, card.name, tuple(points)))
     return series
 
 
-def _validations(having: Sequence[tuple[int, "ModelCard"]]) -> str:
+def _validations(with_curves: Sequence[tuple[int, "ModelCard"]]) -> str:
     rows = [
         (
-            account.name,
+            card.name,
             f"{p.update:,}",
             f"{p.epoch:.2f}",
             f"{p.seconds / 60:.1f}",
@@ -140,8 +145,8 @@ def _validations(having: Sequence[tuple[int, "ModelCard"]]) -> str:
             "–" if p.bleu is None else f"{p.bleu:.2f}",
             "yes" if p.best else "",
         )
-        for _, account in having
-        for p in (account.curve.validation if account.curve else ())
+        for _, card in with_curves
+        for p in (card.curve.validation if card.curve else ())
     ]
     header = ["System", "Update", "Epoch", "Minutes", "Dev cost", "Dev BLEU", "Best so far"]
     return table(header, rows, "Validations")

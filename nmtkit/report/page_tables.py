@@ -1,4 +1,4 @@
-"""Tables and other small parts of a report's page."""
+"""Tables and other small elements of a report's page."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nmtkit.evaluation.comparison import Figure, PairedDifference
 from nmtkit.evaluation.metrics import METRICS, which_is_better
-from nmtkit.report.chart import key
+from nmtkit.report.chart import draw_legend_key
 
 if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 MINUS = "\N{MINUS SIGN}"
 
 
-def name(number: int, text: str) -> str:
-    """A system's name, with its mark before it."""
-    return f'<span class="name">{key(number)}<bdi>{escape(text)}</bdi></span>'
+def system_name(index: int, text: str) -> str:
+    """Return a system's name with its legend key before it."""
+    return f'<span class="name">{draw_legend_key(index)}<bdi>{escape(text)}</bdi></span>'
 
 
 def details(title: str, content: str) -> str:
-    """Something that is opened on request; nothing where there is nothing."""
+    """Return a collapsed section; empty if the content is."""
     if not content:
         return ""
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table of texts, the first column its rows' headers; nothing where it has no rows."""
+    """Return a table of plain texts, the first column as row headers; empty without rows."""
     body = "".join(_row([escape(cell) for cell in row]) for row in rows)
     if not body:
         return ""
@@ -35,11 +35,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) ->
 
 
 def html_table(header: Sequence[str], body: str, caption: str) -> str:
-    """A table of HTML, which may be moved sideways where it is wider than the page."""
+    """Return a table of HTML cells that scrolls sideways if it is wider than the page."""
     head = "".join(f'<th scope="col">{cell}</th>' for cell in header)
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
-        f'<caption class="unseen">{escape(caption)}</caption>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f'<caption class="visually-hidden">{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -49,67 +49,67 @@ def _row(cells: Sequence[str]) -> str:
     return f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
 
 
-def figure(found: Figure) -> str:
-    """A figure and its interval, with the digits that `evaluate` prints."""
-    both = f"<span class='figure'>{found.value:.2f}</span>"
-    if found.interval is None:
-        return both
-    return f"{both} <span class='ends'>[{found.interval.low:.2f}, {found.interval.high:.2f}]</span>"
+def format_figure(figure: Figure) -> str:
+    """Return a figure and its interval, with the digits that `evaluate` prints."""
+    value = f"<span class='figure'>{figure.value:.2f}</span>"
+    if figure.interval is None:
+        return value
+    low, high = figure.interval.low, figure.interval.high
+    return f"{value} <span class='interval'>[{low:.2f}, {high:.2f}]</span>"
 
 
-def scores(report: "ModelReport", commands: Sequence[str]) -> Iterator[str]:
-    """The figures of the whole test set, and what may be concluded of them."""
+def score_tables(report: "ModelReport", commands: Sequence[str]) -> Iterator[str]:
+    """Yield the scores on the whole test set, differences with p-values, and how to reproduce."""
     comparison = report.comparison
     systems = list(comparison.scores)
     measures = list(comparison.whole.figures)
     body = "".join(
-        _row([escape(measure), *(figure(of[system]) for system in systems)])
-        for measure, of in comparison.whole.figures.items()
+        _row([escape(measure), *(format_figure(figures[system]) for system in systems)])
+        for measure, figures in comparison.whole.figures.items()
     )
-    named = [name(number, system) for number, system in enumerate(systems)]
-    yield html_table(["", *named], body, "Figures of the whole test set, in percent")
+    header = [system_name(index, system) for index, system in enumerate(systems)]
+    yield html_table(["", *header], body, "Scores on the whole test set, in percent")
     interval = (
-        f" In brackets the 95 % interval, of {report.samples:,} bootstrap samples."
+        f" In brackets: 95 % interval from {report.samples:,} bootstrap samples."
         if report.samples
         else ""
     )
     better = f"In percent; {which_is_better(METRICS.values())}."
     yield f'<p class="note">{better}{interval}</p>'
     if comparison.whole.pairs:
-        yield from _pairs(comparison.whole.pairs, measures)
-    signatures = [(found.name, found.signature) for found in next(iter(comparison.scores.values()))]
-    yield details("How they were measured", _how(signatures, commands))
+        yield from _differences(comparison.whole.pairs, measures)
+    signatures = [
+        (metric.name, metric.signature) for metric in next(iter(comparison.scores.values()))
+    ]
+    yield details("Signatures and commands", _method(signatures, commands))
 
 
-def _how(signatures: Sequence[tuple[str, str]], commands: Sequence[str]) -> str:
+def _method(signatures: Sequence[tuple[str, str]], commands: Sequence[str]) -> str:
     lines = escape("\n".join(commands))
     return (
-        f"{table(['measure', 'signature'], signatures, 'Signatures of the measures')}"
-        "<p>These commands print the figures of this page; the files that they need are below the"
-        f" translations, to be saved.</p><pre tabindex='0' class='commands'>{lines}</pre>"
+        f"{table(['metric', 'signature'], signatures, 'Signatures of the metrics')}"
+        "<p>These commands print the scores of this page. Save the files that they need with the"
+        f" buttons below the translations.</p><pre tabindex='0' class='commands'>{lines}</pre>"
     )
 
 
-def _pairs(pairs: Sequence[PairedDifference], measures: Sequence[str]) -> Iterator[str]:
-    """Differences of every two systems, and how likely chance makes such."""
+def _differences(pairs: Sequence[PairedDifference], measures: Sequence[str]) -> Iterator[str]:
+    """Yield the differences of all pairs of systems with p-values."""
     rows = ""
-    for both in dict.fromkeys((pair.first, pair.second) for pair in pairs):
-        found = [pair for pair in pairs if (pair.first, pair.second) == both]
-        rows += _row(
-            [
-                f"<bdi>{escape(both[1])}</bdi> {MINUS} <bdi>{escape(both[0])}</bdi>",
-                *map(_pair, found),
-            ]
-        )
+    for first, second in dict.fromkeys((pair.first, pair.second) for pair in pairs):
+        cells = [_difference(p) for p in pairs if (p.first, p.second) == (first, second)]
+        title = f"<bdi>{escape(second)}</bdi> {MINUS} <bdi>{escape(first)}</bdi>"
+        rows += _row([title, *cells])
     yield "<h3>Differences</h3>"
     yield html_table(["", *map(escape, measures)], rows, "Differences between systems")
     yield (
-        '<p class="note">p: how probable a difference as large is where both are equally good, by'
-        " paired bootstrap. A small one (<strong>p &lt; 0.05</strong>) is more than chance; it is"
+        '<p class="note">p: probability of a difference this large between equally good systems, by'
+        " paired bootstrap. Bold differences (<strong>p &lt; 0.05</strong>) are significant; p is"
         " not corrected for the number of comparisons.</p>"
     )
 
 
-def _pair(pair: PairedDifference) -> str:
-    told = f"{pair.difference:+.2f} <span class='ends'>p = {pair.p:.3f}</span>".replace("-", MINUS)
-    return f"<strong>{told}</strong>" if pair.p < 0.05 else told
+def _difference(pair: PairedDifference) -> str:
+    text = f"{pair.difference:+.2f} <span class='interval'>p = {pair.p:.3f}</span>"
+    text = text.replace("-", MINUS)
+    return f"<strong>{text}</strong>" if pair.p < 0.05 else text

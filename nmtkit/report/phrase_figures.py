@@ -1,4 +1,4 @@
-"""A phrase table beside a model: pictures and tables as in Cho et al. 2014, section 4.3."""
+"""Figures and tables that compare a phrase table with a model (Cho et al. 2014, section 4.3)."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,43 +10,52 @@ from numpy.typing import ArrayLike
 
 from nmtkit.evaluation.phrase_comparison import ComparedPhrase, Comparison, ScoredPair
 from nmtkit.io.lines import open_output
-from nmtkit.report.figure_io import DOTS_PER_INCH, FONT, MANY, plain_settings, write_picture
+from nmtkit.report.figure_io import (
+    DOTS_PER_INCH,
+    FONT,
+    MAX_VECTOR_DOTS,
+    default_style,
+    write_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = "phrases.json"
-"""The file by which a folder is known to be such a report."""
+MARKER_FILE = "phrases.json"
+"""The file that identifies a folder as such a report."""
 
 SAMPLES_SHOWN = 5
-"""Of each phrase, in phrases.md (the paper's table 3); phrases.json has them all."""
+"""Samples of each phrase in phrases.md (the paper's table 3); phrases.json has all."""
 
-SIZE = (5.5, 4.0)  # inches: the width of a column and a half
-DOTS, LINE = "#0072B2", "black"  # a blue that the colour-blind see, too
+FIGURE_INCHES = (5.5, 4.0)  # the width of one and a half columns
+DOT_COLOUR, LINE_COLOUR = "#0072B2", "black"  # a blue that colour-blind readers can distinguish
 MODEL_AXIS = "model: log p(target | source)"
 TABLE_AXIS = "translation model: log p(target | source)"
 
-_MARKED = {ord(c): f"\\{c}" for c in "\\`*_[]|~#$"} | {ord("&"): "&amp;", ord("<"): "&lt;"}
+_MARKDOWN_ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|~#$"} | {
+    ord("&"): "&amp;",
+    ord("<"): "&lt;",
+}
 
 
 def write_phrase_report(
-    folder: Path, found: Comparison, about: dict[str, Any], kind: str = "png"
+    folder: Path, comparison: Comparison, about: dict[str, Any], kind: str = "png"
 ) -> None:
     """Write `scores.png`, `scores.tsv`, `phrases.md` and `phrases.json` into a folder.
 
-    :param about: where it came from and how it was chosen: `table` and `model`, their names (no
-        model: `model_column`, its column), `samples` of each phrase, `top`, `min_words`, and
-        whatever else phrases.json shall tell.
-    :param kind: of the picture: "png", "svg" or "pdf".
-    :raises NmtkitError: matplotlib is not installed.
+    :param about: Provenance and settings: `table` and `model`, their names (without a model:
+        `model_column`, its column), `samples` per phrase, `top`, `min_words`, and anything else
+        to write into phrases.json.
+    :param kind: Format of the figure: "png", "svg" or "pdf".
+    :raises NmtkitError: Matplotlib is not installed.
     """
-    plot_scores(folder / f"scores.{kind}", *_axes_of(found.drawn), found.total)
+    plot_scores(folder / f"scores.{kind}", *_scores_of(comparison.drawn), comparison.total)
     with open_output(folder / "scores.tsv") as file:
-        file.writelines(_tsv(found.drawn))
+        file.writelines(_tsv(comparison.drawn))
     with open_output(folder / "phrases.md") as file:
-        file.write(phrase_tables(found, about))
-    with open_output(folder / TABLES) as file:
-        json.dump(phrase_json(found, about), file, ensure_ascii=False, indent=1)
+        file.write(format_phrase_tables(comparison, about))
+    with open_output(folder / MARKER_FILE) as file:
+        json.dump(phrase_report_json(comparison, about), file, ensure_ascii=False, indent=1)
         file.write("\n")
 
 
@@ -57,38 +66,38 @@ def plot_scores(
     total: int,
     force: bool = False,
 ) -> None:
-    """Write the picture of `scores_figure` to a file: whole, or not at all.
+    """Write the figure of `draw_scores` to a file, complete or not at all.
 
-    :param path: its ending says which kind of picture: `.png`, `.svg` or `.pdf`.
-    :raises NmtkitError: matplotlib is not installed.
-    :raises OutputError: the ending is another, the file exists or cannot be written.
+    :param path: Output file; its suffix selects the format: `.png`, `.svg` or `.pdf`.
+    :raises NmtkitError: Matplotlib is not installed.
+    :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_picture(Path(path), lambda: scores_figure(model_scores, table_scores, total), (), force)
+    write_figure(Path(path), lambda: draw_scores(model_scores, table_scores, total), (), force)
 
 
-def scores_figure(model_scores: ArrayLike, table_scores: ArrayLike, total: int) -> "Figure":
-    """Draw pairs by their scores (Cho et al. 2014, figure 3): a dot each, darker where many are.
+def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) -> "Figure":
+    """Draw phrase pairs as dots by their scores under both models (Cho et al. 2014, figure 3).
 
-    The model's scores stand along x, those of the translation model along y, both natural
-    logarithms. On the line both models find a pair equally likely.
+    x is the model's score, y that of the translation model, both natural logarithms. On the
+    diagonal both models find a pair equally likely. Dots are transparent.
 
     :param model_scores: Shape: [pairs].
     :param table_scores: Shape: [pairs].
-    :param total: pairs of the table that these were drawn from.
+    :param total: Number of pairs in the table that these were drawn from.
     """
     xs, ys = np.asarray(model_scores, dtype=float), np.asarray(table_scores, dtype=float)
     font: dict[str, Any] = {"fontfamily": FONT}
-    with plain_settings():
+    with default_style():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=SIZE, dpi=DOTS_PER_INCH)
+        figure = Figure(figsize=FIGURE_INCHES, dpi=DOTS_PER_INCH)
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         look: dict[str, Any] = {"alpha": 0.25, "markersize": 3, "markeredgewidth": 0}
-        axes.plot(xs, ys, "o", color=DOTS, rasterized=len(xs) > MANY, **look)
+        axes.plot(xs, ys, "o", color=DOT_COLOUR, rasterized=len(xs) > MAX_VECTOR_DOTS, **look)
         corner = float(min(ys.min(), -1.0))
-        axes.plot([corner, 0], [corner, 0], color=LINE, linewidth=1, label="equally likely")
+        axes.plot([corner, 0], [corner, 0], color=LINE_COLOUR, linewidth=1, label="equally likely")
         axes.set_xlabel(MODEL_AXIS, **font)
         axes.set_ylabel(TABLE_AXIS, **font)
         axes.set_title(f"{len(xs):,} of {total:,} phrase pairs", fontsize=10, **font)
@@ -96,64 +105,69 @@ def scores_figure(model_scores: ArrayLike, table_scores: ArrayLike, total: int) 
     return figure
 
 
-def phrase_tables(found: Comparison, about: dict[str, Any]) -> str:
-    """Tables 2 and 3 in Markdown, and how they came about; ends with a newline."""
-    kinds = (("frequent", found.frequent), ("rare", found.rare))
+def format_phrase_tables(comparison: Comparison, about: dict[str, Any]) -> str:
+    """Return tables 2 and 3 of the paper and their provenance in Markdown."""
+    groups = (("frequent", comparison.frequent), ("rare", comparison.rare))
     model = about["model"] or f"the model of column {about['model_column']}"
-    lines = [f"# {_marked(about['table'])} and {_marked(model)}", "", *_facts(found, about)]
-    for kind, phrases in kinds:
-        lines += ["", f"## Long, {kind} source phrases: the likeliest targets", ""]
+    lines = [
+        f"# {_escape_markdown(about['table'])} and {_escape_markdown(model)}",
+        "",
+        *_explanation(comparison, about),
+    ]
+    for group, phrases in groups:
+        lines += ["", f"## Long, {group} source phrases: the likeliest targets", ""]
         lines += _table(
             ["source", "count", "targets", "translation model", "log p", "model", "log p"],
-            (row for phrase in phrases for row in _preferred(phrase, about["top"])),
+            (row for phrase in phrases for row in _best_target_rows(phrase, about["top"])),
         )
-    if any(phrase.samples or phrase.unfinished for _, phrases in kinds for phrase in phrases):
-        for kind, phrases in kinds:
-            lines += ["", f"## Long, {kind} source phrases: samples of the model", ""]
+    if any(phrase.samples or phrase.unfinished for _, phrases in groups for phrase in phrases):
+        for group, phrases in groups:
+            lines += ["", f"## Long, {group} source phrases: samples of the model", ""]
             lines += _table(
                 ["source", "sample", f"times of {about['samples']}", "log p", "in the table"],
-                (row for phrase in phrases for row in _drawn(phrase)),
+                (row for phrase in phrases for row in _sample_rows(phrase)),
             )
     return "\n".join([*lines, ""])
 
 
-def phrase_json(found: Comparison, about: dict[str, Any]) -> dict[str, Any]:
-    """The same for programs; scores are natural logarithms, six digits after the point."""
-    pearson, spearman = found.correlations()
+def phrase_report_json(comparison: Comparison, about: dict[str, Any]) -> dict[str, Any]:
+    """Return the report as JSON; scores are natural logarithms with six decimals."""
+    pearson, spearman = comparison.correlations()
     return {
         "settings": about,
-        "pairs": found.total,
-        "drawn": len(found.drawn),
-        "certain": found.certain,
+        "pairs": comparison.total,
+        "drawn": len(comparison.drawn),
+        "certain": comparison.certain,
         "pearson": None if pearson is None else round(pearson, 6),
         "spearman": None if spearman is None else round(spearman, 6),
-        "eligible": found.eligible,
-        "frequent": [_phrase_json(phrase, about["top"]) for phrase in found.frequent],
-        "rare": [_phrase_json(phrase, about["top"]) for phrase in found.rare],
+        "eligible": comparison.eligible,
+        "frequent": [_phrase_json(phrase, about["top"]) for phrase in comparison.frequent],
+        "rare": [_phrase_json(phrase, about["top"]) for phrase in comparison.rare],
     }
 
 
-def _axes_of(pairs: Sequence[ScoredPair]) -> tuple[list[float], list[float]]:
+def _scores_of(pairs: Sequence[ScoredPair]) -> tuple[list[float], list[float]]:
     return [pair.model for pair in pairs], [pair.table for pair in pairs]
 
 
 def _tsv(pairs: Sequence[ScoredPair]) -> Iterator[str]:
-    """A line for each dot of the picture, and a header."""
+    """Yield a header, and a line for each dot of the figure."""
     yield "source\ttarget\ttranslation_model\tmodel\n"
     for pair in pairs:
         src, tgt = (phrase.replace("\t", " ") for phrase in (pair.src, pair.tgt))
         yield f"{src}\t{tgt}\t{pair.table:.6f}\t{pair.model:.6f}\n"
 
 
-def _facts(found: Comparison, about: dict[str, Any]) -> list[str]:
-    """What a reader must know of the figures."""
+def _explanation(comparison: Comparison, about: dict[str, Any]) -> list[str]:
+    """Return the Markdown lines that explain the tables."""
     return [
-        f"{found.sentence()}. The translation model gives {found.certain:,} of them p = 1.",
+        f"{comparison.sentence()}. The translation model gives p = 1 to"
+        f" {comparison.certain:,} of them.",
         "",
-        f"{found.eligible:,} source phrases have {about['min_words']} or more words and"
-        f" {about['top']} or more targets. Those shown were drawn from the most and the least"
-        " frequent of them: `count` is how often a phrase was extracted from the training corpus,"
-        " `targets` how many the phrase table has for it. Both models choose among these."
+        f"{comparison.eligible:,} source phrases have {about['min_words']} or more words and"
+        f" {about['top']} or more targets. The tables show phrases drawn from the most and the"
+        " least frequent of them: `count` is how often a phrase was extracted from the training"
+        " corpus, `targets` how many targets the phrase table has. Both models choose among these."
         " log p is the natural logarithm of p(target | source).",
     ]
 
@@ -163,25 +177,33 @@ def _table(header: Sequence[str], rows: Iterator[list[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def _preferred(phrase: ComparedPhrase, top: int) -> Iterator[list[str]]:
-    """Rows of table 2."""
-    first = [_marked(phrase.src), f"{phrase.count:g}", str(len(phrase.pairs))]
-    for ours, theirs in zip(phrase.best_of_table(top), phrase.best_of_model(top), strict=True):
-        scores = f"{ours.table:.2f}", f"{theirs.model:.2f}"
-        yield [*first, _marked(ours.tgt), scores[0], _marked(theirs.tgt), scores[1]]
-        first = ["", "", ""]
+def _best_target_rows(phrase: ComparedPhrase, top: int) -> Iterator[list[str]]:
+    """Yield the rows of table 2."""
+    cells = [_escape_markdown(phrase.src), f"{phrase.count:g}", str(len(phrase.pairs))]
+    for table_best, model_best in zip(
+        phrase.best_of_table(top), phrase.best_of_model(top), strict=True
+    ):
+        scores = f"{table_best.table:.2f}", f"{model_best.model:.2f}"
+        yield [
+            *cells,
+            _escape_markdown(table_best.tgt),
+            scores[0],
+            _escape_markdown(model_best.tgt),
+            scores[1],
+        ]
+        cells = ["", "", ""]
 
 
-def _drawn(phrase: ComparedPhrase) -> Iterator[list[str]]:
-    """Rows of table 3."""
-    first = _marked(phrase.src)
+def _sample_rows(phrase: ComparedPhrase) -> Iterator[list[str]]:
+    """Yield the rows of table 3."""
+    source = _escape_markdown(phrase.src)
     for sample in phrase.samples[:SAMPLES_SHOWN]:
         known = "yes" if sample.in_table else "no"
-        text = _marked(sample.text) or "(empty)"
-        yield [first, text, str(sample.times), f"{sample.score:.2f}", known]
-        first = ""
+        text = _escape_markdown(sample.text) or "(empty)"
+        yield [source, text, str(sample.times), f"{sample.score:.2f}", known]
+        source = ""
     if phrase.unfinished:
-        yield [first, "(unfinished)", str(phrase.unfinished), "", ""]
+        yield [source, "(unfinished)", str(phrase.unfinished), "", ""]
 
 
 def _phrase_json(phrase: ComparedPhrase, top: int) -> dict[str, Any]:
@@ -209,6 +231,6 @@ def _pair_json(pair: ScoredPair) -> dict[str, Any]:
     return {"target": pair.tgt, **scores}
 
 
-def _marked(text: str) -> str:
-    """Text that Markdown shows letter for letter: `&apos;` and `<unk>` as well, within a row."""
-    return " ".join(text.splitlines()).translate(_MARKED)
+def _escape_markdown(text: str) -> str:
+    """Escape a text so that Markdown shows it literally within a table cell."""
+    return " ".join(text.splitlines()).translate(_MARKDOWN_ESCAPES)

@@ -1,25 +1,25 @@
-"""Puts a phrase table and a model side by side, as Cho et al. 2014 did; also from Python.
+"""Compare a phrase table with a model, as Cho et al. 2014 did; also from Python.
 
     from nmtkit.model_folder import load_model
     from nmtkit.report.phrase_report import compare
-    from nmtkit.smt.phrase_sampling import Choosing
+    from nmtkit.smt.phrase_sampling import SamplingConfig
     from nmtkit.smt.phrase_table import read_phrase_table
 
     table = "phrase-table.gz"
-    found = compare(read_phrase_table(table), table, Choosing(), load_model("model"))
-    for phrase in found.frequent:
+    comparison = compare(read_phrase_table(table), table, SamplingConfig(), load_model("model"))
+    for phrase in comparison.frequent:
         print(phrase.src, [pair.tgt for pair in phrase.best_of_model(3)])
 
-Scores of both for pairs of the table (figure 3), the targets that either prefers (table 2), and
-what the model says when it is asked without the table (table 3). The table is read once, as a
-stream; the model scores what was chosen, not the table.
+The result holds scores of both for pairs of the table (figure 3), the targets that each prefers
+(table 2), and samples from the model (table 3). The table is read once, as a stream; the model
+scores only the chosen pairs.
 
 Departures and readings:
 
-- Table 2 chooses among the targets that the phrase table has, for both.
-- Table 3 shows "the top-5 target phrases out of 50 samples", sorted by score: of the different
-  samples the likeliest are shown, also where others were drawn more often. Samples that met the
-  longest length before `</s>` are counted, not shown: their score is that of a beginning.
+- In table 2 both choose among the targets of the phrase table.
+- Table 3 shows "the top-5 target phrases out of 50 samples", sorted by score: the likeliest of the
+  different samples, even if others were drawn more often. Samples that reached the maximum length
+  before `</s>` are counted, not shown, because their score is that of a prefix.
 """
 
 import dataclasses
@@ -52,55 +52,57 @@ def compare(
     samples: int = 50,
     batch_size: int = 64,
 ) -> Comparison:
-    """Choose pairs and phrases of a table, and let the model speak of them.
+    """Choose pairs and phrases of a table, score them with the model and draw samples.
 
-    :param path: of the table, for messages.
-    :param model: needed unless `how` names a column of the table with its scores; without a model
-        there are no samples.
-    :param samples: drawn of each source phrase; `how.seed` decides them.
-    :raises ConfigError: there are no scores of a model.
-    :raises DataError: as `sample_phrase_table`.
-    :raises ModelError: the model reads no source, or its parameters are damaged.
+    :param path: Path of the table, for messages.
+    :param model: Required unless `how` names a column of the table with its scores; without a
+        model there are no samples.
+    :param samples: Number of samples per source phrase, drawn with `how.seed`.
+    :raises ConfigError: There are no model scores.
+    :raises DataError: As `sample_phrase_table`.
+    :raises ModelError: The model is a language model, or its parameters are damaged.
     """
     if model is None and how.model_column is None:
-        raise ConfigError("the scores of a model come from a model or from a column; give one")
-    voice = None if model is None else _Voice(model, samples, how.seed, batch_size)
+        raise ConfigError("model scores come from a model or from a column of the table; give one")
+    scorer = None if model is None else _PhraseModel(model, samples, how.seed, batch_size)
     choice = sample_phrase_table(table, path, how)
     drawn, chosen = choice.drawn, [*choice.frequent, *choice.rare]
-    if voice and how.model_column is None:
-        drawn, chosen = voice.scored(drawn, chosen)
+    if scorer and how.model_column is None:
+        drawn, chosen = scorer.score(drawn, chosen)
     phrases = [ComparedPhrase(block.src, block.count, block.pairs) for block in chosen]
-    if voice:
-        phrases = voice.sampled(phrases)
-    cut = len(choice.frequent)
-    return Comparison(choice.total, drawn, choice.eligible, phrases[:cut], phrases[cut:])
+    if scorer:
+        phrases = scorer.add_samples(phrases)
+    n_frequent = len(choice.frequent)
+    return Comparison(
+        choice.total, drawn, choice.eligible, phrases[:n_frequent], phrases[n_frequent:]
+    )
 
 
-class _Voice:
-    """What the model says of phrases."""
+class _PhraseModel:
+    """A model that scores and translates phrases."""
 
     def __init__(self, model: LoadedModel, samples: int, seed: int, batch_size: int) -> None:
         ensemble = Ensemble((model,))
         if not ensemble.reads_source:
-            raise ModelError("a language model gives a phrase pair no score; give another model")
+            raise ModelError("a language model cannot score phrase pairs; give another model")
         self._scorer = Scorer(ensemble, batch_size * PHRASES_PER_SENTENCE)
         self._translator = Translator(ensemble, batch_size=batch_size)
         self._samples = samples
         self._seed = seed
 
-    def scored(
-        self, drawn: Sequence[ScoredPair], blocks: Sequence[SourcePhrase]
+    def score(
+        self, drawn: Sequence[ScoredPair], phrases: Sequence[SourcePhrase]
     ) -> tuple[list[ScoredPair], list[SourcePhrase]]:
-        """The same pairs with the model's scores."""
-        pairs = self._scored([*drawn, *itertools.chain(*(block.pairs for block in blocks))])
+        """Return the pairs and phrases with the model's scores."""
+        pairs = self._scored([*drawn, *itertools.chain(*(phrase.pairs for phrase in phrases))])
         with_scores = list(itertools.islice(pairs, len(drawn)))
         return with_scores, [
-            dataclasses.replace(block, pairs=list(itertools.islice(pairs, len(block.pairs))))
-            for block in blocks
+            dataclasses.replace(phrase, pairs=list(itertools.islice(pairs, len(phrase.pairs))))
+            for phrase in phrases
         ]
 
-    def sampled(self, phrases: Sequence[ComparedPhrase]) -> list[ComparedPhrase]:
-        """The same phrases with samples."""
+    def add_samples(self, phrases: Sequence[ComparedPhrase]) -> list[ComparedPhrase]:
+        """Return the phrases with samples from the model."""
         lines = [phrase.src for phrase in phrases]
         drawn = self._translator.sample(lines, self._samples, self._seed, tokenized=True)
         return [_with_samples(*pair) for pair in zip(phrases, drawn, strict=True)]

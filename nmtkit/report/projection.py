@@ -1,15 +1,15 @@
-"""Vectors brought into the plane, to be drawn.
+"""Project vectors into the plane by PCA or Barnes-Hut t-SNE.
 
-PCA (figure 2 of Sutskever et al. 2014): the two directions in which the vectors differ most.
-Barnes-Hut t-SNE (van der Maaten 2013; figures 4 and 5 of Cho et al. 2014): places whose near
-neighbours are those of the vectors; distances between groups mean little.
+PCA (figure 2 of Sutskever et al. 2014): the two directions of largest variance.
+Barnes-Hut t-SNE (van der Maaten 2013; figures 4 and 5 of Cho et al. 2014): preserves near
+neighbours; distances between clusters mean little.
 
 Departures and readings:
 
-- The papers do not say how they ran t-SNE. Before it the vectors are brought to at most 50
-  directions by PCA, as van der Maaten does; perplexity and seed can be given. It starts from PCA,
-  so that another seed changes little.
-- The sign of a PCA axis is arbitrary: of each, the vector farthest out is put on the positive side.
+- The papers do not say how they ran t-SNE. As in van der Maaten 2013, PCA first reduces the
+  vectors to at most 50 dimensions; perplexity and seed can be set. The initial positions come from
+  PCA, so that the seed changes little.
+- The sign of a PCA axis is arbitrary: the vector farthest out gets the positive side.
 """
 
 import numpy as np
@@ -18,71 +18,73 @@ from numpy.typing import NDArray
 from nmtkit.errors import ConfigError, NmtkitError
 from nmtkit.io.vectors import Vectors
 
-DIRECTIONS = 50
-"""What t-SNE is given at most (van der Maaten 2013, section 5)."""
+PCA_DIMENSIONS = 50
+"""Largest number of input dimensions of t-SNE (van der Maaten 2013, section 5)."""
 
-PERPLEXITY = 30.0
-"""About how many near neighbours of each vector t-SNE looks at; fewer where there are few."""
+DEFAULT_PERPLEXITY = 30.0
+"""Effective number of neighbours of each vector; lowered for few vectors."""
 
-START = 1e-4
-"""Standard deviation of the first places along x."""
+INITIAL_STD = 1e-4
+"""Standard deviation of the initial positions along x."""
 
-LEAST = 4
-"""Vectors for which t-SNE means anything."""
+MIN_TSNE_VECTORS = 4
+"""Smallest number of vectors for which t-SNE is meaningful."""
 
 
 def principal_components(vectors: Vectors, count: int = 2) -> tuple[Vectors, NDArray[np.float64]]:
-    """The vectors by the directions in which they differ most.
+    """Project vectors onto their directions of largest variance.
 
     :param vectors: Shape: [N, size].
-    :param count: directions; what the vectors do not have is 0.
-    :return: places [N, count], and what share of the variance each direction has [count].
+    :param count: Number of components; components that the vectors do not have are 0.
+    :return: Positions [N, count] and each component's share of the variance [count].
     """
-    centred = vectors - vectors.mean(axis=0)
-    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
-    places = np.zeros((len(vectors), count))
-    shares = np.zeros(count)
-    found = min(count, len(spread))
-    places[:, :found] = left[:, :found] * spread[:found]
-    shares[:found] = spread[:found] ** 2 / max(float((spread**2).sum()), np.finfo(float).tiny)
-    farthest = places[np.abs(places).argmax(axis=0), np.arange(count)]
-    return places * np.where(farthest < 0, -1.0, 1.0), shares
+    centered = vectors - vectors.mean(axis=0)
+    left, singular_values, _ = np.linalg.svd(centered, full_matrices=False)
+    positions = np.zeros((len(vectors), count))
+    variance_shares = np.zeros(count)
+    rank = min(count, len(singular_values))
+    positions[:, :rank] = left[:, :rank] * singular_values[:rank]
+    variance_shares[:rank] = singular_values[:rank] ** 2 / max(
+        float((singular_values**2).sum()), np.finfo(float).tiny
+    )
+    farthest = positions[np.abs(positions).argmax(axis=0), np.arange(count)]
+    return positions * np.where(farthest < 0, -1.0, 1.0), variance_shares
 
 
-def neighbours_in_the_plane(
-    vectors: Vectors, perplexity: float = PERPLEXITY, seed: int = 1
-) -> Vectors:
-    """The vectors' places by Barnes-Hut t-SNE.
+def tsne(vectors: Vectors, perplexity: float = DEFAULT_PERPLEXITY, seed: int = 1) -> Vectors:
+    """Project vectors into the plane by Barnes-Hut t-SNE.
 
     :param vectors: Shape: [N, size].
-    :param perplexity: lowered to a third of the vectors where they are few.
+    :param perplexity: Lowered to a third of the number of vectors if these are few.
     :return: Shape: [N, 2].
-    :raises ConfigError: there are fewer than 4 vectors.
-    :raises NmtkitError: scikit-learn is not installed.
+    :raises ConfigError: There are fewer than `MIN_TSNE_VECTORS` vectors.
+    :raises NmtkitError: Scikit-learn is not installed.
     """
     check_sklearn()
     from sklearn.manifold import TSNE
 
-    if len(vectors) < LEAST:
+    if len(vectors) < MIN_TSNE_VECTORS:
         raise ConfigError(
-            f"t-SNE needs {LEAST} vectors or more, here are {len(vectors)}; use --method pca"
+            f"t-SNE needs at least {MIN_TSNE_VECTORS} vectors, got {len(vectors)}; use --method pca"
         )
-    directions, _ = principal_components(vectors, max(2, min(DIRECTIONS, *vectors.shape)))
-    start = directions[:, :2] * (START / max(float(directions[:, 0].std()), np.finfo(float).tiny))
-    found = TSNE(
+    components, _ = principal_components(vectors, max(2, min(PCA_DIMENSIONS, *vectors.shape)))
+    start = components[:, :2] * (
+        INITIAL_STD / max(float(components[:, 0].std()), np.finfo(float).tiny)
+    )
+    projected = TSNE(
         perplexity=min(perplexity, (len(vectors) - 1) / 3),
         method="barnes_hut",
         init=start.astype(np.float32),
         learning_rate="auto",
         random_state=seed,
-    ).fit_transform(directions.astype(np.float32))
-    return np.asarray(found, dtype=float)
+    ).fit_transform(components.astype(np.float32))
+    return np.asarray(projected, dtype=float)
 
 
 def check_sklearn() -> None:
-    """See that t-SNE can be computed, before its vectors are read.
+    """Raise if t-SNE cannot be computed; call it before vectors are read.
 
-    :raises NmtkitError: scikit-learn is not installed.
+    :raises NmtkitError: Scikit-learn is not installed.
     """
     try:
         import sklearn.manifold  # noqa: F401

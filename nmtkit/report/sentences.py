@@ -1,23 +1,23 @@
-"""The translations of a report as the JSON that its page holds, small enough to be sent by mail.
+"""Compact JSON of a report's translations, small enough to send the page by mail.
 
-Of each sentence there is an array
+Each sentence is an array
 
-    [source, reference, output of each system, in order]
+    [source, reference, outputs of the systems in order]
 
-where a line of text is [its words with blanks between, the places, from 0, of the words that no
-blank stands before], and the text as it is behind these where they do not make it; an output is
+A line of text is an array [words joined by spaces, indices from 0 of the words without a space
+before them], followed by the text itself if the words do not reproduce it. An output is
 
     [line, chrF, score, finished, word scores, tokens, alignment, n-best]
 
-score: log p, natural log; null where no model gave one. tokens: where they are not the words. An
-n-best entry is [words in common with the best at the beginning, at the end, the words between,
-score, ranking score, finished].
+score: log p, natural logarithm; null without a model. tokens: empty if equal to the words. An
+n-best entry is [number of words in common with the best at the beginning, at the end, the words
+between, score, ranking score, finished].
 
-Departures and readings: numbers are rounded, and text is written in 64 digits, `DIGITS`, so that
-3,000 sentences of newspapers fit. A log-probability of a token has two digits, in hundredths below
-0, at most 40.95. An alignment lists the cells whose weight is at least 0.03, row by row: how many
-cells are passed over before it, in digits of 32 with the least first, 32 more where another digit
-follows; then the weight in 63rds.
+Numbers are rounded and encoded with the 64 characters of `DIGITS`, so that 3,000 newspaper
+sentences fit. A token's log-probability has two digits: hundredths below 0, at most 40.95. An
+alignment lists the cells with a weight of at least 0.03, row by row: the number of skipped cells
+before it in base 32, least significant digit first, plus 32 if another digit follows; then the
+weight in 63rds.
 """
 
 import json
@@ -28,163 +28,172 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nmtkit.inference.translation import Translation
-    from nmtkit.report.model_report import Line, ModelReport, Output
+    from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-LIMIT = 4_800_000
-"""Bytes of the sentences in a page, which shall stay below 5 MB."""
+MAX_SENTENCE_BYTES = 4_800_000
+"""Largest size of the sentences in bytes; keeps the page below 5 MB."""
 
-LEAST = 0.03  # weight of an alignment that is told
+MIN_ALIGNMENT_WEIGHT = 0.03  # smaller weights are omitted
 WORD_SCORES, TOKENS, ALIGNMENT, N_BEST = 4, 5, 6, 7
-"""Places in an output."""
+"""Indices in the array of an output."""
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Sentences as JSON, and in sentences for readers what was left out of them, if anything."""
+    """Sentences as JSON, and phrases that tell readers what was left out."""
 
     text: str
     left_out: tuple[str, ...]
 
 
-def pack(report: "ModelReport", limit: int = LIMIT) -> Packed:
-    """All sentences of a report, or as much of them as fits.
+def pack_sentences(report: "ModelReport", limit: int = MAX_SENTENCE_BYTES) -> Packed:
+    """Encode the sentences of a report, leaving out parts that do not fit.
 
-    What is left out first are the n-best lists of the longest sentences, then the word scores of
-    the longest, then their alignments; at last the sentences at the end.
+    First to go are n-best lists of the longest sentences, then word scores of the longest, then
+    their alignments; last, sentences at the end.
 
-    :param limit: bytes of the JSON.
+    :param limit: Largest size of the JSON in bytes.
     """
-    rows = list(_rows(report))
+    rows = list(_encode_sentences(report))
     size = 1 + sum(map(_size, rows))
-    told = []
-    for name, emptied in (
+    left_out = []
+    for name, fields in (
         ("n-best lists", (N_BEST,)),
         ("word scores", (WORD_SCORES, TOKENS)),
         ("alignments", (ALIGNMENT,)),
     ):
         if size <= limit:
             break
-        size, count = _without(rows, emptied, size, limit)
-        told.append(f"the {name} of the {count:,} longest")
-    shown = _fitting(rows, limit)
+        size, count = _empty_fields(rows, fields, size, limit)
+        left_out.append(f"the {name} of the {count:,} longest sentences")
+    shown = _count_fitting(rows, limit)
     if shown < len(rows):
-        told.append(f"all sentences behind the first {shown:,}")
-    return Packed(to_json(rows[:shown]), tuple(told))
+        left_out.append(f"all sentences after the first {shown:,}")
+    return Packed(script_json(rows[:shown]), tuple(left_out))
 
 
-def to_json(value: Any) -> str:
-    """JSON that may stand inside `<script>`, whatever the strings in it are."""
+def script_json(value: Any) -> str:
+    """Return JSON that is safe inside `<script>`, whatever strings it contains."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
-def places_joined(text: str, words: Sequence[str]) -> list[int] | None:
-    """The places of the words that no blank stands before, or None where the words do not make the
-    text. The first word has none."""
-    joined, at = [], 0
-    for place, word in enumerate(words):
-        blanks = len(text) - at - len(text[at:].lstrip())
-        at += blanks
-        if not text.startswith(word, at):
+def positions_without_space(text: str, words: Sequence[str]) -> list[int] | None:
+    """Return the indices of words without a space before them, the first word excepted.
+
+    Return None if the words do not occur in the text one after the other.
+    """
+    joined, offset = [], 0
+    for index, word in enumerate(words):
+        spaces = len(text) - offset - len(text[offset:].lstrip())
+        offset += spaces
+        if not text.startswith(word, offset):
             return None
-        if place and not blanks:
-            joined.append(place)
-        at += len(word)
-    return None if text[at:].strip() else joined
+        if index and not spaces:
+            joined.append(index)
+        offset += len(word)
+    return None if text[offset:].strip() else joined
 
 
-def packed_alignment(matrix: Sequence[Sequence[float]]) -> str:
-    """The weights of an alignment, row by row, but for the least."""
-    digits, passed = [], 0
+def pack_alignment(matrix: Sequence[Sequence[float]]) -> str:
+    """Encode the weights of an alignment row by row, without small ones."""
+    digits, skipped = [], 0
     for weight in (weight for row in matrix for weight in row):
-        if weight < LEAST:
-            passed += 1
+        if weight < MIN_ALIGNMENT_WEIGHT:
+            skipped += 1
             continue
-        while passed >= 32:
-            digits.append(DIGITS[32 + passed % 32])
-            passed //= 32
-        digits += [DIGITS[passed], DIGITS[int(63 * min(weight, 1.0) + 0.5)]]
-        passed = 0
+        while skipped >= 32:
+            digits.append(DIGITS[32 + skipped % 32])
+            skipped //= 32
+        digits += [DIGITS[skipped], DIGITS[int(63 * min(weight, 1.0) + 0.5)]]
+        skipped = 0
     return "".join(digits)
 
 
-def packed_scores(scores: Sequence[float]) -> str:
-    """Log-probabilities of tokens."""
+def pack_scores(scores: Sequence[float]) -> str:
+    """Encode log-probabilities of tokens with two digits each."""
     hundredths = [min(4095, max(0, int(-100 * score + 0.5))) for score in scores]
     return "".join(DIGITS[number // 64] + DIGITS[number % 64] for number in hundredths)
 
 
-def _rows(report: "ModelReport") -> Iterator[list[Any]]:
-    systems = [(report.outputs[a.name], report.qualities[a.name]) for a in report.accounts]
-    for number, (source, reference) in enumerate(
+def _encode_sentences(report: "ModelReport") -> Iterator[list[Any]]:
+    systems = [
+        (report.outputs[card.name], report.sentence_scores[card.name])
+        for card in report.model_cards
+    ]
+    for index, (source, reference) in enumerate(
         zip(report.sources, report.references, strict=True)
     ):
-        outputs = [_output(of[number], quality[number], source) for of, quality in systems]
-        yield [_packed_line(source), _packed_line(reference), outputs]
+        outputs = [
+            _encode_output(translations[index], chrf[index], source)
+            for translations, chrf in systems
+        ]
+        yield [_encode_line(source), _encode_line(reference), outputs]
 
 
-def _packed_line(line: "Line") -> list[Any]:
-    joined = places_joined(line.text, line.words) or []
+def _encode_line(line: "TokenizedLine") -> list[Any]:
+    joined = positions_without_space(line.text, line.words) or []
     packed = [" ".join(line.words), joined]
-    return packed if _shown(line.words, joined) == line.text else [*packed, line.text]
+    return packed if _joined_text(line.words, joined) == line.text else [*packed, line.text]
 
 
-def _shown(words: Sequence[str], joined: Sequence[int]) -> str:
-    """The text that the page makes of words."""
-    before = ["" if place in joined or not place else " " for place in range(len(words))]
-    return "".join(blank + word for blank, word in zip(before, words, strict=True))
+def _joined_text(words: Sequence[str], joined: Sequence[int]) -> str:
+    """Return the text that the page reconstructs from words."""
+    spaces = ["" if index in joined or not index else " " for index in range(len(words))]
+    return "".join(space + word for space, word in zip(spaces, words, strict=True))
 
 
-def _output(output: "Output", quality: float, source: "Line") -> list[Any]:
+def _encode_output(output: "SystemOutput", chrf: float, source: "TokenizedLine") -> list[Any]:
     line, best, aligned = output.line, output.best, output.alignment
     if best is None:
-        return [_packed_line(line), round(quality, 2), None, True, "", "", "", []]
+        return [_encode_line(line), round(chrf, 2), None, True, "", "", "", []]
     fits = aligned is not None and len(aligned.columns) == len(source.words) + 1
     return [
-        _packed_line(line),
-        round(quality, 2),
+        _encode_line(line),
+        round(chrf, 2),
         round(best.score, 3),
         best.finished,
-        packed_scores(best.word_scores),
+        pack_scores(best.word_scores),
         "" if best.tokens == line.words else " ".join(best.tokens),
-        packed_alignment(aligned.matrix.tolist()) if aligned and fits else "",
-        [_other(other, line) for other in output.others],
+        pack_alignment(aligned.matrix.tolist()) if aligned and fits else "",
+        [_encode_other(other, line) for other in output.others],
     ]
 
 
-def _other(other: "Translation", best: "Line") -> list[Any]:
-    """One of the n-best behind the best, by what differs from it."""
-    ours, theirs = other.text.split(" "), best.text.split(" ")
-    begin = _alike(ours, theirs)
-    end = _alike(ours[begin:][::-1], theirs[begin:][::-1])
-    between = " ".join(ours[begin : len(ours) - end])
+def _encode_other(other: "Translation", best: "TokenizedLine") -> list[Any]:
+    """Encode a further entry of the n-best list by its difference from the best."""
+    words, best_words = other.text.split(" "), best.text.split(" ")
+    begin = _common_prefix(words, best_words)
+    end = _common_prefix(words[begin:][::-1], best_words[begin:][::-1])
+    between = " ".join(words[begin : len(words) - end])
     scores = [round(other.score, 2), round(other.ranking_score, 3)]
     return [begin, end, between, *scores, other.finished]
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words are the same from the beginning."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _common_prefix(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the number of words that are equal from the beginning."""
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _size(row: list[Any]) -> int:
-    """Bytes of a sentence, with the comma or bracket behind it."""
-    return len(to_json(row).encode()) + 1
+    """Return the size of a sentence in bytes, with the comma or bracket after it."""
+    return len(script_json(row).encode()) + 1
 
 
 def _longest_first(rows: Sequence[list[Any]]) -> list[list[Any]]:
     return sorted(rows, key=lambda row: -row[0][0].count(" "))
 
 
-def _without(
-    rows: Sequence[list[Any]], places: Sequence[int], size: int, limit: int
+def _empty_fields(
+    rows: Sequence[list[Any]], fields: Sequence[int], size: int, limit: int
 ) -> tuple[int, int]:
-    """Empty these places in the outputs of the longest sentences until the size fits.
+    """Empty fields in the outputs of the longest sentences until the size fits.
 
-    :return: the size, and how many sentences have lost something.
+    :return: The size, and the number of sentences with emptied fields.
     """
     count = 0
     for row in _longest_first(rows):
@@ -192,18 +201,18 @@ def _without(
             break
         before = _size(row)
         for output in row[2]:
-            for place in places:
-                output[place] = type(output[place])()
+            for field in fields:
+                output[field] = type(output[field])()
         size += _size(row) - before
         count += 1
     return size, count
 
 
-def _fitting(rows: Sequence[list[Any]], limit: int) -> int:
-    """How many sentences from the beginning fit."""
+def _count_fitting(rows: Sequence[list[Any]], limit: int) -> int:
+    """Return the number of sentences from the beginning that fit."""
     size = 1
-    for number, row in enumerate(rows):
+    for index, row in enumerate(rows):
         size += _size(row)
         if size > limit:
-            return number
+            return index
     return len(rows)

@@ -1,66 +1,65 @@
-"""How curves are told apart.
+"""Colours, line styles and markers of curves, and their legend.
 
-Every system has its colour, its kind of line and its marks, so that it is found in grey print and
-by the colour-blind, too; the colours are those of Okabe & Ito (2008), without the yellow, which
-paper swallows.
+Each system has its own colour, line style and marker, to be distinguishable in grey print and for
+colour-blind readers. Colours are from Okabe & Ito (2008), without yellow, which is too pale on
+paper.
 """
 
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nmtkit.report.figure_io import families, label
+from nmtkit.report.figure_io import font_families, shorten_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MARKED = 12  # places of a curve that have a mark
-NARROW = 60  # characters in a row of the legend
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MAX_MARKERS = 12  # of one curve
+MAX_LEGEND_CHARACTERS = 60  # in one row of the legend
 
 
-def style_of(system: int, places: int) -> dict[str, Any]:
-    """What matplotlib's `plot` is told of a curve.
+def curve_style(system: int, points: int) -> dict[str, Any]:
+    """Return the keyword arguments for matplotlib's `plot` of a curve.
 
-    :param system: its number, from 0.
-    :param places: points of the curve; about a dozen are marked.
+    :param system: Index of the system, from 0.
+    :param points: Number of points of the curve; at most `MAX_MARKERS` have a marker.
     """
     return {
         "color": COLOURS[system % len(COLOURS)],
-        "linestyle": LINES[system % len(LINES)],
-        "marker": MARKS[system % len(MARKS)],
+        "linestyle": LINE_STYLES[system % len(LINE_STYLES)],
+        "marker": MARKERS[system % len(MARKERS)],
         "markersize": 4,
         "linewidth": 1.5,
-        "markevery": max(1, math.ceil(places / MARKED)),
+        "markevery": max(1, math.ceil(points / MAX_MARKERS)),
     }
 
 
-def name_curves(
+def draw_legend(
     axes: "Axes", names: Sequence[str], handles: Sequence["Line2D"], above: float = 0.0
 ) -> None:
-    """A legend above the axes, where it hides no curve, in as many columns as fit; none for a
-    single curve.
+    """Draw a legend above the axes in as many columns as fit; none for a single curve.
 
-    :param handles: a line of each curve that is named.
-    :param above: how far, as a share of the height of the axes.
+    :param handles: One line for each name.
+    :param above: Distance from the axes, as a share of their height.
     """
     if len(names) < 2:
         return
-    shown = [label(name) for name in names]
+    shown = [shorten_label(name) for name in names]
     legend = axes.legend(
         handles,
         shown,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0 + above),
-        ncols=min(len(names), max(1, NARROW // (max(map(len, shown)) + 8))),
+        ncols=min(len(names), max(1, MAX_LEGEND_CHARACTERS // (max(map(len, shown)) + 8))),
         frameon=False,
         handlelength=3.5,
         fontsize=9,
     )
-    fonts = families(names)
+    fonts = font_families(names)
     for text in legend.get_texts():
         text.set_parse_math(False)
         text.set_fontfamily(fonts)

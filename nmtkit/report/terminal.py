@@ -1,4 +1,4 @@
-"""Alignments drawn with block characters, for a terminal."""
+"""Alignment matrices as text with block characters, for a terminal."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -7,28 +7,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 SHADES = " ░▒▓█"
-COLUMN = 2  # cells of a source word: as wide as high, and room for a wide character
-LONGEST = 24  # characters shown of a word that stands upright, cells of one that lies
+CELLS_PER_WORD = 2  # terminal cells of a column: square blocks, and room for a wide character
+MAX_WORD_CELLS = 24  # cells of a target word, characters of a (vertical) source word
 
 
-def draw_alignment(
+def render_alignment(
     src_words: Sequence[str],
     tgt_words: Sequence[str],
     matrix: ArrayLike,
     width: int | None = None,
 ) -> str:
-    """Draw how much each target word (a row) owes to each source word (a column).
+    """Return an alignment matrix as text: a row per target word, a column per source word.
 
-    Source words stand upright above their columns. The darker the block, the greater the
-    weight: nothing below 1/8, then a shade for each quarter. Columns stay in line whatever
-    accents or wide characters the words have.
+    Source words are written vertically above their columns. Darker blocks are larger weights:
+    blank below 1/8, then one shade per quarter. Accents and wide characters do not break the
+    columns.
 
-    :param src_words: Words of the source, `</s>` among them where the matrix has it.
-    :param tgt_words: Words of the target, likewise.
+    :param src_words: Source words, with `</s>` if the matrix has it.
+    :param tgt_words: Target words, with `</s>` if the matrix has it.
     :param matrix: Weights from 0 to 1. Shape: [tgt_words, src_words].
-    :param width: Cells of a terminal line. A drawing that is wider is cut into several, one
-        below the other, each with the next source words. None: as wide as it is.
-    :return: Lines without a final newline; empty where either side has no words.
+    :param width: Width of the terminal in cells. A wider matrix is split into several, one
+        below the other, each with the next source words. None: do not split.
+    :return: Lines without a final newline; empty if either side has no words.
     :raises ValueError: The matrix does not have one row per target word and one column per
         source word.
     """
@@ -39,10 +39,12 @@ def draw_alignment(
         )
     if not weights.size:
         return ""
-    labels = _labels(tgt_words, LONGEST if width is None else min(LONGEST, max(4, width // 2)))
+    labels = _labels(
+        tgt_words, MAX_WORD_CELLS if width is None else min(MAX_WORD_CELLS, max(4, width // 2))
+    )
     step = len(src_words)
     if width is not None:
-        step = max(1, (width - _cells(labels[0]) - 2) // COLUMN)
+        step = max(1, (width - _cells(labels[0]) - 2) // CELLS_PER_WORD)
     blocks = [
         _block(src_words[i : i + step], labels, weights[:, i : i + step])
         for i in range(0, len(src_words), step)
@@ -52,63 +54,62 @@ def draw_alignment(
 
 def _block(src_words: Sequence[str], labels: Sequence[str], weights: NDArray[np.float64]) -> str:
     margin = " " * _cells(labels[0])
-    edge = "─" * (COLUMN * len(src_words))
+    edge = "─" * (CELLS_PER_WORD * len(src_words))
     rows = [
-        f"{label}│{''.join(_shade(weight) * COLUMN for weight in row)}│"
+        f"{label}│{''.join(_shade(weight) * CELLS_PER_WORD for weight in row)}│"
         for label, row in zip(labels, weights, strict=True)
     ]
     header = [f"{margin} {line}".rstrip() for line in _upright(src_words)]
     return "\n".join([*header, f"{margin}┌{edge}┐", *rows, f"{margin}└{edge}┘"])
 
 
-def _labels(words: Sequence[str], room: int) -> list[str]:
-    """The target words, filled with spaces on the left to the same number of cells, cut to `room`
-    of these."""
-    texts = [_cut(_characters(word), room) for word in words]
+def _labels(words: Sequence[str], max_cells: int) -> list[str]:
+    """Return the target words right-aligned to equal width, cut to `max_cells`."""
+    texts = [_cut(_characters(word), max_cells) for word in words]
     widest = max(_cells(text) for text in texts)
     return [" " * (widest - _cells(text)) + text for text in texts]
 
 
-def _cut(characters: Sequence[str], room: int) -> str:
-    if sum(map(_cells, characters)) <= room:
+def _cut(characters: Sequence[str], max_cells: int) -> str:
+    if sum(map(_cells, characters)) <= max_cells:
         return "".join(characters)
     kept = list(characters)
-    while sum(map(_cells, kept)) > room - 1:
+    while sum(map(_cells, kept)) > max_cells - 1:
         kept.pop()
     return "".join([*kept, "…"])
 
 
 def _upright(words: Sequence[str]) -> list[str]:
-    """The source words from top to bottom, their last characters on the last line."""
+    """Return lines that spell the source words vertically, aligned at the bottom."""
     columns = [_characters(word) for word in words]
     height = max(len(column) for column in columns)
     columns = [[" "] * (height - len(column)) + column for column in columns]
     return [
-        "".join(character + " " * (COLUMN - _cells(character)) for character in line)
+        "".join(character + " " * (CELLS_PER_WORD - _cells(character)) for character in line)
         for line in zip(*columns, strict=True)
     ]
 
 
 def _characters(word: str) -> list[str]:
-    """What fills one or two cells each: a character with the accents that combine with it.
+    """Split a word into characters of one or two cells, each with its combining accents.
 
-    What would break the drawing (line ends, escape sequences) is replaced, what has no width and
-    does not combine (soft hyphens, marks of direction) left out.
+    Characters that break the layout (line ends, control characters) become U+FFFD; characters
+    without width that do not combine (soft hyphens, direction marks) are removed.
     """
-    found: list[str] = []
+    pieces: list[str] = []
     for character in word:
         category = unicodedata.category(character)
-        if category in ("Mn", "Me") and found:
-            found[-1] += character
+        if category in ("Mn", "Me") and pieces:
+            pieces[-1] += character
         elif category in ("Cc", "Cs", "Zl", "Zp"):
-            found.append("\N{REPLACEMENT CHARACTER}")
+            pieces.append("\N{REPLACEMENT CHARACTER}")
         elif category not in ("Cf", "Mn", "Me"):
-            found.append(character)
-    return found if len(found) <= LONGEST else [*found[: LONGEST - 1], "…"]
+            pieces.append(character)
+    return pieces if len(pieces) <= MAX_WORD_CELLS else [*pieces[: MAX_WORD_CELLS - 1], "…"]
 
 
 def _cells(text: str) -> int:
-    """The width in a terminal of text that `_characters` let through."""
+    """Return the terminal width of text from `_characters`."""
     return sum(
         0
         if unicodedata.category(c) in ("Mn", "Me")

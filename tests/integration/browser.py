@@ -1,4 +1,4 @@
-"""A real Chromium, without a screen, for tests of pages; tests are skipped where there is none."""
+"""A headless Chromium for tests of pages; tests are skipped if it is not installed."""
 
 import base64
 import importlib.util

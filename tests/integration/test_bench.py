@@ -1,4 +1,4 @@
-"""The benchmarks' way into nmtkit: what is measured is what it does."""
+"""The benchmarks' hook into nmtkit measures its real updates."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Learning curves of trained models, by the command line."""
+"""`nmtkit curves` on trained models."""
 
 import json
 import shutil

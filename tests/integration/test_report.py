@@ -1,4 +1,4 @@
-"""From a phrase table and a model to a folder of pictures and tables, by the command line."""
+"""`nmtkit report --phrase-table` from a phrase table and a model to a folder."""
 
 import gzip
 import itertools
@@ -105,7 +105,7 @@ def test_the_scored_table_gives_the_same_report(
     assert "the model of column 5" in (tmp_path / "out" / "phrases.md").read_text()
 
 
-def test_the_seed_decides_every_byte(
+def test_the_seed_determines_every_byte(
     report: Callable[..., Result], table: Path, model: Path, tmp_path: Path
 ) -> None:
     """Whether the table comes as a file or through a pipe."""
@@ -132,7 +132,7 @@ def test_the_seed_decides_every_byte(
         ("", "table: the phrase table is empty"),
     ],
 )
-def test_a_table_that_cannot_be_used_leaves_no_folder(
+def test_an_unusable_table_leaves_no_folder(
     report: Callable[..., Result], model: Path, tmp_path: Path, text: str, message: str
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -142,7 +142,7 @@ def test_a_table_that_cannot_be_used_leaves_no_folder(
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
 
 
-def test_models_and_folders_that_will_not_do(
+def test_unsuitable_models_and_folders_are_refused(
     report: Callable[..., Result], table: Path, model: Path, language_model: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")

@@ -1,4 +1,4 @@
-"""The report's page in a real Chromium: what people do with it, and what must not happen."""
+"""The report's page in a real Chromium: interaction, accessibility and security."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nmtkit.report.model_report import ModelReport
-from nmtkit.report.page import page
+from nmtkit.report.page import render_page
 from tests.integration.browser import browser, printed, resize
 from tests.unit.report.reports import line, output, report
 
@@ -38,7 +38,7 @@ def load(chrome: Chrome, tmp_path: Path) -> Opened:
 
     def opened(found: ModelReport) -> None:
         path = tmp_path / "page.html"
-        path.write_text(page(found, ["nmtkit evaluate a"]), encoding="utf-8")
+        path.write_text(render_page(found, ["nmtkit evaluate a"]), encoding="utf-8")
         resize(chrome, 1200, 900)
         chrome.get(path.as_uri())
 
@@ -105,11 +105,11 @@ def sort(chrome: Chrome, key: str, descending: bool = False) -> list[int]:
 
 
 def lit(chrome: Chrome) -> list[tuple[str, float]]:
-    """The words that are lit up, with their weights."""
+    """Return the highlighted words with their weights."""
     words = do(
         chrome,
-        "return [...document.querySelectorAll('.w.lit')].map(w => [w.textContent,"
-        " Number(w.style.getPropertyValue('--w')),"
+        "return [...document.querySelectorAll('.word.highlighted')].map(w => [w.textContent,"
+        " Number(w.style.getPropertyValue('--weight')),"
         " getComputedStyle(w).backgroundColor, w.closest('.row').dataset.k])",
     )
     assert all(colour != "rgba(0, 0, 0, 0)" for _, _, colour, _ in words)
@@ -121,7 +121,7 @@ def row(number: int, k: int) -> str:
 
 
 def column(k: int, sentence: int, place: int) -> dict[str, float]:
-    """Target words of `good` that owe at least a twentieth to a source word."""
+    """Return target words of `good` with a weight of at least 0.05 for a source word."""
     source = line(SOURCES[sentence])
     made = output(GOOD[sentence], source, sentence)
     assert made.alignment
@@ -131,14 +131,14 @@ def column(k: int, sentence: int, place: int) -> dict[str, float]:
 
 @pytest.fixture(autouse=True)
 def nothing_goes_wrong(chrome: Chrome) -> Iterator[None]:
-    """After each test: no word of the console, and nothing of a text was run."""
+    """Assert after each test that the console is empty and no text was executed."""
     yield
     assert chrome.get_log("browser") == []
     assert do(chrome, "return window.boom") is None
 
 
 @pytest.mark.usefixtures("small")
-def test_a_page_opens_with_all_its_parts(chrome: Chrome) -> None:
+def test_a_page_opens_with_all_its_sections(chrome: Chrome) -> None:
     headings = do(chrome, "return [...document.querySelectorAll('h2')].map(h => h.textContent)")
     assert headings == [
         *("Scores", "Strengths and weaknesses", "Training", "Provenance", "Translations"),
@@ -149,30 +149,30 @@ def test_a_page_opens_with_all_its_parts(chrome: Chrome) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_a_source_word_lights_up_what_it_gave_rise_to(chrome: Chrome) -> None:
+def test_a_source_word_highlights_its_target_words(chrome: Chrome) -> None:
     from selenium.webdriver import ActionChains
 
-    words = chrome.find_elements("css selector", f"{row(0, -1)} .w")
+    words = chrome.find_elements("css selector", f"{row(0, -1)} .word")
     for place, word in enumerate(words):
         ActionChains(chrome).move_to_element(word).perform()
         expected = column(0, 0, place)
         assert dict(lit(chrome)) == pytest.approx(expected, abs=1 / 63)
-        told = chrome.find_element("css selector", ".sentence .told").text
+        told = chrome.find_element("css selector", ".sentence .alignment-text").text
         assert told.startswith(f"{word.text} →")
         assert all(f"{w} {round(round(63 * x) / 63 * 100)}" in told for w, x in expected.items())
         assert len(chrome.find_elements("css selector", ".cursor")) == 1
     ActionChains(chrome).move_to_element(chrome.find_element("id", "count")).perform()
     assert lit(chrome) == []
-    target = chrome.find_element("css selector", f"{row(0, 0)} .w")
+    target = chrome.find_element("css selector", f"{row(0, 0)} .word")
     ActionChains(chrome).move_to_element(target).perform()
     assert {word for word, _ in lit(chrome)} <= set(SOURCES[0].split())
-    assert not chrome.find_elements("css selector", f"{row(0, 1)} .thumb")
+    assert not chrome.find_elements("css selector", f"{row(0, 1)} .thumbnail")
     assert "bad: no alignments" in chrome.find_element("id", "translations").text
 
 
 @pytest.mark.usefixtures("small")
-def test_a_tap_holds_the_light_and_another_lets_it_go(chrome: Chrome) -> None:
-    word = chrome.find_element("css selector", f"{row(0, -1)} .w:nth-of-type(2)")
+def test_a_tap_highlights_and_another_tap_clears(chrome: Chrome) -> None:
+    word = chrome.find_element("css selector", f"{row(0, -1)} .word:nth-of-type(2)")
     do(chrome, "arguments[0].click()", word)
     assert dict(lit(chrome)) == pytest.approx(column(0, 0, 1), abs=1 / 63)
     do(chrome, "arguments[0].click()", word)
@@ -180,7 +180,7 @@ def test_a_tap_holds_the_light_and_another_lets_it_go(chrome: Chrome) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_the_keyboard_reaches_everything(chrome: Chrome) -> None:
+def test_everything_is_reachable_by_keyboard(chrome: Chrome) -> None:
     from selenium.webdriver import ActionChains, Keys
 
     def press(*keys: str) -> None:
@@ -193,7 +193,9 @@ def test_the_keyboard_reaches_everything(chrome: Chrome) -> None:
     press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     assert do(chrome, place) == ["cat", "2"]
     assert dict(lit(chrome)) == pytest.approx(column(0, 0, 2), abs=1 / 63)
-    assert do(chrome, "return document.getElementById('spoken').textContent").startswith("cat →")
+    assert do(chrome, "return document.getElementById('announcement').textContent").startswith(
+        "cat →"
+    )
     press(Keys.END)
     assert do(chrome, place) == ["sleeps", "3"]
     press(Keys.ARROW_RIGHT)
@@ -202,8 +204,8 @@ def test_the_keyboard_reaches_everything(chrome: Chrome) -> None:
     assert lit(chrome) == []
     press(Keys.TAB, Keys.TAB, Keys.ENTER)  # past the translation's words, to its word scores
     assert do(chrome, "return document.activeElement.parentElement.open")
-    until(chrome, "document.querySelector('.words')")
-    scores = chrome.find_elements("css selector", f"{row(0, 0)} .words li")
+    until(chrome, "document.querySelector('.word-scores')")
+    scores = chrome.find_elements("css selector", f"{row(0, 0)} .word-scores li")
     assert [item.text.split("\n")[0] for item in scores] == ["le", "chat", "noir", "dort", "</s>"]
     press(Keys.TAB, Keys.ENTER)
     until(chrome, "document.querySelector('.nbest')")
@@ -218,10 +220,10 @@ def test_the_keyboard_reaches_everything(chrome: Chrome) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_a_source_from_right_to_left_is_read_so(chrome: Chrome) -> None:
+def test_a_right_to_left_source_is_navigated_right_to_left(chrome: Chrome) -> None:
     from selenium.webdriver import ActionChains, Keys
 
-    first = chrome.find_element("css selector", f"{row(3, -1)} .w")
+    first = chrome.find_element("css selector", f"{row(3, -1)} .word")
     assert do(chrome, "return getComputedStyle(arguments[0]).direction", first) == "rtl"
     do(chrome, "arguments[0].focus()", first)
     ActionChains(chrome).send_keys(Keys.ARROW_LEFT).perform()
@@ -229,7 +231,7 @@ def test_a_source_from_right_to_left_is_read_so(chrome: Chrome) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_hostile_text_is_shown_and_not_run(chrome: Chrome) -> None:
+def test_hostile_text_is_shown_and_not_executed(chrome: Chrome) -> None:
     text = do(
         chrome, "return document.querySelector(arguments[0]).textContent", f"{row(2, 0)} .text"
     )
@@ -262,10 +264,10 @@ def test_systems_are_shown_and_hidden(chrome: Chrome) -> None:
         assert do(chrome, rows) == left
 
 
-def test_one_system_alone_has_nothing_to_choose(chrome: Chrome, load: Opened) -> None:
+def test_a_single_system_has_no_choice_of_systems(chrome: Chrome, load: Opened) -> None:
     load(report(SOURCES, REFERENCES, {"one": [output("x", line(s)) for s in SOURCES]}, ["one"]))
     assert not chrome.find_element("id", "shown").is_displayed()
-    assert chrome.find_element("id", "saved").is_displayed()
+    assert chrome.find_element("id", "downloads").is_displayed()
     assert "difference" not in do(chrome, "return document.getElementById('sort').innerHTML")
 
 
@@ -285,21 +287,19 @@ def test_sentences_are_searched_and_sorted(chrome: Chrome) -> None:
     assert numbers(chrome) == []
 
 
-def test_few_sentences_are_in_the_document_however_many_there_are(
-    chrome: Chrome, load: Opened
-) -> None:
+def test_the_document_holds_one_page_of_sentences(chrome: Chrome, load: Opened) -> None:
     nodes = "return document.querySelectorAll('#list *').length"
     load(large(50))
     fifty = do(chrome, nodes)
     load(large())
     assert do(chrome, nodes) == pytest.approx(fifty, rel=0.1) and fifty < 10000
     assert len(numbers(chrome)) == 50
-    assert do(chrome, "return document.getElementById('earlier').disabled")
+    assert do(chrome, "return document.getElementById('previous').disabled")
     for first in (51, 101):
-        do(chrome, "document.getElementById('later').click()")
+        do(chrome, "document.getElementById('next').click()")
         assert numbers(chrome)[0] == first and len(numbers(chrome)) == 50
     assert count(chrome) == "101 to 150 of 150 sentences."
-    assert do(chrome, "return document.getElementById('later').disabled")
+    assert do(chrome, "return document.getElementById('next').disabled")
     search(chrome, "mot149", "1 of 150")
     assert numbers(chrome) == [150]
     for key in ("length", "quality:1", "score:0", "difference:0:1", "file"):
@@ -307,7 +307,7 @@ def test_few_sentences_are_in_the_document_however_many_there_are(
 
 
 @pytest.mark.usefixtures("small")
-def test_translations_are_saved_as_they_were_written(chrome: Chrome) -> None:
+def test_saved_translations_equal_the_originals(chrome: Chrome) -> None:
     """What a click on Save would write; downloads need a folder of the browser's."""
     made = do(
         chrome,
@@ -350,7 +350,8 @@ const rgb = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
 const light = (c) => c.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
   .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
 const paper = light(rgb(getComputedStyle(document.body).backgroundColor));
-return [...document.querySelectorAll("p, td, th, h1, h2, h3, summary, .who, dt, dd, .w, label")]
+const elements = "p, td, th, h1, h2, h3, summary, .label, dt, dd, .word, label";
+return [...document.querySelectorAll(elements)]
   .map(e => light(rgb(getComputedStyle(e).color)))
   .map(ink => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05))
   .reduce((least, ratio) => Math.min(least, ratio), 99);
@@ -370,16 +371,16 @@ def test_light_and_dark_are_readable(chrome: Chrome, dark: bool, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("small")
-def test_a_phone_shows_all_of_it(chrome: Chrome) -> None:
+def test_the_page_fits_a_phone(chrome: Chrome) -> None:
     resize(chrome, 360, 780)
     do(chrome, "for (const d of document.querySelectorAll('details')) d.open = true")
-    do(chrome, "for (const b of document.querySelectorAll('.thumb')) b.click()")
+    do(chrome, "for (const b of document.querySelectorAll('.thumbnail')) b.click()")
     until(chrome, "document.querySelectorAll('.matrix').length === 5")
     assert do(chrome, "return document.documentElement.scrollWidth") == 360
 
 
 @pytest.mark.usefixtures("small")
-def test_it_prints_without_what_only_a_screen_can_do(chrome: Chrome, tmp_path: Path) -> None:
+def test_print_omits_interactive_controls(chrome: Chrome, tmp_path: Path) -> None:
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = "return getComputedStyle(document.querySelector(arguments[0])).display"
     assert [do(chrome, shown, part) for part in (".tools", ".pager", ".hint")] == ["none"] * 3

@@ -1,4 +1,4 @@
-"""From models and a test set to one page, by the command line: every figure is `evaluate`'s."""
+"""`nmtkit report` from models and a test set to a page; every figure equals `evaluate`'s."""
 
 import json
 import re
@@ -141,7 +141,7 @@ def evaluated(
     return [json.loads(nmtkit(*command[1:], "--format", "json").stdout) for command in words]
 
 
-def test_every_figure_is_what_evaluate_prints(
+def test_every_figure_equals_that_of_evaluate(
     reported: tuple[Page, Path],
     model: Path,
     second: Path,
@@ -151,7 +151,7 @@ def test_every_figure_is_what_evaluate_prints(
 ) -> None:
     tables = reported[0].tables
     whole, *parts = evaluated(reported, [model, second], texts, nmtkit, monkeypatch)
-    rows = tables.pop("Figures of the whole test set, in percent")[1:]
+    rows = tables.pop("Scores on the whole test set, in percent")[1:]
     assert len(rows) == 4
     measured = zip(*(system["measures"] for system in whole["systems"]), strict=True)
     for row, measures in zip(rows, measured, strict=True):
@@ -168,7 +168,7 @@ def test_every_figure_is_what_evaluate_prints(
             assert cell == expected
     assert not pairs
     signatures = [[m["name"], m["signature"]] for m in whole["systems"][0]["measures"]]
-    assert tables.pop("Signatures of the measures")[1:] == signatures
+    assert tables.pop("Signatures of the metrics")[1:] == signatures
     assert len(parts) == 3
     for part in parts:
         (title,) = {TITLES[stratum["by"]].lower() for stratum in part["strata"]}
@@ -189,7 +189,7 @@ def told(figure: dict[str, Any]) -> list[str]:
     ]
 
 
-def test_the_page_holds_what_translate_writes(
+def test_the_page_holds_the_output_of_translate(
     reported: tuple[Page, Path], model: Path, texts: Path, nmtkit: Nmtkit
 ) -> None:
     page, _ = reported
@@ -207,7 +207,7 @@ def test_the_page_holds_what_translate_writes(
         assert log_prob == pytest.approx(float(score.split("\t")[0]), abs=1e-3)
 
 
-def test_the_page_needs_nothing_else(reported: tuple[Page, Path]) -> None:
+def test_the_page_is_self_contained(reported: tuple[Page, Path]) -> None:
     page, folder = reported
     assert all(link.startswith(("#", "data:")) for link in page.links)
     text = (folder / "page.html").read_text(encoding="utf-8")
@@ -253,14 +253,14 @@ def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Pat
         (["--phrase-table", "x"], "come from --model or --column"),
     ],
 )
-def test_options_of_both_forms_are_told_apart(
+def test_options_of_the_other_form_are_refused(
     arguments: list[str], message: str, nmtkit: Nmtkit, tmp_path: Path
 ) -> None:
     result = nmtkit("report", *arguments, "-o", tmp_path / "out", status=2)
     assert message in result.stderr and not (tmp_path / "out").exists()
 
 
-def test_mistakes_leave_one_line_and_no_page(
+def test_errors_give_one_line_and_no_page(
     model: Path, language_model: Path, texts: Path, nmtkit: Nmtkit, tmp_path: Path
 ) -> None:
     src, ref = texts / "test.en", texts / "test.fr"

@@ -1,4 +1,4 @@
-"""From a model to vectors to a map, by the command line."""
+"""`nmtkit embed` and `nmtkit map`, from a model to a map."""
 
 import sys
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_what_is_missing_or_does_not_fit(
     assert "no-text" in fails(*embed, "-m", model, tmp_path / "no-text")
     assert "stdin" not in fails("map", tmp_path / "no-vectors")
     assert "has no vectors" in fails("map", "-", input="")
-    assert "4 vectors or more" in fails("map", "-", "--method", "tsne", input="a\t1\t2\n")
+    assert "at least 4 vectors" in fails("map", "-", "--method", "tsne", input="a\t1\t2\n")
     picture = ["--plot", tmp_path / "a.png"]
     assert "no text 'b' to zoom in" in fails("map", "-", *picture, "--zoom", "b", input="a\t1\t2\n")
     assert ".png, .svg or .pdf" in fails("map", "-", "--plot", tmp_path / "a.gif", input="a\t1\n")

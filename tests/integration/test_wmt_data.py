@@ -1,4 +1,4 @@
-"""The data of the WMT'14 recipe, by make over a small mirror, as a user has it: with mishaps."""
+"""The data targets of the WMT'14 example, by make over a small mirror with realistic faults."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Reports made by hand, for tests of the page: no model takes part."""
+"""Hand-made reports for tests of the page, without models."""
 
 import random
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from nmtkit.evaluation.comparison import ComparisonConfig, compare
 from nmtkit.inference.aligner import Alignment
 from nmtkit.inference.translation import Translation
 from nmtkit.report.model_card import ModelCard
-from nmtkit.report.model_report import Line, ModelReport, Output
+from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint
 
 CURVE = Curve(
@@ -22,11 +22,13 @@ CURVE = Curve(
 )
 
 
-def line(text: str) -> Line:
-    return Line(text, text.split())
+def line(text: str) -> TokenizedLine:
+    return TokenizedLine(text, text.split())
 
 
-def output(text: str, source: Line, seed: int = 1, aligned: bool = True, others: int = 2) -> Output:
+def output(
+    text: str, source: TokenizedLine, seed: int = 1, aligned: bool = True, others: int = 2
+) -> SystemOutput:
     """A translation with random weights and scores."""
     generator = torch.Generator().manual_seed(seed)
     words = text.split()
@@ -37,7 +39,7 @@ def output(text: str, source: Line, seed: int = 1, aligned: bool = True, others:
     rest = [translation(f"{text} {'etc ' * (n + 1)}".strip(), scores) for n in range(others)]
     matrix = weights / weights.sum(1, keepdim=True)
     alignment = Alignment(source.words, words, matrix) if aligned else None
-    return Output(line(text), best, alignment, tuple(rest))
+    return SystemOutput(line(text), best, alignment, tuple(rest))
 
 
 def translation(text: str, scores: Sequence[float]) -> Translation:
@@ -48,17 +50,17 @@ def translation(text: str, scores: Sequence[float]) -> Translation:
 def report(
     sources: Sequence[str],
     references: Sequence[str],
-    systems: dict[str, list[Output]],
+    systems: dict[str, list[SystemOutput]],
     aligned: Sequence[str] = (),
 ) -> ModelReport:
-    """A report on these outputs, measured as always."""
+    """Return a report on these outputs, evaluated as usual."""
     texts = {name: [output.line.text for output in of] for name, of in systems.items()}
     divided = ComparisonConfig(metrics=("bleu",), bucketings=(Bucketing("length"),))
     given = EvaluationSet(references, sources)
     facts = {"Model": "made by hand", "Folder": "folder"}
     return ModelReport(
         version="1.2.3",
-        accounts=tuple(
+        model_cards=tuple(
             ModelCard(name, name, facts, {"a": "0" * 64}, "beam = 5\n", CURVE, name in aligned)
             for name in systems
         ),
@@ -68,17 +70,17 @@ def report(
         tokenized=True,
         samples=0,
         comparison=compare(texts, given, ComparisonConfig()),
-        parts=compare(texts, given, divided),
+        by_bucket=compare(texts, given, divided),
         left_out=(),
         sources=[line(source) for source in sources],
         references=[line(reference) for reference in references],
         outputs=systems,
-        qualities={name: [50.0 + n for n in range(len(of))] for name, of in systems.items()},
+        sentence_scores={name: [50.0 + n for n in range(len(of))] for name, of in systems.items()},
     )
 
 
 def large_report(sentences: int, words: int, seed: int = 1) -> ModelReport:
-    """Two systems and so many sentences of about so many words, like a newspaper's."""
+    """Return a report of two systems on sentences as long as a newspaper's."""
     draw = random.Random(seed)
     lexicon = ["".join(draw.choices("aeiounrstlé", k=draw.randrange(2, 11))) for _ in range(3000)]
 

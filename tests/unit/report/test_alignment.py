@@ -1,4 +1,4 @@
-"""Pictures of alignments: what they show, read back from the figure, and the files."""
+"""Figures of alignments: their content, read back from the figure, and the files."""
 
 import hashlib
 import logging
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nmtkit.errors import NmtkitError, OutputError
-from nmtkit.report.alignment import alignment_figure, plot_alignment
+from nmtkit.report.alignment import draw_alignment, plot_alignment
 
 pytest.importorskip("matplotlib")
 
@@ -37,14 +37,14 @@ def y_words(figure):
     return [label.get_text() for label in figure.axes[0].get_yticklabels()]
 
 
-def test_source_words_stand_along_x_and_target_words_along_y() -> None:
-    figure = alignment_figure(ENGLISH, FRENCH, WEIGHTS)
+def test_source_words_label_x_and_target_words_label_y() -> None:
+    figure = draw_alignment(ENGLISH, FRENCH, WEIGHTS)
     assert x_words(figure) == ENGLISH
     assert y_words(figure) == FRENCH
 
 
-def test_the_weights_are_drawn_grey_from_black_0_to_white_1() -> None:
-    axes = alignment_figure(ENGLISH, FRENCH, WEIGHTS).axes[0]
+def test_weights_are_grey_from_black_0_to_white_1() -> None:
+    axes = draw_alignment(ENGLISH, FRENCH, WEIGHTS).axes[0]
     (image,) = axes.images
     np.testing.assert_array_equal(image.get_array(), WEIGHTS)
     assert image.get_clim() == (0, 1)
@@ -53,11 +53,11 @@ def test_the_weights_are_drawn_grey_from_black_0_to_white_1() -> None:
     assert len(set(half)) == 1 and half[0] == pytest.approx(0.5, abs=0.01)
 
 
-def test_each_cell_stands_under_its_source_word_and_beside_its_target_word() -> None:
+def test_each_cell_is_below_its_source_word_and_beside_its_target_word() -> None:
     """Seen in the pixels: the one white cell, and where the labels' ticks are."""
     weights = np.zeros((6, 4))
     weights[1, 2] = 1
-    figure = alignment_figure(ENGLISH, FRENCH, weights)
+    figure = draw_alignment(ENGLISH, FRENCH, weights)
     pixels = drawn(figure)[:, :, 0]
     axes = figure.axes[0]
     height = pixels.shape[0]
@@ -71,8 +71,8 @@ def test_each_cell_stands_under_its_source_word_and_beside_its_target_word() -> 
     assert first[0] < last[0] and first[1] > last[1]  # left to right, top to bottom
 
 
-def test_source_words_are_above_and_upright_so_that_long_ones_fit() -> None:
-    figure = alignment_figure(ENGLISH, FRENCH, WEIGHTS)
+def test_source_words_are_vertical_above_the_matrix() -> None:
+    figure = draw_alignment(ENGLISH, FRENCH, WEIGHTS)
     figure.canvas.draw()
     axes = figure.axes[0]
     for label in axes.get_xticklabels():
@@ -85,24 +85,24 @@ def test_source_words_are_above_and_upright_so_that_long_ones_fit() -> None:
 @pytest.mark.parametrize("longest", [3, 60, 250, 700])
 def test_words_do_not_overlap(longest: int) -> None:
     words = [f"été{i}" for i in range(longest)]
-    figure = alignment_figure(words, words[:3], np.zeros((3, longest)))
+    figure = draw_alignment(words, words[:3], np.zeros((3, longest)))
     figure.canvas.draw()
     boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
     assert len(boxes) == longest or longest > 250
     assert all(left.x1 <= right.x0 + 1 for left, right in zip(boxes, boxes[1:], strict=False))
 
 
-def test_words_left_out_of_a_very_long_sentence_leave_the_others_at_their_places() -> None:
+def test_omitting_words_of_a_long_sentence_moves_no_other_label() -> None:
     words = [str(i) for i in range(1000)]
-    figure = alignment_figure(words, ["a"], np.zeros((1, 1000)))
+    figure = draw_alignment(words, ["a"], np.zeros((1, 1000)))
     shown = x_words(figure)
     assert 50 < len(shown) < 1000
     assert [int(word) for word in shown] == figure.axes[0].get_xticks().tolist()
 
 
-def test_the_picture_grows_with_the_sentence_up_to_a_bound() -> None:
+def test_figure_grows_with_the_sentence_up_to_a_limit() -> None:
     def width(words: int) -> float:
-        figure = alignment_figure(["x"] * words, ["y"], np.zeros((1, words)))
+        figure = draw_alignment(["x"] * words, ["y"], np.zeros((1, words)))
         return float(figure.get_size_inches()[0])
 
     assert width(20) == pytest.approx(2 * width(10))
@@ -111,28 +111,28 @@ def test_the_picture_grows_with_the_sentence_up_to_a_bound() -> None:
 
 @pytest.mark.parametrize("word", ["$x$", "a_b", "\\frac{1}{2}$", "$\\undefined$", "50%", "&amp;"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_words_are_shown_letter_for_letter(word: str, kind: str, tmp_path: Path) -> None:
-    figure = alignment_figure([word], [word], [[1.0]])
+def test_words_are_shown_literally(word: str, kind: str, tmp_path: Path) -> None:
+    figure = draw_alignment([word], [word], [[1.0]])
     assert x_words(figure) == y_words(figure) == [word]
     label = figure.axes[0].get_xticklabels()[0]
     assert not label.get_parse_math() and not label.get_usetex()
     plot_alignment(tmp_path / f"a{kind}", [word], [word], [[1.0]])  # nothing reads it as TeX
 
 
-def test_a_very_long_word_is_cut() -> None:
-    (word,) = x_words(alignment_figure(["x" * 2000], ["y"], [[1.0]]))
+def test_a_very_long_word_is_truncated() -> None:
+    (word,) = x_words(draw_alignment(["x" * 2000], ["y"], [[1.0]]))
     assert word == "x" * 39 + "…"
 
 
-def test_the_users_settings_of_matplotlib_are_neither_used_nor_changed() -> None:
+def test_matplotlibrc_is_neither_used_nor_changed() -> None:
     import matplotlib
 
     changed: Any = {"text.usetex": True, "axes.grid": True, "image.origin": "lower"}
     changed |= {"figure.facecolor": "black", "xtick.color": "red"}
-    plain = drawn(alignment_figure(ENGLISH, FRENCH, WEIGHTS))
+    plain = drawn(draw_alignment(ENGLISH, FRENCH, WEIGHTS))
     with matplotlib.rc_context(changed):
         before = dict(matplotlib.rcParams)
-        figure = alignment_figure(ENGLISH, FRENCH, WEIGHTS)
+        figure = draw_alignment(ENGLISH, FRENCH, WEIGHTS)
         np.testing.assert_array_equal(drawn(figure), plain)
         assert dict(matplotlib.rcParams) == before
     assert "matplotlib.pyplot" not in sys.modules or not _pyplot_knows_figures()
@@ -144,12 +144,12 @@ def _pyplot_knows_figures() -> bool:
 
 def test_a_matrix_of_another_shape_is_refused() -> None:
     with pytest.raises(ValueError, match="6 target and 4 source"):
-        alignment_figure(ENGLISH, FRENCH, WEIGHTS.T)
+        draw_alignment(ENGLISH, FRENCH, WEIGHTS.T)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("src", "tgt"), [([], []), (["a"], []), ([], ["b"])])
-def test_empty_sentences_give_a_picture(
+def test_empty_sentences_give_a_figure(
     src: list[str], tgt: list[str], kind: str, tmp_path: Path
 ) -> None:
     plot_alignment(tmp_path / f"a{kind}", src, tgt, np.zeros((len(tgt), len(src))))
@@ -160,7 +160,7 @@ def test_empty_sentences_give_a_picture(
     ("name", "begins"),
     [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF"), ("b.PNG", b"\x89PNG")],
 )
-def test_the_ending_says_which_kind(name: str, begins: bytes, tmp_path: Path) -> None:
+def test_the_suffix_selects_the_format(name: str, begins: bytes, tmp_path: Path) -> None:
     plot_alignment(tmp_path / name, ENGLISH, FRENCH, WEIGHTS)
     assert (tmp_path / name).read_bytes().startswith(begins)
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -173,7 +173,7 @@ def test_svg_stays_well_formed_whatever_the_words(tmp_path: Path) -> None:
     assert not root.findall(".//{*}script")
 
 
-def test_the_same_bytes_in_another_process(tmp_path: Path) -> None:
+def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
     """Another hash seed, another time of day."""
     code = (
         "import sys, numpy as np; from nmtkit.report.alignment import plot_alignment\n"
@@ -193,7 +193,7 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_characters_that_no_font_has_are_told_once(
+def test_characters_missing_from_all_fonts_are_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING, logger="nmtkit"):
@@ -202,7 +202,7 @@ def test_characters_that_no_font_has_are_told_once(
             tmp_path / "a.png", ["\U0003fff0x\U0003fff1", "été"], ["\U0003fff0"], [[1.0, 0.0]]
         )
     assert [r.message for r in caplog.records] == [
-        r"no font that is installed here has a picture of '\U0003fff0' '\U0003fff1'"
+        r"no installed font has '\U0003fff0' '\U0003fff1'"
     ]
 
 
@@ -212,8 +212,8 @@ def test_accents_are_in_the_font(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert not caplog.records
 
 
-def test_another_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"a.jpg: pictures are .png, .svg or .pdf"):
+def test_an_unknown_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"a.jpg: unknown figure format; use .png, .svg or .pdf"):
         plot_alignment(tmp_path / "a.jpg", ENGLISH, FRENCH, WEIGHTS)
 
 
@@ -237,7 +237,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.iterdir())
 
 
-def test_a_missing_folder_is_the_users_mistake(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="a.png: its folder does not exist"):
         plot_alignment(tmp_path / "none" / "a.png", ENGLISH, FRENCH, WEIGHTS)
 

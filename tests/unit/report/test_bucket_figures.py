@@ -1,4 +1,4 @@
-"""Pictures of strata: what they show, read back from the figure."""
+"""Figures by bucket: their content, read back from the figure."""
 
 import logging
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from nmtkit.evaluation.buckets import Bucket, Bucketing
 from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure, SubsetResult
 from nmtkit.evaluation.metrics import MetricScore
 from nmtkit.evaluation.significance import Interval
-from nmtkit.report.bucket_figures import curves, plot_strata, strata_figure
-from nmtkit.report.styles import COLOURS, LINES, MARKS
+from nmtkit.report.bucket_figures import bucket_curves, draw_buckets, plot_buckets
+from nmtkit.report.styles import COLOURS, LINE_STYLES, MARKERS
 
 pytest.importorskip("matplotlib")
 
@@ -46,21 +46,21 @@ def comparison(
 
 
 def picture(found: Comparison, measure: str) -> Any:
-    return strata_figure(found, measure)
+    return draw_buckets(found, measure)
 
 
-def drawn(figure):
+def drawn_curves(figure):
     return {line.get_label(): line.get_xydata().tolist() for line in figure.axes[0].get_lines()}
 
 
-def test_every_system_is_a_curve_of_its_figures_at_their_places() -> None:
-    assert drawn(picture(comparison(), BLEU)) == {
+def test_each_system_is_a_curve_through_its_figures() -> None:
+    assert drawn_curves(picture(comparison(), BLEU)) == {
         "Moses": [[5, 5], [15, 15], [25, 25]],
         "RNN_$x$": [[5, 15], [15, 25], [25, 35]],
     }
 
 
-def test_every_side_is_a_curve_and_has_the_papers_line() -> None:
+def test_each_side_is_a_curve_with_the_papers_line_style() -> None:
     figure = picture(comparison(sides=["source", "reference", "both"]), BLEU)
     lines = figure.axes[0].get_lines()
     assert [line.get_label() for line in lines[:3]] == [
@@ -72,7 +72,7 @@ def test_every_side_is_a_curve_and_has_the_papers_line() -> None:
     assert lines[2].get_xydata().tolist() == [[5, 7], [15, 17], [25, 27]]
 
 
-def test_sides_have_a_legend_of_their_own_beside_that_of_the_systems() -> None:
+def test_sides_have_a_separate_legend() -> None:
     figure = picture(comparison(sides=["source", "reference", "both"]), BLEU)
     figure.canvas.draw()
     (axes,) = figure.axes
@@ -91,18 +91,18 @@ def test_sides_have_a_legend_of_their_own_beside_that_of_the_systems() -> None:
     assert max(part.get_window_extent().x1 for part in (sides, systems)) < figure.bbox.x1
 
 
-def test_systems_differ_in_colour_line_and_mark() -> None:
+def test_systems_differ_in_colour_line_style_and_marker() -> None:
     names = [f"s{i}" for i in range(5)]
     lines = picture(comparison(systems=names), BLEU).axes[0].get_lines()
     for look in ("get_color", "get_linestyle", "get_marker"):
         looks = [str(getattr(line, look)()) for line in lines]
         assert len(set(looks)) == 5 or look == "get_linestyle" and len(set(looks)) == 4
     assert len({str(line._dash_pattern) for line in lines}) == 5
-    shown = [(i % len(COLOURS), i % len(LINES), i % len(MARKS)) for i in range(20)]
+    shown = [(i % len(COLOURS), i % len(LINE_STYLES), i % len(MARKERS)) for i in range(20)]
     assert len(set(shown)) == 20
 
 
-def test_axes_say_what_stands_along_them() -> None:
+def test_axes_are_labelled() -> None:
     labels = {
         "length": "Sentence length (words), source",
         "unknown": "Max. number of unknown words, source",
@@ -115,7 +115,7 @@ def test_axes_say_what_stands_along_them() -> None:
     assert axes.get_xlabel() == "Sentence length (words)"
 
 
-def test_the_legend_names_the_curves_letter_for_letter_and_hides_none() -> None:
+def test_the_legend_shows_names_literally_and_hides_no_curve() -> None:
     figure = picture(comparison(), BLEU)
     figure.canvas.draw()
     (axes,) = figure.axes
@@ -127,46 +127,46 @@ def test_the_legend_names_the_curves_letter_for_letter_and_hides_none() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 10, 100])
-def test_the_legend_is_no_wider_than_the_picture(length: int) -> None:
+def test_the_legend_is_not_wider_than_the_figure(length: int) -> None:
     names = [letter * length for letter in "abcdef"]
     figure = picture(comparison(systems=names), BLEU)
     figure.canvas.draw()
     assert figure.axes[0].get_legend().get_window_extent().x1 < figure.bbox.x1
 
 
-def test_intervals_are_bars() -> None:
+def test_intervals_are_drawn_as_error_bars() -> None:
     (axes,) = picture(comparison(intervals=True), BLEU).axes
     bars = [path.vertices.tolist() for c in axes.collections for path in c.get_paths()]
     assert [[5, 3], [5, 8]] in bars and [[25, 33], [25, 38]] in bars and len(bars) == 6
     assert not picture(comparison(), BLEU).axes[0].collections
 
 
-def test_strata_of_few_sentences_are_left_out_and_told(
+def test_small_buckets_are_left_out_and_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     few = comparison(sizes=[20, 9, 0])
-    assert [curve.places for curve in curves(few, BLEU)] == [(5.0,), (5.0,)]
+    assert [curve.xs for curve in bucket_curves(few, BLEU)] == [(5.0,), (5.0,)]
     with caplog.at_level(logging.WARNING, logger="nmtkit"):
-        plot_strata(tmp_path / "a.png", few, BLEU)
+        plot_buckets(tmp_path / "a.png", few, BLEU)
     assert [r.message for r in caplog.records] == [
-        "1 parts of fewer than 10 sentences are not drawn"
+        "1 buckets with fewer than 10 sentences are not drawn"
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
 )
-def test_the_ending_says_which_kind_and_the_bytes_are_the_same_each_time(
+def test_the_suffix_selects_the_format_and_files_are_reproducible(
     tmp_path: Path, name: str, begins: bytes
 ) -> None:
-    plot_strata(tmp_path / name, comparison(), BLEU)
+    plot_buckets(tmp_path / name, comparison(), BLEU)
     first = (tmp_path / name).read_bytes()
-    plot_strata(tmp_path / name, comparison(), BLEU, force=True)
+    plot_buckets(tmp_path / name, comparison(), BLEU, force=True)
     assert first.startswith(begins) and first == (tmp_path / name).read_bytes()
     with pytest.raises(OutputError, match="exists already"):
-        plot_strata(tmp_path / name, comparison(), BLEU)
+        plot_buckets(tmp_path / name, comparison(), BLEU)
 
 
 def test_nothing_to_draw_gives_empty_axes(tmp_path: Path) -> None:
-    plot_strata(tmp_path / "a.svg", comparison(sizes=[0, 1, 2]), BLEU)
+    plot_buckets(tmp_path / "a.svg", comparison(sizes=[0, 1, 2]), BLEU)
     assert (tmp_path / "a.svg").stat().st_size > 0

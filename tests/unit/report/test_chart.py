@@ -1,4 +1,4 @@
-"""Charts: what is drawn is where the numbers say."""
+"""SVG charts draw points at the right coordinates."""
 
 import math
 import re
@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.report.chart import Axes, Series, chart, key, ticks
+from nmtkit.report.chart import Axes, Series, draw_chart, draw_legend_key, round_ticks
 
 AXES = Axes("A & B: <by length>", "Length", "BLEU, %")
 
 
 def drawn(series, axes=AXES):
-    return ElementTree.fromstring(chart(axes, series))
+    return ElementTree.fromstring(draw_chart(axes, series))
 
 
 def lines_of(svg):
@@ -24,7 +24,7 @@ def lines_of(svg):
     ]
 
 
-def test_points_are_in_line_with_their_values():
+def test_points_are_at_their_values():
     series = [
         Series(0, "one", ((0.0, 10.0), (5.0, 20.0), (10.0, 30.0))),
         Series(1, "two", ((0.0, 30.0), (10.0, 10.0)), ((25.0, 35.0), None)),
@@ -36,14 +36,14 @@ def test_points_are_in_line_with_their_values():
     assert two == [(one[0][0], one[2][1]), (one[2][0], one[0][1])]
 
 
-def test_error_bars_reach_from_end_to_end():
+def test_error_bars_span_their_intervals():
     svg = drawn([Series(0, "a", ((1.0, 5.0), (2.0, 6.0)), ((4.0, 7.0), None))])
     (bar,) = (line for line in svg.iter("line") if line.attrib["class"] == "bar")
     assert float(bar.attrib["y1"]) > float(bar.attrib["y2"])
     assert bar.attrib["x1"] == bar.attrib["x2"]
 
 
-def test_a_chart_speaks_for_itself_and_keeps_its_text():
+def test_a_chart_has_a_title_and_escapes_its_text():
     svg = drawn([Series(2, "a <b>", ((1.0, 5.0),))])
     assert svg.attrib["role"] == "img" and svg.attrib["aria-label"] == AXES.title
     titles = [title.text for title in svg.iter("title")]
@@ -52,32 +52,32 @@ def test_a_chart_speaks_for_itself_and_keeps_its_text():
     assert {AXES.x, AXES.y} <= texts
 
 
-def test_points_that_are_no_numbers_are_left_out():
+def test_non_finite_points_are_left_out():
     series = [Series(0, "a", ((1.0, math.nan), (2.0, 5.0), (3.0, 7.0)))]
     assert len(lines_of(drawn(series))[0]) == 2
-    assert chart(AXES, [Series(0, "a", ((1.0, math.nan),))]) == "" == chart(AXES, [])
+    assert draw_chart(AXES, [Series(0, "a", ((1.0, math.nan),))]) == "" == draw_chart(AXES, [])
 
 
-def test_a_logarithmic_axis_puts_doubles_at_equal_distances():
+def test_a_logarithmic_axis_spaces_doublings_equally():
     axes = Axes("t", "x", "y", logarithmic=True)
     (line,) = lines_of(drawn([Series(0, "a", ((100, 1), (200, 2), (400, 3)))], axes))
     xs = [x for x, _ in line]
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.2)
 
 
-def test_what_is_counted_has_whole_ticks():
-    assert ticks(0, 2) == [0, 0.5, 1, 1.5, 2] and ticks(0, 2, least=1) == [0, 1, 2]
-    assert ticks(0, 0, least=1) == [0, 1]
+def test_counts_have_integer_ticks():
+    assert round_ticks(0, 2) == [0, 0.5, 1, 1.5, 2] and round_ticks(0, 2, min_step=1) == [0, 1, 2]
+    assert round_ticks(0, 0, min_step=1) == [0, 1]
 
 
 def test_systems_differ_without_colour():
-    shapes = [re.sub(r' class="key k\d"', "", key(n)) for n in range(4)]
+    shapes = [re.sub(r' class="key system-\d"', "", draw_legend_key(n)) for n in range(4)]
     assert len(set(shapes)) == 4
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
-def test_ticks_are_round_and_reach_around(low, width):
-    found = ticks(low, low + width)
+def test_ticks_are_round_and_enclose_the_data(low, width):
+    found = round_ticks(low, low + width)
     steps = {round(b - a, 6) for a, b in zip(found, found[1:], strict=False)}
     assert len(found) >= 2
     slack = 1e-6 * (abs(low) + width + 1)

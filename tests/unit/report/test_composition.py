@@ -1,9 +1,9 @@
-"""The picture of a pyramid: what is drawn where, and how dark."""
+"""Figures of grConv's pyramid: positions and darkness."""
 
 import pytest
 
 from nmtkit.errors import OutputError
-from nmtkit.report.composition import plot_structure, structure_figure
+from nmtkit.report.composition import draw_composition, plot_composition
 
 WORDS = ["élan", "$b$", "</s>"]
 LEVELS = [[[0.8, 0.15, 0.05], [0.05, 0.05, 0.9]], [[0.2, 0.2, 0.6]]]
@@ -21,9 +21,9 @@ def drawn(figure):
     return lines, discs
 
 
-def test_edges_above_a_tenth_are_drawn_darker_where_more():
+def test_edges_above_a_tenth_are_drawn_darker_for_larger_weights():
     pytest.importorskip("matplotlib")
-    lines, discs = drawn(structure_figure(WORDS, LEVELS))
+    lines, discs = drawn(draw_composition(WORDS, LEVELS))
     assert set(lines) == {
         ((0.5, 1), (0, 0)),  # 0.15
         ((1.5, 1), (2, 0)),  # 0.9
@@ -36,20 +36,20 @@ def test_edges_above_a_tenth_are_drawn_darker_where_more():
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
+def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
     pytest.importorskip("matplotlib")
     paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
     for path in paths:
-        plot_structure(path, WORDS, LEVELS)
+        plot_composition(path, WORDS, LEVELS)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     with pytest.raises(OutputError, match="exists already"):
-        plot_structure(paths[0], WORDS, LEVELS)
-    plot_structure(paths[0], WORDS, [], force=True)
+        plot_composition(paths[0], WORDS, LEVELS)
+    plot_composition(paths[0], WORDS, [], force=True)
 
 
-def test_a_word_alone_and_a_long_sentence_are_drawn(tmp_path):
+def test_a_single_word_and_a_long_sentence_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    plot_structure(tmp_path / "one.png", ["</s>"], [])
+    plot_composition(tmp_path / "one.png", ["</s>"], [])
     nodes = [[[0.0, 0.05, 0.05]] * (79 - level) for level in range(79)]
-    figure = structure_figure(["word"] * 80, nodes)
+    figure = draw_composition(["word"] * 80, nodes)
     assert figure.get_figwidth() <= 20

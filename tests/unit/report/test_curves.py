@@ -1,4 +1,4 @@
-"""Learning curves: the points that are drawn and told are those that training wrote."""
+"""Learning curves show the points that training logged."""
 
 import json
 import math
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmtkit.errors import DataError, ModelError, OutputError
-from nmtkit.report.curves import curves_figure, plot_curves, read_curves, table_of
+from nmtkit.report.curves import draw_curves, format_table, plot_curves, read_curves
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint
 
 TRAINED = (TrainingPoint(100, 0.5, 60.0, 5.5, 900.0), TrainingPoint(200, 1.0, 130.0, 4.25, 800.0))
@@ -48,9 +48,9 @@ def folder(path, curve):
     return path
 
 
-def test_cost_stands_above_and_bleu_below():
+def test_cost_is_above_bleu():
     pytest.importorskip("matplotlib")
-    cost, bleu = curves_figure({"a": WITH_BLEU}, "updates").axes
+    cost, bleu = draw_curves({"a": WITH_BLEU}, "updates").axes
     dev, training = cost.lines
     assert points(dev) == [[150, 4.75], [200, 4.5]]
     assert points(training) == [[100, 5.5], [200, 4.25]]
@@ -71,20 +71,20 @@ def test_cost_stands_above_and_bleu_below():
         ("seconds", 7200.0, [0.025, 2.0], "time in updates (hours)"),
     ],
 )
-def test_what_stands_along_x(along, longest, xs, name):
+def test_units_of_the_x_axis(along, longest, xs, name):
     pytest.importorskip("matplotlib")
     last = ValidationPoint(200, 1.0, longest, 4.5, 58.0, 7.0, False)
-    figure = curves_figure({"a": Curve((), (VALIDATED[0], last))}, along)
+    figure = draw_curves({"a": Curve((), (VALIDATED[0], last))}, along)
     cost, bleu = figure.axes
     assert [x for x, _ in points(cost.lines[0])] == pytest.approx(xs)
     assert [x for x, _ in points(bleu.lines[0])] == pytest.approx(xs)
     assert bleu.get_xlabel() == name
 
 
-def test_models_are_told_apart_by_line_mark_and_colour():
+def test_models_differ_in_line_style_marker_and_colour():
     pytest.importorskip("matplotlib")
     names = ["rnn", "été", "$x$_<b>"]
-    figure = curves_figure(dict.fromkeys(names, WITH_BLEU), "updates")
+    figure = draw_curves(dict.fromkeys(names, WITH_BLEU), "updates")
     cost, bleu = figure.axes
     legend = cost.get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == names
@@ -97,9 +97,9 @@ def test_models_are_told_apart_by_line_mark_and_colour():
         assert dev.get_linestyle() == training.get_linestyle()
 
 
-def test_without_bleu_there_is_one_panel_and_a_young_model_is_in_the_legend():
+def test_without_bleu_there_is_one_panel_and_the_legend_names_new_models():
     pytest.importorskip("matplotlib")
-    figure = curves_figure({"a": WITHOUT, "young": YOUNG}, "updates")
+    figure = draw_curves({"a": WITHOUT, "young": YOUNG}, "updates")
     [cost] = figure.axes
     assert cost.get_xlabel() == "updates"
     legend = cost.get_legend()
@@ -108,7 +108,7 @@ def test_without_bleu_there_is_one_panel_and_a_young_model_is_in_the_legend():
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
+def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
     pytest.importorskip("matplotlib")
     diverged = Curve((TrainingPoint(300, 1.0, 9.0, math.nan, 1.0),), ())
     paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
@@ -119,8 +119,8 @@ def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
         plot_curves(paths[0], {"a": WITH_BLEU}, "updates")
 
 
-def test_the_table_has_every_point_in_the_order_of_updates():
-    assert list(table_of({"a\tb": WITH_BLEU, "c": YOUNG})) == [
+def test_the_table_lists_every_point_by_update():
+    assert list(format_table({"a\tb": WITH_BLEU, "c": YOUNG})) == [
         "model\tkind\tupdate\tepoch\tseconds\tcost_per_token\tbleu\tbest",
         "a b\ttraining\t100\t0.5\t60\t5.5\t\t",
         "a b\tvalidation\t150\t0.75\t90\t4.75\t3.25\t1",
@@ -130,13 +130,13 @@ def test_the_table_has_every_point_in_the_order_of_updates():
     ]
 
 
-def test_no_figure_of_the_table_is_rounded():
+def test_the_table_does_not_round():
     point = TrainingPoint(1234567, 12.345, 98765.4, 3.14159, 1.0)
-    row = list(table_of({"a": Curve((point,), ())}))[1]
+    row = list(format_table({"a": Curve((point,), ())}))[1]
     assert row == "a\ttraining\t1234567\t12.345\t98765.4\t3.14159\t\t"
 
 
-def test_curves_are_named_by_their_folders(tmp_path):
+def test_curves_are_named_after_their_folders(tmp_path):
     one, two = folder(tmp_path / "x" / "m", WITH_BLEU), folder(tmp_path / "n", YOUNG)
     found = read_curves([one, f"{two}/"])
     assert list(found) == ["m", "n"]
@@ -145,11 +145,11 @@ def test_curves_are_named_by_their_folders(tmp_path):
     assert list(read_curves([one, other])) == [str(one), str(other)]
 
 
-def test_folders_that_have_no_curve_or_come_twice(tmp_path):
+def test_folders_without_metrics_or_given_twice_are_refused(tmp_path):
     one = folder(tmp_path / "m", WITH_BLEU)
     with pytest.raises(DataError, match="given twice"):
         read_curves([one, one])
-    with pytest.raises(DataError, match="e: its training has told nothing yet"):
+    with pytest.raises(DataError, match="e: training has logged no metrics yet"):
         read_curves([one, folder(tmp_path / "e", Curve((), ()))])
     with pytest.raises(ModelError, match=r"none/metrics.jsonl: no such file"):
         read_curves([tmp_path / "none"])

@@ -1,4 +1,4 @@
-"""The fonts of pictures: one that all machines have, and others for what it lacks."""
+"""Fonts of figures: the default font, and installed ones for missing characters."""
 
 import logging
 import warnings
@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from nmtkit.report import figure_io
-from nmtkit.report.alignment import alignment_figure, plot_alignment
+from nmtkit.report.alignment import draw_alignment, plot_alignment
 
 pytest.importorskip("matplotlib")
 
@@ -19,37 +19,37 @@ def installed(monkeypatch):
 
     def install(fonts):
         found = {name: frozenset(characters) for name, characters in fonts.items()}
-        monkeypatch.setattr(figure_io, "_installed", lambda: found)
-        figure_io._families.cache_clear()
+        monkeypatch.setattr(figure_io, "_installed_fonts", lambda: found)
+        figure_io._choose_fonts.cache_clear()
 
     yield install
-    figure_io._families.cache_clear()
+    figure_io._choose_fonts.cache_clear()
 
 
-def test_what_the_usual_font_has_is_written_in_it_alone(installed):
+def test_the_default_font_alone_is_used_if_it_has_all_characters(installed):
     installed({"Mine": "aéж"})
-    assert figure_io.families(["aé", "ж", ""]) == ["DejaVu Sans"]
+    assert figure_io.font_families(["aé", "ж", ""]) == ["DejaVu Sans"]
 
 
-def test_for_what_it_lacks_the_fonts_are_taken_that_have_most(installed):
+def test_missing_characters_come_from_the_fonts_with_most_of_them(installed):
     fonts = {"One": "東", "Two": "東京", "Three": "अ", "Four": "京अ", "Five": "x"}
     installed(fonts)
     for _ in range(2):  # nothing is used up
-        assert figure_io.families(["東京", "xअ"]) == ["DejaVu Sans", "Two", "Three"]
-    assert figure_io.families([NOWHERE]) == ["DejaVu Sans"]
+        assert figure_io.font_families(["東京", "xअ"]) == ["DejaVu Sans", "Two", "Three"]
+    assert figure_io.font_families([NOWHERE]) == ["DejaVu Sans"]
 
 
-def test_a_font_that_is_there_is_used_and_nothing_is_complained_of(tmp_path, caplog):
+def test_an_installed_font_is_used_without_warnings(tmp_path, caplog):
     """matplotlib brings fonts of mathematics with it, which have what DejaVu Sans lacks."""
-    others = frozenset().union(*figure_io._installed().values())
+    others = frozenset().union(*figure_io._installed_fonts().values())
     from matplotlib.font_manager import findfont, get_font
 
-    lacking = sorted(others - figure_io._drawn_by(get_font(findfont(figure_io.FONT))))
+    lacking = sorted(others - figure_io._characters_of(get_font(findfont(figure_io.FONT))))
     assert lacking
     words = [f"a{lacking[0]}", lacking[-1]]
-    fonts = figure_io.families(words)
+    fonts = figure_io.font_families(words)
     assert fonts[0] == "DejaVu Sans" and len(fonts) > 1
-    figure = alignment_figure(words, ["x"], [[1.0, 0.0]])
+    figure = draw_alignment(words, ["x"], [[1.0, 0.0]])
     assert figure.axes[0].get_xticklabels()[0].get_fontfamily() == fonts
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING, logger="nmtkit"):
         warnings.simplefilter("error")
@@ -58,6 +58,6 @@ def test_a_font_that_is_there_is_used_and_nothing_is_complained_of(tmp_path, cap
     assert not caplog.records
 
 
-def test_fonts_that_draw_a_box_for_everything_are_none():
-    assert not any("Last Resort" in name for name in figure_io._installed())
-    assert not any(NOWHERE in characters for characters in figure_io._installed().values())
+def test_last_resort_fonts_are_ignored():
+    assert not any("Last Resort" in name for name in figure_io._installed_fonts())
+    assert not any(NOWHERE in characters for characters in figure_io._installed_fonts().values())

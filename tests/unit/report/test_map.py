@@ -1,4 +1,4 @@
-"""Maps: what stands where, that it can be read, and which region is drawn larger."""
+"""Maps: positions, readable labels and enlarged regions."""
 
 import itertools
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nmtkit.errors import ConfigError, DataError, OutputError
-from nmtkit.report.label_placement import FEW
-from nmtkit.report.map import Map, check_map, make_map, map_figure, plot_map
+from nmtkit.report.label_placement import MAX_SPARSE_TEXTS
+from nmtkit.report.map import Map, check_map, draw_map, make_map, plot_map
 
 pytest.importorskip("matplotlib")
 
@@ -42,19 +42,19 @@ def frames(axes):
     ]
 
 
-def test_every_text_is_a_dot_at_its_place():
-    figure = map_figure(MANY)
-    np.testing.assert_array_equal(dots(figure.axes[0]), MANY.places)
-    places = dict(zip(MANY.texts, MANY.places.tolist(), strict=True))
+def test_each_text_is_a_dot_at_its_position():
+    figure = draw_map(MANY)
+    np.testing.assert_array_equal(dots(figure.axes[0]), MANY.positions)
+    positions = dict(zip(MANY.texts, MANY.positions.tolist(), strict=True))
     labels = written(figure.axes[0])
     assert 20 < len(labels) < 300
-    assert all(list(place) == places[text] for text, place in labels)
+    assert all(list(place) == positions[text] for text, place in labels)
     assert labels[0][0] == "word0"  # the first has its label whatever comes after
 
 
-@pytest.mark.parametrize("drawn", [MANY, CROWD], ids=["many", "few"])
-def test_no_label_covers_another_or_leaves_the_panel(drawn):
-    figure = map_figure(drawn, [drawn.texts[3]])
+@pytest.mark.parametrize("text_map", [MANY, CROWD], ids=["many", "few"])
+def test_no_label_covers_another_or_leaves_the_panel(text_map):
+    figure = draw_map(text_map, [text_map.texts[3]])
     for axes in figure.axes:
         panel = axes.get_window_extent()
         found = boxes(figure, axes)
@@ -66,23 +66,25 @@ def test_no_label_covers_another_or_leaves_the_panel(drawn):
             assert apart or one.y1 <= other.y0 + 1 or other.y1 <= one.y0 + 1
 
 
-def test_of_few_texts_each_has_its_label_which_covers_no_dot():
-    figure = map_figure(CROWD)
+def test_each_of_few_texts_has_a_label_that_covers_no_dot():
+    figure = draw_map(CROWD)
     axes = figure.axes[0]
-    assert len(CROWD.texts) <= FEW and {text for text, _ in written(axes)} == set(CROWD.texts)
-    at = axes.transData.transform(CROWD.places)
+    assert len(CROWD.texts) <= MAX_SPARSE_TEXTS and {text for text, _ in written(axes)} == set(
+        CROWD.texts
+    )
+    at = axes.transData.transform(CROWD.positions)
     for box in boxes(figure, axes):
         assert not any(box.contains(x, y) for x, y in at)
 
 
-def test_one_text_and_texts_at_one_place_are_drawn():
-    assert written(map_figure(Map(["a"], np.zeros((1, 2)))).axes[0]) == [("a", (0, 0))]
-    figure = map_figure(Map(["a", "b", "c"], np.ones((3, 2))), ["b"], nearest=2)
+def test_one_text_and_coinciding_texts_are_drawn():
+    assert written(draw_map(Map(["a"], np.zeros((1, 2)))).axes[0]) == [("a", (0, 0))]
+    figure = draw_map(Map(["a", "b", "c"], np.ones((3, 2))), ["b"], nearest=2)
     assert {text for text, _ in written(figure.axes[0])} == {"a", "b", "c", "A"}
 
 
-def test_a_region_has_the_nearest_texts_and_its_frame_on_the_whole():
-    figure = map_figure(MANY, ["word7", "word100"], nearest=15)
+def test_a_region_shows_the_nearest_texts_and_is_framed_on_the_map():
+    figure = draw_map(MANY, ["word7", "word100"], nearest=15)
     whole, *panels = figure.axes
     assert len(panels) == 2 and len(dots(whole)) == 600
     for axes, number, frame, letter in zip(panels, (7, 100), frames(whole), "AB", strict=True):
@@ -90,8 +92,8 @@ def test_a_region_has_the_nearest_texts_and_its_frame_on_the_whole():
         assert frame == pytest.approx(limits)
         shown = {tuple(place) for place in dots(axes).tolist()}
         scale = np.array([np.ptp(whole.get_xlim()), np.ptp(whole.get_ylim())])
-        away = np.linalg.norm((MANY.places - MANY.places[number]) / scale, axis=1)
-        nearest = {tuple(place) for place in MANY.places[np.argsort(away)[:15]].tolist()}
+        away = np.linalg.norm((MANY.positions - MANY.positions[number]) / scale, axis=1)
+        nearest = {tuple(place) for place in MANY.positions[np.argsort(away)[:15]].tolist()}
         assert nearest <= shown and len(shown) < 60
         assert axes.texts[0].get_text() == letter
         assert dict(written(whole))[letter] == pytest.approx((frame[0], frame[3]))
@@ -101,37 +103,39 @@ def test_a_region_has_the_nearest_texts_and_its_frame_on_the_whole():
     assert len(set(edges)) == 2  # told apart without colour
 
 
-def test_a_text_that_is_not_there_is_told_with_the_nearest():
+def test_an_unknown_text_is_reported_with_the_closest_match():
     with pytest.raises(DataError, match="no text 'wrd7' to zoom in on; did you mean 'word7'"):
-        map_figure(MANY, ["wrd7"])
+        draw_map(MANY, ["wrd7"])
 
 
-def test_pca_names_its_axes_and_tsne_has_none():
+def test_pca_labels_its_axes_and_tsne_does_not():
     vectors = np.array([[0.0, 0, 0], [2, 0, 0], [1, 1, 0], [1, -1, 0.0]])
-    axes = map_figure(make_map("abcd", vectors, "pca")).axes[0]
+    axes = draw_map(make_map("abcd", vectors, "pca")).axes[0]
     assert axes.get_xlabel() == "first principal component, 50% of the variance"
     assert axes.get_ylabel() == "second principal component, 50% of the variance"
     pytest.importorskip("sklearn")
-    axes = map_figure(make_map("abcd", vectors, "tsne")).axes[0]
+    axes = draw_map(make_map("abcd", vectors, "tsne")).axes[0]
     assert axes.get_xlabel() == "" and not any(
         t.label1.get_visible() for t in axes.xaxis.majorTicks
     )
 
 
-def test_distances_of_a_map_without_axes_are_drawn_alike_along_both():
-    axes = map_figure(Map(["a", "b"], np.array([[0.0, 0.0], [9.0, 1.0]]))).axes[0]
+def test_a_map_without_axis_labels_has_equal_scales():
+    axes = draw_map(Map(["a", "b"], np.array([[0.0, 0.0], [9.0, 1.0]]))).axes[0]
     assert np.ptp(axes.get_xlim()) == pytest.approx(np.ptp(axes.get_ylim()))
 
 
-def test_places_are_drawn_as_they_are_and_longer_vectors_are_none():
+def test_positions_are_drawn_unchanged_and_longer_vectors_refused():
     found = make_map(["a"], np.array([[1.0, 2.0]]), "none")
-    assert found.places.tolist() == [[1, 2]] and found.axes == ("", "")
-    with pytest.raises(DataError, match="vectors of 3 numbers are no places; use pca or tsne"):
+    assert found.positions.tolist() == [[1, 2]] and found.axes == ("", "")
+    with pytest.raises(
+        DataError, match="vectors have 3 numbers, positions have 2; use --method pca"
+    ):
         make_map(["a"], np.ones((1, 3)), "none")
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
+def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
     paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
     for path in paths:
         plot_map(path, CROWD, ["sentence 3"], nearest=4)
@@ -140,12 +144,12 @@ def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
         plot_map(paths[0], CROWD)
 
 
-def test_words_are_shown_letter_for_letter(tmp_path):
+def test_words_are_shown_literally(tmp_path):
     words = ["$x$", "a_b", "<b>&amp;", "x" * 60, "a\x07b"]
-    drawn = Map(words, RANDOM.standard_normal((5, 2)))
-    shown = [text for text, _ in written(map_figure(drawn).axes[0])]
+    text_map = Map(words, RANDOM.standard_normal((5, 2)))
+    shown = [text for text, _ in written(draw_map(text_map).axes[0])]
     assert sorted(shown) == sorted([*words[:3], "x" * 39 + "…", "a\ufffdb"])
-    plot_map(tmp_path / "a.svg", drawn)
+    plot_map(tmp_path / "a.svg", text_map)
 
 
 def test_more_regions_than_letters_are_refused():

@@ -1,4 +1,4 @@
-"""The report on a phrase table: what is drawn, and what is written letter for letter."""
+"""The report on a phrase table: its figure and its files."""
 
 import json
 
@@ -8,10 +8,10 @@ import pytest
 from nmtkit.errors import OutputError
 from nmtkit.evaluation.phrase_comparison import ComparedPhrase, Comparison, Sample, ScoredPair
 from nmtkit.report.phrase_figures import (
-    phrase_json,
-    phrase_tables,
+    draw_scores,
+    format_phrase_tables,
+    phrase_report_json,
     plot_scores,
-    scores_figure,
     write_phrase_report,
 )
 
@@ -38,7 +38,7 @@ def comparison(frequent, rare=()):
 
 def test_a_dot_for_each_pair_and_the_line_of_equal_scores():
     pytest.importorskip("matplotlib")
-    axes = scores_figure(XS, YS, 834748).axes[0]
+    axes = draw_scores(XS, YS, 834748).axes[0]
     dots, line = axes.lines
     assert np.asarray(dots.get_xydata()).tolist() == [[x, y] for x, y in zip(XS, YS, strict=True)]
     assert dots.get_linestyle() == "None" and dots.get_marker() == "o"
@@ -52,7 +52,7 @@ def test_a_dot_for_each_pair_and_the_line_of_equal_scores():
 
 def test_labels_name_what_is_drawn():
     pytest.importorskip("matplotlib")
-    axes = scores_figure(XS, YS, 834748).axes[0]
+    axes = draw_scores(XS, YS, 834748).axes[0]
     assert axes.get_xlabel() == "model: log p(target | source)"
     assert axes.get_ylabel() == "translation model: log p(target | source)"
     assert axes.get_title() == "4 of 834,748 phrase pairs"
@@ -62,12 +62,12 @@ def test_labels_name_what_is_drawn():
     assert text.get_text() == axes.lines[1].get_label() == "equally likely"
 
 
-def test_the_two_colours_are_unlike_in_print():
+def test_the_two_colours_differ_in_grey_print():
     """Their lightness differs in grey, too (weights of ITU-R BT.709)."""
     pytest.importorskip("matplotlib")
     from matplotlib.colors import to_rgb
 
-    dots, line = scores_figure(XS, YS, 4).axes[0].lines
+    dots, line = draw_scores(XS, YS, 4).axes[0].lines
     grey = [
         sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), to_rgb(part.get_color()), strict=True))
         for part in (dots, line)
@@ -76,7 +76,7 @@ def test_the_two_colours_are_unlike_in_print():
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-def test_a_file_is_the_same_each_time_and_not_replaced(tmp_path, kind):
+def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
     pytest.importorskip("matplotlib")
     paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
     for path in paths:
@@ -94,8 +94,8 @@ def rows(text, heading):
     return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in table[2:]]
 
 
-def test_table_2_has_the_favourites_of_both():
-    text = phrase_tables(comparison([phrase()], [phrase("b", 2.5)]), ABOUT)
+def test_table_2_has_the_best_targets_of_both():
+    text = format_phrase_tables(comparison([phrase()], [phrase("b", 2.5)]), ABOUT)
     assert rows(text, "Long, frequent source phrases: the likeliest targets") == [
         ["at the end of", "754", "3", "à la fin", "-1.00",
          "l&amp;apos; &lt;fin> a\\|b \\*c\\* d\\_e \\$x", "-0.50"],
@@ -108,7 +108,7 @@ def test_table_2_has_the_favourites_of_both():
 
 
 def test_table_3_has_the_five_likeliest_samples():
-    text = phrase_tables(comparison([phrase(samples=SAMPLES, unfinished=3)]), ABOUT)
+    text = format_phrase_tables(comparison([phrase(samples=SAMPLES, unfinished=3)]), ABOUT)
     found = rows(text, "Long, frequent source phrases: samples of the model")
     assert "| sample | times of 50 |" in text
     assert found[0] == ["at the end of", "s0", "7", "-1.00", "no"]
@@ -116,26 +116,26 @@ def test_table_3_has_the_five_likeliest_samples():
     assert [row[1] for row in found] == ["s0", "s1", "s2", "s3", "s4", "(unfinished)"]
     assert found[5] == ["", "(unfinished)", "3", "", ""]
     empty = phrase(samples=[Sample("", -0.5, 9, False)])
-    text = phrase_tables(comparison([], [empty]), ABOUT)
+    text = format_phrase_tables(comparison([], [empty]), ABOUT)
     [row] = rows(text, "Long, rare source phrases: samples of the model")
     assert row == ["at the end of", "(empty)", "9", "-0.50", "no"]
     assert rows(text, "Long, frequent source phrases: samples of the model") == []
 
 
-def test_every_row_has_the_cells_of_its_header():
-    text = phrase_tables(comparison([phrase(samples=SAMPLES)] * 2, [phrase("a||b")]), ABOUT)
+def test_each_row_has_as_many_cells_as_its_header():
+    text = format_phrase_tables(comparison([phrase(samples=SAMPLES)] * 2, [phrase("a||b")]), ABOUT)
     for table in text.split("\n\n"):
         if table.startswith("|"):
             plain = [line.replace("\\|", "") for line in table.splitlines()]
             assert len({line.count("|") for line in plain}) == 1
 
 
-def test_a_column_is_named_where_there_is_no_model():
-    text = phrase_tables(comparison([phrase()]), {**ABOUT, "model": None, "model_column": 5})
+def test_a_column_is_named_if_there_is_no_model():
+    text = format_phrase_tables(comparison([phrase()]), {**ABOUT, "model": None, "model_column": 5})
     assert text.startswith("# t.gz and the model of column 5\n")
 
 
-def test_the_folder_tells_it_all_again(tmp_path):
+def test_all_files_of_the_folder_agree(tmp_path):
     pytest.importorskip("matplotlib")
     found = comparison([phrase(samples=SAMPLES, unfinished=3)])
     write_phrase_report(tmp_path, found, ABOUT, "svg")
@@ -144,7 +144,7 @@ def test_the_folder_tells_it_all_again(tmp_path):
     plot_scores(tmp_path / "alone.svg", XS, YS, 834748)
     assert (tmp_path / "scores.svg").read_bytes() == (tmp_path / "alone.svg").read_bytes()
     table = json.loads((tmp_path / "phrases.json").read_text(encoding="utf-8"))
-    assert table == phrase_json(found, ABOUT)
+    assert table == phrase_report_json(found, ABOUT)
     assert table["settings"] == ABOUT and table["rare"] == []
     assert (table["pairs"], table["drawn"], table["certain"]) == (834748, 4, 1)
     [one] = table["frequent"]

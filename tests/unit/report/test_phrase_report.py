@@ -1,4 +1,4 @@
-"""A phrase table beside a model: its scores and samples, for what was chosen and nothing else."""
+"""A phrase table compared with a model: scores and samples of the chosen pairs only."""
 
 import collections
 import math
@@ -38,7 +38,7 @@ def found(table, model=None, how=HOW, **options):
     return compare(read_phrase_table(table), table, how, model, **options)
 
 
-def test_pairs_have_the_scores_that_score_gives_them(make_model, table):
+def test_pairs_have_the_scores_of_the_scorer(make_model, table):
     model = make_model(1)
     scorer = Scorer(Ensemble((model,)))
     comparison = found(table, model, samples=2, batch_size=2)
@@ -52,7 +52,7 @@ def test_pairs_have_the_scores_that_score_gives_them(make_model, table):
         assert {pair.src for pair in phrase.pairs} == {phrase.src}
 
 
-def test_a_column_says_what_the_model_says(make_model, table, tmp_path):
+def test_a_column_replaces_the_model(make_model, table, tmp_path):
     """The same report of the model, and of the table that `score --phrase-table` wrote."""
     model = make_model(1)
     expected = found(table, model, samples=2)
@@ -73,7 +73,7 @@ def test_a_column_says_what_the_model_says(make_model, table, tmp_path):
                     assert phrase.samples == (same.samples if other else ())
 
 
-def test_samples_are_those_of_translate_counted(make_model, table):
+def test_samples_are_the_translators_with_counts(make_model, table):
     model = make_model(1)
     comparison = found(table, model, samples=40)
     phrases = [*comparison.frequent, *comparison.rare]
@@ -92,7 +92,7 @@ def test_samples_are_those_of_translate_counted(make_model, table):
     assert [phrase.src for phrase in known.frequent] == lines[:2]
 
 
-def test_samples_without_an_end_are_counted_alone(make_model, table):
+def test_unfinished_samples_are_only_counted(make_model, table):
     model = make_model(1)
     model.model.b_y[0] -= 100  # </s>
     comparison = found(table, model, samples=7)
@@ -107,7 +107,7 @@ def test_the_same_seed_gives_the_same_report(make_model, table):
     assert one.frequent[0].samples and one.drawn != other.drawn
 
 
-def test_scores_have_the_least_value_that_moses_has(make_model, table):
+def test_scores_are_not_below_moses_minimum(make_model, table):
     model = make_model(1)
     with torch.no_grad():
         model.model.b_y[2] -= 5000  # the word v
@@ -133,13 +133,13 @@ def test_a_damaged_model_is_an_error(make_model, table):
         found(table, model)
 
 
-def test_a_table_that_is_none_is_an_error(make_model, tmp_path):
+def test_an_invalid_table_is_an_error(make_model, tmp_path):
     (tmp_path / "t").write_text("a ||| b ||| 1\n")
     with pytest.raises(DataError, match="t:1"):
         found(tmp_path / "t", make_model(1))
 
 
-def test_a_pair_too_long_for_the_memory_is_named(make_model, table, monkeypatch):
+def test_a_pair_too_long_for_memory_is_named(make_model, table, monkeypatch):
     monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 1)
     said = "the phrase pair that begins with 'c e q0': 3 source and 3 "
     with pytest.raises(DataError, match=said):

@@ -1,4 +1,4 @@
-"""What is packed can be unpacked, by a reader written from the description alone; and it fits."""
+"""The encoded sentences can be decoded by the documentation alone, and fit."""
 
 import json
 
@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.report.model_report import Line
+from nmtkit.report.model_report import TokenizedLine
 from nmtkit.report.sentences import (
     DIGITS,
-    LIMIT,
-    pack,
-    packed_alignment,
-    packed_scores,
-    places_joined,
-    to_json,
+    MAX_SENTENCE_BYTES,
+    pack_alignment,
+    pack_scores,
+    pack_sentences,
+    positions_without_space,
+    script_json,
 )
 from tests.unit.report.reports import large_report, line, output, report
 
@@ -44,9 +44,9 @@ def unpacked_alignment(digits, columns):
         )
     )
 )
-def test_an_alignment_is_what_it_was_to_a_126th_but_for_small_weights(matrix):
+def test_alignment_weights_are_rounded_to_a_126th_and_small_ones_omitted(matrix):
     columns = len(matrix[0]) if matrix else 1
-    found = unpacked_alignment(packed_alignment(matrix), columns)
+    found = unpacked_alignment(pack_alignment(matrix), columns)
     for i, row in enumerate(matrix):
         for j, weight in enumerate(row):
             assert ((i, j) in found) == (weight >= 0.03)
@@ -56,8 +56,8 @@ def test_an_alignment_is_what_it_was_to_a_126th_but_for_small_weights(matrix):
 
 
 @given(st.lists(st.floats(-50, 0)))
-def test_word_scores_are_what_they_were_to_half_a_hundredth(scores):
-    digits = packed_scores(scores)
+def test_word_scores_are_rounded_to_hundredths(scores):
+    digits = pack_scores(scores)
     pairs = zip(digits[::2], digits[1::2], strict=True)
     found = [-(64 * DIGITS.index(a) + DIGITS.index(b)) / 100 for a, b in pairs]
     for score, expected in zip(found, scores, strict=True):
@@ -65,7 +65,7 @@ def test_word_scores_are_what_they_were_to_half_a_hundredth(scores):
 
 
 def test_impossible_words_have_the_lowest_score():
-    assert packed_scores([-1e9]) == "__"
+    assert pack_scores([-1e9]) == "__"
 
 
 @pytest.mark.parametrize(
@@ -80,25 +80,25 @@ def test_impossible_words_have_the_lowest_score():
         ("non\u00a0!", ["non", "!"], []),
     ],
 )
-def test_words_are_found_in_their_text(text, words, places):
-    assert places_joined(text, words) == places
+def test_positions_of_words_without_a_space(text, words, places):
+    assert positions_without_space(text, words) == places
 
 
 HOSTILE = '</script><script>boom()</script><!-- & "\u2028\u2029\x00'
 
 
-def test_json_cannot_leave_its_script():
-    text = to_json({"a": HOSTILE})
+def test_json_cannot_close_its_script_element():
+    text = script_json({"a": HOSTILE})
     assert json.loads(text) == {"a": HOSTILE}
     assert not set("<>&\u2028\u2029\x00") & set(text)
 
 
 def rows_of(found):
-    return json.loads(pack(found).text)
+    return json.loads(pack_sentences(found).text)
 
 
-def test_a_sentence_has_all_that_is_told_of_it():
-    source = Line("The cat.", ["The", "cat", "."])
+def test_a_sentence_has_all_its_fields():
+    source = TokenizedLine("The cat.", ["The", "cat", "."])
     outputs = [output("le chat noir", source)]
     ((src, ref, (packed,)),) = rows_of(report(["x"], ["un chat"], {"A": outputs}, ["A"]))
     assert src == ["x", []] and ref == ["un chat", []]
@@ -111,7 +111,7 @@ def test_a_sentence_has_all_that_is_told_of_it():
     assert [other[:3] for other in others] == [[3, 0, "etc"], [3, 0, "etc etc"]]
 
 
-def test_alignments_are_of_words_and_the_ends_of_sentences():
+def test_alignments_include_the_end_of_sentence():
     source = line("a b c")
     made = output("x y", source, seed=3)
     ((_, _, (packed,)),) = rows_of(report(["a b c"], ["x"], {"A": [made]}, ["A"]))
@@ -123,7 +123,7 @@ def test_alignments_are_of_words_and_the_ends_of_sentences():
             assert told == pytest.approx(weight if weight >= 0.03 else 0, abs=1 / 126 + 1e-6)
 
 
-def test_a_text_that_its_words_do_not_make_stands_behind_them():
+def test_a_text_that_differs_from_its_words_is_appended():
     made = output("a  b", line("s"))  # two blanks
     ((_, _, (packed,)),) = rows_of(report(["s"], ["x"], {"A": [made]}))
     assert packed[0] == ["a b", [], "a  b"]
@@ -132,29 +132,29 @@ def test_a_text_that_its_words_do_not_make_stands_behind_them():
 def test_three_thousand_newspaper_sentences_by_two_systems_fit():
     """A thirtieth of them, in a thirtieth of the room: n-best lists alone are left out."""
     found = large_report(100, 25)
-    packed = pack(found, LIMIT // 30)
-    assert len(packed.text.encode()) <= LIMIT // 30
+    packed = pack_sentences(found, MAX_SENTENCE_BYTES // 30)
+    assert len(packed.text.encode()) <= MAX_SENTENCE_BYTES // 30
     assert all("n-best" in told for told in packed.left_out)
     assert len(json.loads(packed.text)) == 100
 
 
-def test_what_does_not_fit_is_left_out_and_told():
+def test_what_does_not_fit_is_left_out_and_reported():
     found = large_report(20, 10)
-    whole = pack(found)
+    whole = pack_sentences(found)
     assert whole.left_out == ()
     size = len(whole.text.encode())
-    lists = pack(found, size - 1)
-    assert lists.left_out == ("the n-best lists of the 1 longest",)
+    lists = pack_sentences(found, size - 1)
+    assert lists.left_out == ("the n-best lists of the 1 longest sentences",)
     rows = json.loads(lists.text)
     emptied = [n for n, row in enumerate(rows) if not any(output[7] for output in row[2])]
     lengths = [row[0][0].count(" ") for row in rows]
     assert [lengths[n] for n in emptied] == [max(lengths)]
-    least = pack(found, 700)
+    least = pack_sentences(found, 700)
     assert len(least.text.encode()) <= 700
-    kinds = [told.split(" of ")[0] for told in least.left_out[:3]]
+    kinds = [text.split(" of ")[0] for text in least.left_out[:3]]
     assert kinds == ["the n-best lists", "the word scores", "the alignments"]
     count = len(json.loads(least.text))
     assert 0 < count < 20
-    assert least.left_out[3] == f"all sentences behind the first {count}"
+    assert least.left_out[3] == f"all sentences after the first {count}"
     first = json.loads(least.text)[0]
     assert first[:2] == json.loads(whole.text)[0][:2]

@@ -1,11 +1,11 @@
-"""The drawing in the terminal: what it shows, and that its columns stay in line."""
+"""Alignments in the terminal: content and layout."""
 
 import unicodedata
 
 import numpy as np
 import pytest
 
-from nmtkit.report.terminal import draw_alignment
+from nmtkit.report.terminal import render_alignment
 
 ENGLISH = ["the", "blue", "house", "</s>"]
 FRENCH = ["la", "maison", "bleue", "</s>"]
@@ -28,8 +28,8 @@ def matrix_rows(drawing: str) -> list[str]:
     return [line.split("│")[1] for line in drawing.split("\n") if "│" in line]
 
 
-def test_the_whole_drawing() -> None:
-    assert draw_alignment(ENGLISH, FRENCH, WEIGHTS).split("\n") == [
+def test_a_complete_matrix() -> None:
+    assert render_alignment(ENGLISH, FRENCH, WEIGHTS).split("\n") == [
         "           h",
         "         b o <",
         "       t l u /",
@@ -54,21 +54,21 @@ def test_the_whole_drawing() -> None:
         ["W" * 2000, "", "x", "y"],
     ],
 )
-def test_edges_stay_in_line_whatever_the_words(words: list[str]) -> None:
+def test_borders_stay_aligned_for_any_words(words: list[str]) -> None:
     for src, tgt in ((words, FRENCH), (ENGLISH, words)):
-        drawing = draw_alignment(src, tgt, WEIGHTS)
+        drawing = render_alignment(src, tgt, WEIGHTS)
         lines = drawing.split("\n")
         framed = [line for line in lines if line.endswith(("┐", "│", "┘"))]
         assert len(framed) == len(tgt) + 2
         assert len({cells(line) for line in framed}) == 1
-        assert matrix_rows(drawing) == matrix_rows(draw_alignment(ENGLISH, FRENCH, WEIGHTS))
+        assert matrix_rows(drawing) == matrix_rows(render_alignment(ENGLISH, FRENCH, WEIGHTS))
         assert not set("\x1b\r\u2028\u200f\ud800") & set(drawing)
         assert cells(lines[-1]) < 60
 
 
-def test_header_columns_stand_above_their_weights() -> None:
+def test_header_columns_are_above_their_weights() -> None:
     words = ["aé", "e\u0301", "東京", "z"]
-    lines = draw_alignment(words, FRENCH, WEIGHTS).split("\n")
+    lines = render_alignment(words, FRENCH, WEIGHTS).split("\n")
     last = lines[next(i for i, line in enumerate(lines) if "┌" in line) - 1]
     left = lines[-1].index("└") + 1
     assert cells(last[: last.index("é")]) == left
@@ -79,20 +79,20 @@ def test_header_columns_stand_above_their_weights() -> None:
 
 def test_shades_darken_with_the_weight() -> None:
     weights = np.linspace(0, 1, 101)
-    shades = matrix_rows(draw_alignment(["x"] * 101, ["y"], weights[None]))[0][::2]
+    shades = matrix_rows(render_alignment(["x"] * 101, ["y"], weights[None]))[0][::2]
     assert list(shades) == sorted(shades, key=" ░▒▓█".index)
     assert set(shades) == set(" ░▒▓█")
 
 
-def test_weights_outside_0_to_1_are_drawn_as_the_nearest() -> None:
-    assert matrix_rows(draw_alignment(["a", "b"], ["c"], [[-0.1, 1.0000001]])) == ["  ██"]
+def test_weights_are_clamped_to_0_and_1() -> None:
+    assert matrix_rows(render_alignment(["a", "b"], ["c"], [[-0.1, 1.0000001]])) == ["  ██"]
 
 
-def test_a_wide_drawing_is_cut_into_several() -> None:
+def test_a_wide_matrix_is_split() -> None:
     rng = np.random.default_rng(0)
     src, tgt = [f"s{i}" for i in range(50)], ["un", "deux", "trois"]
     weights = rng.random((3, 50))
-    whole, cut = draw_alignment(src, tgt, weights), draw_alignment(src, tgt, weights, width=40)
+    whole, cut = render_alignment(src, tgt, weights), render_alignment(src, tgt, weights, width=40)
     blocks = cut.split("\n\n")
     assert max(cells(line) for line in cut.split("\n")) <= 40
     assert max(cells(line) for line in whole.split("\n")) > 100
@@ -101,27 +101,29 @@ def test_a_wide_drawing_is_cut_into_several() -> None:
 
 
 def test_a_terminal_too_narrow_still_gets_every_column() -> None:
-    drawing = draw_alignment(ENGLISH, FRENCH, WEIGHTS, width=1)
+    drawing = render_alignment(ENGLISH, FRENCH, WEIGHTS, width=1)
     assert len(drawing.split("\n\n")) == 4
 
 
 @pytest.mark.parametrize("width", [12, 20, 33])
 def test_long_words_leave_room_for_columns_on_a_narrow_terminal(width: int) -> None:
     tgt = ["x" * 40, "東京" * 12, "e\u0301" * 23, "a"]
-    for block in draw_alignment(ENGLISH, tgt, WEIGHTS, width=width).split("\n\n"):
+    for block in render_alignment(ENGLISH, tgt, WEIGHTS, width=width).split("\n\n"):
         assert max(cells(line) for line in block.split("\n")) <= width
         assert block.count("│") == 2 * len(tgt)
-    labels = [line.split("│")[0] for line in draw_alignment(ENGLISH, tgt, WEIGHTS).split("\n")[-5:]]
+    labels = [
+        line.split("│")[0] for line in render_alignment(ENGLISH, tgt, WEIGHTS).split("\n")[-5:]
+    ]
     assert labels[0] == "x" * 23 + "…"
     assert labels[1].strip() == "東京" * 5 + "東…" and cells(labels[1]) == 24
     assert labels[2].strip() == "e\u0301" * 23
 
 
 @pytest.mark.parametrize(("src", "tgt"), [([], FRENCH), (ENGLISH, []), ([], [])])
-def test_no_words_no_drawing(src: list[str], tgt: list[str]) -> None:
-    assert draw_alignment(src, tgt, np.zeros((len(tgt), len(src)))) == ""
+def test_without_words_the_result_is_empty(src: list[str], tgt: list[str]) -> None:
+    assert render_alignment(src, tgt, np.zeros((len(tgt), len(src)))) == ""
 
 
 def test_a_matrix_of_another_shape_is_refused() -> None:
     with pytest.raises(ValueError, match="3 target and 4 source"):
-        draw_alignment(ENGLISH, FRENCH[:3], WEIGHTS)
+        render_alignment(ENGLISH, FRENCH[:3], WEIGHTS)
