@@ -1,8 +1,8 @@
-"""What the machine can do at most: float32 products of two square matrices, in GFLOP/s.
+"""Measure the machine's ceiling: float32 products of two square matrices, in GFLOP/s.
 
-They are torch's own; with --onednn those of its other library, which are faster on some processors.
-By the clock and by processor time: on a machine with other work the second is the steadier one.
-Run in a process of its own, with the same threads as what it is compared with.
+The products are torch's default; with --onednn those of oneDNN, which are faster on some
+processors. Rates are by wall clock and by processor time, which is steadier beside other work.
+Run this in a process of its own, with as many threads as the program that it is compared with.
 """
 
 import argparse
@@ -10,8 +10,10 @@ import time
 
 
 def rates(size: int, seconds: float, dtype: str, onednn: bool) -> tuple[float, float]:
-    """10^9 multiplications and additions a second, of products repeated for `seconds`: by the
-    clock, and a second of processor time."""
+    """Return 10^9 multiplications and additions per second, by wall clock and by processor time.
+
+    Products are repeated for `seconds`.
+    """
     import torch
 
     left = torch.randn(size, size).to(getattr(torch, dtype))

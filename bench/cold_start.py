@@ -1,14 +1,14 @@
-"""How long one line takes from a cold start, against importing torch and loading the parameters.
+"""Measure the start-up of commands, beside importing torch and loading the parameters.
 
     python bench/cold_start.py MODEL [--rounds 15] [--threads 1]
 
-MODEL is a model folder. Each command is a process of its own, and they take turns; a first round,
-after which the files are in the system's cache, does not count. Ratios are to the baseline
+MODEL is a model folder. Each command runs in a process of its own on one line, in turns; the first
+round fills the system's file cache and does not count. Ratios are to the baseline
 
     python -c "import torch; from safetensors.torch import load_file; load_file(PARAMETERS)"
 
-which maps the file of the parameters and does not even read it. A second table says where the
-processor time of `nmtkit translate` goes.
+which maps the parameter file without reading it. A second table breaks down the processor time of
+`nmtkit translate`.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from timing import (
     Spread,
     in_turns,
     machine,
+    report_progress,
     run_command,
     table,
-    tell,
     thread_environment,
     with_spread,
     write_report,
@@ -81,9 +81,9 @@ phase("translating the line")
 
 
 def commands(model: Path, folder: Path) -> dict[str, list[str]]:
-    """Name -> command line, the baseline first.
+    """Return command lines by name, the baseline first.
 
-    :param folder: where their files may be written.
+    :param folder: Where the commands may write files.
     """
     source, target = folder / "en", folder / "fr"
     source.write_text(LINE, encoding="utf-8")
@@ -102,7 +102,7 @@ def commands(model: Path, folder: Path) -> dict[str, list[str]]:
 
 
 def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[str, list[Finished]]:
-    """All commands in turns; the round that fills the system's cache is left out."""
+    """Run all commands in turns, without counting the round that fills the file cache."""
     environment = thread_environment(threads)
 
     def runner(name: str, command: Sequence[str]) -> Callable[[], Finished]:
@@ -112,11 +112,11 @@ def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[str, l
         )
 
     runs = {name: runner(name, command) for name, command in commands(model, folder).items()}
-    return {name: taken[1:] for name, taken in in_turns(runs, rounds + 1, tell).items()}
+    return {name: taken[1:] for name, taken in in_turns(runs, rounds + 1, report_progress).items()}
 
 
 def row(name: str, taken: Sequence[Finished], baseline: Sequence[Finished]) -> list[str]:
-    """Seconds of the processor and by the clock, each with the median of the rounds' ratios."""
+    """Return cells for processor and wall seconds, each with the median of the rounds' ratios."""
     pairs = list(zip(taken, baseline, strict=True))
     return [
         name,
@@ -128,7 +128,7 @@ def row(name: str, taken: Sequence[Finished], baseline: Sequence[Finished]) -> l
 
 
 def phases(model: Path, threads: int) -> list[list[str]]:
-    """Where the processor time of `nmtkit translate` goes: rows of a step and its milliseconds."""
+    """Return rows that break down the processor time of `nmtkit translate`, in milliseconds."""
     command = [sys.executable, "-c", PHASES, str(model), LINE.strip()]
     environment = thread_environment(threads)
     with tempfile.TemporaryDirectory() as folder:

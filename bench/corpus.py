@@ -1,18 +1,18 @@
-"""The text on which the benchmarks run: Multi30k, tokenised, 10,000 words a side."""
+"""Text of the benchmarks: tokenised Multi30k, 10,000 words per side."""
 
 from pathlib import Path
 
-from timing import NMTKIT, BenchError, run_command, tell
+from timing import NMTKIT, BenchError, report_progress, run_command
 
 WORDS = 10_000
 SPLITS = ("train", "val", "test2016")
 
 
 def prepared_folder(data: Path | None, work: Path) -> Path:
-    """Tokenise the raw text and cut the vocabularies, unless that was done before.
+    """Return the prepared folder; tokenise the text and build the vocabularies on the first call.
 
-    :param data: a folder with train, val and test2016, `.en` and `.fr`.
-    :raises BenchError: no folder is given, or a file is missing in it.
+    :param data: A folder with train, val and test2016, `.en` and `.fr`.
+    :raises BenchError: No folder is given, or a file is missing in it.
     """
     folder = work / "prepared"
     if (folder / "vocab.tgt").is_file():
@@ -25,7 +25,7 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
             raise BenchError(
                 f"{path}: no such file; make -C examples/multi30k-en-fr data fetches it"
             )
-    tell(f"tokenising {data} into {folder}")
+    report_progress(f"tokenising {data} into {folder}")
     texts: list[str | Path] = ["--train", *files["train"], "--dev", *files["val"]]
     test: list[str | Path] = ["--test", "test2016", *files["test2016"]]
     sides: list[str | Path] = [

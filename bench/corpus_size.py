@@ -1,14 +1,14 @@
-"""A corpus of WMT'14's size: what each step before and at the start of training takes of it.
+"""Measure prepare, shortlist and the start of training on a corpus of WMT'14's size.
 
     python bench/corpus_size.py [--pairs 12000000] [--updates 1000] [--threads 2] --output FILE.md
 
-The corpus is made, not downloaded: pairs as long as those of the 12 million that the papers trained
-on (304 million English and 348 million French words: 25.3 and 29 a sentence), lengths after a gamma
-distribution of shape 2, a target by chance a little longer or shorter than its source; words by
-Zipf's law from a million. It is tokenised already. Then come `prepare --tokenized`, `shortlist`, a
-training of RNNsearch with n = 64, of which the first update waits for the text to become ids, and
-the same training once more, one update further, which is what resuming costs. Of each: seconds,
-memory (see memory.py), and what lies in the folder afterwards.
+The corpus is generated, not downloaded: sentences as long as those of the papers' 12 million pairs
+(304 million English and 348 million French words, 25.3 and 29 per sentence), with gamma-distributed
+lengths (shape 2), targets slightly longer or shorter than their sources at random, and a million
+words by Zipf's law. It is tokenised already. The steps are `prepare --tokenized`, `shortlist`, a
+training of RNNsearch with n = 64, whose first update waits until the text has been converted to
+ids, and one more update of the same training, which shows the cost of resuming. For each step the
+table gives seconds, memory (see memory.py) and the size of the folder afterwards.
 """
 
 import argparse
@@ -24,8 +24,8 @@ from timing import (
     NMTKIT,
     BenchError,
     machine,
+    report_progress,
     table,
-    tell,
     thread_environment,
     write_report,
 )
@@ -45,7 +45,7 @@ N = 64
 
 @dataclass(frozen=True)
 class Step:
-    """What a command took, and the bytes of the prepared corpus or model after it."""
+    """Cost of a command, and the bytes of the prepared corpus or model after it."""
 
     name: str
     used: Used
@@ -53,7 +53,7 @@ class Step:
 
 
 def lengths(rng: np.random.Generator, sentences: int) -> dict[str, npt.NDArray[np.int64]]:
-    """Words of each sentence on both sides."""
+    """Return the number of words of each sentence, for both sides."""
     source = rng.gamma(SHAPE, MEAN["en"] / SHAPE, sentences)
     ratio = MEAN["fr"] / MEAN["en"] * rng.lognormal(-(SPREAD**2) / 2, SPREAD, sentences)
     both = {"en": source, "fr": source * ratio}
@@ -61,7 +61,7 @@ def lengths(rng: np.random.Generator, sentences: int) -> dict[str, npt.NDArray[n
 
 
 def write_side(path: Path, side: str, sentences: int, seed: int) -> None:
-    """One side of the corpus; the lengths of a block are drawn alike for both."""
+    """Write one side of the corpus; both sides draw the lengths of a block alike."""
     shares = np.arange(1, TYPES + 1, dtype=np.float64) ** -EXPONENT
     bounds = np.cumsum(shares / shares.sum())
     words = [f"{side[0]}{number:x}" for number in range(TYPES)]
@@ -80,11 +80,11 @@ def write_side(path: Path, side: str, sentences: int, seed: int) -> None:
 
 
 def make_corpus(folder: Path, pairs: int) -> None:
-    """`train.en`, `train.fr`, `dev.en`, `dev.fr`, unless they are there."""
+    """Write `train.en`, `train.fr`, `dev.en`, `dev.fr` unless they exist."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / "made").is_file() and (folder / "made").read_text() == f"{pairs}\n":
         return
-    tell(f"making {pairs:,} pairs in {folder}")
+    report_progress(f"making {pairs:,} pairs in {folder}")
     with ProcessPoolExecutor(len(SIDES)) as pool:
         made = [
             pool.submit(write_side, folder / f"{name}.{side}", side, count, seed)
@@ -97,13 +97,13 @@ def make_corpus(folder: Path, pairs: int) -> None:
 
 
 def bytes_below(folder: Path) -> int:
-    """What lies in a folder; links count nothing."""
+    """Return the size of a folder's files in bytes, without links."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sum(path.stat().st_size for path in files)
 
 
 def measure(options: argparse.Namespace) -> list[Step]:
-    """All steps, in order."""
+    """Run all steps in order."""
     folder: Path = options.work / "corpus_size"
     make_corpus(folder, options.pairs)
     prepared, model = folder / "prepared", folder / "model"
@@ -134,15 +134,15 @@ def measure(options: argparse.Namespace) -> list[Step]:
 
 
 def measured(name: str, words: list[str], where: Path, options: argparse.Namespace) -> Step:
-    """One command of nmtkit."""
-    tell(name)
+    """Run one nmtkit command and measure it."""
+    report_progress(name)
     environment = thread_environment(options.threads)
     used = peak_memory([*NMTKIT, "--quiet", *words], options.work / "corpus_size.log", environment)
     return Step(name, used, bytes_below(where))
 
 
 def rows(steps: list[Step]) -> list[list[str]]:
-    """The table's rows."""
+    """Return the rows of the table."""
     return [
         [
             step.name,
@@ -157,7 +157,7 @@ def rows(steps: list[Step]) -> list[list[str]]:
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="bench/corpus_size.py", description=__doc__.split("\n")[0]
     )
@@ -170,12 +170,12 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and report; 1 where it cannot be done."""
+    """Measure and report; return 1 on failure."""
     options = options_of(arguments)
     try:
         steps = measure(options)
     except BenchError as error:
-        tell(str(error))
+        report_progress(str(error))
         return 1
     header = ["step", "s", "s of processor", "largest process, MiB"]
     header += ["together, not of files, MiB", "in the folder, MiB"]

@@ -1,18 +1,17 @@
-"""How much memory nmtkit takes at most, on a corpus and on the same corpus many times over.
+"""Measure the peak memory of nmtkit's commands on a corpus and on a repeated corpus.
 
     python bench/memory.py --data MULTI30K [--times 50] [--peers FOLDER] [--threads 2]
 
-prepare, shortlist and train (a few updates of the small size) run on the raw text once and on the
-text repeated; translate on the lines of test2016 once and repeated. Of each command, whole, with
-its worker processes, the table has
+prepare, shortlist and train (a few updates of the small size) run on the raw text once and
+repeated; translate runs on the lines of test2016 once and repeated. For each command with its
+worker processes the table has
 
-- the largest process: the most that one of its processes held in memory, as the system counts it
-  (ru_maxrss), pages of files that are mapped into memory with it;
-- together, not of files: the most that all its processes held at one time of memory that is no
-  file's (Pss_Anon), looked at every 50 ms. Pages of a mapped file can be dropped at any time, so
-  this is what the command cannot do without.
+- largest process: the peak resident memory of one process (ru_maxrss), mapped files included;
+- together, not of files: the peak sum over all processes of anonymous memory (Pss_Anon), sampled
+  every 50 ms. The system can drop pages of mapped files at any time, so this is what the command
+  really needs.
 
-Peers, where they are installed, train and translate the corpus as it is.
+Installed peers train and translate the corpus once.
 """
 
 import argparse
@@ -28,7 +27,16 @@ from typing import Any, Self
 from operations import SMALL
 from peer_systems import peers
 from systems import Data, Nmtkit, System, Task
-from timing import NMTKIT, BenchError, Finished, machine, run_command, table, tell, write_report
+from timing import (
+    NMTKIT,
+    BenchError,
+    Finished,
+    machine,
+    report_progress,
+    run_command,
+    table,
+    write_report,
+)
 
 INTERVAL = 0.05  # seconds between looks
 SIDES = ("en", "fr")
@@ -39,19 +47,19 @@ STEPS = ("prepare", "prepare, BPE", "shortlist", "train, first", "train, again",
 
 @dataclass(frozen=True)
 class Used:
-    """What a command took; anonymous: bytes of all its processes together that are no file's."""
+    """Cost of a command; anonymous: peak anonymous memory of all its processes in bytes."""
 
     run: Finished
     anonymous: int
 
 
 class Watch:
-    """Looks, from a thread, at the memory of all processes that this one has started."""
+    """A thread that samples the memory of all descendants of this process."""
 
     def __init__(self) -> None:
         self.anonymous = 0
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._look_again_and_again, daemon=True)
+        self._thread = threading.Thread(target=self._sample_repeatedly, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -61,14 +69,14 @@ class Watch:
         self._end.set()
         self._thread.join()
 
-    def _look_again_and_again(self) -> None:
+    def _sample_repeatedly(self) -> None:
         while not self._end.wait(INTERVAL):
             found = sum(anonymous_bytes(process) for process in descendants(os.getpid()))
             self.anonymous = max(self.anonymous, found)
 
 
 def descendants(process: int) -> list[int]:
-    """The processes that it has started, those that these have started, and so on."""
+    """Return the pids of all direct and indirect child processes."""
     found = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -77,7 +85,7 @@ def descendants(process: int) -> list[int]:
 
 
 def anonymous_bytes(process: int) -> int:
-    """Its memory that is no file's, its share of what it has in common with others; 0 if over."""
+    """Return a process's anonymous memory, with its share of shared pages; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -94,15 +102,15 @@ def peak_memory(
 ) -> Used:
     """Run a command to its end, as `run_command` does, and watch its memory.
 
-    :raises BenchError: it failed.
+    :raises BenchError: The command failed.
     """
     with Watch() as watch:
         finished = run_command(command, log, environment, stdin, stdout)
     return Used(finished, watch.anonymous)
 
 
-def repeated(source: Path, target: Path, times: int) -> Path:
-    """The text so many times over, in a file of its own."""
+def write_repeated(source: Path, target: Path, times: int) -> Path:
+    """Write the text `times` times over to a file of its own, and return its path."""
     text = source.read_bytes()
     with open(target, "wb") as output:
         for _ in range(times):
@@ -111,7 +119,7 @@ def repeated(source: Path, target: Path, times: int) -> Path:
 
 
 class Measurement:
-    """All commands on the text `times` times over, in a folder of their own."""
+    """All commands on the text repeated `times` times, in a folder of their own."""
 
     def __init__(self, options: argparse.Namespace, times: int) -> None:
         self.options = options
@@ -119,14 +127,15 @@ class Measurement:
         self.folder.mkdir(parents=True, exist_ok=True)
         data = options.data
         self.train = [
-            repeated(data / f"train.{side}", self.folder / f"raw.{side}", times) for side in SIDES
+            write_repeated(data / f"train.{side}", self.folder / f"raw.{side}", times)
+            for side in SIDES
         ]
         self.dev = [data / f"val.{side}" for side in SIDES]
         self.test = [data / f"{TEST}.{side}" for side in SIDES]
         self.times = times
 
     def nmtkit(self, *words: str | Path) -> Used:
-        """Run a command of nmtkit."""
+        """Run an nmtkit command."""
         threads = Nmtkit().environment(self.options.threads)
         return peak_memory([*NMTKIT, "--quiet", *words], self.folder / "nmtkit.log", threads)
 
@@ -137,11 +146,11 @@ class Measurement:
         return self.nmtkit("prepare", *files, *bpe, *workers, "--force", "--output", folder)
 
     def run(self) -> dict[str, Used]:
-        """Memory by step of `STEPS`."""
+        """Return memory by step of `STEPS`."""
         prepared = self.folder / "prepared"
         found = {}
         for step in STEPS:
-            tell(f"{self.times} times the corpus: {step}")
+            report_progress(f"{self.times} times the corpus: {step}")
             if step == "prepare":
                 found[step] = self.prepare(prepared)
             elif step == "prepare, BPE":
@@ -158,7 +167,7 @@ class Measurement:
         return found
 
     def task(self, name: str) -> Task:
-        """A training of a few updates."""
+        """Return a training task of a few updates."""
         data = Data.open(self.folder / "prepared", self.folder)
         updates, threads = self.options.updates, self.options.threads
         return Task(data, self.folder / name, SMALL, updates, threads)
@@ -171,8 +180,8 @@ def train(system: System, task: Task) -> Used:
 
 
 def translate(system: System, task: Task, times: int, beam: int) -> Used:
-    """Translate the tokenised test set, so many times over."""
-    source = repeated(task.data.text(TEST, "src"), task.folder / "source.txt", times)
+    """Translate the tokenised test set, repeated `times` times."""
+    source = write_repeated(task.data.text(TEST, "src"), task.folder / "source.txt", times)
     output = task.folder / "output.txt"
     command = system.translate(task, source, output, beam)
     environment = system.environment(task.threads)
@@ -181,27 +190,27 @@ def translate(system: System, task: Task, times: int, beam: int) -> Used:
 
 
 def measure_peers(measurement: Measurement) -> dict[str, dict[str, Used]]:
-    """Training and translating of the peers that are there and do not fail."""
+    """Measure training and translation of the installed peers, without those that fail."""
     found: dict[str, dict[str, Used]] = {}
     beam = measurement.options.beam
     for system in peers(measurement.options.peers):
         task = measurement.task(system.name.split()[0].lower())
-        tell(f"{system.name}: train, translate")
+        report_progress(f"{system.name}: train, translate")
         try:
             trained = train(system, task)
             found[system.name] = {"train": trained, "translate": translate(system, task, 1, beam)}
         except BenchError as error:
-            tell(f"{system.name} is left out: {error}")
+            report_progress(f"{system.name} is left out: {error}")
     return found
 
 
 def in_mib(used: Used) -> list[str]:
-    """Cells: the largest process, all together."""
+    """Return cells for the largest process and for all processes together."""
     return [f"{used.run.peak / MIB:,.0f}", f"{used.anonymous / MIB:,.0f}"]
 
 
 def report(found: dict[int, dict[str, Used]], others: dict[str, dict[str, Used]]) -> str:
-    """The Markdown: a row for each command, then one for each peer's."""
+    """Return the Markdown report: a row per command, then one per peer command."""
     header = ["command"]
     for times in found:
         header += [f"{times} ×: s", "largest process, MiB", "together, not of files, MiB"]
@@ -217,7 +226,7 @@ def report(found: dict[int, dict[str, Used]], others: dict[str, dict[str, Used]]
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/memory.py", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of raw Multi30k")
     parser.add_argument("--times", type=int, nargs="+", default=[1, 50], help="sizes of corpus")
@@ -231,7 +240,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and report; 1 where it cannot be done."""
+    """Measure and report; return 1 on failure."""
     options = options_of(arguments)
     found: dict[int, dict[str, Used]] = {}
     others: dict[str, dict[str, Used]] = {}
@@ -242,7 +251,7 @@ def main(arguments: list[str]) -> int:
             if times == min(options.times):
                 others = measure_peers(measurement)
     except BenchError as error:
-        tell(str(error))
+        report_progress(str(error))
         return 1
     told = f"{machine()}, {options.threads} threads; training: {options.updates} updates, size "
     told += f"SMALL; translating: beam {options.beam}, {TEST}; the corpus once and repeated."
@@ -259,7 +268,7 @@ def main(arguments: list[str]) -> int:
 
 
 def figures_of(used: Used) -> dict[str, float]:
-    """For the JSON: seconds and bytes."""
+    """Return seconds and bytes for the JSON file."""
     return {**vars(used.run), "anonymous": used.anonymous}
 
 

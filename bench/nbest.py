@@ -1,10 +1,10 @@
-"""How long hypotheses take when what they begin with is read once, against each for itself.
+"""Measure the scoring of n-best lists as prefix trees, beside scoring each hypothesis alone.
 
     python bench/nbest.py MODEL LIST [SRC] [--sentences 20] [--rounds 3] [--threads 1]
 
-MODEL is a model folder, LIST an n-best list of Moses, SRC the sentences that it translates where
-the model reads them. The first 1,000, 100, ... different hypotheses of a sentence are scored in
-both ways, in turns; ratios are of processor time.
+MODEL is a model folder, LIST a Moses n-best list, SRC its source sentences if the model reads a
+source. The first 1,000, 100, ... distinct hypotheses of each sentence are scored both ways, in
+turns; ratios are of processor time.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from timing import Spread, in_turns, machine, table, tell, with_spread, write_report
+from timing import Spread, in_turns, machine, report_progress, table, with_spread, write_report
 
 from nmtkit.inference.scorer import Scorer
 from nmtkit.smt.nbest import distinct_hypotheses, group_by_sentence, read_nbest
@@ -25,14 +25,14 @@ LENGTHS = (1000, 100, 32, 10)
 
 
 class List(NamedTuple):
-    """A source sentence and the different hypotheses of its translation."""
+    """A source sentence and its distinct hypotheses."""
 
     source: str
     hypotheses: list[str]
 
 
 def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
-    """The lists of so many sentences."""
+    """Return the lists of the first sentences."""
     lines = None if sources is None else sources.read_text(encoding="utf-8").split("\n")
     found = []
     for group in itertools.islice(group_by_sentence(read_nbest(path)), sentences):
@@ -41,19 +41,19 @@ def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
     return found
 
 
-def each_alone(scorer: Scorer, lists: Sequence[List]) -> int:
-    """Score every hypothesis for itself, in batches; how many there are."""
+def score_each_alone(scorer: Scorer, lists: Sequence[List]) -> int:
+    """Score every hypothesis alone, in batches; return their number."""
     pairs = [(one.source, text) for one in lists for text in one.hypotheses]
     return sum(1 for _ in scorer.score(pairs, tokenized=True))
 
 
-def as_trees(scorer: Scorer, lists: Sequence[List]) -> int:
-    """Score list after list; how many hypotheses there are."""
+def score_as_trees(scorer: Scorer, lists: Sequence[List]) -> int:
+    """Score list after list as trees; return the number of hypotheses."""
     return sum(len(scorer.score_list(*one, tokenized=True)) for one in lists)
 
 
-def shared(lists: Sequence[List]) -> float:
-    """Different beginnings with their words, as a part of all words, `</s>` counted."""
+def distinct_prefix_share(lists: Sequence[List]) -> float:
+    """Return the number of distinct prefixes as a share of all words, `</s>` included."""
     words = different = 0
     for one in lists:
         texts = [(*text.split(), "</s>") for text in one.hypotheses]
@@ -63,7 +63,7 @@ def shared(lists: Sequence[List]) -> float:
 
 
 def measure(scorer: Scorer, lists: Sequence[List], rounds: int) -> dict[str, Spread]:
-    """Hypotheses a second of processor time, each way."""
+    """Return hypotheses per second of processor time for both ways."""
 
     def timed(way: Callable[[Scorer, Sequence[List]], int]) -> Callable[[], float]:
         def run() -> float:
@@ -73,8 +73,10 @@ def measure(scorer: Scorer, lists: Sequence[List], rounds: int) -> dict[str, Spr
 
         return run
 
-    runs = {"each alone": timed(each_alone), "as a tree": timed(as_trees)}
-    return {name: Spread.of(found) for name, found in in_turns(runs, rounds, tell).items()}
+    runs = {"each alone": timed(score_each_alone), "as a tree": timed(score_as_trees)}
+    return {
+        name: Spread.of(found) for name, found in in_turns(runs, rounds, report_progress).items()
+    }
 
 
 def main() -> None:
@@ -90,14 +92,14 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     whole = read_lists(options.list, options.sources, options.sentences)
     scorer = Scorer.load(options.model, device="cpu")
-    as_trees(scorer, whole[:1])  # what a process computes once
+    score_as_trees(scorer, whole[:1])  # what a process computes once
     rows, figures = [], {}
     for length in LENGTHS:
         lists = [List(one.source, one.hypotheses[:length]) for one in whole]
         found = measure(scorer, lists, options.rounds)
         alone, tree = found.values()
         speeds = [with_spread(alone), with_spread(tree), f"{tree.median / alone.median:.2f}"]
-        rows.append([f"{length:,}", f"{shared(lists):.2f}", *speeds])
+        rows.append([f"{length:,}", f"{distinct_prefix_share(lists):.2f}", *speeds])
         figures[length] = {name: vars(spread) for name, spread in found.items()}
     header = ["hypotheses", "different beginnings, of words", "each alone", "as a tree", "ratio"]
     text = f"{machine()}; threads: {options.threads}; hypotheses a second of processor time"

@@ -1,9 +1,9 @@
-"""The multiplications and additions that each system's model needs, whoever computes them.
+"""Count the multiplications and additions that each system's model needs.
 
-Counted are the matrix products over real positions, a multiplication and an addition each: no
-padding, no element-wise functions (thousandths of the products), no optimizer. What the forward
-pass multiplies once, the backward pass multiplies twice: for the gradient of either factor.
-RNNsearch is counted by the equations of Bahdanau et al. 2015, section A.2, in their order.
+Only matrix products over real positions count, as one multiplication and one addition each: no
+padding, no element-wise functions (thousandths of the products), no optimizer. The backward pass
+multiplies twice what the forward pass multiplies once, for the gradients of both factors.
+RNNsearch follows the equations of Bahdanau et al. 2015, section A.2, in order.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Sizes:
-    """m, n, n', l of the paper: embedding, hidden, alignment and maxout units."""
+    """m, n, n', l of the paper: sizes of embedding, hidden, alignment and maxout layers."""
 
     embedding: int
     hidden: int
@@ -32,9 +32,11 @@ CONTEXT = 6
 
 @dataclass(frozen=True)
 class Products:
-    """How many numbers a model multiplies in one forward pass: for each sentence, for each source
-    and each target position, for each pair of a source and a target position, and for each pair
-    of two source positions (a node of a pyramid)."""
+    """Multiplications of one forward pass.
+
+    Separately per sentence, per source position, per target position, per pair of a source and a
+    target position, and per pair of source positions (a node of grConv's pyramid).
+    """
 
     sentence: int
     source: int
@@ -48,12 +50,12 @@ Count = Callable[[Sizes, int], Products]
 
 
 def gated_unit(inputs: int, hidden: int) -> int:
-    """Two gates and a candidate, each of the inputs and of the state."""
+    """Return the multiplications of two gates and a candidate, for inputs and state."""
     return 3 * hidden * (inputs + hidden)
 
 
 def rnnsearch(sizes: Sizes, words: int) -> Products:
-    """Our model: the paper's."""
+    """Count RNNsearch, as in the paper."""
     m, n, align, pool = sizes.embedding, sizes.hidden, sizes.align, sizes.maxout
     return Products(
         sentence=n * n,  # W_s
@@ -67,7 +69,7 @@ def rnnsearch(sizes: Sizes, words: int) -> Products:
 
 
 def rnnenc(sizes: Sizes, words: int) -> Products:
-    """The RNN Encoder-Decoder: what its summary gives is computed once a sentence."""
+    """Count the RNN Encoder-Decoder; products with its context are computed once per sentence."""
     m, n, pool = sizes.embedding, sizes.hidden, sizes.maxout
     return Products(
         sentence=n * n + n * (3 * n + 2 * pool),  # W_s; C, C_o
@@ -78,14 +80,14 @@ def rnnenc(sizes: Sizes, words: int) -> Products:
 
 
 def phrase_rnn(sizes: Sizes, words: int) -> Products:
-    """RNNenc with a layer behind its summary, its words chosen by way of m units."""
+    """Count RNNenc with a layer after its context and an output layer of m units."""
     m, n, pool, plain = sizes.embedding, sizes.hidden, sizes.maxout, rnnenc(sizes, words)
     chosen = pool * m + m * words - pool * words  # P, F_o, not W_o
     return replace(plain, sentence=plain.sentence + n * n, target=plain.target + chosen)
 
 
 def grconv(sizes: Sizes, words: int) -> Products:
-    """grConv with twice as many units as its decoder has, as in the paper."""
+    """Count grConv with twice as many units as its decoder, as in the paper."""
     m, n, pool, units = sizes.embedding, sizes.hidden, sizes.maxout, grconv_units(sizes)
     return Products(
         sentence=units * n + units * (3 * n + 2 * pool),
@@ -97,32 +99,31 @@ def grconv(sizes: Sizes, words: int) -> Products:
 
 
 def grconv_units(sizes: Sizes) -> int:
-    """Units of grConv's pyramid."""
+    """Return the number of units of grConv's pyramid."""
     return 2 * sizes.hidden
 
 
 def deep_lstm(sizes: Sizes, words: int) -> Products:
-    """The deep LSTM: four gates a layer; words are chosen from n units."""
+    """Count the deep LSTM: four gates per layer, output layer over n units."""
     m, n = sizes.embedding, sizes.hidden
     side = 4 * n * (m + n) + (LAYERS - 1) * 4 * n * 2 * n
     return Products(sentence=0, source=side, target=side + n * words, pair=0)
 
 
 def cslm(sizes: Sizes, words: int) -> Products:
-    """The language model: a word is foretold from CONTEXT others by way of two layers."""
+    """Count the language model, which predicts a word from CONTEXT others through two layers."""
     m, (first, second) = sizes.embedding, cslm_units(sizes)
     target = CONTEXT * m * first + first * second + second * words
     return Products(sentence=0, source=0, target=target, pair=0)
 
 
 def cslm_units(sizes: Sizes) -> tuple[int, int]:
-    """Units of the language model's layers: to its embedding as 1536 and 1024 are to 512."""
+    """Return the layer sizes of the language model, in the ratio 1536 : 1024 : 512 (embedding)."""
     return 3 * sizes.embedding, 2 * sizes.embedding
 
 
 def opennmt(sizes: Sizes, words: int) -> Products:
-    """OpenNMT-py and eole: n/2 units a direction; what attention gave is fed back to the decoder;
-    words are chosen from n units."""
+    """Count OpenNMT-py and eole: n/2 units per direction, input feeding, output over n units."""
     m, n = sizes.embedding, sizes.hidden
     return Products(
         sentence=0,
@@ -133,7 +134,7 @@ def opennmt(sizes: Sizes, words: int) -> Products:
 
 
 def joeynmt(sizes: Sizes, words: int) -> Products:
-    """JoeyNMT: n units a direction; fed back as in OpenNMT-py; words are chosen from n units."""
+    """Count JoeyNMT: n units per direction, input feeding, output layer over n units."""
     m, n = sizes.embedding, sizes.hidden
     return Products(
         sentence=2 * n * n,
@@ -144,7 +145,7 @@ def joeynmt(sizes: Sizes, words: int) -> Products:
 
 
 def marian(sizes: Sizes, words: int) -> Products:
-    """Marian's s2s: two gated units around the attention; words are chosen from m units."""
+    """Count Marian's s2s: two gated units around the attention, output layer over m units."""
     m, n = sizes.embedding, sizes.hidden
     return Products(
         sentence=2 * n * n,
@@ -155,11 +156,11 @@ def marian(sizes: Sizes, words: int) -> Products:
 
 
 def forward_multiplications(products: Products, src_len: float, tgt_len: float) -> float:
-    """Multiplications to score one pair of sentences.
+    """Return the multiplications to score one sentence pair.
 
-    :param src_len, tgt_len: T_x and T_y, `</s>` counted. They may be means over a corpus: long
-        sentences go together, so that the pairs of positions are a little more than T_x T_y, but
-        those are hundredths of the whole.
+    :param src_len, tgt_len: T_x and T_y with `</s>`; means over a corpus are allowed. As long
+        sentences go together, the pairs of positions are then slightly underestimated, by
+        hundredths of the total.
     """
     source, target = src_len * products.source, tgt_len * products.target
     nodes = src_len * (src_len - 1) / 2 * products.node
@@ -167,7 +168,7 @@ def forward_multiplications(products: Products, src_len: float, tgt_len: float) 
 
 
 def training_operations(products: Products, src_len: float, tgt_len: float) -> float:
-    """Multiplications and additions of forward and backward pass, for each target word.
+    """Return the multiplications and additions of forward and backward pass per target word.
 
     Parameters as in `forward_multiplications`.
     """

@@ -1,6 +1,6 @@
-"""The peers: how each is told to train the model of `systems.py`, and to translate.
+"""The peers: how each trains the model of `systems.py` and translates.
 
-docs/explanation/performance.md names the differences.
+bench/NOTEBOOK.md lists the differences between their models.
 """
 
 import re
@@ -9,11 +9,11 @@ from typing import Any
 
 from operations import joeynmt, marian, opennmt
 from systems import BATCH, POOL, Command, Data, Rate, System, Task, code_calling, write_settings
-from timing import BenchError, run_command, tell, thread_environment
+from timing import BenchError, report_progress, run_command, thread_environment
 
 
 def _opennmt_data(data: Data) -> dict[str, Any]:
-    """Corpus and vocabularies, as OpenNMT-py and eole are told of them."""
+    """Return the corpus and vocabulary settings of OpenNMT-py and eole."""
     sides = ("src", "tgt")
     return {
         "data": {"corpus": {f"path_{side}": str(data.text("train", side)) for side in sides}},
@@ -23,7 +23,7 @@ def _opennmt_data(data: Data) -> dict[str, Any]:
 
 
 def _opennmt_training(task: Task) -> dict[str, Any]:
-    """How both are to train."""
+    """Return the training settings of OpenNMT-py and eole."""
     return {
         "dropout": [0.0],
         "attention_dropout": [0.0],
@@ -49,11 +49,11 @@ class OpenNMT(System):
     products = staticmethod(opennmt)
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Its checkpoints hold more than tensors, which torch must be told to read."""
+        """Its checkpoints hold more than tensors, which torch must be told to accept."""
         return {**thread_environment(threads), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
 
     def write_training(self, task: Task) -> list[str]:
-        """One YAML file. Its `hidden_size` is that of both encoder directions together."""
+        """Write one YAML file. Its `hidden_size` is that of both encoder directions together."""
         sizes, data = task.sizes, task.data
         settings = {
             **_opennmt_data(data),
@@ -72,11 +72,11 @@ class OpenNMT(System):
         return ["-config", str(write_settings(task.folder / "train.yaml", settings))]
 
     def model(self, task: Task) -> Path:
-        """The checkpoint of the last update."""
+        """Return the checkpoint of the last update."""
         return task.folder / f"model_step_{task.updates}.pt"
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """onmt_translate."""
+        """Return the `onmt_translate` command."""
         files: Command = ["-model", self.model(task), "-src", source, "-output", output]
         search = ["-beam_size", str(beam), "-batch_size", str(self.batch(beam))]
         start: Command = [self.python, "-c", code_calling("onmt.bin.translate:main")]
@@ -91,7 +91,7 @@ class Eole(System):
     products = staticmethod(opennmt)
 
     def write_training(self, task: Task) -> list[str]:
-        """One YAML file, much like its ancestor's, OpenNMT-py's."""
+        """Write one YAML file, similar to OpenNMT-py's."""
         sizes, data = task.sizes, task.data
         unit = {"layers": 1, "hidden_size": sizes.hidden, "rnn_type": "GRU", "bridge": False}
         settings = {
@@ -115,11 +115,11 @@ class Eole(System):
         return ["train", "--config", str(write_settings(task.folder / "train.yaml", settings))]
 
     def model(self, task: Task) -> Path:
-        """A folder, with a copy of the last parameters in it."""
+        """Return the folder with a copy of the last parameters."""
         return task.folder / "model"
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """eole predict."""
+        """Return the `eole predict` command."""
         files: Command = ["--model_path", self.model(task), "--src", source, "--output", output]
         search = ["--beam_size", str(beam), "--batch_size", str(self.batch(beam))]
         start: Command = [self.python, "-c", code_calling(self.module), "predict"]
@@ -134,8 +134,11 @@ class JoeyNMT(System):
     products = staticmethod(joeynmt)
 
     def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
-        """One YAML file. It wants a schedule for the learning rate: one that keeps it; its own
-        default would pass torch an argument that torch no longer takes."""
+        """Write one YAML file.
+
+        JoeyNMT requires a learning-rate schedule; its default passes an argument that torch no
+        longer accepts, so this sets one that keeps the rate constant.
+        """
         sizes, data = task.sizes, task.data
         side = {"level": "word", "lowercase": False, "max_length": 100}
         embeddings = {"embedding_dim": sizes.embedding, "dropout": 0.0}
@@ -198,11 +201,11 @@ class JoeyNMT(System):
         return [*mode, str(write_settings(task.folder / name, settings)), *skip]
 
     def model(self, task: Task) -> Path:
-        """The checkpoint of the last update."""
+        """Return the checkpoint of the last update."""
         return task.folder / "model" / f"{task.updates}.ckpt"
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """It reads lines from stdin and prints translations to stdout."""
+        """Return the command, which reads lines from stdin and prints translations to stdout."""
         search = {
             "beam_size": beam,
             "beam_alpha": 1.0,
@@ -213,7 +216,7 @@ class JoeyNMT(System):
         return [self.python, "-c", code_calling(self.module), *self.write_training(task, search)]
 
     def streams(self, source: Path, output: Path) -> dict[str, Path]:
-        """Both."""
+        """Use both stdin and stdout."""
         return {"stdin": source, "stdout": output}
 
 
@@ -235,11 +238,11 @@ class Marian(System):
         self.start: Command = [python, "-c", call] if binary is None else [binary]
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Its threads are its own; a product inside one of them takes one core."""
+        """Marian starts its own threads; each uses one core for its products."""
         return thread_environment(1)
 
     def write_training(self, task: Task) -> list[str]:
-        """Options alone; vocabularies hold Marian's own special words."""
+        """Return options; vocabularies contain Marian's own special words."""
         data, sizes = task.data, task.sizes
         task.folder.mkdir(parents=True, exist_ok=True)
         for side in ("src", "tgt"):
@@ -270,12 +273,14 @@ class Marian(System):
         return [task.folder / "src.txt", task.folder / "tgt.txt"]
 
     def train(self, task: Task) -> Command:
-        """`marian train`."""
+        """Return the `marian train` command."""
         return [*self.start, *self.write_training(task)]
 
     def time_training(self, task: Task, warmup: int) -> Rate:
-        """By Marian's own clock, which it tells with the words every fifth update; the processor's
-        time is that of the whole run, which is told as if it had all been training."""
+        """Measure the rate by Marian's log, which reports words and seconds every fifth update.
+
+        The processor time is that of the whole run.
+        """
         for old in task.folder.glob("model.npz*"):
             old.unlink()  # or it would go on where that one ended
         log = task.folder / "log"
@@ -290,11 +295,11 @@ class Marian(System):
         return Rate(words / seconds, by_cpu, used.peak)
 
     def model(self, task: Task) -> Path:
-        """One file."""
+        """Return the model file."""
         return task.folder / "model.npz"
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """`marian decode`."""
+        """Return the `marian decode` command."""
         options = {
             "models": self.model(task),
             "vocabs": self._vocabularies(task),
@@ -312,7 +317,7 @@ class Marian(System):
 
 
 def _options(options: dict[str, Any]) -> list[str]:
-    """`--name value value`."""
+    """Return settings as `--name value value`."""
     words: list[str] = []
     for name, value in options.items():
         values = value if isinstance(value, list) else [value]
@@ -321,8 +326,10 @@ def _options(options: dict[str, Any]) -> list[str]:
 
 
 def marian_reports(log: str) -> list[tuple[int, float, float]]:
-    """Of each line about updates: updates so far, the seconds since the line before, and the target
-    words in them, as nearly as the rate tells."""
+    """Return progress from Marian's log: updates, seconds and words since the last line.
+
+    The number of words is as precise as the logged rate.
+    """
     found = []
     for line in REPORT.finditer(log):
         updates, seconds, rate = (float(group.replace(",", "")) for group in line.groups())
@@ -335,10 +342,10 @@ PEERS = {"opennmt": OpenNMT, "eole": Eole, "joeynmt": JoeyNMT, "marian": Marian}
 
 
 def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
-    """Those that are installed; for each that is not, a line says so.
+    """Return the installed peers, and log those that are missing.
 
-    :param folder: where `bench/peers/build.sh` put their environments.
-    :param marian: a binary of Marian, which then counts instead of the package's.
+    :param folder: Where `bench/peers/build.sh` put their environments.
+    :param marian: A Marian binary to use instead of the package's.
     """
     found: list[System] = []
     for name, cls in PEERS.items():
@@ -348,5 +355,7 @@ def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
         elif python.is_file():
             found.append(cls(python))
         else:
-            tell(f"{cls.name} is left out: it is not installed; see bench/peers/build.sh")
+            report_progress(
+                f"{cls.name} is left out: it is not installed; see bench/peers/build.sh"
+            )
     return found

@@ -1,11 +1,11 @@
-"""Pictures of measurements: panels, with a line for each thing that was measured."""
+"""Figures of measurements: panels with one line per measured thing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from timing import Spread, tell
+from timing import Spread, report_progress
 
 COLOURS = ("#1b6ca8", "#d1495b", "#3c8d5a", "#8f5fa8")
 PANEL = (4.2, 3.4)  # inches
@@ -14,8 +14,11 @@ COLUMNS = 3
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes. lines: name -> each x and what was measured there; expected: name -> each x
-    and y, drawn dotted in the line's colour: where it would be if the law that is due held."""
+    """One pair of axes.
+
+    lines: points (x, y) by name; expected: points by name, drawn as dotted lines in the same
+    colour, where the measurements would lie by the expected law.
+    """
 
     title: str
     across: str
@@ -26,15 +29,15 @@ class Panel:
 
 
 def draw(path: Path, panels: Sequence[Panel]) -> None:
-    """Write the panels, `COLUMNS` in a row, in the format that the path's ending names.
+    """Write the panels, `COLUMNS` per row, in the format of the path's suffix.
 
-    Without matplotlib, say so and write nothing.
+    Without matplotlib, log that and write nothing.
     """
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        tell(f"{path} is left out: matplotlib is not installed")
+        report_progress(f"{path} is left out: matplotlib is not installed")
         return
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "nmtkit", "font.size": 9}
     with matplotlib.rc_context(settings):

@@ -1,13 +1,13 @@
-"""How fast `nmtkit prepare` is, beside sacremoses and subword-nmt piped over the same files.
+"""Measure `nmtkit prepare` beside a pipe of sacremoses and subword-nmt over the same files.
 
     python bench/prepare.py --corpus multi30k train.en train.fr [--corpus laws a.en.gz a.fr.gz]
         [--lines 100000] [--merges 10000] [--threads 2] [--rounds 3]
 
-Two jobs: tokenise both sides and cut them by merges that are given, and the same with the merges
-learned from them first. The other way is, for each side, `sacremoses -j THREADS tokenize` and
-`subword-nmt apply-bpe`, between them `subword-nmt learn-joint-bpe-and-vocab`. Both ways take turns
-on the same lines, and what they wrote is compared line by line; sacremoses leaves the last period
-on some lines where Moses, and nmtkit, split it off.
+Two jobs: tokenise and split both sides with given merges, and the same with learning the merges
+first. The pipe is, for each side, `sacremoses -j THREADS tokenize` and `subword-nmt apply-bpe`,
+with `subword-nmt learn-joint-bpe-and-vocab` between them. Both ways run in turns on the same lines,
+and their outputs are compared line by line; sacremoses keeps the last period attached on some lines
+where Moses and nmtkit split it off.
 """
 
 import argparse
@@ -27,9 +27,9 @@ from timing import (
     Spread,
     in_turns,
     machine,
+    report_progress,
     run_command,
     table,
-    tell,
     with_spread,
     write_report,
 )
@@ -65,21 +65,23 @@ set -e -o pipefail
 
 @dataclass(frozen=True)
 class Job:
-    """Lines to be prepared, `NAME.src` and `NAME.tgt` in `folder`, and how."""
+    """Lines to prepare, `NAME.src` and `NAME.tgt` in `folder`, and the settings."""
 
     name: str
     folder: Path
     options: argparse.Namespace
 
     @property
-    def codes(self) -> Path:
-        """The merges that both are given: those that the other way learned in its first round."""
+    def given_merges(self) -> Path:
+        """Return the given merges: those that the pipe learned in its first round."""
         return self.folder / f"{self.name}.given.codes"
 
-    def own(self, job: str) -> Callable[[], Finished]:
-        """Run nmtkit; every pair is kept."""
+    def run_nmtkit(self, job: str) -> Callable[[], Finished]:
+        """Run nmtkit, keeping every pair."""
         options = self.options
-        bpe = ["--bpe-codes", self.codes] if job == "given" else ["--bpe", str(options.merges)]
+        bpe = (
+            ["--bpe-codes", self.given_merges] if job == "given" else ["--bpe", str(options.merges)]
+        )
         files = [self.folder / f"{self.name}.{side}" for side in SIDES]
         languages = ["-s", options.languages[0], "-t", options.languages[1]]
         escape = ["--escape"]  # as the command sacremoses does always
@@ -90,7 +92,7 @@ class Job:
         command = [*NMTKIT, *train, *languages, *escape, *keep, *bpe, *workers, *output]
         return lambda: run_command(command, self.folder / "nmtkit.log")
 
-    def others(self, job: str) -> Callable[[], Finished]:
+    def run_pipe(self, job: str) -> Callable[[], Finished]:
         """Run sacremoses and subword-nmt."""
         options = self.options
         script = (GIVEN if job == "given" else LEARNED).format(
@@ -100,16 +102,16 @@ class Job:
             tgt_language=options.languages[1],
             threads=options.threads,
             merges=options.merges,
-            codes=shlex.quote(str(self.codes)),
+            given_merges=shlex.quote(str(self.given_merges)),
             source=shlex.quote(str(self.folder / self.name)),
             output=shlex.quote(str(self.folder / f"{self.name}.{job}.others")),
         )
         return lambda: run_command(["bash", "-c", script], self.folder / "others.log")
 
-    def differing(self, job: str) -> int:
-        """How many lines the two ways made differently.
+    def count_differing(self, job: str) -> int:
+        """Return the number of lines in which the outputs differ.
 
-        :raises BenchError: they made different numbers of lines.
+        :raises BenchError: The outputs differ in their number of lines.
         """
         found = 0
         for side in SIDES:
@@ -123,7 +125,7 @@ class Job:
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/prepare.py", description=__doc__.split("\n")[0])
     parser.add_argument(
         "--corpus",
@@ -152,9 +154,9 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def copy_pairs(sources: list[str], targets: list[Path], lines: int | None) -> int:
-    """Copy the first pairs that have words on both sides; how many there are.
+    """Copy the first pairs with words on both sides; return their number.
 
-    :raises BenchError: a file cannot be read, or they differ in length.
+    :raises BenchError: A file cannot be read, or the files differ in length.
     """
     count = 0
     try:
@@ -170,24 +172,26 @@ def copy_pairs(sources: list[str], targets: list[Path], lines: int | None) -> in
 
 
 def measure(job: Job) -> dict[str, Any]:
-    """All rounds of one corpus: {job: {"seconds": {way: [Finished]}, "differing": lines}}."""
-    if not job.codes.is_file():
-        tell(f"{job.name}: learning the merges that both are given")
-        job.others("learned")()
-        (job.folder / f"{job.name}.learned.others.codes").rename(job.codes)
+    """Return {job: {"seconds": {way: [Finished]}, "differing": lines}} of all rounds."""
+    if not job.given_merges.is_file():
+        report_progress(f"{job.name}: learning the merges that both are given")
+        job.run_pipe("learned")()
+        (job.folder / f"{job.name}.learned.others.codes").rename(job.given_merges)
     found = {}
     for name in job.options.jobs:
         key = JOBS[name]
-        runs = {OWN: job.own(key), OTHERS: job.others(key)}
-        taken = in_turns(runs, job.options.rounds, lambda line: tell(f"{job.name}: {line}"))
+        runs = {OWN: job.run_nmtkit(key), OTHERS: job.run_pipe(key)}
+        taken = in_turns(
+            runs, job.options.rounds, lambda line: report_progress(f"{job.name}: {line}")
+        )
         if len(taken) < len(runs):
             raise BenchError(f"{job.name}, {name}: there is nothing to compare")
-        found[name] = {"taken": taken, "differing": job.differing(key)}
+        found[name] = {"taken": taken, "differing": job.count_differing(key)}
     return found
 
 
 def rows(name: str, pairs: int, found: dict[str, Any], clock: str) -> list[list[str]]:
-    """The table's rows of one corpus."""
+    """Return the rows of one corpus."""
     cells = []
     for job, measured in found.items():
         speeds = {
@@ -197,14 +201,14 @@ def rows(name: str, pairs: int, found: dict[str, Any], clock: str) -> list[list[
         for way, speed in speeds.items():
             ratio = f"{speed.median / speeds[OTHERS].median:.2f}"
             peak = max(run.peak for run in measured["taken"][way]) / 2**20
-            differing = f"{measured['differing']:,}" if way == OWN else ""
+            count_differing = f"{measured['differing']:,}" if way == OWN else ""
             row = [f"{name}, {pairs:,} pairs, {job}", way, with_spread(speed)]
-            cells.append([*row, ratio, f"{peak:,.0f}", differing])
+            cells.append([*row, ratio, f"{peak:,.0f}", count_differing])
     return cells
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and report; 1 where it cannot be done."""
+    """Measure and report; return 1 on failure."""
     options = options_of(arguments)
     header = ["corpus", "way", f"pairs a {CLOCKS[options.clock]}", "ratio"]
     header += ["largest process, MiB", "lines that differ"]
@@ -225,7 +229,7 @@ def main(arguments: list[str]) -> int:
                 for job, measured in found.items()
             }
     except BenchError as error:
-        tell(str(error))
+        report_progress(str(error))
         return 1
     told = (
         f"{machine()}, {options.threads} processes; {options.merges:,} merges; median of "

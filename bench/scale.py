@@ -1,12 +1,12 @@
-"""What preparing costs against the size of the corpus: prepare and shortlist, up to any size.
+"""Measure prepare and shortlist against the size of the corpus.
 
     python bench/scale.py --corpus train.en train.fr [--sizes 10000 100000 1000000 10000000]
         [--threads 2] [--rounds 1] --output scale.md --plot scale.svg
 
-A corpus of each size is made by repeating the lines of the one that is given. Its words do not
-grow with it, then, as those of real text would. Every size has its turn in every round. The table
-has the time of the whole command, that of each further pair since the size before, and the memory
-of its largest process; a straight line is one where a further pair always costs the same.
+Corpora of each size repeat the lines of the given one, so that the number of different words does
+not grow as it does in real text. Every round runs every size. The table has the time of the whole
+command, the time per further pair since the size before, and the peak memory of its largest
+process. A constant time per further pair is a straight line.
 """
 
 import argparse
@@ -26,9 +26,9 @@ from timing import (
     Spread,
     in_turns,
     machine,
+    report_progress,
     run_command,
     table,
-    tell,
     with_spread,
     write_report,
 )
@@ -42,8 +42,8 @@ BLOCK = 100_000  # lines written together
 Found = dict[str, dict[int, list[Finished]]]
 
 
-def repeated(source: Path, target: Path, lines: int) -> None:
-    """Write the lines of a file, over and over, until there are so many."""
+def write_repeated(source: Path, target: Path, lines: int) -> None:
+    """Write the lines of a file repeatedly until there are `count`."""
     try:
         text = [line + b"\n" for line in read_raw_lines(source)]
     except DataError as error:
@@ -57,7 +57,7 @@ def repeated(source: Path, target: Path, lines: int) -> None:
 
 
 class Corpus:
-    """So many pairs in a folder of their own, and the commands on them."""
+    """A number of pairs in a folder of their own, and the commands that run on them."""
 
     def __init__(self, options: argparse.Namespace, size: int) -> None:
         self.folder = (options.work / "scale" / str(size)).absolute()
@@ -65,10 +65,10 @@ class Corpus:
         self.workers = str(options.threads)
         self.languages = ["-s", options.languages[0], "-t", options.languages[1]]
         for source, side in zip(options.corpus, SIDES, strict=True):
-            repeated(source, self.folder / f"raw.{side}", size)
+            write_repeated(source, self.folder / f"raw.{side}", size)
 
     def run(self, command: str) -> Finished:
-        """One of `COMMANDS`."""
+        """Run one of `COMMANDS`."""
         prepared = self.folder / "prepared"
         if command == "shortlist":
             words = ["shortlist", str(prepared), "--size", "30000", "--force"]
@@ -79,19 +79,19 @@ class Corpus:
         return run_command([*NMTKIT, "--quiet", *words], self.folder / "log")
 
     def remove(self) -> None:
-        """The largest takes gigabytes."""
+        """Delete the files; the largest corpus takes gigabytes."""
         shutil.rmtree(self.folder)
 
 
 def measure(options: argparse.Namespace) -> Found:
-    """All rounds: command -> size -> what each took."""
+    """Run all rounds; return cost by command and size."""
     found: Found = {command: {size: [] for size in options.sizes} for command in COMMANDS}
 
     def all_commands(size: int) -> Callable[[], None]:
         def run() -> None:
             corpus = Corpus(options, size)
             for command in COMMANDS:
-                tell(f"{size:,} pairs: {command}")
+                report_progress(f"{size:,} pairs: {command}")
                 found[command][size].append(corpus.run(command))
             if not options.keep:
                 corpus.remove()
@@ -99,7 +99,7 @@ def measure(options: argparse.Namespace) -> Found:
         return run
 
     runs = {f"{size:,} pairs": all_commands(size) for size in options.sizes}
-    in_turns(runs, options.rounds, tell)
+    in_turns(runs, options.rounds, report_progress)
     for sizes in found.values():
         for size in [size for size, taken in sizes.items() if not taken]:
             del sizes[size]
@@ -107,12 +107,12 @@ def measure(options: argparse.Namespace) -> Found:
 
 
 def times(taken: Mapping[int, list[Finished]], clock: str) -> dict[int, Spread]:
-    """Seconds by size."""
+    """Return seconds by size."""
     return {size: Spread.of(run.by(clock) for run in runs) for size, runs in taken.items()}
 
 
-def further(spreads: Mapping[int, Spread]) -> dict[int, float]:
-    """Microseconds for each pair more than the size before had; for the first size, for each."""
+def marginal_microseconds(spreads: Mapping[int, Spread]) -> dict[int, float]:
+    """Return microseconds per pair more than the size before; for the first size, per pair."""
     costs, before, seconds = {}, 0, 0.0
     for size, spread in spreads.items():
         costs[size] = 1e6 * (spread.median - seconds) / (size - before)
@@ -121,11 +121,11 @@ def further(spreads: Mapping[int, Spread]) -> dict[int, float]:
 
 
 def rows(found: Found, clock: str) -> list[list[str]]:
-    """The table's rows."""
+    """Return the rows of the table."""
     cells = []
     for command, taken in found.items():
         spreads = times(taken, clock)
-        costs = further(spreads)
+        costs = marginal_microseconds(spreads)
         for size, runs in taken.items():
             peak = max(run.peak for run in runs) / 2**20
             time = with_spread(spreads[size], 2)
@@ -134,7 +134,7 @@ def rows(found: Found, clock: str) -> list[list[str]]:
 
 
 def panels(found: Found, clock: str) -> list[Panel]:
-    """Time, and memory, against size."""
+    """Return panels of time and of memory against size."""
     spreads = {command: times(taken, clock) for command, taken in found.items()}
     time = Panel(
         "Time; dotted: as the largest, per pair",
@@ -155,13 +155,13 @@ def panels(found: Found, clock: str) -> list[Panel]:
 
 
 def proportional(points: Mapping[int, Spread]) -> list[tuple[float, float]]:
-    """The line through nothing and the last point."""
+    """Return the line through the origin and the last point."""
     last = max(points)
     return [(size, points[last].median * size / last) for size in points]
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/scale.py", description=__doc__.split("\n")[0])
     parser.add_argument("--corpus", type=Path, nargs=2, required=True, metavar=("SRC", "TGT"))
     parser.add_argument("--languages", nargs=2, default=["en", "fr"], metavar=("SRC", "TGT"))
@@ -179,7 +179,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and report; 1 where it cannot be done."""
+    """Measure and report; return 1 on failure."""
     options = options_of(arguments)
     options.sizes.sort()
     try:
@@ -187,7 +187,7 @@ def main(arguments: list[str]) -> int:
         if not all(chain(found.values())):
             raise BenchError("no size could be measured")
     except BenchError as error:
-        tell(str(error))
+        report_progress(str(error))
         return 1
     header = ["command", "pairs", f"seconds ({options.clock})", "µs for each further pair"]
     header.append("largest process, MiB")

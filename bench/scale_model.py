@@ -1,15 +1,14 @@
-"""What training and translating cost against the sizes of the model and the length of sentences.
+"""Measure training and translation against model sizes, beam and sentence length.
 
     python bench/scale_model.py [--threads 2] [--rounds 3] --output model.md --plot model.svg
 
-Training: seconds a target word of one update (80 sentences of random words, all of one length)
-against n, against K and against the length. Translating: seconds an output word of a search
-(64 sentences that go on until their limit, as a model that knows nothing makes them) against the
-beam and against the length. Sizes are those of SMALL, K = 10,000 and 14 words, but for the one that
-changes. Dotted is what is due. Against n and K training grows as the operations do that
-`operations.py` counts, by a square and a straight line, at the speed of the last point. All else
-is straight, through the first point and the last: every word looks at every source position, so a
-word costs a little more in a longer sentence, though the products hardly count that.
+Training: seconds per target word of one update (80 sentences of random words, all of one length)
+against n, K and length. Translation: seconds per output word of a search (64 sentences that run to
+their maximum length, as with an untrained model) against beam and length. Other sizes are those of
+SMALL, K = 10,000 and 14 words. Dotted lines show the expected cost: against n and K the operations
+counted by `operations.py`, at the speed of the last point; otherwise a straight line through the
+first and the last point, since every word attends to every source position, which the products
+barely show.
 """
 
 import argparse
@@ -22,7 +21,16 @@ from pathlib import Path
 import torch
 from operations import SMALL, Sizes, rnnsearch, training_operations
 from plotting import Panel, draw
-from timing import CLOCKS, Spread, in_turns, machine, table, tell, with_spread, write_report
+from timing import (
+    CLOCKS,
+    Spread,
+    in_turns,
+    machine,
+    report_progress,
+    table,
+    with_spread,
+    write_report,
+)
 
 from nmtkit.config import DataConfig, SearchConfig, TrainingConfig
 from nmtkit.data.batch import Batch, make_batch
@@ -43,7 +51,7 @@ POINTS: dict[str, tuple[int, ...]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A model and the sentences it reads and writes; `words`: K, of either side."""
+    """A model and the sentences that it reads and writes; `words` is K, for both sides."""
 
     sizes: Sizes = SMALL
     words: int = WORDS
@@ -52,7 +60,7 @@ class Setting:
 
 
 def setting_of(name: str, value: int) -> Setting:
-    """One point of a curve of `POINTS`."""
+    """Return one point of a curve of `POINTS`."""
     across = name.split(", ")[1]
     if across == "n":
         return Setting(sizes=dataclasses.replace(SMALL, hidden=value))
@@ -62,21 +70,21 @@ def setting_of(name: str, value: int) -> Setting:
 
 
 def model_of(setting: Setting) -> RNNsearch:
-    """A model as it is before training; the same for the same setting."""
+    """Return an untrained model; the same for the same setting."""
     torch.manual_seed(1)
     sizes = dataclasses.asdict(setting.sizes)
     return RNNsearch(RNNsearchConfig(**sizes), setting.words, setting.words)
 
 
 def batch_of(setting: Setting, sentences: int) -> Batch:
-    """Random words, `</s>` at the end of each sentence, which its length counts."""
+    """Return random words; each sentence ends with `</s>`, which its length includes."""
     ids = torch.randint(2, setting.words, (2, sentences, setting.length)).tolist()
     src, tgt = ([[*line[:-1], 0] for line in side] for side in ids)
     return make_batch(src, tgt, list(range(1, sentences + 1)))
 
 
 def seconds_of(function: Callable[[], int], clock: str) -> float:
-    """Seconds for each word of a call, after one that is not counted."""
+    """Return seconds per word of a call, after one call that does not count."""
     read = time.perf_counter if clock == "wall" else time.process_time
     function()
     started = read()
@@ -85,7 +93,7 @@ def seconds_of(function: Callable[[], int], clock: str) -> float:
 
 
 def train(setting: Setting, clock: str) -> float:
-    """Seconds a target word of an update."""
+    """Return seconds per target word of an update."""
     model = model_of(setting)
     # At a rate that diverges, probabilities near 0 would be computed again, and denormal numbers.
     optimizer = make_optimizer(model, TrainingConfig(optimizer="adam", learning_rate=1e-3))
@@ -102,7 +110,7 @@ def train(setting: Setting, clock: str) -> float:
 
 
 def translate(setting: Setting, clock: str) -> float:
-    """Seconds an output word of a search that never ends before its limit."""
+    """Return seconds per output word of a search that never ends before its limit."""
     model = model_of(setting).eval()
     src, src_mask, *_ = batch_of(setting, TOGETHER)
     search = SearchConfig(beam=setting.beam, max_length_ratio=1.0)
@@ -115,7 +123,7 @@ def translate(setting: Setting, clock: str) -> float:
 
 
 def measure(options: argparse.Namespace) -> dict[str, dict[int, Spread]]:
-    """Curve -> value -> seconds a word; in every round every point has its turn."""
+    """Return seconds per word by curve and value; every round measures every point."""
     settings = {
         (name, value): setting_of(name, value)
         for name in options.curves
@@ -128,7 +136,7 @@ def measure(options: argparse.Namespace) -> dict[str, dict[int, Spread]]:
         return lambda: run(setting, options.clock)
 
     runs = {f"{name} {key}": runner(name, at) for (name, key), at in settings.items()}
-    taken = in_turns(runs, options.rounds, tell)
+    taken = in_turns(runs, options.rounds, report_progress)
     found: dict[str, dict[int, Spread]] = {name: {} for name in options.curves}
     for name, value in settings:
         found[name][value] = Spread.of(taken[f"{name} {value}"])
@@ -136,13 +144,13 @@ def measure(options: argparse.Namespace) -> dict[str, dict[int, Spread]]:
 
 
 def operations(name: str, value: int) -> float:
-    """What training needs a target word at that point."""
+    """Return the operations of training per target word at a point."""
     at = setting_of(name, value)
     return training_operations(rnnsearch(at.sizes, at.words), at.length, at.length)
 
 
 def expected(name: str, points: Mapping[int, Spread]) -> list[tuple[float, float]]:
-    """Where the curve would be by the law that is due."""
+    """Return the points of a curve by the expected law."""
     first, last = min(points), max(points)
     if name in ("training, n", "training, K"):
         rate = points[last].median / operations(name, last)
@@ -153,12 +161,12 @@ def expected(name: str, points: Mapping[int, Spread]) -> list[tuple[float, float
 
 
 def in_microseconds(spread: Spread) -> Spread:
-    """Of seconds."""
+    """Convert seconds to microseconds."""
     return Spread(1e6 * spread.median, 1e6 * spread.low, 1e6 * spread.high, spread.count)
 
 
 def rows(found: Mapping[str, Mapping[int, Spread]]) -> list[list[str]]:
-    """The table's rows."""
+    """Return the rows of the table."""
     cells = []
     for name, points in found.items():
         for value, spread in points.items():
@@ -171,7 +179,7 @@ def rows(found: Mapping[str, Mapping[int, Spread]]) -> list[list[str]]:
 
 
 def panels(found: Mapping[str, Mapping[int, Spread]]) -> list[Panel]:
-    """One for each curve."""
+    """Return one panel per curve."""
     drawn = []
     for name, points in found.items():
         job, across = name.split(", ")
@@ -182,7 +190,7 @@ def panels(found: Mapping[str, Mapping[int, Spread]]) -> list[Panel]:
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/scale_model.py", description="Cost against size.")
     parser.add_argument("--curves", nargs="+", choices=list(POINTS), default=list(POINTS))
     parser.add_argument("--largest", type=int, default=80_000, help="leave larger points out")

@@ -1,13 +1,13 @@
-"""What `nmtkit select` is good for and what it costs: perplexities, time and memory.
+"""Measure the benefit and the cost of `nmtkit select`: perplexities, time and memory.
 
     python bench/selection.py --domain news.en news.fr --test held.en held.fr --pool a.en a.fr
         [--pool b.en b.fr] [--words 100000 200000 400000] [--draws 3] [--times 1 10] [--workers 2]
         [-s en] [-t fr] --work folder --output selection.md
 
-For each number of words, that many of the pool are selected, and as many drawn at random, with
-several seeds. From each, n-gram models are learned, one a side, with one vocabulary: the words that
-the domain has at least twice, and <unk>. The table has their perplexities of the test set. A second
-table has what selecting took, from the pool and from the pool written down several times over.
+For each number of words, that many are selected from the pool, and as many are drawn at random with
+several seeds. From each, n-gram models are trained, one per side, with a common vocabulary: words
+that the domain has at least twice, and <unk>. The table has their perplexities on the test set. A
+second table has the cost of selection, from the pool and from the pool repeated several times.
 """
 
 import argparse
@@ -24,9 +24,9 @@ from timing import (
     Finished,
     Spread,
     machine,
+    report_progress,
     run_command,
     table,
-    tell,
     with_spread,
     write_report,
 )
@@ -49,7 +49,7 @@ Texts = tuple[list[str], ...]
 
 
 def words_of(settings: SelectSettings, bitexts: Iterable[Bitext]) -> Texts:
-    """The tokens of all pairs with words on both sides, by side."""
+    """Return the tokens of all pairs with words on both sides, by side."""
     texts: Texts = ([], [])
     for block in read_blocks(bitexts):
         for text, lines in zip(texts, tokenized(settings, block)[1], strict=True):
@@ -60,7 +60,7 @@ def words_of(settings: SelectSettings, bitexts: Iterable[Bitext]) -> Texts:
 def perplexities(
     vocabularies: Sequence[Vocabulary], learned: Texts, test: Texts, order: int
 ) -> list[float]:
-    """Of the test set, on each side, under models of what is learned from."""
+    """Return the test set's perplexity on each side under models of the given text."""
     found = []
     for vocabulary, lines, held in zip(vocabularies, learned, test, strict=True):
         model = NgramModel.train(token_ids(vocabulary, lines), len(vocabulary), order)
@@ -70,7 +70,7 @@ def perplexities(
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What is selected, how, and where what comes of it is put."""
+    """Data, settings and output folder of a selection."""
 
     options: argparse.Namespace
 
@@ -81,7 +81,7 @@ class Job:
         return SelectSettings(text=text, order=options.order)
 
     def select(self, pools: Sequence[Bitext], words: int) -> tuple[Bitext, Finished]:
-        """Run the command; the files that it wrote, and what it took."""
+        """Run the command; return its output files and its cost."""
         options, work = self.options, self.options.work
         output = (work / "selected.src", work / "selected.tgt")
         command: list[Any] = [*NMTKIT, "select", "--domain", *options.domain, "--words", words]
@@ -92,15 +92,15 @@ class Job:
         return output, run_command(list(map(str, command)), work / "select.log")
 
     def draw(self, words: int, seed: int) -> Bitext:
-        """Random pairs of the pool that have so many words on the source side."""
+        """Draw random pairs of the pool with the given number of source words."""
         output = (self.options.work / "random.src", self.options.work / "random.tgt")
         pairs = sample(read_blocks(self.options.pool), words, (0,), seed)
         for place, path in enumerate(output):
             path.write_bytes(b"".join(pair[place] + b"\n" for pair in pairs))
         return output
 
-    def repeated(self, times: int) -> list[Bitext]:
-        """The pool, written down so many times over."""
+    def write_repeated(self, times: int) -> list[Bitext]:
+        """Write the pool `times` times over, and return the files."""
         if times == 1:
             return list(self.options.pool)
         made = tuple(self.options.work / f"pool-{times}.{side}" for side in ("src", "tgt"))
@@ -113,14 +113,14 @@ class Job:
 
 
 def quality(job: Job) -> list[dict[str, Any]]:
-    """For each size the perplexities: of what was selected, and of several random draws."""
+    """Return perplexities by size: of selected data, and of several random draws."""
     options = job.options
     domain, test = (words_of(job.settings, [files]) for files in (options.domain, options.test))
     vocabularies = [vocabulary_of(lines) for lines in domain]
     own = perplexities(vocabularies, domain, test, options.order)
     found = [{"what": "the domain's own text", "selected": own, "random": []}]
     for words in options.words:
-        tell(f"the best {words:,} words against random ones")
+        report_progress(f"the best {words:,} words against random ones")
         learned = [job.select(options.pool, words)[0]]
         selected = perplexities(vocabularies, words_of(job.settings, learned), test, options.order)
         drawn = []
@@ -133,12 +133,12 @@ def quality(job: Job) -> list[dict[str, Any]]:
 
 
 def cost(job: Job) -> list[dict[str, Any]]:
-    """What selecting took, for each size of the pool."""
+    """Return the cost of selection by size of the pool."""
     found = []
     for times in job.options.times:
-        pools = job.repeated(times)
+        pools = job.write_repeated(times)
         pairs = sum(block.sides[0].count(b"\n") + 1 for block in read_blocks(pools))
-        tell(f"selecting from {pairs:,} pairs")
+        report_progress(f"selecting from {pairs:,} pairs")
         took = job.select(pools, job.options.words[0])[1]
         found.append({"pairs": pairs, **dataclasses.asdict(took)})
         for files in pools if times > 1 else ():

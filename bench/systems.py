@@ -1,9 +1,8 @@
-"""The systems that are compared: how each is told to train the same model on the same data, and
-to translate the same lines.
+"""The compared systems: how each trains the same model on the same data and translates.
 
-All train one layer of gated units a side, an attention by a small network (Bahdanau et al. 2015),
-10,000 words a side, 80 sentences an update, Adam, no dropout, float32, gradients shortened to norm
-1. They read the same tokenised files. docs/explanation/performance.md names the differences.
+All train one layer of gated units per side, attention by an MLP (Bahdanau et al. 2015), 10,000
+words per side, 80 sentences per update, Adam, no dropout, float32, gradient norms clipped to 1.
+They read the same tokenised files. bench/NOTEBOOK.md lists the differences between their models.
 """
 
 import argparse
@@ -40,14 +39,14 @@ Command = list[str | Path]
 
 @dataclass(frozen=True)
 class Data:
-    """A folder of `nmtkit prepare` with shortlists, and the vocabularies made of them."""
+    """A folder of `nmtkit prepare` with shortlists, and vocabularies made from them."""
 
     prepared: Path
     words: Path
 
     @classmethod
     def open(cls, prepared: Path, work: Path) -> "Data":
-        """Write the shortlists' words, a word a line; the special ones are left to the systems."""
+        """Write the shortlists one word per line, without special words."""
         words = work / "words"
         words.mkdir(parents=True, exist_ok=True)
         for side in ("src", "tgt"):
@@ -58,11 +57,11 @@ class Data:
         return cls(prepared.resolve(), words.resolve())
 
     def text(self, split: str, side: str) -> Path:
-        """A tokenised file."""
+        """Return the path of a tokenised file."""
         return self.prepared / f"{split}.{side}"
 
     def mean_lengths(self) -> tuple[float, float]:
-        """Mean T_x and T_y of the training pairs, `</s>` counted."""
+        """Return the mean T_x and T_y of the training pairs, with `</s>`."""
         means = []
         for side in ("src", "tgt"):
             lines = self.text("train", side).read_text(encoding="utf-8").splitlines()
@@ -71,13 +70,13 @@ class Data:
         return means[0], means[1]
 
     def target_words(self) -> int:
-        """K: words of the target vocabulary, the special ones too."""
+        """Return K: the size of the target vocabulary with special words."""
         return len((self.prepared / "vocab.tgt").read_text(encoding="utf-8").splitlines())
 
 
 @dataclass(frozen=True)
 class Task:
-    """One training. folder: for whatever the system writes; updates: where it ends."""
+    """One training. folder: for the system's files; updates: where it ends."""
 
     data: Data
     folder: Path
@@ -89,8 +88,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Rate:
-    """How fast a training ran, its first updates left out. words: target words, `</s>` counted,
-    padding not, a second; by_cpu: a second of processor time; peak: bytes of memory at most."""
+    """Speed of a training without its first updates.
+
+    words: target words per second, with `</s>`, without padding; by_cpu: per second of processor
+    time; peak: largest memory in bytes.
+    """
 
     words: float
     by_cpu: float
@@ -110,19 +112,19 @@ class System:
         self.batches: dict[int, int] = {}  # by beam, where another is faster than 64
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Variables that its runs need."""
+        """Environment variables for its runs."""
         return thread_environment(threads)
 
     def write_training(self, task: Task) -> list[str]:
-        """Write the settings; the arguments that name them."""
+        """Write the settings; return the arguments that name them."""
         raise NotImplementedError
 
     def train(self, task: Task) -> Command:
-        """The command that trains a model and keeps it in the folder."""
+        """Return the command that trains a model and keeps it in the folder."""
         return [self.python, "-c", code_calling(self.module), *self.write_training(task)]
 
     def time_training(self, task: Task, warmup: int) -> Rate:
-        """Train `task.updates` updates; the rate from update `warmup` on."""
+        """Train `task.updates` updates; return the rate after the first `warmup`."""
         record = task.folder / "record.json"
         arguments = self.write_training(task)
         command: Command = [self.python, TIMED, record, str(task.updates), self.module, *arguments]
@@ -131,27 +133,26 @@ class System:
         return rate_of(found["updates"], warmup, found["peak"])
 
     def model(self, task: Task) -> Path:
-        """What training leaves that translating needs."""
+        """Return the files of a training that translation needs."""
         raise NotImplementedError
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """The command that translates a tokenised file; it may also write to stdout or read stdin,
-        see `streams`."""
+        """Return the command that translates a tokenised file; see also `streams`."""
         raise NotImplementedError
 
     def streams(self, source: Path, output: Path) -> dict[str, Path]:
-        """`stdin` and `stdout`, where it uses them."""
+        """Return `stdin` and `stdout` for `translate`, if it uses them."""
         return {}
 
     def batch(self, beam: int) -> int:
-        """Sentences to translate together."""
+        """Return the number of sentences to translate together."""
         return self.batches.get(beam, 64)
 
 
 def rate_of(readings: list[tuple[float, float, int]], warmup: int, peak: int) -> Rate:
-    """What a launcher's record says of the updates after the first `warmup`.
+    """Return the rate of the updates after the first `warmup` from a launcher's record.
 
-    :param readings: after each update: seconds, CPU seconds, words so far; from any start.
+    :param readings: After each update: seconds, CPU seconds, words so far; from any origin.
     """
     first, last = readings[warmup - 1], readings[-1]
     words = last[2] - first[2]
@@ -164,7 +165,7 @@ def code_calling(program: str) -> str:
 
 
 def write_settings(path: Path, settings: dict[str, Any]) -> Path:
-    """JSON, which is YAML too."""
+    """Write settings as JSON, which is also YAML."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
     return path
@@ -182,7 +183,7 @@ COUNTS: dict[str, Count] = {
 
 
 def model_settings(model: str, sizes: Sizes) -> dict[str, int]:
-    """The sizes of one of our models, as its config calls them."""
+    """Return the sizes of one of our models under the names of its config."""
     found = {"embedding": sizes.embedding, "hidden": sizes.hidden}
     if model == "deep-lstm":
         return found | {"layers": LAYERS}
@@ -218,12 +219,12 @@ class Nmtkit(System):
         self.products = COUNTS[model]
 
     def environment(self, threads: int) -> dict[str, str]:
-        """The checkout's package comes before an installed one."""
+        """Put the checkout's package before an installed one."""
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         return {**thread_environment(threads), "PYTHONPATH": path}
 
     def write_training(self, task: Task) -> list[str]:
-        """Settings as a TOML file, `--set` for what the benchmark adds."""
+        """Write settings as TOML; pass what the benchmark adds as `--set`."""
         sizes, folder = task.sizes, task.folder
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "settings.toml"
@@ -241,11 +242,11 @@ class Nmtkit(System):
         return [*fixed, "--config", str(config), "--threads", str(task.threads), *extra]
 
     def model(self, task: Task) -> Path:
-        """The model folder's parameters."""
+        """Return the model folder's parameters."""
         return task.folder / "model" / "params.best.safetensors"
 
     def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
-        """`nmtkit translate`, tokens in and out."""
+        """Return `nmtkit translate` for tokenised input and output."""
         files: Command = ["--model", task.folder / "model", source, "--output", output, "--force"]
         search = ["--beam", str(beam), "--batch-size", str(self.batch(beam)), "--tokenized"]
         threads = ["--threads", str(task.threads)]
@@ -254,7 +255,7 @@ class Nmtkit(System):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What every comparison of systems is told: text, systems, threads and rounds."""
+    """Add the options of all comparisons: text, systems, threads and rounds."""
     parser.add_argument("--data", type=Path, help="folder of raw Multi30k, to be prepared")
     parser.add_argument("--prepared", type=Path, help="instead: a prepared folder with shortlists")
     parser.add_argument("--work", type=Path, default=Path("build/bench/work"))

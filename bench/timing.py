@@ -1,8 +1,8 @@
-"""Runs of commands, taken in turns, and what they took: the part that all benchmarks share.
+"""Run commands in turns and measure them: the part that all benchmarks share.
 
-Speeds are only compared between runs of one sitting, taken in turns (`in_turns`), so that whatever
-else the machine does falls on all alike; of several rounds the median counts, and the lowest and
-the highest are told (`Spread`).
+Compare speeds only between runs taken in turns (`in_turns`) in one session, so that other load
+affects all alike. The median of several rounds counts; reports also give the lowest and the highest
+(`Spread`).
 """
 
 import json
@@ -30,21 +30,23 @@ CLOCKS = {"wall": "second", "cpu": "second of processor time"}
 
 
 class BenchError(Exception):
-    """A run that cannot be made or that failed; one sentence for whoever runs the benchmark."""
+    """A run that is impossible or failed; the message is one line for the user."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a command took. seconds: by the clock; cpu: seconds of all its threads and children;
-    peak: bytes of memory that its largest process held at once, or this process when it started
-    it, if that was more."""
+    """Cost of a command.
+
+    seconds: wall clock; cpu: processor seconds of all threads and children; peak: peak memory in
+    bytes of its largest process, or of this process at the start of it if that was larger.
+    """
 
     seconds: float
     cpu: float
     peak: int
 
     def by(self, clock: str) -> float:
-        """Seconds of one of `CLOCKS`."""
+        """Return seconds of one of `CLOCKS`."""
         return self.seconds if clock == "wall" else self.cpu
 
 
@@ -75,9 +77,9 @@ def run_command(
 ) -> Finished:
     """Run a command to its end.
 
-    :param log: gets its stderr, and its stdout where `stdout` is not given.
-    :param environment: added to the environment that is.
-    :raises BenchError: it cannot be started, or failed; the end of its log is told.
+    :param log: Gets its stderr, and its stdout unless `stdout` is given.
+    :param environment: Added to the current environment.
+    :raises BenchError: The command cannot be started, or failed; quotes the end of its log.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [str(word) for word in command]
@@ -116,7 +118,7 @@ def run_command(
 
 
 def thread_environment(threads: int) -> dict[str, str]:
-    """What lets a program that knows nothing of --threads use so many cores."""
+    """Return environment variables that set the number of threads of programs without --threads."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     return {name: str(threads) for name in names}
 
@@ -124,9 +126,9 @@ def thread_environment(threads: int) -> dict[str, str]:
 def in_turns(
     runs: Mapping[str, Callable[[], Result]], rounds: int, say: Callable[[str], None]
 ) -> dict[str, list[Result]]:
-    """Run each `rounds` times, one after another; each round begins one further on.
+    """Run each command `rounds` times in turns; each round starts with the next one.
 
-    What fails is told and left out of the later rounds and of the results; the rest goes on.
+    A command that fails is reported and left out of later rounds and of the results.
     """
     found: dict[str, list[Result]] = {name: [] for name in runs}
     for number in range(rounds):
@@ -142,26 +144,26 @@ def in_turns(
     return found
 
 
-def tell(line: str) -> None:
-    """A line about the progress of a benchmark, on stderr."""
+def report_progress(line: str) -> None:
+    """Print a line about the progress of a benchmark to stderr."""
     print(f"bench: {line}", file=sys.stderr, flush=True)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; every column but the first is aligned to the right."""
+    """Return a Markdown table with all columns but the first aligned right."""
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def with_spread(found: Spread, digits: int = 0) -> str:
-    """ "4,050 (3,990–4,102)": the median, and the lowest and the highest in brackets."""
+    """Return "4,050 (3,990–4,102)": the median, and the lowest and highest in brackets."""
     if found.count == 1:
         return f"{found.median:,.{digits}f}"
     return f"{found.median:,.{digits}f} ({found.low:,.{digits}f}–{found.high:,.{digits}f})"
 
 
 def write_report(output: Path | None, markdown: str, figures: Any) -> None:
-    """Print the Markdown; with `output`, write it there too, and all figures beside it as JSON."""
+    """Print the Markdown; with `output`, also write it there, and all figures as JSON beside it."""
     print(markdown)
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +173,7 @@ def write_report(output: Path | None, markdown: str, figures: Any) -> None:
 
 
 def machine() -> str:
-    """The processor and what this process may use of it, in words."""
+    """Describe the processor and the part of it that this process may use."""
     name = "unknown processor"
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

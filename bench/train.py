@@ -1,12 +1,11 @@
-"""How fast nmtkit trains RNNsearch, beside its peers and the machine's ceiling, in one run.
+"""Measure nmtkit's training speed beside its peers and the machine's ceiling, in one run.
 
     python bench/train.py --data MULTI30K [--peers FOLDER] [--threads 2] [--rounds 3]
 
-Every system trains the same sizes on the same tokenised pairs and words, one after another, round
-by round; the rate is that of the updates after the first few, so that neither starting, nor
-validating, nor saving counts. Prints a Markdown table for each size; --output keeps it, and all
-readings as JSON beside it. Where other work runs on the machine, --clock cpu with one thread
-compares what does not depend on it.
+Every system trains the same sizes on the same tokenised pairs and words, in turns, round by round.
+The rate excludes the first updates, so that start-up, validation and saving do not count. Prints a
+Markdown table per size; --output keeps it, and all readings as JSON beside it. Beside other load,
+use --clock cpu with one thread.
 """
 
 import argparse
@@ -26,9 +25,9 @@ from timing import (
     Spread,
     in_turns,
     machine,
+    report_progress,
     run_command,
     table,
-    tell,
     thread_environment,
     with_spread,
     write_report,
@@ -44,7 +43,7 @@ BY_ONEDNN = "float32 by oneDNN"
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/train.py", description=__doc__.split("\n")[0])
     add_options(parser)
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
@@ -74,7 +73,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def multiplies_bfloat16() -> bool:
-    """Whether this processor has instructions for it."""
+    """Return True if this processor has bfloat16 instructions."""
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -82,8 +81,8 @@ def multiplies_bfloat16() -> bool:
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
-def own(precisions: list[str], models: list[str]) -> dict[str, System]:
-    """nmtkit: RNNsearch once for each precision, and the other models."""
+def nmtkit_systems(precisions: list[str], models: list[str]) -> dict[str, System]:
+    """Return nmtkit's systems: RNNsearch in each precision, and the other models."""
     rows: dict[str, System] = {}
     for precision in precisions if "rnnsearch" in models else []:
         plain = precision == "float32"
@@ -94,9 +93,9 @@ def own(precisions: list[str], models: list[str]) -> dict[str, System]:
 
 
 def measure_ceiling(threads: int, kind: str, folder: Path) -> dict[str, float]:
-    """GFLOP/s of this moment, in a process of its own, by each of `CLOCKS`.
+    """Return the current ceiling in GFLOP/s by each of `CLOCKS`, measured in a process of its own.
 
-    :param kind: the type of the products, or `BY_ONEDNN`.
+    :param kind: The data type of the products, or `BY_ONEDNN`.
     """
     script = Path(__file__).with_name("ceiling.py")
     command: list[str | Path] = [
@@ -117,7 +116,7 @@ def measure_ceiling(threads: int, kind: str, folder: Path) -> dict[str, float]:
 def measure(
     name: str, data: Data, systems: dict[str, System], options: argparse.Namespace
 ) -> dict[str, Any]:
-    """All rounds of one size: {"ceiling": {kind: [by clock]}, "rates": {system: [Rate]}}."""
+    """Return {"ceiling": {kind: [by clock]}, "rates": {system: [Rate]}} of all rounds."""
     updates = WARMUP + (options.updates or UPDATES[name])
 
     def training(row: str, system: System) -> Callable[[], Rate]:
@@ -131,21 +130,21 @@ def measure(
     kinds = [*options.precision, BY_ONEDNN]
     runs: dict[str, Callable[[], Any]] = {f"{CEILING} {kind}": ceiling(kind) for kind in kinds}
     runs |= {row: training(row, system) for row, system in systems.items()}
-    found = in_turns(runs, options.rounds, lambda line: tell(f"{name}: {line}"))
+    found = in_turns(runs, options.rounds, lambda line: report_progress(f"{name}: {line}"))
     ceilings = {kind: found.pop(f"{CEILING} {kind}", []) for kind in kinds}
     return {"ceiling": ceilings, "rates": found}
 
 
 def speeds(found: dict[str, list[Rate]], clock: str) -> dict[str, Spread]:
-    """Target words a second, by system."""
+    """Return target words per second by system."""
     return {
         row: Spread.of([rate.words if clock == "wall" else rate.by_cpu for rate in rates])
         for row, rates in found.items()
     }
 
 
-def needs(name: str, data: Data, system: System) -> float:
-    """Operations that a system's model needs for a target word of this data, without padding."""
+def required_operations(name: str, data: Data, system: System) -> float:
+    """Return the operations that a model needs per target word of this data, without padding."""
     products = system.products(SIZES[name], data.target_words())
     return training_operations(products, *data.mean_lengths())
 
@@ -153,8 +152,8 @@ def needs(name: str, data: Data, system: System) -> float:
 def report(
     name: str, data: Data, systems: dict[str, System], found: dict[str, Any], clock: str
 ) -> str:
-    """The Markdown of one size."""
-    sizes, needed = SIZES[name], needs(name, data, Nmtkit())
+    """Return the Markdown of one size."""
+    sizes, needed = SIZES[name], required_operations(name, data, Nmtkit())
     caps = {}
     text = (
         f"### {name.upper()}: m = {sizes.embedding}, n = {sizes.hidden}, n' = {sizes.align}, "
@@ -175,9 +174,9 @@ def report(
     measured = speeds(found["rates"], clock)
     rows = []
     for row, speed in measured.items():
-        own = measured.get("nmtkit")
-        ratio = f"{own.median / speed.median:.2f}" if own else ""
-        wanted = needs(name, data, systems[row])
+        nmtkit_systems = measured.get("nmtkit")
+        ratio = f"{nmtkit_systems.median / speed.median:.2f}" if nmtkit_systems else ""
+        wanted = required_operations(name, data, systems[row])
         cap = caps.get("float32")
         share = f"{100 * speed.median * wanted / (cap * needed):.0f} %" if cap else ""
         rows.append([row, with_spread(speed), ratio, f"{wanted / 1e6:.1f}", share])
@@ -185,12 +184,12 @@ def report(
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and report; 1 where it cannot be done."""
+    """Measure and report; return 1 on failure."""
     options = options_of(arguments)
     try:
         prepared = options.prepared or prepared_folder(options.data, options.work)
         data = Data.open(prepared, options.work)
-        systems = own(options.precision, options.models)
+        systems = nmtkit_systems(options.precision, options.models)
         systems |= {system.name: system for system in peers(options.peers, options.marian)}
         if options.only:
             begins = tuple(options.only)
@@ -211,7 +210,7 @@ def main(arguments: list[str]) -> int:
             figures[name] = {"ceiling": found["ceiling"], "rates": rates}
         write_report(options.output, "\n".join(parts), figures)
     except BenchError as error:
-        tell(str(error))
+        report_progress(str(error))
         return 1
     return 0
 

@@ -1,13 +1,12 @@
-"""How fast nmtkit translates, beside its peers, in one run.
+"""Measure nmtkit's translation speed beside its peers, in one run.
 
     python bench/translate.py --data MULTI30K [--peers FOLDER] [--threads 2] [--rounds 3]
 
-Every system first trains a small model, which is kept under --work, so that a second run only
-measures. Then all translate the 1,000 tokenised sentences of test2016, one system after another,
-round by round. The time is that of the whole command less that of the same command on one short
-line, the median of all rounds: starting and loading do not count. BLEU stands beside it, so that
-nobody is fast by being broken. Prints a Markdown table for each beam; --output keeps it, and all
-readings as JSON.
+Every system first trains a small model, kept under --work, so that later runs only measure. Then
+all translate the 1,000 tokenised sentences of test2016 in turns, round by round. The time is that
+of the whole command minus the median time of the same command on one short line: start-up and
+loading do not count. BLEU is reported too, to expose systems that are fast because they are broken.
+Prints a Markdown table per beam; --output keeps it, and all readings as JSON.
 """
 
 import argparse
@@ -32,9 +31,9 @@ from timing import (
     Spread,
     in_turns,
     machine,
+    report_progress,
     run_command,
     table,
-    tell,
     with_spread,
     write_report,
 )
@@ -47,8 +46,11 @@ LINE = "A man is reading ."
 
 @dataclass(frozen=True)
 class Reading:
-    """One round of one system. whole: the command on all lines, line: on one; words: in the
-    translations, `</s>` not counted; bleu: of tokens, in percent."""
+    """One round of one system.
+
+    whole: the command on all lines; line: on one line; words: number of output words without
+    `</s>`; bleu: on tokens, in percent.
+    """
 
     whole: Finished
     line: Finished
@@ -56,18 +58,20 @@ class Reading:
     bleu: float
 
     def speed(self, clock: str, start: float) -> float:
-        """Output words a second, the seconds of a start left out."""
+        """Return output words per second without start-up."""
         return self.words / max(self.whole.by(clock) - start, 1e-9)
 
 
-def start_of(readings: list[Reading], clock: str) -> float:
-    """Seconds that starting takes: the median of all rounds. One that came late would make the
-    rest of its round look fast."""
+def median_start_up(readings: list[Reading], clock: str) -> float:
+    """Return the start-up time in seconds as the median of all rounds.
+
+    A single slow start would make the rest of its round look fast.
+    """
     return Spread.of([reading.line.by(clock) for reading in readings]).median
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/translate.py", description=__doc__.split("\n")[0])
     add_options(parser)
     parser.add_argument("--beams", type=int, nargs="+", default=[12, 5, 1])
@@ -96,14 +100,14 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def lexicon_of(options: argparse.Namespace) -> Path:
-    """The table of word translations: the one named, or the one beside nmtkit's model."""
+    """Return the table of word translations: the one given, or the one beside nmtkit's model."""
     given: Path = options.candidates
     made: Path = options.work / "translate" / f"nmtkit-{options.updates}" / "lexicon"
     return (made if given == Path() else given).absolute()
 
 
 def rows_of(options: argparse.Namespace) -> dict[str, System]:
-    """All that are to be measured, by the name in the table."""
+    """Return everything to measure, by its name in the table."""
     faster: dict[str, list[str]] = {}
     if options.quantize:
         faster["--quantize"] = ["--quantize"]
@@ -120,25 +124,25 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
 
 
 def task_of(system: System, data: Data, options: argparse.Namespace) -> Task:
-    """The training of the model that a system translates with."""
+    """Return the training of the model that a system translates with."""
     folder = options.work / "translate" / f"{system.name.split()[0].lower()}-{options.updates}"
     rate = options.learning_rate
     return Task(data, folder.absolute(), SMALL, options.updates, options.threads, rate)
 
 
 def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespace) -> list[str]:
-    """Train the models that are not there yet; the names of those that have one then."""
+    """Train the missing models; return the names of systems with a model."""
     ready = []
     for name, system in rows.items():
         task = task_of(system, data, options)
         if not system.model(task).exists():
-            tell(f"training a model for {name}, {task.updates} updates")
+            report_progress(f"training a model for {name}, {task.updates} updates")
             trainer = Nmtkit() if isinstance(system, Nmtkit) else system
             try:
                 environment = system.environment(task.threads)
                 run_command(trainer.train(task), task.folder / "train.log", environment)
             except BenchError as error:
-                tell(f"{name} is left out: {error}")
+                report_progress(f"{name} is left out: {error}")
                 shutil.rmtree(task.folder)
                 continue
         ready.append(name)
@@ -146,8 +150,8 @@ def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespa
 
 
 def make_lexicon(lexicon: Path, data: Data, task: Task) -> None:
-    """Let nmtkit's model align the training pairs, and write down which words it linked."""
-    tell(f"aligning the training pairs for {lexicon}")
+    """Align the training pairs with nmtkit's model and write the lexicon of the linked words."""
+    report_progress(f"aligning the training pairs for {lexicon}")
     texts: list[str | Path] = [data.text("train", side) for side in ("src", "tgt")]
     options: list[str | Path] = [
         "--model",
@@ -161,9 +165,9 @@ def make_lexicon(lexicon: Path, data: Data, task: Task) -> None:
 
 
 def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Finished, list[str]]:
-    """Run the command on a file; what it took, and its lines.
+    """Run the command on a file; return its cost and its output lines.
 
-    :raises BenchError: it failed, or left lines out.
+    :raises BenchError: The command failed or left lines out.
     """
     output = task.folder / f"{source.name}.{beam}.out"
     output.unlink(missing_ok=True)
@@ -179,7 +183,7 @@ def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Fini
 
 
 def read(system: System, task: Task, line: Path, beam: int) -> Reading:
-    """One round of one system."""
+    """Measure one round of one system."""
     from nmtkit.evaluation.metrics import tokenized_bleu
 
     alone, _ = translate(system, task, line, beam)
@@ -192,8 +196,10 @@ def read(system: System, task: Task, line: Path, beam: int) -> Reading:
 def choose_batches(
     beam: int, rows: dict[str, System], data: Data, options: argparse.Namespace
 ) -> None:
-    """Give each system the batch size that is its fastest, tried once and remembered in the work
-    folder: with which threads and sizes is part of what is remembered."""
+    """Choose each system's fastest batch size; tried once and cached in the work folder.
+
+    The cache is keyed by threads and sizes.
+    """
     path = options.work / "translate" / "batches.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     line = line_of(options)
@@ -202,12 +208,12 @@ def choose_batches(
         if key not in known and len(options.batches) > 1:
             tried: dict[int, float] = {}
             for size in options.batches:
-                tell(f"beam {beam}: {name} with batches of {size}")
+                report_progress(f"beam {beam}: {name} with batches of {size}")
                 system.batches[beam] = size
                 try:
                     found = read(system, task_of(system, data, options), line, beam)
                 except BenchError as error:
-                    tell(str(error))
+                    report_progress(str(error))
                     continue
                 tried[size] = found.speed(options.clock, found.line.by(options.clock))
             if not tried:
@@ -218,7 +224,7 @@ def choose_batches(
 
 
 def line_of(options: argparse.Namespace) -> Path:
-    """A file with the one line that tells what starting costs."""
+    """Return a file with the single line that measures start-up."""
     line: Path = options.work.absolute() / "line.txt"
     line.write_text(LINE + "\n", encoding="utf-8")
     return line
@@ -227,21 +233,21 @@ def line_of(options: argparse.Namespace) -> Path:
 def measure(
     beam: int, rows: dict[str, System], data: Data, options: argparse.Namespace
 ) -> dict[str, list[Reading]]:
-    """All rounds of one beam."""
+    """Run all rounds of one beam."""
     line = line_of(options)
 
     def reading(system: System) -> Callable[[], Reading]:
         return lambda: read(system, task_of(system, data, options), line, beam)
 
     runs = {name: reading(system) for name, system in rows.items()}
-    return in_turns(runs, options.rounds, lambda line: tell(f"beam {beam}: {line}"))
+    return in_turns(runs, options.rounds, lambda line: report_progress(f"beam {beam}: {line}"))
 
 
 def report(beam: int, found: dict[str, list[Reading]], rows: dict[str, System], clock: str) -> str:
-    """The Markdown of one beam."""
+    """Return the Markdown of one beam."""
     speeds = {}
     for name, readings in found.items():
-        start = start_of(readings, clock)
+        start = median_start_up(readings, clock)
         speeds[name] = Spread.of([reading.speed(clock, start) for reading in readings])
     others = [speed.median for name, speed in speeds.items() if not name.startswith("nmtkit")]
     header = ["system", "batch", f"output words a {CLOCKS[clock]}", "to the fastest peer"]
@@ -255,7 +261,7 @@ def report(beam: int, found: dict[str, list[Reading]], rows: dict[str, System], 
             [
                 *row,
                 f"{whole.median:.2f}",
-                f"{start_of(readings, clock):.2f}",
+                f"{median_start_up(readings, clock):.2f}",
                 f"{readings[0].bleu:.2f}",
             ]
         )
@@ -263,7 +269,7 @@ def report(beam: int, found: dict[str, list[Reading]], rows: dict[str, System], 
 
 
 def main(arguments: list[str]) -> int:
-    """Train what is missing, measure and report; 1 where it cannot be done."""
+    """Train missing models, measure and report; return 1 on failure."""
     options = options_of(arguments)
     try:
         data = Data.open(
@@ -293,7 +299,7 @@ def main(arguments: list[str]) -> int:
             }
         write_report(options.output, "\n".join(parts), figures)
     except BenchError as error:
-        tell(str(error))
+        report_progress(str(error))
         return 1
     return 0
 

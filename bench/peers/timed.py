@@ -1,12 +1,11 @@
-"""Run a training program unchanged, and write down when each update was done.
+"""Run an unmodified training program and record when each update ended.
 
     python timed.py RECORD UPDATES MODULE:FUNCTION [ARGUMENT ...]
 
-Runs in the environment of the program that is measured and knows nothing but torch: after each
-step of an optimizer it takes the time, and it counts the target words that were handed to the
-cross-entropy, padding left out, `</s>` counted. After UPDATES updates the record is written and
-the process ends, without the validation and saving that would follow. nmtkit, whose loss and
-optimizer steps are its own, is asked for both at the end of `Trainer.update`.
+Runs in the environment of the measured program and needs only torch: it takes the time after each
+optimizer step and counts the target words that the cross-entropy scores (without padding, with
+`</s>`). After UPDATES updates it writes the record and ends the process, before validation and
+saving. nmtkit has its own loss and optimizer steps and is watched at the end of `Trainer.update`.
 
 RECORD gets {"updates": [[seconds, CPU seconds, words so far], ...], "peak": bytes}.
 """
@@ -33,7 +32,7 @@ class Recorder:
         self.readings: list[tuple[float, float, int]] = []
 
     def updated(self) -> None:
-        """Take the time; after the last update that is wanted, end the process."""
+        """Take the time; after the last update, end the process."""
         self.readings.append((time.perf_counter(), time.process_time(), self.words))
         if len(self.readings) == self.wanted:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -43,7 +42,7 @@ class Recorder:
             os._exit(0)
 
     def counting(self, cost: Callable[..., Any]) -> Callable[..., Any]:
-        """A cross-entropy that counts the targets which it does not ignore."""
+        """Return a cross-entropy that counts the targets that it does not ignore."""
 
         def counted(*args: Any, **kwargs: Any) -> Any:
             target = args[1] if len(args) > 1 else kwargs["target"]
@@ -55,7 +54,7 @@ class Recorder:
 
 
 def watch_torch(recorder: Recorder) -> None:
-    """Look at every loss and every step of an optimizer."""
+    """Record each loss and each optimizer step of torch."""
     functional = torch.nn.functional
     for name in ("cross_entropy", "nll_loss"):
         setattr(functional, name, recorder.counting(getattr(functional, name)))
@@ -65,7 +64,7 @@ def watch_torch(recorder: Recorder) -> None:
 
 
 def watch_nmtkit(recorder: Recorder) -> None:
-    """Look at every update of nmtkit."""
+    """Record each update of nmtkit."""
     training = importlib.import_module("nmtkit.training.trainer").Trainer
     update = training.update
 
@@ -79,7 +78,7 @@ def watch_nmtkit(recorder: Recorder) -> None:
 
 
 def main() -> None:
-    """Watch, then run the program with the arguments that are left."""
+    """Install the watch, then run the program with the remaining arguments."""
     path, updates, program, *arguments = sys.argv[1:]
     module, _, function = program.partition(":")
     sys.argv = [module, *arguments]

@@ -1,4 +1,4 @@
-"""A small task for the systems that are compared."""
+"""A small task for the compared systems."""
 
 from pathlib import Path
 

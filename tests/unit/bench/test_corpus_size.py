@@ -1,4 +1,4 @@
-"""A corpus of any size with WMT'14's lengths, and the commands on it."""
+"""Generated corpora with WMT'14's lengths, and the commands on them."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from memory import Used
 from timing import Finished
 
 
-def test_lengths_are_those_of_the_papers_corpus() -> None:
+def test_lengths_match_the_papers_corpus() -> None:
     found = corpus_size.lengths(np.random.default_rng(1), 200_000)
     for side, mean in corpus_size.MEAN.items():
         assert found[side].mean() == pytest.approx(mean, rel=0.01)
@@ -18,7 +18,7 @@ def test_lengths_are_those_of_the_papers_corpus() -> None:
     assert ratio.std() == pytest.approx(corpus_size.SPREAD, rel=0.1)
 
 
-def test_sides_have_a_line_for_each_pair_and_words_by_zipfs_law(
+def test_both_sides_have_a_line_per_pair_and_zipfian_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpus_size, "TYPES", 1000)
@@ -35,7 +35,7 @@ def test_sides_have_a_line_for_each_pair_and_words_by_zipfs_law(
     assert (tmp_path / "again").read_text() == (tmp_path / "en").read_text()
 
 
-def test_every_step_is_run_and_reported(
+def test_each_step_is_run_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Memory is that of all processes at their fullest moment."""
+"""Peak memory includes all processes of a command."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ HOLD = "import time; held = bytearray(b'x') * {size}; time.sleep({seconds})"
 CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}], check=True)"
 
 
-def test_memory_of_a_process_and_of_its_child_counts(tmp_path: Path) -> None:
+def test_memory_includes_child_processes(tmp_path: Path) -> None:
     alone = HOLD.format(size=60 << 20, seconds=0.4)
     for code in (alone, CHILD.format(code=alone)):
         used = memory.peak_memory([sys.executable, "-c", code], tmp_path / "log")
@@ -20,7 +20,7 @@ def test_memory_of_a_process_and_of_its_child_counts(tmp_path: Path) -> None:
         assert used.run.peak > 60 << 20
 
 
-def test_mapped_files_are_in_the_largest_process_alone(tmp_path: Path) -> None:
+def test_mapped_files_count_only_for_the_largest_process(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * (60 << 20))
     code = (
         f"import mmap, time; file = open({str(tmp_path / 'file')!r}, 'rb')\n"
@@ -31,7 +31,7 @@ def test_mapped_files_are_in_the_largest_process_alone(tmp_path: Path) -> None:
     assert used.run.peak > 60 << 20 > used.anonymous > 1 << 20
 
 
-def test_a_process_that_is_over_has_none(tmp_path: Path) -> None:
+def test_an_ended_process_has_no_memory(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     assert memory.anonymous_bytes(process.pid) == 0
@@ -40,7 +40,7 @@ def test_a_process_that_is_over_has_none(tmp_path: Path) -> None:
         memory.peak_memory([sys.executable, "-c", "raise SystemExit(3)"], tmp_path / "log")
 
 
-def test_the_report_has_a_row_for_each_command() -> None:
+def test_the_report_has_a_row_per_command() -> None:
     def used(mib: int) -> memory.Used:
         return memory.Used(Finished(1.5, 1.0, mib << 20), (mib - 1) << 20)
 

@@ -19,13 +19,13 @@ def test_lists_are_read_with_their_sources(lists, tmp_path):
     assert nbest.read_lists(tmp_path / "list", None, 1) == [("", ["v w x", "v w"])]
 
 
-def test_what_is_shared(lists):
-    assert nbest.shared(lists) == pytest.approx(5 / 7)
+def test_distinct_prefix_share(lists):
+    assert nbest.distinct_prefix_share(lists) == pytest.approx(5 / 7)
 
 
 def test_both_ways_score_the_same_hypotheses(lists, make_model):
     scorer = Scorer(Ensemble((make_model(1),)))
-    assert nbest.each_alone(scorer, lists) == nbest.as_trees(scorer, lists) == 4
+    assert nbest.score_each_alone(scorer, lists) == nbest.score_as_trees(scorer, lists) == 4
     found = nbest.measure(scorer, lists, 2)
     assert [spread.count for spread in found.values()] == [2, 2]
     assert all(spread.low > 0 for spread in found.values())

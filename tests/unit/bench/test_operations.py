@@ -1,4 +1,4 @@
-"""The operations of RNNsearch: counted from its equations, product by product."""
+"""The operations of RNNsearch, counted from its equations product by product."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def counted(sizes: Sizes, src_len: int, tgt_len: int, words: int) -> int:
 
 @pytest.mark.parametrize("sizes", [Sizes(3, 4, 5, 2), Sizes(7, 2, 3, 4)])
 @pytest.mark.parametrize(("src_len", "tgt_len", "words"), [(1, 1, 4), (4, 6, 11), (9, 2, 5)])
-def test_the_formula_is_the_count(sizes: Sizes, src_len: int, tgt_len: int, words: int) -> None:
+def test_the_formula_equals_the_count(sizes: Sizes, src_len: int, tgt_len: int, words: int) -> None:
     multiplications = counted(sizes, src_len, tgt_len, words)
     products = rnnsearch(sizes, words)
     assert forward_multiplications(products, src_len, tgt_len) == multiplications
@@ -83,9 +83,11 @@ def needed(products: Products) -> float:
     return training_operations(products, 14.018, 15.134) / 1e6
 
 
-def test_the_models_of_the_benchmark() -> None:
-    """Those of OpenNMT-py, eole and JoeyNMT were once counted in their own runs by torch's
-    FlopCounterMode: the same, but that the first two project the annotations at every step."""
+def test_operations_of_the_benchmarked_models() -> None:
+    """Operations per target word; torch's FlopCounterMode counted the same for the peers.
+
+    For OpenNMT-py and eole it also counted the projection of the annotations at every step.
+    """
     models = (rnnsearch, opennmt, joeynmt, marian)
     found = [[needed(model(sizes, 10_000)) for model in models] for sizes in (SMALL, PAPER)]
     assert found[0] == pytest.approx([19.55, 22.12, 25.69, 28.44], abs=0.01)
@@ -93,9 +95,11 @@ def test_the_models_of_the_benchmark() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in COUNTS if name != "rnnsearch"])
-def test_the_other_models_do_what_is_counted(name: str) -> None:
-    """By a count of what torch is asked to multiply in a training step; each level of a pyramid
-    multiplies its two outer nodes as if they had parents on both sides."""
+def test_operations_of_the_other_models_equal_a_count_by_torch(name: str) -> None:
+    """Count what torch multiplies in a training step.
+
+    Each level of a pyramid multiplies its two outer nodes as if they had parents on both sides.
+    """
     sizes, words, src_len, tgt_len = Sizes(30, 40, 50, 20), 300, 12, 9
     kind: Any = MODELS[name]
     model = kind(kind.config_class(**model_settings(name, sizes)), words, words)
@@ -107,7 +111,7 @@ def test_the_other_models_do_what_is_counted(name: str) -> None:
     assert counted == pytest.approx(needed, rel=0.15 if name == "grconv" else 0.02)
 
 
-def test_a_model_with_twice_the_words_needs_the_softmax_twice() -> None:
+def test_doubling_the_vocabulary_doubles_the_softmax() -> None:
     for model, units in ((rnnsearch, 128), (opennmt, 256), (joeynmt, 256), (marian, 256)):
         once, twice = model(SMALL, 5_000), model(SMALL, 10_000)
         assert twice.target - once.target == units * 5_000

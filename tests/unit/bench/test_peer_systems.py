@@ -1,4 +1,4 @@
-"""How the peers are told what to do, and how Marian's speed is read off."""
+"""The settings of the peers, and Marian's speed from its log."""
 
 import json
 from pathlib import Path
@@ -15,13 +15,13 @@ LOG = """\
 """  # noqa: E501
 
 
-def test_marians_lines() -> None:
+def test_marians_log_is_parsed() -> None:
     assert marian_reports(LOG) == [(5, 20.5, 24600.0), (1000, 10.0, pytest.approx(1756.4))]
     assert marian_reports("nothing of the kind") == []
 
 
 @pytest.mark.parametrize("cls", [OpenNMT, Eole, JoeyNMT])
-def test_peers_are_given_the_same_work(cls: type[OpenNMT], task: Task) -> None:
+def test_peers_get_the_same_task(cls: type[OpenNMT], task: Task) -> None:
     arguments = cls(Path("python")).write_training(task)
     named = next(word for word in arguments if word.endswith(".yaml"))
     text = json.dumps(json.loads(Path(named).read_text()))
@@ -31,7 +31,7 @@ def test_peers_are_given_the_same_work(cls: type[OpenNMT], task: Task) -> None:
     assert any(f'"{name}": {task.updates}' in text for name in ("train_steps", "updates"))
 
 
-def test_marian_starts_anew(task: Task) -> None:
+def test_marian_starts_from_scratch(task: Task) -> None:
     marian = Marian(Path("python"), Path("/there/marian"))
     command = marian.train(task)
     assert command[:2] == [Path("/there/marian"), "train"]
@@ -39,7 +39,7 @@ def test_marian_starts_anew(task: Task) -> None:
     assert marian.translate(task, Path("s"), Path("o"), 5)[1] == "decode"
 
 
-def test_only_what_is_installed_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_installed_peers_are_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     python = tmp_path / "eole" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.touch()
@@ -50,7 +50,7 @@ def test_only_what_is_installed_is_used(tmp_path: Path, capsys: pytest.CaptureFi
     assert peers(None) == []
 
 
-def test_marian_that_tells_nothing_is_an_error(task: Task, tmp_path: Path) -> None:
+def test_a_marian_log_without_updates_is_an_error(task: Task, tmp_path: Path) -> None:
     binary = tmp_path / "marian"
     binary.write_text("#!/bin/sh\necho done\n")
     binary.chmod(0o755)

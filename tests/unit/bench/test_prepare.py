@@ -1,4 +1,4 @@
-"""The two ways of preparing: the same lines in, and what came out compared."""
+"""Both ways of preparing get the same lines, and their outputs are compared."""
 
 import argparse
 import gzip
@@ -26,18 +26,18 @@ def test_pairs_without_words_are_left_out(tmp_path: Path) -> None:
         prepare.copy_pairs([str(tmp_path / "nowhere"), sources[1]], targets, None)
 
 
-def test_lines_that_differ_are_counted(tmp_path: Path) -> None:
+def test_differing_lines_are_counted(tmp_path: Path) -> None:
     (tmp_path / "x.given").mkdir()
     for side, (ours, theirs) in {"src": ("a .\nb\n", "a.\nb\n"), "tgt": ("c\n\n", "c\n\n")}.items():
         (tmp_path / "x.given" / f"train.{side}").write_text(ours)
         (tmp_path / f"x.given.others.{side}").write_text(theirs)
-    assert job(tmp_path).differing("given") == 1
+    assert job(tmp_path).count_differing("given") == 1
     (tmp_path / "x.given.others.tgt").write_text("c\n")
     with pytest.raises(BenchError, match="1 lines, not 2"):
-        job(tmp_path).differing("given")
+        job(tmp_path).count_differing("given")
 
 
-def test_ratios_are_to_the_other_way() -> None:
+def test_ratios_are_to_the_pipe() -> None:
     taken = {
         prepare.OWN: [Finished(2.0, 3.0, 5 << 20)],
         prepare.OTHERS: [Finished(8.0, 6.0, 9 << 20)],

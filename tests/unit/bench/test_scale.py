@@ -1,4 +1,4 @@
-"""Corpora of any size, and what a further pair costs."""
+"""Corpora of any size, and the cost of a further pair."""
 
 from pathlib import Path
 
@@ -12,27 +12,27 @@ from timing import BenchError, Finished, Spread
 def test_lines_are_repeated_in_order(tmp_path: Path, lines: int, monkeypatch) -> None:
     monkeypatch.setattr(scale, "BLOCK", 5)
     (tmp_path / "a").write_bytes("1\n\u2028\n\r3\n".encode())
-    scale.repeated(tmp_path / "a", tmp_path / "b", lines)
+    scale.write_repeated(tmp_path / "a", tmp_path / "b", lines)
     made = (tmp_path / "b").read_bytes().split(b"\n")
     assert made.pop() == b""
     assert made == ((tmp_path / "a").read_bytes().split(b"\n")[:-1] * lines)[:lines]
 
 
-def test_there_must_be_a_line(tmp_path: Path) -> None:
+def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     with pytest.raises(BenchError, match="no line"):
-        scale.repeated(tmp_path / "a", tmp_path / "b", 5)
+        scale.write_repeated(tmp_path / "a", tmp_path / "b", 5)
 
 
-def test_a_straight_line_costs_the_same_for_each_further_pair() -> None:
+def test_linear_time_gives_a_constant_marginal_cost() -> None:
     spreads = {size: Spread.of([2.0 + size * 1e-5]) for size in (1000, 10_000, 100_000)}
-    costs = scale.further(spreads)
+    costs = scale.marginal_microseconds(spreads)
     assert [round(cost, 6) for cost in costs.values()] == [2010, 10, 10]
     guide = dict(scale.proportional({size: Spread.of([3e-5 * size]) for size in spreads}))
     assert guide == pytest.approx({size: 3e-5 * size for size in spreads})
 
 
-def test_a_picture_is_drawn(tmp_path: Path) -> None:
+def test_a_figure_is_drawn(tmp_path: Path) -> None:
     points = [(10.0, Spread.of([1.0, 2.0])), (100.0, Spread.of([5.0]))]
     panels = [
         Panel("time & memory", "pairs", "s", {"one": points, "other": points[:1]}, logarithmic="xy")
@@ -44,7 +44,7 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     assert made.count(b">time &amp; memory<") == 1 and b">other<" in made
 
 
-def test_every_command_is_run_on_every_size(tmp_path: Path) -> None:
+def test_each_command_runs_on_each_size(tmp_path: Path) -> None:
     for side in ("src", "tgt"):
         (tmp_path / side).write_text("one two .\nthree\n")
     arguments = ["--corpus", str(tmp_path / "src"), str(tmp_path / "tgt"), "--sizes", "30", "9"]
@@ -62,7 +62,7 @@ def test_every_command_is_run_on_every_size(tmp_path: Path) -> None:
     assert scale.main([*arguments, "--corpus", str(tmp_path / "src"), str(tmp_path)]) == 1
 
 
-def test_rounds_have_their_median() -> None:
+def test_the_median_of_the_rounds_is_reported() -> None:
     runs = [Finished(seconds, 2 * seconds, 1 << 20) for seconds in (1.0, 5.0, 2.0)]
     rows = scale.rows({"prepare": {1000: runs}}, "cpu")
     assert rows == [["prepare", "1,000", "4.00 (2.00–10.00)", "4000.0", "1"]]

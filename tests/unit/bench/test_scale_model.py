@@ -1,4 +1,4 @@
-"""Each curve changes one thing, and is set beside what is due."""
+"""Each curve varies one size and has an expected curve."""
 
 import pytest
 import scale_model
@@ -17,7 +17,7 @@ def test_each_curve_changes_one_thing() -> None:
     assert scale_model.setting_of("training, n", 64).sizes.hidden == 64
 
 
-def test_what_is_due() -> None:
+def test_expected_curves() -> None:
     points = {n: Spread.of([seconds]) for n, seconds in ((1, 2.0), (3, 9.0), (5, 4.0))}
     straight = scale_model.expected("translating, beam", points)
     assert straight == [(1, 2e6), (3, 3e6), (5, 4e6)]

@@ -1,4 +1,4 @@
-"""The benchmark of selecting, on a pool of two domains."""
+"""The benchmark of data selection, on a pool of two domains."""
 
 import random
 from argparse import Namespace
@@ -38,7 +38,7 @@ def job(tmp_path: Path) -> Job:
     )  # fmt: skip
 
 
-def test_the_selection_is_better_than_a_draw(job: Job) -> None:
+def test_a_selection_beats_a_random_draw(job: Job) -> None:
     own, row = quality(job)
     assert own["random"] == [] and len(row["random"]) == 2
     for side in (0, 1):
@@ -46,7 +46,7 @@ def test_the_selection_is_better_than_a_draw(job: Job) -> None:
         assert all(row["selected"][side] < drawn[side] for drawn in row["random"])
 
 
-def test_the_cost_of_a_pool_written_down_twice(job: Job) -> None:
+def test_the_cost_of_a_doubled_pool(job: Job) -> None:
     (row,) = cost(job)
     assert row["pairs"] == 600 and row["cpu"] > 0 and row["peak"] > 1e7
     assert not list(job.options.work.glob("pool-2*"))

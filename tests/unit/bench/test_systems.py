@@ -1,4 +1,4 @@
-"""How the systems are told what to do, and how their speed is read off."""
+"""The settings of the systems, and their speed from the launcher's record."""
 
 import importlib.util
 import json
@@ -12,16 +12,16 @@ import pytest
 from systems import TIMED, Data, Nmtkit, Task, rate_of
 
 
-def test_special_words_are_left_to_the_systems(data: Data) -> None:
+def test_shortlists_are_written_without_special_words(data: Data) -> None:
     assert (data.words / "src").read_text() == "a\n"
     assert data.target_words() == 3
 
 
-def test_lengths_count_the_end_of_the_sentence(data: Data) -> None:
+def test_lengths_include_the_end_of_sentence(data: Data) -> None:
     assert data.mean_lengths() == (3.0, 3.0)
 
 
-def test_the_rate_leaves_out_the_first_updates() -> None:
+def test_the_rate_excludes_the_first_updates() -> None:
     readings = [(10.0, 5.0, 100), (20.0, 9.0, 300), (22.0, 10.0, 400), (24.0, 13.0, 500)]
     rate = rate_of(readings, warmup=2, peak=9)
     assert (rate.words, rate.by_cpu, rate.peak) == (50.0, 50.0, 9)
@@ -48,7 +48,7 @@ def launcher() -> ModuleType:
     return module
 
 
-def test_words_are_counted_where_they_are_not_ignored(launcher: ModuleType) -> None:
+def test_ignored_targets_are_not_counted(launcher: ModuleType) -> None:
     import torch
 
     recorder = launcher.Recorder("", 99)
@@ -73,7 +73,7 @@ def main():
 """
 
 
-def test_the_launcher_stops_after_the_updates_wanted(tmp_path: Path) -> None:
+def test_the_launcher_stops_after_the_given_updates(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     record = tmp_path / "record.json"
     command = [sys.executable, str(TIMED), str(record), "5", "program:main"]

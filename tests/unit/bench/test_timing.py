@@ -1,4 +1,4 @@
-"""Running commands in turns, and telling what they took."""
+"""Running commands in turns, and reporting their cost."""
 
 import json
 import sys
@@ -22,19 +22,19 @@ def test_the_median_counts() -> None:
         Spread.of([])
 
 
-def test_a_spread_in_words() -> None:
+def test_the_text_of_a_spread() -> None:
     assert with_spread(Spread.of([4050.4])) == "4,050"
     assert with_spread(Spread.of([1.0, 2.0, 4.0]), 1) == "2.0 (1.0–4.0)"
 
 
-def test_every_round_begins_one_further_on() -> None:
+def test_each_round_starts_with_the_next_command() -> None:
     order: list[str] = []
     runs = {name: lambda name=name: order.append(name) for name in "abc"}
     in_turns(runs, 3, lambda _: None)
     assert order == ["a", "b", "c", "b", "c", "a", "c", "a", "b"]
 
 
-def test_what_fails_is_left_out_and_the_rest_goes_on() -> None:
+def test_failed_commands_are_left_out_and_the_others_continue() -> None:
     tries = []
 
     def fails() -> int:
@@ -67,14 +67,14 @@ def test_memory_and_time_of_a_command(tmp_path: Path) -> None:
     assert (used.by("wall"), used.by("cpu")) == (used.seconds, used.cpu)
 
 
-def test_the_environment_is_added_to(tmp_path: Path) -> None:
+def test_the_environment_is_extended(tmp_path: Path) -> None:
     code = "import os; print(os.environ['BENCH_X'], 'PATH' in os.environ)"
     command = [sys.executable, "-c", code]
     run_command(command, tmp_path / "log", {"BENCH_X": "7"})
     assert (tmp_path / "log").read_text() == "7 True\n"
 
 
-def test_a_command_that_fails_tells_its_last_line(tmp_path: Path) -> None:
+def test_a_failed_command_reports_its_last_line(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with pytest.raises(BenchError, match=r"exit status 3: the end \(all of it: .*log\)"):
         code = "import sys; print('begin\\nthe end'); sys.exit(3)"

@@ -37,7 +37,7 @@ def rows(report: str) -> dict[str, list[str]]:
     return {first: rest for first, *rest in cells[2:]}
 
 
-def test_a_report_by_the_clock() -> None:
+def test_a_report_by_wall_clock() -> None:
     report = train.report("small", NOTHING, SYSTEMS, FOUND, "wall")
     needed = training_operations(rnnsearch(SMALL, 10_000), 10.0, 10.0)
     other = training_operations(opennmt(SMALL, 10_000), 10.0, 10.0)
@@ -61,19 +61,19 @@ def test_a_report_without_nmtkit_or_ceiling() -> None:
     assert [rows(report)["other"][column] for column in (0, 1, 3)] == ["3,000", "", ""]
 
 
-def test_precisions_are_rows_of_their_own() -> None:
-    rows = train.own(["float32", "bfloat16"], ["rnnsearch"])
+def test_each_precision_has_a_row() -> None:
+    rows = train.nmtkit_systems(["float32", "bfloat16"], ["rnnsearch"])
     assert list(rows) == ["nmtkit", "nmtkit, bfloat16"]
 
 
-def test_other_models_have_rows_by_their_own_count() -> None:
-    rows = train.own(["float32"], ["rnnsearch", "deep-lstm"])
+def test_other_models_have_rows_with_their_own_operations() -> None:
+    rows = train.nmtkit_systems(["float32"], ["rnnsearch", "deep-lstm"])
     assert list(rows) == ["nmtkit", "nmtkit, deep-lstm"]
     assert rows["nmtkit, deep-lstm"].products is deep_lstm
-    assert list(train.own(["float32"], ["rnnenc"])) == ["nmtkit, rnnenc"]
+    assert list(train.nmtkit_systems(["float32"], ["rnnenc"])) == ["nmtkit, rnnenc"]
 
 
-def test_without_text_there_is_one_sentence(tmp_path: Path, capfd) -> None:
+def test_missing_text_gives_one_error_line(tmp_path: Path, capfd) -> None:
     assert train.main(["--work", str(tmp_path)]) == 1
     assert capfd.readouterr().err.strip().endswith("name the folder of raw Multi30k with --data")
     assert train.main(["--work", str(tmp_path), "--data", str(tmp_path)]) == 1

@@ -1,4 +1,4 @@
-"""The report on translating speed."""
+"""The report on translation speed."""
 
 import shlex
 import sys
@@ -18,14 +18,14 @@ def reading(whole: float, line: float, words: int = 1000) -> translate.Reading:
     )
 
 
-def test_starting_does_not_count() -> None:
+def test_start_up_does_not_count() -> None:
     assert reading(5.0, 3.0).speed("wall", start=3.0) == 500
     assert reading(5.0, 3.0).speed("cpu", start=6.0) == 250
 
 
-def test_a_start_that_came_late_counts_for_no_round() -> None:
+def test_a_slow_start_affects_no_round() -> None:
     readings = [reading(5.0, line) for line in (3.0, 4.9, 3.0)]
-    assert translate.start_of(readings, "wall") == 3
+    assert translate.median_start_up(readings, "wall") == 3
     report = translate.report(5, {"nmtkit": readings}, {"nmtkit": Nmtkit()}, "wall")
     assert "500 (500–500)" in report
 
@@ -44,7 +44,7 @@ def test_ratios_are_to_the_fastest_peer() -> None:
     assert rows[0] == ["nmtkit", "64", "500 (500–1,000)", "2.00", "3.00", "1.00", "30.00"]
 
 
-def test_options_have_rows_of_their_own() -> None:
+def test_each_option_has_a_row() -> None:
     both = translate.options_of(["--quantize", "--candidates", "lex.gz"])
     assert list(translate.rows_of(both)) == [
         "nmtkit",
@@ -69,7 +69,7 @@ class Shell(System):
         return ["sh", "-c", f"{self.shell} {files}"]
 
 
-def test_lines_left_out_are_an_error(tmp_path: Path) -> None:
+def test_missing_output_lines_are_an_error(tmp_path: Path) -> None:
     for name, text in {"test2016.src": "a b c d e\nf\n", "test2016.tgt": "a b c d e\ng\n"}.items():
         (tmp_path / name).write_text(text)
     task = Task(Data(tmp_path, tmp_path), tmp_path / "task", SMALL, 1, 1)
@@ -83,7 +83,9 @@ def test_lines_left_out_are_an_error(tmp_path: Path) -> None:
         translate.read(Shell("head -n 1"), task, line, 5)
 
 
-def test_the_fastest_batch_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fastest_batch_is_searched_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried = []
 
     def read(system: System, *_: object) -> translate.Reading:
@@ -102,7 +104,7 @@ def test_the_fastest_batch_is_tried_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert tried == [2, 4, 6, 8]
 
 
-def test_without_a_file_candidates_are_the_models_own() -> None:
+def test_without_a_file_candidates_come_from_the_models_alignments() -> None:
     named = translate.options_of(["--candidates", "lex.gz"])
     own = translate.options_of(["--candidates", "--updates", "7", "--work", "there"])
     assert translate.lexicon_of(named) == Path("lex.gz").absolute()
