@@ -35,7 +35,7 @@ class ModelError(NmtkitError):
     """A model folder or checkpoint that is missing, damaged or unfit for its use."""
 
 
-class Interrupted(Exception):
+class TrainingInterrupted(Exception):
     """A stop signal was received, and everything that had to be saved is saved.
 
     signal: number of the signal.

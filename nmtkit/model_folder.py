@@ -1,20 +1,20 @@
-"""A model folder: all that using a trained model needs, and how it is made and opened.
+"""Model folders: everything needed to use a trained model.
 
-config.toml                 every setting; `format` is the layout's version
-vocab.src vocab.tgt         the shortlists, line n is word n
-bpe.src bpe.tgt             where the text was split into subwords
-params.best.safetensors     the parameters that validation chose; params.last beside it
-metrics.jsonl checkpoints/  what training wrote and goes on from
-origin.json                 the command, versions and data of the training (`origin.py`)
+config.toml                 all settings; `format` is the version of the layout
+vocab.src vocab.tgt         the shortlists, one word per line
+bpe.src bpe.tgt             BPE merges, if the text is split into subwords
+params.best.safetensors     the best parameters on the dev set; params.last: those of the last
+                            validation
+metrics.jsonl checkpoints/  the course of the training, and what it is resumed from
+origin.json                 command, versions and data of the training (`training/provenance.py`)
 
-A folder may come from anyone. Nothing in it names a file elsewhere, and what is in it is looked at
-before it is read: only ordinary files within the folder, of sizes that such files have; parameters
-by the head of their file alone, until names, types and shapes are those that the model has.
+A folder may come from a stranger. Its files are checked before they are read: only regular files
+inside the folder, of plausible sizes, are opened, and of a parameter file only the header is read
+until names, types and shapes are known to fit the model.
 """
 
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,32 +25,32 @@ import torch
 from nmtkit.config import FORMAT, READABLE_FORMATS, Config, parse_config
 from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.io.atomic import atomic_folder
 from nmtkit.io.lines import open_output
 from nmtkit.io.parameters import load_parameters
-from nmtkit.io.temporary import hidden_name, locked, remove_leftovers
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword import METHODS, method_of
 from nmtkit.text.vocabulary import Vocabulary
 
-ORIGIN = "origin.json"
-"""Where a model folder says how it was made (`training/provenance.py`)."""
+PROVENANCE_FILE = "origin.json"
+"""File that records how a model was trained (`training/provenance.py`)."""
 
 MIB = 1 << 20
-MOST = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
-MOST |= {f"{name}.{side}": 64 * MIB for name in METHODS for side in ("src", "tgt")}
-"""Bytes that files of a model folder have at most; a vocabulary of a million words has 20 MiB."""
+MAX_FILE_BYTES = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
+MAX_FILE_BYTES |= {f"{name}.{side}": 64 * MIB for name in METHODS for side in ("src", "tgt")}
+"""Largest sizes of text files in a model folder; a vocabulary of a million words has 20 MiB."""
 
-MOST_LINES = 2_000_000
-"""Lines that such files have at most: short ones take much more memory than they have bytes."""
+MAX_LINES = 2_000_000
+"""Most lines of such a file: short lines take much more memory than they have bytes."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model ready for use, with what turns text into its ids and back.
+    """A model for inference, with its vocabularies and text pipelines.
 
-    path: the file of its parameters, if they were read from one.
+    path: file that the parameters were read from, if any.
     """
 
     model: TranslationModel
@@ -64,9 +64,9 @@ class LoadedModel:
 
 
 def find_device(name: str) -> torch.device:
-    """The device that `auto`, `cpu` or `cuda` means here.
+    """Return the device for the name "auto", "cpu" or "cuda".
 
-    :raises ConfigError: "cuda" where there is none.
+    :raises ConfigError: there is no CUDA device.
     """
     if name == "cuda" and not torch.cuda.is_available():
         raise ConfigError("--device cuda: torch finds no CUDA device here; use --device cpu")
@@ -76,16 +76,16 @@ def find_device(name: str) -> torch.device:
 
 
 def read_config(folder: Path) -> Config:
-    """The settings of a model folder.
+    """Read the settings of a model folder.
 
-    :raises ModelError: it is no model folder, of a format that this version does not know, or has
-        a file that is none of such a folder.
+    :raises ModelError: it is not a model folder, has an unknown format, or has a file that does not
+        belong into a model folder.
     """
     path = folder / "config.toml"
     if not path.exists():
         raise ModelError(f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?")
-    for name, most in MOST.items():
-        _check_file(folder, folder / name, most)
+    for name, max_bytes in MAX_FILE_BYTES.items():
+        _check_file(folder, folder / name, max_bytes)
     table = read_toml(path)
     _check_format(table.get("format"), path)
     return parse_config(table, str(path))
@@ -106,11 +106,11 @@ def _check_format(version: object, path: Path) -> None:
         )
 
 
-def _check_file(folder: Path, path: Path, most: int | None = None) -> None:
-    """Refuse what is no ordinary file, lies elsewhere or is too large; what is missing is not.
+def _check_file(folder: Path, path: Path, max_bytes: int | None = None) -> None:
+    """Check that a file, if it exists, is a regular file in the folder and not too large.
 
-    :param most: bytes; any number where None.
-    :raises ModelError: it is such a file.
+    :param max_bytes: None for no limit.
+    :raises ModelError: it is something else.
     """
     try:
         real = path.resolve(strict=True)
@@ -124,30 +124,31 @@ def _check_file(folder: Path, path: Path, most: int | None = None) -> None:
             " a copy in its place"
         )
     if not real.is_file():
-        raise ModelError(f"{path}: is no ordinary file; get the model folder anew")
-    if most is not None:
-        _check_size(path, most)
+        raise ModelError(f"{path}: is not a regular file; get the model folder again")
+    if max_bytes is not None:
+        _check_size(path, max_bytes)
 
 
-def _check_size(path: Path, most: int) -> None:
-    """:raises ModelError: the file has more bytes, or more lines, than any such file."""
+def _check_size(path: Path, max_bytes: int) -> None:
+    """Raise ModelError if a file has too many bytes or lines."""
     size = path.stat().st_size
-    told, allowed = f"{size:,} bytes", f"{most:,}"
-    if size <= most:
+    found, limit = f"{size:,} bytes", f"{max_bytes:,}"
+    if size <= max_bytes:
         with open(path, "rb") as file:
             lines = sum(block.count(b"\n") for block in iter(lambda: file.read(MIB), b""))
-        if lines <= MOST_LINES:
+        if lines <= MAX_LINES:
             return
-        told, allowed = f"{lines:,} lines", f"{MOST_LINES:,}"
+        found, limit = f"{lines:,} lines", f"{MAX_LINES:,}"
     raise ModelError(
-        f"{path}: has {told}, where no such file has more than {allowed}; get the model folder anew"
+        f"{path}: has {found}, but such a file never has more than {limit}; get the model folder"
+        " again"
     )
 
 
 def check_links(folder: Path) -> None:
-    """Refuse to train where a link leads out: what it leads to would be written, or emptied.
+    """Raise ModelError if a link leads out of a folder: training would overwrite its target.
 
-    :raises ModelError: there is one, whether what it leads to exists or not.
+    The target need not exist.
     """
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and not _leads_inside(path, folder):
@@ -158,7 +159,7 @@ def check_links(folder: Path) -> None:
 
 
 def _leads_inside(link: Path, folder: Path) -> bool:
-    """Whether what a link leads to, there or not, is in the folder; one to itself leads nowhere."""
+    """Return whether a link's target, existing or not, is inside the folder."""
     try:
         return link.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):
@@ -166,15 +167,16 @@ def _leads_inside(link: Path, folder: Path) -> bool:
 
 
 def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
-    """A model with fresh parameters."""
+    """Build a model with newly initialised parameters."""
     return MODELS[model_name(config.model)](config.model, src_size, tgt_size)
 
 
 def load_model(folder: str | Path, device: str = "auto", params: str = "best") -> LoadedModel:
-    """Open a model folder for translating, scoring or aligning.
+    """Load a model from its folder, for inference.
 
-    :param params: which parameters: "best", "last", or a file's path.
-    :raises ModelError: something is missing or does not fit.
+    :param device: "auto", "cpu" or "cuda".
+    :param params: "best", "last", or the path of a parameter file.
+    :raises ModelError: a file is missing or does not fit.
     """
     folder = Path(folder)
     config = read_config(folder)
@@ -188,7 +190,7 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
         path = Path(params)
     else:
         raise ModelError(
-            f"{path}: no such file; training writes it at its first validation, so let it run on"
+            f"{path}: no such file; training writes it at its first validation, so let it continue"
         )
     load_parameters(model, path)
     target = find_device(device)
@@ -201,43 +203,38 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
 
 
 def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Source and target shortlist of a prepared or model folder."""
+    """Read the source and target shortlist of a prepared folder or a model folder."""
     return Vocabulary.load(folder / "vocab.src"), Vocabulary.load(folder / "vocab.tgt")
 
 
 def create_model_folder(
-    folder: Path, config: Config, prepared: Path, origin: Mapping[str, Any] | None = None
+    folder: Path, config: Config, prepared: Path, provenance: Mapping[str, Any] | None = None
 ) -> None:
-    """Make a model folder before training: settings, vocabularies, BPE codes; whole or not at all.
+    """Create a model folder with settings, shortlists and BPE merges; completely or not at all.
 
-    :param origin: what origin.json shall hold.
-    :raises ModelError: something is there already.
+    :param provenance: content of origin.json.
+    :raises ModelError: `folder` exists already, and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ModelError(f"{folder}: exists and is not a model folder; choose another or remove it")
-    folder = folder.resolve()
+        raise ModelError(
+            f"{folder}: exists and is not a model folder; choose another name, or remove it"
+        )
+    files = {}
+    for prepared_side, model_side in zip(config.data.sides, ("src", "tgt"), strict=True):
+        subwords = [] if config.text.bpe == "none" else [method_of(prepared, prepared_side)]
+        for name in ["vocab", *subwords]:
+            files[f"{name}.{model_side}"] = (prepared / f"{name}.{prepared_side}").read_bytes()
+    if provenance is not None:
+        text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
+        files[PROVENANCE_FILE] = text.encode("utf-8")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(folder)
-    aside = hidden_name(folder)
-    aside.mkdir()
-    try:
-        with locked(aside):
-            for theirs, ours in zip(config.data.sides, ("src", "tgt"), strict=True):
-                subwords = [] if config.text.bpe == "none" else [method_of(prepared, theirs)]
-                for name in ["vocab", *subwords]:
-                    shutil.copyfile(prepared / f"{name}.{theirs}", aside / f"{name}.{ours}")
-            write_config(aside, config)
-            if origin is not None:
-                text = json.dumps(origin, indent=2, ensure_ascii=False) + "\n"
-                (aside / ORIGIN).write_text(text, encoding="utf-8", newline="\n")
-            if folder.exists():
-                folder.rmdir()
-            os.replace(aside, folder)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    with atomic_folder(folder) as hidden:
+        for name, content in files.items():
+            (hidden / name).write_bytes(content)
+        write_config(hidden, config)
 
 
 def write_config(folder: Path, config: Config) -> None:
-    """Write a model folder's settings, over those that are there; whole or not at all."""
+    """Write a model folder's settings atomically, replacing those that are there."""
     with open_output(folder / "config.toml", force=True) as file:
         file.write(write_toml(config))

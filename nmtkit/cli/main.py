@@ -27,7 +27,7 @@ from click.shell_completion import CompletionItem, shell_complete
 
 import nmtkit
 from nmtkit.cli.common import LOGGER, configure_logging, write_stderr
-from nmtkit.errors import Interrupted, NmtkitError, is_out_of_memory
+from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.parallel import environment
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -149,7 +149,7 @@ class LazyGroup(click.Group):
             status = wish.exit_code
         except (KeyboardInterrupt, click.Abort):
             status = INTERRUPTED
-        except Interrupted as error:
+        except TrainingInterrupted as error:
             status = SIGNALLED + error.signal
         except BrokenPipeError:
             status = BROKEN_PIPE

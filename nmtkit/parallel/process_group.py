@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from nmtkit.errors import ConfigError, Interrupted, NmtkitError
+from nmtkit.errors import ConfigError, NmtkitError, TrainingInterrupted
 from nmtkit.parallel import environment
 from nmtkit.seeds import derive_seed
 
@@ -265,7 +265,7 @@ def join_process_group(device: str = "auto") -> Iterator[ProcessGroup]:
         yield process_group
         process_group.barrier()  # whoever leaves first would seem to have failed
         orderly = True
-    except Interrupted:
+    except TrainingInterrupted:
         orderly = True
         raise
     finally:

@@ -1,16 +1,18 @@
-"""Checkpoints: parameters and everything else that a training needs to go on exactly.
+"""Checkpoints: parameters and everything else that is needed to resume a training exactly.
 
     checkpoints/00012000/params.safetensors   the parameters by name
-                         state.safetensors    the optimizer's tensors, the random generator
-                         state.json           the place in training (`Progress`), the rest, and
-                                              the SHA-256 of the other two
-    checkpoints/00012345.interrupted/         the same, of a training that a signal has ended
-    params.best.safetensors                   what validation chose, for use
-    params.last.safetensors                   the same of the last validation
+                         state.safetensors    tensors of the optimizer, states of the random
+                                              generators
+                         state.json           progress (`Progress`), numbers of the optimizer, and
+                                              SHA-256 checksums of the other two files
+    checkpoints/00012345.interrupted/         the same, saved because of a stop signal
+    params.best.safetensors                   best averaged parameters, for inference
+    params.last.safetensors                   averaged parameters of the last validation
 
-A checkpoint is written aside and renamed, and renamed before it is removed: a folder whose name
-begins with a number is whole. One that a disk has damaged is found out by its sums and set aside as
-`00012000.damaged`. The one of an interruption is there until the next: means are never of it.
+A checkpoint is written under a hidden name and renamed, and renamed before it is removed: a folder
+whose name begins with a digit is complete. A checkpoint that does not match its checksums is
+renamed `00012000.damaged`. The checkpoint of an interrupted training exists until the next one is
+written, and is never averaged.
 """
 
 import dataclasses
@@ -27,6 +29,7 @@ from torch import Tensor, nn
 
 from nmtkit.data.batching import Position
 from nmtkit.errors import DataError, ModelError
+from nmtkit.io.atomic import atomic_file, atomic_folder
 from nmtkit.io.lines import file_sha256
 from nmtkit.io.parameters import (
     CorruptFileError,
@@ -43,34 +46,37 @@ from nmtkit.parallel.process_group import ProcessGroup
 
 log = logging.getLogger("nmtkit")
 
-INTERRUPTED = ".interrupted"
-DAMAGED = ".damaged"
-UNFINISHED = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
-"""What files of a model folder are called while they are written."""
+INTERRUPTED_SUFFIX = ".interrupted"
+DAMAGED_SUFFIX = ".damaged"
+TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
+"""Patterns of the hidden names that files of a model folder have while they are written."""
 
-SUMMED = ("params.safetensors", "state.safetensors")
+CHECKSUMMED_FILES = ("params.safetensors", "state.safetensors")
 
-GENERATORS = ("random.cpu", "random.cuda")
-"""What the states of random generators are called in a state."""
+CPU_GENERATOR, CUDA_GENERATOR = "random.cpu", "random.cuda"
+"""Names of the tensors that hold the states of torch's random generators."""
 
-MOST_OF_GENERATOR = 100_000
-"""Bytes of such a state; torch's have some five thousand."""
+MAX_GENERATOR_BYTES = 100_000
+"""Largest state of a random generator; torch's have about 5,000 bytes."""
 
-_FAULTS = (OSError, DataError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
-"""What a description or state that is not what was written may raise."""
+_READ_ERRORS = (OSError, DataError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
+"""Errors that reading a damaged checkpoint may raise."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a training stands.
+    """Progress of a training. The names of the fields are those in `state.json`.
 
-    updates: done so far. position: of the next batch. decays: of the learning rate.
-    best: the best dev figure, None before the first validation; lower is better (BLEU negated).
-    best_cost: the lowest dev cost per token. stale: validations since `best`.
+    updates: number of updates so far. position: position of the next batch in the data.
+    decays: number of learning rate decays by validation.
+    best: best early stopping metric, None before the first validation; lower is better (BLEU is
+        negated).
+    best_cost: lowest dev cost per token.
+    stale: validations since `best`.
     stale_cost: validations since `best_cost`, or since the last decay.
-    seconds: spent in updates and validations.
-    skipped: updates that left the parameters as they were, as cost or gradient were not finite.
-    skipped_in_a_row: of these, the last ones.
+    seconds: time spent in updates and validations.
+    skipped: updates that were skipped because cost or gradient was not finite.
+    skipped_in_a_row: number of them directly before the next update.
     """
 
     updates: int = 0
@@ -92,32 +98,30 @@ def save_checkpoint(
     progress: Progress,
     interrupted: bool = False,
 ) -> Path:
-    """Write the checkpoint of `progress.updates`; returns its folder.
+    """Write the checkpoint of `progress.updates` updates and return its folder.
 
-    :param interrupted: it is not one of those that are due.
+    :param interrupted: the checkpoint is saved because of a stop signal, without a validation.
+    :raises OutputError: it cannot be written.
     """
-    name = f"{progress.updates:08d}{INTERRUPTED if interrupted else ''}"
+    name = f"{progress.updates:08d}{INTERRUPTED_SUFFIX if interrupted else ''}"
     target = folder / "checkpoints" / name
-    aside = target.with_name(f".{target.name}.tmp")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    earlier_interruptions = _interrupted_checkpoints(folder)
     tensors, numbers = _optimizer_state(optimizer)
-    tensors[GENERATORS[0]] = torch.get_rng_state()
+    tensors[CPU_GENERATOR] = torch.get_rng_state()
     if torch.cuda.is_available():
-        tensors[GENERATORS[1]] = torch.cuda.get_rng_state()
-    write_parameters(aside / "params.safetensors", parameters_of(model))
-    write_parameters(aside / "state.safetensors", tensors)
-    state = {
-        "progress": dataclasses.asdict(progress),
-        "optimizer": numbers,
-        "sums": {name: file_sha256(aside / name) for name in SUMMED},
-    }
-    _write_synced(aside / "state.json", json.dumps(state, indent=1).encode())
-    before = _interruptions(folder)
-    if target.exists():
-        _remove(target)
-    os.replace(aside, target)
-    for path in before:
+        tensors[CUDA_GENERATOR] = torch.cuda.get_rng_state()
+    with atomic_folder(target) as hidden:
+        write_parameters(hidden / "params.safetensors", parameters_of(model))
+        write_parameters(hidden / "state.safetensors", tensors)
+        state = {
+            "progress": dataclasses.asdict(progress),
+            "optimizer": numbers,
+            "sums": {name: file_sha256(hidden / name) for name in CHECKSUMMED_FILES},
+        }
+        with atomic_file(hidden / "state.json") as file:
+            file.write(json.dumps(state, indent=1).encode())
+    for path in earlier_interruptions:
         if path != target:
             _remove(path)
     return target
@@ -126,82 +130,83 @@ def save_checkpoint(
 def load_checkpoint(
     checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> Progress:
-    """Put a checkpoint's state into model, optimizer and random generators.
+    """Load a checkpoint into a model, an optimizer and the random generators.
 
-    :raises Damaged: its files are not those that were written.
-    :raises ModelError: it belongs to another model.
+    :raises CorruptFileError: a file is missing or is not the one that was written.
+    :raises ModelError: the checkpoint belongs to another model.
     """
     try:
         state = parse_json((checkpoint / "state.json").read_text(encoding="utf-8"))
-        _check_sums(checkpoint, state.get("sums", {}))
-        progress = _progress(state["progress"])
+        _check_checksums(checkpoint, state.get("sums", {}))
+        progress = _parse_progress(state["progress"])
         load_parameters(model, checkpoint / "params.safetensors")
-        _check_state(checkpoint / "state.safetensors", optimizer)
+        _check_optimizer_state(checkpoint / "state.safetensors", optimizer)
         tensors = read_parameters(checkpoint / "state.safetensors")
-        torch.set_rng_state(tensors.pop(GENERATORS[0]))
-        cuda = tensors.pop(GENERATORS[1], None)
-        if cuda is not None and torch.cuda.is_available():
-            torch.cuda.set_rng_state(cuda)
+        torch.set_rng_state(tensors.pop(CPU_GENERATOR))
+        cuda_state = tensors.pop(CUDA_GENERATOR, None)
+        if cuda_state is not None and torch.cuda.is_available():
+            torch.cuda.set_rng_state(cuda_state)
         _restore_optimizer(optimizer, tensors, state["optimizer"])
-    except _FAULTS as error:
+    except _READ_ERRORS as error:
         raise CorruptFileError(f"{checkpoint}: damaged checkpoint ({error})") from error
     return progress
 
 
-def load_newest(
+def load_newest_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> Progress | None:
-    """Go back to the newest checkpoint that is sound; None where there is none at all.
+    """Load the newest undamaged checkpoint; return None if there is no checkpoint at all.
 
-    Damaged ones are told of and set aside under another name.
+    Damaged checkpoints are logged and renamed.
 
-    :raises ModelError: all are damaged, or belong to another model.
+    :raises ModelError: all checkpoints are damaged, or one belongs to another model.
     """
-    _clean(folder)
-    found = sorted([*checkpoints(folder), *_interruptions(folder)])
-    for path in reversed(found):
+    _remove_temporary_files(folder)
+    paths = sorted([*list_checkpoints(folder), *_interrupted_checkpoints(folder)])
+    for path in reversed(paths):
         try:
             return load_checkpoint(path, model, optimizer)
         except CorruptFileError as error:
-            log.warning("%s; going back to the one before", error)
-            os.replace(path, path.with_name(f"{path.name}{DAMAGED}"))
-    if found:
+            log.warning("%s; trying the one before", error)
+            os.replace(path, path.with_name(f"{path.name}{DAMAGED_SUFFIX}"))
+    if paths:
         raise ModelError(
-            f"{folder}: no checkpoint is sound; use --force to start anew, or translate with"
-            " params.best.safetensors, if that can still be read"
+            f"{folder}: every checkpoint is damaged; use --force to start again, or translate with"
+            " params.best.safetensors if it can still be read"
         )
     return None
 
 
-def checkpoints(folder: Path) -> list[Path]:
-    """The whole checkpoints of a model folder, oldest first."""
-    found = (folder / "checkpoints").glob("[0-9]*")
-    return sorted(path for path in found if path.name.isdigit())
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Return the checkpoints of a model folder, oldest first, without interrupted ones."""
+    paths = (folder / "checkpoints").glob("[0-9]*")
+    return sorted(path for path in paths if path.name.isdigit())
 
 
 def remove_old_checkpoints(folder: Path, keep: int) -> None:
-    """Leave the last `keep` checkpoints."""
-    for path in checkpoints(folder)[:-keep]:
+    """Remove all but the last `keep` checkpoints."""
+    for path in list_checkpoints(folder)[:-keep]:
         _remove(path)
 
 
-def _interruptions(folder: Path) -> list[Path]:
-    return sorted((folder / "checkpoints").glob(f"[0-9]*{INTERRUPTED}"))
+def _interrupted_checkpoints(folder: Path) -> list[Path]:
+    """Return the checkpoints that were saved because of a stop signal."""
+    return sorted((folder / "checkpoints").glob(f"[0-9]*{INTERRUPTED_SUFFIX}"))
 
 
 def _remove(checkpoint: Path) -> None:
-    """Remove a checkpoint, which is no checkpoint any more from the first moment on."""
+    """Remove a checkpoint; it is renamed first, so that no incomplete one is ever seen."""
     hidden = checkpoint.with_name(f".{checkpoint.name}.old")
     shutil.rmtree(hidden, ignore_errors=True)
     os.replace(checkpoint, hidden)
     shutil.rmtree(hidden)
 
 
-def _clean(folder: Path) -> None:
-    """Remove what a process that was killed has left half written or half removed."""
+def _remove_temporary_files(folder: Path) -> None:
+    """Remove what a killed process has left half written or half removed."""
     for path in (folder / "checkpoints").glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
-    for pattern in UNFINISHED:
+    for pattern in TEMPORARY_FILES:
         for path in folder.glob(pattern):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -209,8 +214,11 @@ def _clean(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _progress(table: dict[str, Any]) -> Progress:
-    """:raises ValueError, TypeError, KeyError: the table is none of a progress."""
+def _parse_progress(table: dict[str, Any]) -> Progress:
+    """Parse the progress in a `state.json`.
+
+    :raises ValueError, TypeError, KeyError: a field is missing, unknown or has a wrong type.
+    """
     position = Position(**table.pop("position"))
     progress = Progress(position=position, **table)
     for part in (position, progress):
@@ -225,45 +233,49 @@ def _progress(table: dict[str, Any]) -> Progress:
     return progress
 
 
-def _check_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
-    """See that a state fits the optimizer's parameters, before it is read.
+def _check_optimizer_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
+    """Check names, types and shapes of the tensors in a state file before they are read.
 
-    :raises ValueError: it does not.
+    :raises ValueError: they do not fit the optimizer's parameters.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for name, (dtype, shape) in read_header(path).items():
-        if name in GENERATORS:
-            fits = dtype == "U8" and len(shape) == 1 and shape[0] <= MOST_OF_GENERATOR
+        if name in (CPU_GENERATOR, CUDA_GENERATOR):
+            fits = dtype == "U8" and len(shape) == 1 and shape[0] <= MAX_GENERATOR_BYTES
         else:
             index = parse_natural(name.partition(".")[0])
             if index is None or index >= len(parameters):
-                raise ValueError(f"{path.name}: {name} is of no parameter")
+                raise ValueError(f"{path.name}: {name} belongs to no parameter")
             fits = (dtype, shape) in (tensor_spec(parameters[index]), ("F32", []))
         if not fits:
             raise ValueError(f"{path.name}: {name} is {dtype} {shape}")
 
 
-def _check_sums(checkpoint: Path, sums: dict[str, str]) -> None:
-    """:raises ValueError: a file is not what was written."""
-    for name, written in sums.items():
-        if name in SUMMED and file_sha256(checkpoint / name) != written:
-            raise ValueError(f"the sum of {name} differs")
+def _check_checksums(checkpoint: Path, checksums: dict[str, str]) -> None:
+    """Compare the files of a checkpoint with their checksums.
+
+    :raises ValueError: a checksum differs.
+    """
+    for name, checksum in checksums.items():
+        if name in CHECKSUMMED_FILES and file_sha256(checkpoint / name) != checksum:
+            raise ValueError(f"the checksum of {name} differs")
 
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Parameters, dict[str, Any]]:
-    """The optimizer's state as tensors by name ("3.exp_avg") and plain numbers beside them."""
+    """Return the optimizer's state as tensors and as numbers, by names such as "3.exp_avg"."""
     tensors: Parameters = {}
     numbers: dict[str, Any] = {}
     for index, values in optimizer.state_dict()["state"].items():
         for name, value in values.items():
-            place = tensors if isinstance(value, Tensor) else numbers
-            place[f"{index}.{name}"] = value
+            values_by_name = tensors if isinstance(value, Tensor) else numbers
+            values_by_name[f"{index}.{name}"] = value
     return tensors, numbers
 
 
 def _restore_optimizer(
     optimizer: torch.optim.Optimizer, tensors: Parameters, numbers: dict[str, Any]
 ) -> None:
+    """Load what `_optimizer_state` returned into an optimizer."""
     state = optimizer.state_dict()
     state["state"] = {}
     for key, value in [*tensors.items(), *numbers.items()]:
@@ -272,8 +284,8 @@ def _restore_optimizer(
     optimizer.load_state_dict(state)
 
 
-def share_optimizer(optimizer: torch.optim.Optimizer, process_group: ProcessGroup) -> None:
-    """Give every rank the optimizer's state that rank 0 has read."""
+def broadcast_optimizer(optimizer: torch.optim.Optimizer, process_group: ProcessGroup) -> None:
+    """Copy the optimizer's state of rank 0 to all other ranks."""
     tensors, numbers = _optimizer_state(optimizer) if process_group.is_main else ({}, {})
     kinds = {name: (value.shape, value.dtype, value.device.type) for name, value in tensors.items()}
     numbers, kinds = process_group.broadcast(lambda: (numbers, kinds))
@@ -285,10 +297,3 @@ def share_optimizer(optimizer: torch.optim.Optimizer, process_group: ProcessGrou
     process_group.broadcast_parameters(tensors.values())
     if not process_group.is_main:
         _restore_optimizer(optimizer, tensors, numbers)
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

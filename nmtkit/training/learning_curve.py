@@ -1,4 +1,4 @@
-"""The course of a training, read from the `metrics.jsonl` that its `MetricsLogger` wrote."""
+"""Learning curves, read from the `metrics.jsonl` that a `MetricsLogger` wrote."""
 
 import math
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from nmtkit.errors import DataError, ModelError
 from nmtkit.io.lines import decode_line
 from nmtkit.io.safe_json import parse_json
 
-METRICS = "metrics.jsonl"
+METRICS_FILE = "metrics.jsonl"
 
 
 @dataclass(frozen=True)
 class TrainingPoint:
-    """The mean of the updates since the point before.
+    """Mean of the updates since the point before.
 
-    epoch: epochs done, as a fraction. seconds: spent in updates since the very beginning.
-    cost_per_token: natural log; smoothed where training is.
-    words_per_second: target tokens, `</s>` counted.
+    epoch: number of epochs so far, as a float. seconds: training time so far, all runs together.
+    cost_per_token: natural log, with label smoothing if training uses it.
+    words_per_second: target tokens per second, `</s>` counted.
     """
 
     update: int
@@ -30,11 +30,12 @@ class TrainingPoint:
 
 @dataclass(frozen=True)
 class ValidationPoint:
-    """What the dev set said.
+    """Figures of one validation.
 
-    epoch, seconds: as above. cost_per_token, cost_per_sentence: natural log, no smoothing.
-    bleu: in percent, or None where it was not measured.
-    best: whether it was better than all before.
+    epoch, seconds: as in `TrainingPoint`. cost_per_token, cost_per_sentence: natural log, without
+    label smoothing.
+    bleu: in percent, or None if not measured.
+    best: the validation was better than all before.
     """
 
     update: int
@@ -48,29 +49,29 @@ class ValidationPoint:
 
 @dataclass(frozen=True)
 class Curve:
-    """Both in the order of updates."""
+    """Learning curve: points in the order of updates."""
 
     training: tuple[TrainingPoint, ...]
     validation: tuple[ValidationPoint, ...]
 
 
 def read_curve(folder: str | Path) -> Curve:
-    """The learning curve of a model folder, also while something trains there.
+    """Read the learning curve of a model folder, also while training continues.
 
-    A last line without its newline is left out: it is being written, or was cut short.
+    A last line without a newline is ignored: it is being written, or was cut short.
 
-    :raises ModelError: nothing was written there yet, or the folder is none of a training.
-    :raises DataError: a line is not what training writes.
+    :raises ModelError: the folder has no metrics, or is not a model folder.
+    :raises DataError: a line was not written by training.
     """
-    path = Path(folder) / METRICS
+    path = Path(folder) / METRICS_FILE
     if not path.is_file():
         raise ModelError(
             f"{path}: no such file; 'nmtkit train' writes it, first after 100 updates or at its"
             " first validation"
         )
     training, validation = [], []
-    for number, line in enumerate(_whole_lines(path), start=1):
-        point = _point(decode_line(line, path, number), f"{path}:{number}")
+    for number, line in enumerate(_complete_lines(path), start=1):
+        point = _parse_point(decode_line(line, path, number), f"{path}:{number}")
         if isinstance(point, TrainingPoint):
             training.append(point)
         else:
@@ -78,35 +79,40 @@ def read_curve(folder: str | Path) -> Curve:
     return Curve(tuple(training), tuple(validation))
 
 
-def _whole_lines(path: Path) -> list[bytes]:
-    """The lines that end; one reading, for the file may grow."""
+def _complete_lines(path: Path) -> list[bytes]:
+    """Return the lines that end with a newline; the file is read at once, as it may grow."""
     try:
         return path.read_bytes().split(b"\n")[:-1]
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _point(line: str, where: str) -> TrainingPoint | ValidationPoint:
+def _parse_point(line: str, where: str) -> TrainingPoint | ValidationPoint:
+    """Parse a line of `metrics.jsonl`.
+
+    :param where: file and line, for messages.
+    :raises DataError: the line was not written by training.
+    """
     try:
-        told = parse_json(line)
-        common = int(told["update"]), _number(told, "epoch"), _number(told, "seconds")
-        if told["kind"] == "training":
-            cost, speed = _number(told, "cost_per_token"), _number(told, "words_per_second")
+        row = parse_json(line)
+        common = int(row["update"]), _number(row, "epoch"), _number(row, "seconds")
+        if row["kind"] == "training":
+            cost, speed = _number(row, "cost_per_token"), _number(row, "words_per_second")
             return TrainingPoint(*common, cost, speed)
-        if told["kind"] == "validation":
-            costs = _number(told, "dev_cost_per_token"), _number(told, "dev_cost_per_sentence")
-            bleu = None if told["dev_bleu"] is None else _number(told, "dev_bleu")
-            return ValidationPoint(*common, *costs, bleu, bool(told["best"]))
-        raise ValueError(f"unknown kind {told['kind']!r}")
+        if row["kind"] == "validation":
+            costs = _number(row, "dev_cost_per_token"), _number(row, "dev_cost_per_sentence")
+            bleu = None if row["dev_bleu"] is None else _number(row, "dev_bleu")
+            return ValidationPoint(*common, *costs, bleu, bool(row["best"]))
+        raise ValueError(f"unknown kind {row['kind']!r}")
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{where}: not what 'nmtkit train' writes; remove the line, or restore the file"
+            f"{where}: not a line of 'nmtkit train'; remove it, or restore the file"
         ) from error
 
 
-def _number(told: Any, name: str) -> float:
-    """A figure of a line; one that is not finite, of a training that diverged, becomes NaN."""
-    value = told[name]
+def _number(row: Any, name: str) -> float:
+    """Return a figure of a line; NaN if it is not finite, as when training diverges."""
+    value = row[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} is {value!r}")
     return float(value) if math.isfinite(value) else math.nan

@@ -1,4 +1,4 @@
-"""What a training says of itself: a line for people, JSON lines and TensorBoard for machines."""
+"""Metrics of a training: log lines and a progress bar, `metrics.jsonl`, and TensorBoard files."""
 
 import contextlib
 import json
@@ -17,55 +17,62 @@ from nmtkit.errors import NmtkitError
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
 from nmtkit.training.checkpoint import Progress
-from nmtkit.training.learning_curve import METRICS, read_curve
+from nmtkit.training.learning_curve import METRICS_FILE, read_curve
 from nmtkit.training.sparkline import BLOCKS, course
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
-REPORT = 100  # updates between two reports
-PREFIX = len("nmtkit: ")  # what stands before each line of the log
+LOG_EVERY = 100  # updates
+LOG_PREFIX_WIDTH = len("nmtkit: ")
 
 
 class MetricsLogger:
-    """Collects the figures of updates and tells them.
+    """Averages the figures of updates and logs them, and the figures of validations.
 
-    `metrics.jsonl` has a line each 100 updates (`kind` "training") and each validation
-    (`kind` "validation"); costs are natural log.
+    `metrics.jsonl` gets a line every 100 updates (`kind` "training") and at every validation
+    (`kind` "validation"); costs are in natural log.
     """
 
     def __init__(
         self, folder: Path, config: TrainingConfig, epoch_progress: Any, tensorboard: bool = False
     ) -> None:
-        """:param epoch_progress: gives the epochs done so far, as a float."""
-        self.path = folder / METRICS
+        """Open the progress bar, and the TensorBoard file if wanted.
+
+        :param epoch_progress: returns the number of epochs so far, as a float.
+        """
+        self.path = folder / METRICS_FILE
         self.config = config
         self.epoch_progress = epoch_progress
         self.writer = _summary_writer(folder) if tensorboard else None
-        hidden = None if log.isEnabledFor(logging.INFO) else True  # None: where no terminal is
+        disable = None if log.isEnabledFor(logging.INFO) else True  # None: unless on a terminal
         total = config.max_updates or None
-        self.bar: Any = tqdm(unit=" updates", disable=hidden, total=total)
+        self.bar: Any = tqdm(unit=" updates", disable=disable, total=total)
         self.last_validation = ""
-        self._restart()
+        self._reset()
 
-    def _restart(self) -> None:
+    def _reset(self) -> None:
+        """Start a new mean."""
         self.cost, self.tokens, self.norm, self.count = 0.0, 0, 0.0, 0
         self.started = time.monotonic()
 
-    def resumed(self, updates: int) -> None:
-        """Forget what was written after the checkpoint from which training goes on."""
+    def resume(self, updates: int) -> None:
+        """Remove lines of `metrics.jsonl` that are later than the checkpoint.
+
+        :param updates: number of updates in the checkpoint; 0 without one.
+        """
         if self.path.exists():
             lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines(
                 keepends=True
             )
-            kept = [line for line in lines if _update(line) <= updates]
+            kept = [line for line in lines if _update_number(line) <= updates]
             with open_output(self.path, force=True) as file:
                 file.writelines(kept)
         self.bar.update(updates)
 
-    def updated(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
-        """Take in an update; every hundredth, report the mean since the report before.
+    def log_update(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
+        """Add an update to the mean, and log the mean every 100 updates.
 
-        One whose cost or norm is not finite was left out, and is left out here.
+        Skipped updates, whose cost or norm is not finite, do not count in the mean.
         """
         if math.isfinite(cost + norm):
             self.cost += cost
@@ -73,10 +80,11 @@ class MetricsLogger:
             self.norm += norm
             self.count += 1
         self.bar.update(1)
-        if progress.updates % REPORT == 0:
-            self._report(progress)
+        if progress.updates % LOG_EVERY == 0:
+            self._log_mean(progress)
 
-    def _report(self, progress: Progress) -> None:
+    def _log_mean(self, progress: Progress) -> None:
+        """Log the mean of the updates since the last one."""
         figures = {
             "epoch": round(self.epoch_progress(), 3),
             "words_per_second": round(self.tokens / (time.monotonic() - self.started)),
@@ -94,10 +102,10 @@ class MetricsLogger:
         self.bar.set_postfix_str(text, refresh=False)
         if self.bar.disable:
             log.info("update %d: %s", progress.updates, text)
-        self._restart()
+        self._reset()
 
     def _time_left(self, progress: Progress) -> str:
-        """To the limit of updates or epochs, at the rate so far; nothing where there is none."""
+        """Return the time left until the limit of updates or epochs, or nothing without a limit."""
         limits = []
         if self.config.max_updates:
             limits.append(self.config.max_updates / progress.updates)
@@ -108,43 +116,44 @@ class MetricsLogger:
         minutes = progress.seconds * (min(limits) - 1) / 60
         return f", at most {minutes:.1f} min left"
 
-    def validated(self, progress: Progress, found: Validation, better: bool) -> None:
-        """Tell a validation's figures."""
+    def log_validation(self, progress: Progress, validation: Validation, is_best: bool) -> None:
+        """Log the figures of a validation, and draw the course of all validations."""
         figures = {
             "epoch": round(self.epoch_progress(), 3),
-            "dev_cost_per_token": round(found.cost_per_token, 5),
-            "dev_cost_per_sentence": round(found.cost_per_sentence, 4),
-            "dev_bleu": None if found.bleu is None else round(found.bleu, 3),
-            "best": better,
+            "dev_cost_per_token": round(validation.cost_per_token, 5),
+            "dev_cost_per_sentence": round(validation.cost_per_sentence, 4),
+            "dev_bleu": None if validation.bleu is None else round(validation.bleu, 3),
+            "best": is_best,
             "decays": progress.decays,
             "seconds": round(progress.seconds, 1),
         }
         self._write("validation", progress.updates, figures)
-        bleu = "" if found.bleu is None else f", dev BLEU {found.bleu:.2f}"
-        self.last_validation = f", dev cost {found.cost_per_token:.4f}{bleu}"
+        bleu = "" if validation.bleu is None else f", dev BLEU {validation.bleu:.2f}"
+        self.last_validation = f", dev cost {validation.cost_per_token:.4f}{bleu}"
         log.info(
             "update %d, epoch %.2f: dev cost per token %.4f, per sentence %.3f%s%s",
             progress.updates,
             figures["epoch"],
-            found.cost_per_token,
-            found.cost_per_sentence,
+            validation.cost_per_token,
+            validation.cost_per_sentence,
             bleu,
-            " (best)" if better else "",
+            " (best)" if is_best else "",
         )
-        self._show_course()
-        self._restart()
+        self._draw_course()
+        self._reset()
 
-    def _show_course(self) -> None:
-        """Draw how the validations went, where people look on; it is never worth a training."""
-        if self.bar.disable or not _draws_blocks(sys.stderr.encoding):
+    def _draw_course(self) -> None:
+        """Draw the course of the validations on a terminal; errors never stop a training."""
+        if self.bar.disable or not _can_encode_blocks(sys.stderr.encoding):
             return
-        with contextlib.suppress(NmtkitError):  # a line that somebody else wrote
+        with contextlib.suppress(NmtkitError):  # metrics.jsonl may have foreign lines
             points = read_curve(self.path.parent).validation
-            text = course(points, shutil.get_terminal_size().columns - PREFIX)
+            text = course(points, shutil.get_terminal_size().columns - LOG_PREFIX_WIDTH)
             if text:
                 log.info("%s", text)
 
     def _write(self, kind: str, update: int, figures: dict[str, Any]) -> None:
+        """Append a line to `metrics.jsonl`, and the same figures to the TensorBoard file."""
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps({"kind": kind, "update": update, **figures}) + "\n")
         if self.writer is not None:
@@ -153,40 +162,41 @@ class MetricsLogger:
                     self.writer.add_scalar(f"{kind}/{name}", float(value), update)
 
     def close(self) -> None:
-        """End the bar and the TensorBoard file."""
+        """Close the progress bar and the TensorBoard file."""
         self.bar.close()
         if self.writer is not None:
             self.writer.close()
 
 
 class NullMetricsLogger(MetricsLogger):
-    """Tells nothing: of the ranks that train together, rank 0 tells what all have done."""
+    """Logs nothing: of the ranks that train together, only rank 0 logs."""
 
     def __init__(self) -> None:
-        pass
+        """Open nothing."""
 
-    def resumed(self, updates: int) -> None:
-        pass
+    def resume(self, updates: int) -> None:
+        """Do nothing."""
 
-    def updated(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
-        pass
+    def log_update(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
+        """Do nothing."""
 
-    def validated(self, progress: Progress, found: Validation, better: bool) -> None:
-        pass
+    def log_validation(self, progress: Progress, validation: Validation, is_best: bool) -> None:
+        """Do nothing."""
 
     def close(self) -> None:
-        pass
+        """Do nothing."""
 
 
-def _update(line: str) -> float:
-    """The update that a line tells of; of one cut short or damaged, one beyond all others."""
+def _update_number(line: str) -> float:
+    """Return the number of updates in a line of `metrics.jsonl`; infinity for a damaged line."""
     try:
         return int(parse_json(line)["update"])
     except (ValueError, KeyError, TypeError, OverflowError):
         return float("inf")
 
 
-def _draws_blocks(encoding: str | None) -> bool:
+def _can_encode_blocks(encoding: str | None) -> bool:
+    """Return whether an encoding has the characters of a sparkline."""
     try:
         BLOCKS.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -195,13 +205,14 @@ def _draws_blocks(encoding: str | None) -> bool:
 
 
 def _summary_writer(folder: Path) -> Any:
+    """Open the TensorBoard files of a model folder."""
     return require_tensorboard()(str(folder / "tensorboard"))
 
 
 def require_tensorboard() -> Any:
-    """TensorBoard's writer.
+    """Return the class of TensorBoard's writer.
 
-    :raises NmtkitError: the package is not installed.
+    :raises NmtkitError: the package tensorboard is not installed.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter

@@ -1,4 +1,4 @@
-"""The papers' optimizers and today's, and how the learning rate moves."""
+"""Optimizers, and the schedule of the learning rate."""
 
 import torch
 from torch import nn
@@ -7,9 +7,10 @@ from nmtkit.config import TrainingConfig
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    """Adadelta (Zeiler 2012, as in Bahdanau et al. 2015 B.2), Adam (Kingma and Ba 2015) or SGD.
+    """Build the optimizer that the settings name.
 
-    `config.rho` is Adadelta's decay, `config.epsilon` is Adadelta's or Adam's.
+    Adadelta (Zeiler 2012, as in Bahdanau et al. 2015 B.2) uses `config.rho` and `config.epsilon`,
+    Adam (Kingma and Ba 2015) uses `config.epsilon`; SGD has only the learning rate.
     """
     parameters = list(model.parameters())
     rate = config.learning_rate
@@ -21,20 +22,21 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
 
 
 def learning_rate(config: TrainingConfig, updates: int, epochs: float, decays: int) -> float:
-    """The rate of the update after `updates` others.
+    """Return the learning rate of the next update.
 
-    :param epochs: done so far, parts counted.
-    :param decays: how often validation has decayed it.
+    :param updates: number of updates so far.
+    :param epochs: number of epochs so far, as a float.
+    :param decays: number of decays by validation so far.
     """
     if config.lr_decay_after and epochs >= config.lr_decay_after:
         decays += 1 + int((epochs - config.lr_decay_after) / config.lr_decay_every)
-    warming = min(1.0, (updates + 1) / config.warmup) if config.warmup else 1.0
-    left = config.max_updates - updates
-    cooling = min(1.0, left / config.cooldown) if config.cooldown else 1.0
-    return config.learning_rate * config.lr_decay**decays * warming * cooling
+    warmup = min(1.0, (updates + 1) / config.warmup) if config.warmup else 1.0
+    updates_left = config.max_updates - updates
+    cooldown = min(1.0, updates_left / config.cooldown) if config.cooldown else 1.0
+    return config.learning_rate * config.lr_decay**decays * warmup * cooldown
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Use `rate` from the next update on."""
+    """Set the learning rate of the next updates."""
     for group in optimizer.param_groups:
         group["lr"] = rate

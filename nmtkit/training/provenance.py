@@ -1,8 +1,7 @@
-"""How a model was made: what training notes in `origin.json` of its folder, once, at its start.
+"""Provenance of a model: `origin.json`, which training writes into a new model folder.
 
-The settings are in `config.toml`, the course in `metrics.jsonl`; here is what neither holds: the
-command, the versions, the machine's part, and the data with its checksums as `nmtkit prepare` wrote
-them into the manifest of the prepared folder.
+It holds what `config.toml` and `metrics.jsonl` do not: the command, versions, device and threads,
+and the data with its checksums, as `nmtkit prepare` wrote them into the prepared folder's manifest.
 """
 
 import platform
@@ -16,11 +15,11 @@ import torch
 import nmtkit
 from nmtkit.errors import ModelError
 from nmtkit.io.safe_json import parse_json
-from nmtkit.model_folder import ORIGIN
+from nmtkit.model_folder import PROVENANCE_FILE
 
 FORMAT = 1
-TRAINED_ON = ("train.", "dev.")
-"""How the files of a prepared folder begin that a training reads."""
+TRAINING_DATA_PREFIXES = ("train.", "dev.")
+"""Beginnings of the names of the prepared files that training reads."""
 
 
 def train_command(
@@ -30,7 +29,7 @@ def train_command(
     config_file: str | Path | None,
     overrides: Sequence[str],
 ) -> str:
-    """The command line that trains so."""
+    """Return the command line that starts this training."""
     words = ["nmtkit", "train", str(prepared), "--output", str(output)]
     words += ["--recipe", recipe] if recipe else []
     words += ["--config", str(config_file)] if config_file is not None else []
@@ -39,10 +38,10 @@ def train_command(
 
 
 def provenance_of(command: str, manifest: Mapping[str, Any], device: str) -> dict[str, Any]:
-    """What `origin.json` shall hold.
+    """Return the content of `origin.json`.
 
-    :param manifest: of the prepared folder.
-    :param device: where the model is trained.
+    :param manifest: the prepared folder's manifest.
+    :param device: type of the device that trains, "cpu" or "cuda".
     """
     splits, outputs = manifest.get("splits", {}), manifest.get("outputs", {})
     return {
@@ -57,22 +56,24 @@ def provenance_of(command: str, manifest: Mapping[str, Any], device: str) -> dic
         "threads": torch.get_num_threads(),
         "pairs": {name: splits[name]["pairs"] for name in ("train", "dev") if name in splits},
         "inputs": manifest.get("inputs", {}),
-        "data": {name: of for name, of in outputs.items() if name.startswith(TRAINED_ON)},
+        "data": {
+            name: file for name, file in outputs.items() if name.startswith(TRAINING_DATA_PREFIXES)
+        },
     }
 
 
 def read_provenance(folder: str | Path) -> dict[str, Any] | None:
-    """What training noted; None in a folder that was begun before it did.
+    """Read `origin.json`; return None if there is none, as in folders of early versions.
 
-    :raises ModelError: the file is damaged, or of a format that this version does not know.
+    :raises ModelError: the file is damaged or has an unknown format.
     """
-    path = Path(folder) / ORIGIN
+    path = Path(folder) / PROVENANCE_FILE
     if not path.exists():
         return None
     try:
-        origin = parse_json(path.read_text(encoding="utf-8"))
+        provenance = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read; remove it, or restore it") from error
-    if not isinstance(origin, dict) or origin.get("format") != FORMAT:
+    if not isinstance(provenance, dict) or provenance.get("format") != FORMAT:
         raise ModelError(f"{path}: not of format {FORMAT}; use the version that wrote it")
-    return origin
+    return provenance

@@ -1,5 +1,6 @@
-"""Training: updates, validations, checkpoints, and the rules by which it ends."""
+"""The training loop: updates, validations, checkpoints, early stopping and learning rate decay."""
 
+import contextlib
 import dataclasses
 import logging
 import math
@@ -14,7 +15,7 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.errors import Interrupted, ModelError, is_out_of_memory
+from nmtkit.errors import ModelError, TrainingInterrupted, is_out_of_memory
 from nmtkit.io.parameters import (
     Parameters,
     average_parameters,
@@ -25,11 +26,11 @@ from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (
     Progress,
-    checkpoints,
-    load_newest,
+    broadcast_optimizer,
+    list_checkpoints,
+    load_newest_checkpoint,
     remove_old_checkpoints,
     save_checkpoint,
-    share_optimizer,
 )
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
@@ -38,15 +39,19 @@ from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
 
-SAME_SIGNAL = 5.0
-"""Seconds in which a rank takes a second signal for the first one, sent by others."""
+SIGNAL_GRACE = 5.0
+"""Seconds in which a rank takes a second stop signal for the first one, forwarded by others."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """What one update cost: sum of -log p (smoothed where training is), target tokens, the
-    gradient's L2 norm before clipping; whether it left the parameters as they were, as cost or norm
-    were not finite; and the signal that some rank had noted before gradients were added up."""
+    """Figures of one update.
+
+    cost: sum of -log p, with label smoothing if training uses it. tokens: target tokens.
+    norm: L2 norm of the gradient before clipping.
+    skipped: cost or norm was not finite, so the parameters were left as they were.
+    signal: stop signal that some rank had received before the gradients were summed, or None.
+    """
 
     cost: float
     tokens: int
@@ -56,10 +61,10 @@ class Update:
 
 
 class Trainer:
-    """One model's training in its folder, from wherever it stands to its end.
+    """Trains one model in its folder, from the last checkpoint to the end.
 
-    Ranks train together: each has a part of every batch, and all make the same update of equal
-    parameters, by the gradient of the whole batch. Rank 0 alone reads and writes the folder.
+    Data-parallel: each rank computes the gradient of its part of every batch, gradients are summed,
+    and all ranks make the same update of equal parameters. Only rank 0 reads and writes the folder.
     """
 
     def __init__(
@@ -69,12 +74,14 @@ class Trainer:
         validate: Callable[[Model], Validation],
         config: TrainingConfig,
         folder: Path,
-        monitor: MetricsLogger,
+        metrics_logger: MetricsLogger,
         process_group: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
-        """
-        :param batches: of each, this rank's part.
-        :param validate: measures the dev set with the parameters that the model has.
+        """Build the optimizer; nothing is read or trained yet.
+
+        :param batches: this rank's part of each batch.
+        :param validate: measures a model on the dev set.
+        :param folder: the model folder.
         """
         self.model = model
         self.device = next(model.parameters()).device
@@ -83,37 +90,37 @@ class Trainer:
         self.validate = validate
         self.config = config
         self.folder = folder
-        self.monitor = monitor
+        self.metrics_logger = metrics_logger
         self.process_group = process_group
-        self.interruption = StopSignals()
+        self.stop_signals = StopSignals()
         self.optimizer = make_optimizer(model, config)
         self.progress = Progress()
 
     def resume(self) -> bool:
-        """Go back to the last checkpoint; False where there is none."""
-        found = self.process_group.broadcast(
-            lambda: load_newest(self.folder, self.model, self.optimizer)
+        """Load the newest checkpoint; return False if there is none."""
+        progress = self.process_group.broadcast(
+            lambda: load_newest_checkpoint(self.folder, self.model, self.optimizer)
         )
         self.process_group.broadcast_parameters(self.model.parameters())
-        share_optimizer(self.optimizer, self.process_group)
-        if found is None:
-            self.monitor.resumed(0)
+        broadcast_optimizer(self.optimizer, self.process_group)
+        if progress is None:
+            self.metrics_logger.resume(0)
             return False
-        self.progress = found
+        self.progress = progress
         self.batches.position = self.progress.position
         self.stream = iter(self.batches)
-        self.monitor.resumed(self.progress.updates)
+        self.metrics_logger.resume(self.progress.updates)
         return True
 
     def run(self) -> None:
-        """Update, validate and save until the rules say that it is over.
+        """Update, validate and save until a limit or early stopping ends the training.
 
-        :raises Interrupted: a signal came; the next training goes on from where this one was.
+        :raises TrainingInterrupted: a stop signal was received; everything is saved.
         :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
         self.model.train()
-        grace = SAME_SIGNAL if self.process_group.size > 1 else 0.0
-        with StopSignals(grace) as self.interruption:
+        grace = SIGNAL_GRACE if self.process_group.size > 1 else 0.0
+        with StopSignals(grace) as self.stop_signals:
             while not self.finished():
                 started, before = time.monotonic(), self.progress
                 update = self.update()
@@ -125,56 +132,61 @@ class Trainer:
                     skipped=before.skipped + update.skipped,
                     skipped_in_a_row=before.skipped_in_a_row + 1 if update.skipped else 0,
                 )
-                self.monitor.updated(self.progress, update.cost, update.tokens, update.norm)
-                due = self._due(before) or self._at_limit()
-                if due:
-                    self.checkpoint()
-                signal = self._noted(update)
+                self.metrics_logger.log_update(
+                    self.progress, update.cost, update.tokens, update.norm
+                )
+                validation_due = self._validation_due(before) or self._limit_reached()
+                if validation_due:
+                    self.validate_and_save()
+                signal = self._stop_signal(update)
                 if signal is not None:
-                    self._leave(signal, saved=due)
-        self.monitor.close()
+                    self._stop(signal, saved=validation_due)
+        self.metrics_logger.close()
 
-    def _noted(self, update: Update) -> int | None:
-        """The signal that is to end this training now: where there are several ranks, one that all
-        know of, so that all end at the same update."""
-        return self.interruption.signal if self.process_group.size == 1 else update.signal
+    def _stop_signal(self, update: Update) -> int | None:
+        """Return the signal that stops this training now, or None.
 
-    def _leave(self, signal: int, saved: bool) -> None:
+        With several ranks it is the signal that came with the summed gradients: all ranks know it,
+        and stop after the same update.
+        """
+        return self.stop_signals.signal if self.process_group.size == 1 else update.signal
+
+    def _stop(self, signal: int, saved: bool) -> None:
+        """Save a checkpoint unless this update has one, and raise TrainingInterrupted."""
         if not saved and self.process_group.is_main:
             save_checkpoint(
                 self.folder, self.model, self.optimizer, self.progress, interrupted=True
             )
-        self.process_group.barrier()  # torchrun ends the others when one has ended
-        self.monitor.close()
+        self.process_group.barrier()  # torchrun kills the other ranks when one has ended
+        self.metrics_logger.close()
         log.info("saved at update %d; the same command resumes from there", self.progress.updates)
-        raise Interrupted(signal)
+        raise TrainingInterrupted(signal)
 
     def update(self) -> Update:
-        """Change the parameters once, by the gradient of `accumulate` batches.
+        """Update the parameters once, by the gradient of `gradient_accumulation` batches.
 
-        :raises ModelError: it is one of too many whose cost or gradient is not finite.
+        :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
         batches = [next(self.stream) for _ in range(self.config.gradient_accumulation)]
         self.process_group.seed_per_rank(self.config.seed, self.progress.updates)
-        update = self._gradient(batches)
+        update = self._compute_gradient(batches)
         if math.isfinite(update.cost + update.norm):
-            self._step(update.norm)
+            self._optimizer_step(update.norm)
             return update
-        self._skip(batches)
+        self._skip_update(batches)
         return dataclasses.replace(update, skipped=True)
 
-    def _gradient(self, batches: list[Batch]) -> Update:
-        """Compute the gradient of some batches together, in smaller ones where memory is short."""
+    def _compute_gradient(self, batches: list[Batch]) -> Update:
+        """Compute the gradient of some batches together, halving them while memory is short."""
         tokens = sum(batch.tokens for batch in batches)
-        share = torch.tensor(
-            1 / _divisor(self.config.loss_reduction, batches, tokens), device=self.device
-        )
+        divisor = _loss_divisor(self.config.loss_reduction, batches, tokens)
+        scale = torch.tensor(1 / divisor, device=self.device)
         while True:
             try:
-                cost, norm, signal = self._summed(batches, share)
+                cost, norm, signal = self._sum_gradients(batches, scale)
                 return Update(cost, tokens, norm, signal=signal)
             except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error) or len(max(batches, key=_pairs).lines) == 1:
+                if not is_out_of_memory(error) or max(map(_size, batches)) == 1:
                     raise
             batches = [half for batch in batches for half in batch.halves()]
             self.optimizer.zero_grad(set_to_none=True)
@@ -184,56 +196,65 @@ class Trainer:
                 "update %d: not enough memory; trying again with batches of at most %d pairs"
                 " (data.batch_size sets the size of all)",
                 self.progress.updates + 1,
-                max(map(_pairs, batches)),
+                max(map(_size, batches)),
             )
 
-    def _summed(self, batches: list[Batch], share: torch.Tensor) -> tuple[float, float, int | None]:
-        """Cost and norm of the gradient of some batches, and a signal that some rank has noted; the
-        host waits for the device once."""
+    def _sum_gradients(
+        self, batches: list[Batch], scale: torch.Tensor
+    ) -> tuple[float, float, int | None]:
+        """Sum the gradients of some batches over all ranks.
+
+        The host waits for the device only once, for all figures together.
+
+        :param scale: factor of the loss in the gradient. Shape: [].
+        :return: cost, norm of the gradient, and a stop signal that some rank has received, or None.
+        """
         self.optimizer.zero_grad(set_to_none=True)
-        figures = torch.zeros(
-            1 + len(STOP_SIGNALS), device=self.device
-        )  # the cost, then ranks a signal
+        # the cost, then for each stop signal the number of ranks that received it
+        figures = torch.zeros(1 + len(STOP_SIGNALS), device=self.device)
         for batch in batches:
             if batch.lines:
                 loss = self._loss(batch)
-                loss.backward(share)  # type: ignore[no-untyped-call]
+                loss.backward(scale)  # type: ignore[no-untyped-call]
                 figures[0] += loss.detach()
-        if self.interruption.signal is not None:
-            figures[1 + STOP_SIGNALS.index(self.interruption.signal)] = 1
+        if self.stop_signals.signal is not None:
+            figures[1 + STOP_SIGNALS.index(self.stop_signals.signal)] = 1
         figures = self.process_group.all_reduce_gradients(self.model.parameters(), figures)
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(self._gradients())))
-        cost, *noted, length = torch.cat([figures, norm.view(1)]).tolist()
-        came = [number for number, count in zip(STOP_SIGNALS, noted, strict=True) if count]
-        return cost, length, came[0] if came else None
+        cost, *counts, length = torch.cat([figures, norm.view(1)]).tolist()
+        received = [number for number, count in zip(STOP_SIGNALS, counts, strict=True) if count]
+        return cost, length, received[0] if received else None
 
-    def _skip(self, batches: list[Batch]) -> None:
-        """Leave an update out.
+    def _skip_update(self, batches: list[Batch]) -> None:
+        """Log that an update is skipped, because its cost or gradient is not finite.
 
-        :raises ModelError: so many were left out before it that something is wrong.
+        :raises ModelError: `max_nonfinite` updates in a row were skipped.
         """
-        update, row = self.progress.updates + 1, self.progress.skipped_in_a_row + 1
+        update, in_a_row = self.progress.updates + 1, self.progress.skipped_in_a_row + 1
         lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
-        if row >= self.config.max_nonfinite:
+        if in_a_row >= self.config.max_nonfinite:
             raise ModelError(
                 f"cost or gradient is not finite at update {update} (training lines {lines}, ...),"
-                f" the {row}th time in a row; the last checkpoint is whole, but train anew with a"
-                " lower training.learning_rate or training.clip_norm"
+                f" the {in_a_row}th time in a row; the last checkpoint is complete, but train again"
+                " with a lower training.learning_rate or training.clip_norm"
             )
         log.warning(
-            "update %d: cost or gradient is not finite (training lines %s, ...); left out",
+            "update %d: cost or gradient is not finite (training lines %s, ...); skipped",
             update,
             lines,
         )
 
-    def _step(self, norm: float) -> None:
-        """Let the optimizer go on, the gradient shortened to `clip_norm` where it is longer."""
+    def _optimizer_step(self, norm: float) -> None:
+        """Clip the gradient to `clip_norm`, set the learning rate and step the optimizer.
+
+        :param norm: L2 norm of the gradient.
+        """
         clip = self.config.clip_norm
         if clip and norm > clip:
             torch._foreach_mul_(self._gradients(), clip / norm)
-        done = self.progress
-        epochs = self.batches.epochs(done.position)
-        rate = learning_rate(self.config, done.updates, epochs, done.decays)
+        progress = self.progress
+        epochs = self.batches.epochs(progress.position)
+        rate = learning_rate(self.config, progress.updates, epochs, progress.decays)
         set_learning_rate(self.optimizer, rate)
         self.optimizer.step()
 
@@ -241,70 +262,75 @@ class Trainer:
         return [p.grad for p in self.model.parameters() if p.grad is not None]
 
     def _loss(self, batch: Batch) -> torch.Tensor:
-        """Sum of -log p over a batch, products in the type that `precision` says."""
+        """Return the sum of -log p over a batch, with matrix products in the type `precision`."""
         src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]
-        lowered = self.config.precision == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=lowered):
+        bfloat16 = self.config.precision == "bfloat16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
             return self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)
 
-    def checkpoint(self) -> None:
-        """Validate what would be used now, and save everything."""
+    def validate_and_save(self) -> None:
+        """Validate the averaged parameters, and save them and a checkpoint."""
         started = time.monotonic()
-        found = self._validated()
+        self.averaged = self._averaged_parameters()
+        with _swapped_parameters(self.model, self.averaged):
+            validation = self.validate(self.model)
         seconds = self.progress.seconds + time.monotonic() - started
-        self.progress = dataclasses.replace(
-            update_early_stopping(self.progress, found, self.config), seconds=seconds
-        )
-        better = self.progress.stale == 0
-        self.monitor.validated(self.progress, found, better)
+        progress = update_early_stopping(self.progress, validation, self.config)
+        self.progress = dataclasses.replace(progress, seconds=seconds)
+        is_best = self.progress.stale == 0
+        self.metrics_logger.log_validation(self.progress, validation, is_best)
         if self.process_group.is_main:
-            self._write(better)
+            self._save(is_best)
 
-    def _write(self, better: bool) -> None:
-        for name in ("best", "last") if better else ("last",):
-            write_parameters(self.folder / f"params.{name}.safetensors", self.candidate)
+    def _save(self, is_best: bool) -> None:
+        """Write the validated parameters and a checkpoint, and remove old checkpoints."""
+        for name in ("best", "last") if is_best else ("last",):
+            write_parameters(self.folder / f"params.{name}.safetensors", self.averaged)
         save_checkpoint(self.folder, self.model, self.optimizer, self.progress)
-        remove_old_checkpoints(
-            self.folder, max(self.config.keep_checkpoints, self.config.average_checkpoints)
-        )
+        keep = max(self.config.keep_checkpoints, self.config.average_checkpoints)
+        remove_old_checkpoints(self.folder, keep)
 
-    def _validated(self) -> Validation:
-        """The dev figures of the mean of the last `average` checkpoints, this moment among them."""
-        self.candidate = self._mean()
-        with _parameters(self.model, self.candidate):
-            return self.validate(self.model)
+    def _averaged_parameters(self) -> Parameters:
+        """Return the mean of the current parameters and the last checkpoints.
 
-    def _mean(self) -> Parameters:
-        own = parameters_of(self.model)
+        With `average_checkpoints` = n the last n - 1 checkpoints are used.
+        """
+        current = parameters_of(self.model)
         if self.config.average_checkpoints == 1:
-            return own
-        mean = {name: torch.empty_like(value) for name, value in own.items()}
+            return current
+        mean = {name: torch.empty_like(value) for name, value in current.items()}
         if self.process_group.is_main:
-            mean = self._mean_with_earlier(own)
+            mean = self._average_with_checkpoints(current)
         self.process_group.broadcast_parameters(mean.values())
         return mean
 
-    def _mean_with_earlier(self, own: Parameters) -> Parameters:
-        earlier = checkpoints(self.folder)[1 - self.config.average_checkpoints :]
+    def _average_with_checkpoints(self, current: Parameters) -> Parameters:
+        """Return the mean of some parameters and those of the last n - 1 checkpoints."""
+        earlier = list_checkpoints(self.folder)[1 - self.config.average_checkpoints :]
         if not earlier:
-            return own
+            return current
         mean, count = average_parameters(earlier), len(earlier)
-        return {name: (mean[name] * count + value) / (count + 1) for name, value in own.items()}
+        return {n: (mean[n] * count + value) / (count + 1) for n, value in current.items()}
 
     def finished(self) -> bool:
-        """Whether a limit or early stopping has ended this training."""
+        """Return whether a limit or early stopping has ended this training."""
         patience = self.config.patience
-        return self._at_limit() or bool(patience and self.progress.stale >= patience)
+        return self._limit_reached() or bool(patience and self.progress.stale >= patience)
 
-    def _due(self, before: Progress) -> bool:
-        """Whether the update after `before` is one that a validation follows."""
+    def _validation_due(self, before: Progress) -> bool:
+        """Return whether a validation follows the update that was just made.
+
+        :param before: progress before that update.
+        """
         every = self.config.validate_epochs
         if not every:
             return self.progress.updates % self.config.validate_every == 0
-        then, now = (self.batches.epochs(p.position) // every for p in (before, self.progress))
-        return now > then
+        epochs = (self.batches.epochs(p.position) // every for p in (before, self.progress))
+        earlier, now = epochs
+        return now > earlier
 
-    def _at_limit(self) -> bool:
+    def _limit_reached(self) -> bool:
+        """Return whether `max_updates` or `max_epochs` is reached."""
         updates, epochs = self.config.max_updates, self.config.max_epochs
         return bool(
             (updates and self.progress.updates >= updates)
@@ -312,61 +338,63 @@ class Trainer:
         )
 
 
-class _parameters:
-    """For a while, let a module have other parameters."""
-
-    def __init__(self, module: nn.Module, values: dict[str, torch.Tensor]) -> None:
-        self.model = module
-        self.values = values
-
-    @torch.no_grad()
-    def __enter__(self) -> None:
-        self.own = {name: p.detach().clone() for name, p in self.model.named_parameters()}
-        self._put(self.values)
-
-    @torch.no_grad()
-    def __exit__(self, *_: object) -> None:
-        self._put(self.own)
-
-    def _put(self, values: dict[str, torch.Tensor]) -> None:
-        for name, parameter in self.model.named_parameters():
-            parameter.copy_(values[name])
+@contextlib.contextmanager
+def _swapped_parameters(module: nn.Module, values: Parameters) -> Iterator[None]:
+    """Give a module other parameters while the block runs."""
+    own = {name: p.detach().clone() for name, p in module.named_parameters()}
+    try:
+        _copy_parameters(module, values)
+        yield
+    finally:
+        _copy_parameters(module, own)
 
 
-def _divisor(cost: str, batches: list[Batch], tokens: int) -> float:
-    if cost == "batch-sum":
+@torch.no_grad()
+def _copy_parameters(module: nn.Module, values: Parameters) -> None:
+    """Overwrite a module's parameters in place."""
+    for name, parameter in module.named_parameters():
+        parameter.copy_(values[name])
+
+
+def _loss_divisor(reduction: str, batches: list[Batch], tokens: int) -> float:
+    """Return the number by which the summed loss is divided.
+
+    :param tokens: target tokens of the batches.
+    """
+    if reduction == "batch-sum":
         return 1.0
-    return float(tokens if cost == "token-mean" else sum(batch.pairs for batch in batches))
+    return float(tokens if reduction == "token-mean" else sum(batch.pairs for batch in batches))
 
 
-def _pairs(batch: Batch) -> int:
+def _size(batch: Batch) -> int:
     return len(batch.lines)
 
 
 def update_early_stopping(
-    progress: Progress, found: Validation, config: TrainingConfig
+    progress: Progress, validation: Validation, config: TrainingConfig
 ) -> Progress:
-    """The counters after a validation: is it the best, and is the learning rate to decay?"""
-    figure = found.cost_per_token
-    if config.early_stopping_metric == "bleu" and found.bleu is not None:
-        figure = -found.bleu
-    better = _below(figure, progress.best)
-    cheaper = _below(found.cost_per_token, progress.best_cost)
-    stale_cost = 0 if cheaper else progress.stale_cost + 1
+    """Return the progress after a validation: best figures, patience and learning rate decay."""
+    cost = validation.cost_per_token
+    figure = cost
+    if config.early_stopping_metric == "bleu" and validation.bleu is not None:
+        figure = -validation.bleu
+    is_best = _is_lower(figure, progress.best)
+    is_best_cost = _is_lower(cost, progress.best_cost)
+    stale_cost = 0 if is_best_cost else progress.stale_cost + 1
     decays = progress.decays
     if config.lr_decay_patience and stale_cost >= config.lr_decay_patience:
         decays, stale_cost = decays + 1, 0
-        log.info("learning rate times %g from here on", config.lr_decay)
+        log.info("learning rate multiplied by %g from now on", config.lr_decay)
     return dataclasses.replace(
         progress,
-        best=figure if better else progress.best,
-        best_cost=found.cost_per_token if cheaper else progress.best_cost,
-        stale=0 if better else progress.stale + 1,
+        best=figure if is_best else progress.best,
+        best_cost=cost if is_best_cost else progress.best_cost,
+        stale=0 if is_best else progress.stale + 1,
         stale_cost=stale_cost,
         decays=decays,
     )
 
 
-def _below(figure: float, best: float | None) -> bool:
-    """Whether a figure is the lowest so far; what is not a number never is."""
+def _is_lower(figure: float, best: float | None) -> bool:
+    """Return whether a figure is the lowest so far; NaN never is."""
     return not math.isnan(figure) and (best is None or figure < best)

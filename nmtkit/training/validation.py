@@ -1,4 +1,4 @@
-"""The dev set's cost, and BLEU by a translating function that is handed in."""
+"""Validation: cost and BLEU of a model on the dev set."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 class Validation:
     """Figures of the dev set.
 
-    cost_per_token, cost_per_sentence: mean -log p, natural log, `</s>` counted; no smoothing.
-    bleu: of its translation, in percent, or None where it was not asked for.
+    cost_per_token, cost_per_sentence: mean -log p, natural log, `</s>` counted, without label
+        smoothing.
+    bleu: BLEU of the translated dev set, in percent, or None if not measured.
     """
 
     cost_per_token: float
@@ -31,10 +32,10 @@ def validate(
     dev_bleu: Callable[[], float] | None,
     process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> Validation:
-    """Measure the dev set, dropout off; the model is left in the mode in which it was.
+    """Measure a model on the dev set, without dropout; its training mode is restored.
 
-    :param batches: the part of the dev set that this rank is to measure.
-    :param dev_bleu: gives the BLEU of all parts together.
+    :param batches: this rank's part of the dev set.
+    :param dev_bleu: returns the BLEU of the whole dev set; None: do not measure it.
     """
     was_training = model.training
     model.eval()

@@ -47,7 +47,7 @@ def test_what_is_no_model_folder_or_damaged(model: Path, nmtkit: Nmtkit, tmp_pat
     with open(copy / "metrics.jsonl", "a") as file:
         file.write("rubbish\n")
     stderr = nmtkit("curves", model, copy, "-o", tmp_path / "t.tsv", status=1).stderr
-    assert "copy/metrics.jsonl:3: not what 'nmtkit train' writes" in stderr
+    assert "copy/metrics.jsonl:3: not a line of 'nmtkit train'" in stderr
     assert not (tmp_path / "t.tsv").exists()
 
 

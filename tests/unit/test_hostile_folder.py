@@ -87,7 +87,7 @@ def test_what_is_no_file_is_not_opened(folder, name):
     """A pipe would be waited at for ever."""
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    refused(folder, f"{name}: is no ordinary file")
+    refused(folder, f"{name}: is not a regular file")
     (folder / name).unlink()
     (folder / name).symlink_to(name)
     refused(folder, f"{name}: (cannot be followed|no such file)|no config.toml")
@@ -96,13 +96,13 @@ def test_what_is_no_file_is_not_opened(folder, name):
 @pytest.mark.parametrize("name", ["config.toml", "vocab.src", "vocab.tgt"])
 def test_a_file_of_a_terabyte_is_not_read(folder, name, little_memory):
     os.truncate(folder / name, 1 << 40)
-    refused(folder, f"{name}: has 1,099,511,627,776 bytes, where no such file has more than")
+    refused(folder, f"{name}: has 1,099,511,627,776 bytes, but such a file never has more than")
 
 
 @pytest.mark.parametrize("name", ["vocab.src", "bpe.tgt"])
 def test_millions_of_short_lines_are_not_read(folder, name, little_memory):
     (folder / name).write_bytes(b"a\n" * 2_000_001)
-    refused(folder, f"{name}: has 2,000,001 lines, where no such file has more than 2,000,000")
+    refused(folder, f"{name}: has 2,000,001 lines, but such a file never has more than 2,000,000")
 
 
 def test_more_parameters_than_the_config_asks_for_are_not_read(folder, little_memory):
@@ -290,8 +290,8 @@ def test_a_progress_that_is_none_is_damage(checkpoint, change):
     [
         ("0.acc_delta", torch.zeros(1 << 20), "0.acc_delta is F32 .1048576."),
         ("0.acc_delta", torch.zeros(4, 3).double(), "0.acc_delta is F64"),
-        ("99.acc_delta", torch.zeros(4, 3), "99.acc_delta is of no parameter"),
-        ("-1.x", torch.zeros(4, 3), "-1.x is of no parameter"),
+        ("99.acc_delta", torch.zeros(4, 3), "99.acc_delta belongs to no parameter"),
+        ("-1.x", torch.zeros(4, 3), "-1.x belongs to no parameter"),
         ("random.cpu", torch.zeros(1 << 20, dtype=torch.uint8), "random.cpu is U8"),
         ("random.cpu", torch.zeros(5056), "random.cpu is F32"),
         ("random.cpu", torch.zeros(3, dtype=torch.uint8), "RNG state"),

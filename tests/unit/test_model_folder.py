@@ -20,7 +20,7 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword.bpe import BPE
-from nmtkit.training.checkpoint import load_newest
+from nmtkit.training.checkpoint import load_newest_checkpoint
 from nmtkit.training.optimizers import make_optimizer
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2, dropout=0.5), text=TextConfig(tokenized=True))
@@ -242,7 +242,7 @@ def test_what_a_killed_process_left_of_a_config_is_removed(made):
     (made / ".config.toml.0123456789abcdef").write_text("[mod")
     write_config(made, CONFIG)
     model = build_model(CONFIG, 4, 3)
-    assert load_newest(made, model, make_optimizer(model, CONFIG.training)) is None
+    assert load_newest_checkpoint(made, model, make_optimizer(model, CONFIG.training)) is None
     assert not list(made.glob(".config.toml.*"))
     assert read_config(made) == CONFIG
 

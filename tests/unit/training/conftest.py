@@ -87,13 +87,15 @@ def begin(tmp_path: Path) -> Begin:
         drawing = DataConfig(**{"batch_size": 4, "sort_pool": 2, **(data or {})})
         part = (process_group.rank, process_group.size)
         batches = Batches(make_corpus(), drawing, config.seed, part=part)
-        monitor = (
+        metrics_logger = (
             MetricsLogger(tmp_path / folder, config, batches.progress)
             if process_group.is_main
             else NullMetricsLogger()
         )
         measure: Any = dev or Dev()
-        return Trainer(model, batches, measure, config, tmp_path / folder, monitor, process_group)
+        return Trainer(
+            model, batches, measure, config, tmp_path / folder, metrics_logger, process_group
+        )
 
     return make
 

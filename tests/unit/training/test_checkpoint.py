@@ -18,9 +18,9 @@ from nmtkit.io.parameters import (
 )
 from nmtkit.training.checkpoint import (
     Progress,
-    checkpoints,
+    list_checkpoints,
     load_checkpoint,
-    load_newest,
+    load_newest_checkpoint,
     remove_old_checkpoints,
     save_checkpoint,
 )
@@ -90,12 +90,12 @@ def test_a_checkpoint_of_no_update_yet(tmp_path):
 
 def test_the_newest_is_last_and_what_is_not_whole_is_none(tmp_path):
     model, its = make()
-    assert checkpoints(tmp_path) == []
+    assert list_checkpoints(tmp_path) == []
     for updates in (900, 1000, 20, 123456789):
         save_checkpoint(tmp_path, model, its, Progress(updates=updates))
     (tmp_path / "checkpoints" / ".00002000.tmp").mkdir()
     (tmp_path / "checkpoints" / "12 notes").mkdir()
-    assert [int(path.name) for path in checkpoints(tmp_path)] == [20, 900, 1000, 123456789]
+    assert [int(path.name) for path in list_checkpoints(tmp_path)] == [20, 900, 1000, 123456789]
 
 
 def test_old_checkpoints_are_removed(tmp_path):
@@ -103,14 +103,14 @@ def test_old_checkpoints_are_removed(tmp_path):
     for updates in range(5):
         save_checkpoint(tmp_path, model, its, Progress(updates=updates))
     remove_old_checkpoints(tmp_path, 9)
-    assert len(checkpoints(tmp_path)) == 5
+    assert len(list_checkpoints(tmp_path)) == 5
     remove_old_checkpoints(tmp_path, 2)
-    assert [int(path.name) for path in checkpoints(tmp_path)] == [3, 4]
+    assert [int(path.name) for path in list_checkpoints(tmp_path)] == [3, 4]
 
 
 def test_saving_again_and_over_an_interrupted_saving(tmp_path):
     model, its = make()
-    aside = tmp_path / "checkpoints" / ".00000007.tmp"
+    aside = tmp_path / "checkpoints" / ".00000007.0123456789abcdef"
     aside.mkdir(parents=True)
     (aside / "rubbish").write_text("half")
     save_checkpoint(tmp_path, model, its, PROGRESS)
@@ -144,7 +144,7 @@ def test_a_bit_that_has_turned_is_found(tmp_path, name):
     content = bytearray((path / name).read_bytes())
     content[-1] ^= 1
     (path / name).write_bytes(content)
-    with pytest.raises(CorruptFileError, match=f"the sum of {name} differs"):
+    with pytest.raises(CorruptFileError, match=f"the checksum of {name} differs"):
         load_checkpoint(path, *make("adam"))
 
 
@@ -166,11 +166,11 @@ def test_the_newest_that_is_sound_is_taken(tmp_path, damaged, found, caplog):
     three(tmp_path, damaged)
     (tmp_path / "checkpoints" / ".00000008.tmp").mkdir()
     model, optimizer = make(seed=99)
-    progress = load_newest(tmp_path, model, optimizer)
+    progress = load_newest_checkpoint(tmp_path, model, optimizer)
     assert progress is not None and progress.updates == found
     expected, _ = make(seed=found)
     assert all(map(torch.equal, model.parameters(), expected.parameters()))
-    told = [m for m in caplog.messages if "going back to the one before" in m]
+    told = [m for m in caplog.messages if "trying the one before" in m]
     aside = [p.name for p in (tmp_path / "checkpoints").iterdir() if p.name.endswith(".damaged")]
     assert len(told) == len(aside) == len([n for n in damaged if n > found])
     assert not list((tmp_path / "checkpoints").glob(".*"))
@@ -178,8 +178,8 @@ def test_the_newest_that_is_sound_is_taken(tmp_path, damaged, found, caplog):
 
 def test_none_that_is_sound_is_no_beginning(tmp_path):
     three(tmp_path, (5, 6, 7))
-    with pytest.raises(ModelError, match="no checkpoint is sound"):
-        load_newest(tmp_path, *make())
+    with pytest.raises(ModelError, match="every checkpoint is damaged"):
+        load_newest_checkpoint(tmp_path, *make())
 
 
 def test_a_checkpoint_that_is_due_takes_the_place_of_an_interruption(tmp_path):
@@ -187,7 +187,7 @@ def test_a_checkpoint_that_is_due_takes_the_place_of_an_interruption(tmp_path):
     later = dataclasses.replace(PROGRESS, updates=9)
     save_checkpoint(tmp_path, *make(), later, interrupted=True)
     names = [path.name for path in (tmp_path / "checkpoints").iterdir()]
-    assert names == ["00000009.interrupted"] and checkpoints(tmp_path) == []
+    assert names == ["00000009.interrupted"] and list_checkpoints(tmp_path) == []
     save_checkpoint(tmp_path, *make(), dataclasses.replace(PROGRESS, updates=12))
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000012"]
 
@@ -226,10 +226,10 @@ def test_an_interrupted_saving_leaves_the_checkpoints_before(tmp_path, monkeypat
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nmtkit.training.checkpoint._write_synced", fail)
+    monkeypatch.setattr("nmtkit.training.checkpoint.atomic_file", fail)
     with pytest.raises(KeyboardInterrupt):
         save_checkpoint(tmp_path, *make(), Progress(updates=8))
-    assert checkpoints(tmp_path) == [first]
+    assert list_checkpoints(tmp_path) == [first]
     assert load_checkpoint(first, *make()) == PROGRESS
 
 

@@ -1,4 +1,4 @@
-"""The learning curve that is read is the one that the monitor wrote."""
+"""The learning curve that is read is the one that the metrics_logger wrote."""
 
 import json
 import math
@@ -9,19 +9,23 @@ from nmtkit.config import TrainingConfig
 from nmtkit.errors import DataError, ModelError
 from nmtkit.training.checkpoint import Progress
 from nmtkit.training.learning_curve import ValidationPoint, read_curve
-from nmtkit.training.metrics_logger import REPORT, MetricsLogger
+from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger
 from nmtkit.training.validation import Validation
 
 
 @pytest.fixture
 def written(tmp_path):
     """A folder with two reports and two validations, as training writes them."""
-    monitor = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.25)
-    for update in range(1, 2 * REPORT + 1):
-        monitor.updated(Progress(updates=update, seconds=update / 2), 30.0, 10, 1.0)
-    monitor.validated(Progress(updates=200, seconds=101.5), Validation(2.5, 30.25, 12.5), True)
-    monitor.validated(Progress(updates=200, seconds=102.0), Validation(2.75, 31.5, None), False)
-    monitor.close()
+    metrics_logger = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.25)
+    for update in range(1, 2 * LOG_EVERY + 1):
+        metrics_logger.log_update(Progress(updates=update, seconds=update / 2), 30.0, 10, 1.0)
+    metrics_logger.log_validation(
+        Progress(updates=200, seconds=101.5), Validation(2.5, 30.25, 12.5), True
+    )
+    metrics_logger.log_validation(
+        Progress(updates=200, seconds=102.0), Validation(2.75, 31.5, None), False
+    )
+    metrics_logger.close()
     return tmp_path
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmtkit.errors import Interrupted
+from nmtkit.errors import TrainingInterrupted
 from nmtkit.io.parameters import parameters_of
 from nmtkit.parallel.process_group import SINGLE_PROCESS, join_process_group
 
@@ -175,7 +175,7 @@ def run(training, interrupted_after=0, signals=()):
     training.resume()
     try:
         training.run()
-    except Interrupted as end:
+    except TrainingInterrupted as end:
         return training.progress.updates, end.signal
     return training.progress.updates, None
 
@@ -256,12 +256,12 @@ def test_rank_0_alone_writes(begun, together, monkeypatch, tmp_path):
     def task():
         with join_process_group("cpu") as process_group:
             if not process_group.is_main:
-                for name in ("save_checkpoint", "write_parameters", "load_newest"):
+                for name in ("save_checkpoint", "write_parameters", "load_newest_checkpoint"):
                     monkeypatch.setattr(f"nmtkit.training.trainer.{name}", None)
             training = begun(process_group, max_updates=4, validate_every=2, average_checkpoints=2)
             training.resume()
             training.run()
-            return dict(parameters_of(training.model)), dict(training.candidate)
+            return dict(parameters_of(training.model)), dict(training.averaged)
 
     outcomes = together(2, task)
     assert [outcome.error for outcome in outcomes] == [None, None]

@@ -12,7 +12,7 @@ import pytest
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
 from nmtkit.training.checkpoint import Progress
-from nmtkit.training.metrics_logger import REPORT, MetricsLogger
+from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger
 from nmtkit.training.validation import Validation
 
 FOUND = Validation(cost_per_token=2.5, cost_per_sentence=30.25, bleu=12.3456)
@@ -26,26 +26,28 @@ def lines(folder):
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-def run(monitor, updates, first=1):
+def run(metrics_logger, updates, first=1):
     for update in range(first, first + updates):
-        monitor.updated(Progress(updates=update, seconds=update), 20.0 * update, 10, float(update))
+        metrics_logger.log_update(
+            Progress(updates=update, seconds=update), 20.0 * update, 10, float(update)
+        )
 
 
 def test_every_hundredth_update_reports_the_means_since_the_last(tmp_path):
-    monitor = monitored(tmp_path)
-    run(monitor, 2 * REPORT + 5)
+    metrics_logger = monitored(tmp_path)
+    run(metrics_logger, 2 * LOG_EVERY + 5)
     first, second = lines(tmp_path)
-    assert [first["update"], second["update"]] == [REPORT, 2 * REPORT]
+    assert [first["update"], second["update"]] == [LOG_EVERY, 2 * LOG_EVERY]
     assert first["kind"] == "training" and first["epoch"] == 0.5
-    assert first["cost_per_token"] == 2 * (REPORT + 1) / 2
-    assert first["gradient_norm"] == (REPORT + 1) / 2
-    assert second["gradient_norm"] == (REPORT + 1) / 2 + REPORT
+    assert first["cost_per_token"] == 2 * (LOG_EVERY + 1) / 2
+    assert first["gradient_norm"] == (LOG_EVERY + 1) / 2
+    assert second["gradient_norm"] == (LOG_EVERY + 1) / 2 + LOG_EVERY
     assert first["words_per_second"] > 0
 
 
 def test_a_validation_is_written_with_all_its_figures(tmp_path):
-    monitor = monitored(tmp_path)
-    monitor.validated(Progress(updates=7, decays=2, seconds=3.21), FOUND, better=True)
+    metrics_logger = monitored(tmp_path)
+    metrics_logger.log_validation(Progress(updates=7, decays=2, seconds=3.21), FOUND, is_best=True)
     (line,) = lines(tmp_path)
     assert line == {
         "kind": "validation",
@@ -61,40 +63,40 @@ def test_a_validation_is_written_with_all_its_figures(tmp_path):
 
 
 def test_no_bleu_is_null(tmp_path):
-    monitored(tmp_path).validated(Progress(), dataclasses.replace(FOUND, bleu=None), False)
+    monitored(tmp_path).log_validation(Progress(), dataclasses.replace(FOUND, bleu=None), False)
     (line,) = lines(tmp_path)
     assert line["dev_bleu"] is None and line["best"] is False
 
 
 def test_going_on_forgets_what_came_after_the_checkpoint(tmp_path):
-    monitor = monitored(tmp_path)
-    run(monitor, 3 * REPORT)
-    monitor.validated(Progress(updates=2 * REPORT), FOUND, True)
-    kept = [line for line in lines(tmp_path) if line["update"] <= 2 * REPORT]
-    monitored(tmp_path).resumed(2 * REPORT)
+    metrics_logger = monitored(tmp_path)
+    run(metrics_logger, 3 * LOG_EVERY)
+    metrics_logger.log_validation(Progress(updates=2 * LOG_EVERY), FOUND, True)
+    kept = [line for line in lines(tmp_path) if line["update"] <= 2 * LOG_EVERY]
+    monitored(tmp_path).resume(2 * LOG_EVERY)
     assert lines(tmp_path) == kept and len(kept) == 3
 
 
 def test_going_on_survives_a_line_cut_short(tmp_path):
-    monitor = monitored(tmp_path)
-    run(monitor, 2 * REPORT)
+    metrics_logger = monitored(tmp_path)
+    run(metrics_logger, 2 * LOG_EVERY)
     content = (tmp_path / "metrics.jsonl").read_text()
     (tmp_path / "metrics.jsonl").write_text(content[:-20])
-    monitored(tmp_path).resumed(REPORT)
-    assert [line["update"] for line in lines(tmp_path)] == [REPORT]
+    monitored(tmp_path).resume(LOG_EVERY)
+    assert [line["update"] for line in lines(tmp_path)] == [LOG_EVERY]
 
 
 @pytest.mark.parametrize("row", ["\xff", "[]", "3", '{"update": null}', "[" * 100_000, "9" * 5000])
 def test_going_on_survives_lines_that_are_none(tmp_path, row):
-    run(monitored(tmp_path), REPORT)
+    run(monitored(tmp_path), LOG_EVERY)
     content = (tmp_path / "metrics.jsonl").read_bytes()
     (tmp_path / "metrics.jsonl").write_bytes(row.encode("latin-1") + b"\n" + content)
-    monitored(tmp_path).resumed(REPORT)
+    monitored(tmp_path).resume(LOG_EVERY)
     assert (tmp_path / "metrics.jsonl").read_bytes() == content
 
 
 def test_going_on_without_metrics_is_no_error(tmp_path):
-    monitored(tmp_path).resumed(5)
+    monitored(tmp_path).resume(5)
     assert not (tmp_path / "metrics.jsonl").exists()
 
 
@@ -105,17 +107,17 @@ def told(caplog):
 
 
 def test_people_are_told_of_validations(tmp_path, told):
-    monitored(tmp_path).validated(Progress(updates=7), FOUND, better=True)
+    monitored(tmp_path).log_validation(Progress(updates=7), FOUND, is_best=True)
     (message,) = told.messages
     assert "update 7" in message and "2.5000" in message and "30.250" in message
     assert "dev BLEU 12.35" in message and message.endswith("(best)")
 
 
 def test_people_are_told_of_updates_where_there_is_no_bar(tmp_path, told):
-    monitor = monitored(tmp_path)
-    monitor.validated(Progress(updates=7), FOUND, better=False)
+    metrics_logger = monitored(tmp_path)
+    metrics_logger.log_validation(Progress(updates=7), FOUND, is_best=False)
     assert not told.messages[-1].endswith("(best)")
-    run(monitor, REPORT)
+    run(metrics_logger, LOG_EVERY)
     for part in ("update 100", "epoch 0.50", "words/s", "norm 50.50", "dev cost 2.5000", "12.35"):
         assert part in told.messages[-1]
 
@@ -125,7 +127,7 @@ def test_people_are_told_of_updates_where_there_is_no_bar(tmp_path, told):
     [({}, None), ({"max_updates": 400}, "5.0"), ({"max_epochs": 1, "max_updates": 400}, "1.7")],
 )
 def test_the_time_left_is_that_to_the_nearest_limit(tmp_path, told, settings, minutes):
-    run(monitored(tmp_path, **settings), REPORT)
+    run(monitored(tmp_path, **settings), LOG_EVERY)
     message = told.messages[-1]
     assert ("left" in message) == (minutes is not None)
     assert minutes is None or f"at most {minutes} min left" in message
@@ -140,8 +142,10 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def on_terminal(monkeypatch):
-    """Makes stderr a terminal of 80 columns, as far as the monitor asks; pytest sets stderr anew
-    behind a fixture, so the test says when."""
+    """Return a function that makes stderr a terminal of 80 columns for the metrics logger.
+
+    Pytest replaces stderr after a fixture, so the test says when.
+    """
 
     def begin(stream):
         monkeypatch.setenv("COLUMNS", "80")
@@ -150,11 +154,11 @@ def on_terminal(monkeypatch):
     return begin
 
 
-def validate_thrice(monitor):
+def validate_thrice(metrics_logger):
     for update, cost in ((10, 4.0), (20, 3.0), (30, 2.0)):
         found = dataclasses.replace(FOUND, cost_per_token=cost, bleu=10 - cost)
-        monitor.validated(Progress(updates=update), found, better=True)
-    monitor.close()
+        metrics_logger.log_validation(Progress(updates=update), found, is_best=True)
+    metrics_logger.close()
 
 
 def test_on_a_terminal_each_validation_after_the_first_draws_the_course(
@@ -172,19 +176,19 @@ def test_on_a_terminal_each_validation_after_the_first_draws_the_course(
 def test_a_training_that_goes_on_draws_its_earlier_course_too(tmp_path, told, on_terminal):
     on_terminal(Terminal())
     validate_thrice(monitored(tmp_path))
-    monitor = monitored(tmp_path)
-    monitor.resumed(20)
-    monitor.validated(Progress(updates=25), FOUND, better=False)
-    monitor.close()
+    metrics_logger = monitored(tmp_path)
+    metrics_logger.resume(20)
+    metrics_logger.log_validation(Progress(updates=25), FOUND, is_best=False)
+    metrics_logger.close()
     assert told.messages[-1] == "dev cost 4.000 █▃▁ 2.500, BLEU 6.0 ▁▂█ 12.3"
 
 
 def test_a_line_that_somebody_wrote_costs_the_drawing_and_no_more(tmp_path, told, on_terminal):
     on_terminal(Terminal())
-    monitor = monitored(tmp_path)
-    monitor.path.write_text('{"update": 1}\n')
-    validate_thrice(monitor)
-    assert len(told.messages) == 3 and len(monitor.path.read_text().splitlines()) == 4
+    metrics_logger = monitored(tmp_path)
+    metrics_logger.path.write_text('{"update": 1}\n')
+    validate_thrice(metrics_logger)
+    assert len(told.messages) == 3 and len(metrics_logger.path.read_text().splitlines()) == 4
 
 
 def test_where_no_terminal_is_or_one_without_blocks_there_is_text_alone(
@@ -200,10 +204,10 @@ def test_where_no_terminal_is_or_one_without_blocks_there_is_text_alone(
 
 
 def test_stdout_is_left_alone(tmp_path, capsys):
-    monitor = monitored(tmp_path)
-    run(monitor, REPORT)
-    monitor.validated(Progress(updates=REPORT), FOUND, True)
-    monitor.close()
+    metrics_logger = monitored(tmp_path)
+    run(metrics_logger, LOG_EVERY)
+    metrics_logger.log_validation(Progress(updates=LOG_EVERY), FOUND, True)
+    metrics_logger.close()
     assert capsys.readouterr().out == ""
 
 
@@ -232,9 +236,9 @@ def test_tensorboard_gets_every_number(tmp_path, monkeypatch):
             written.append("closed")
 
     monkeypatch.setattr("nmtkit.training.metrics_logger._summary_writer", lambda folder: Writer())
-    monitor = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.5, tensorboard=True)
-    monitor.validated(Progress(updates=7), FOUND, True)
-    monitor.close()
+    metrics_logger = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.5, tensorboard=True)
+    metrics_logger.log_validation(Progress(updates=7), FOUND, True)
+    metrics_logger.close()
     assert ("validation/dev_cost_per_token", 2.5, 7) in written
     assert ("validation/dev_bleu", 12.346, 7) in written
     assert written[-1] == "closed"

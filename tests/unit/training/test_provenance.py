@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from nmtkit.errors import ModelError
-from nmtkit.model_folder import ORIGIN
+from nmtkit.model_folder import PROVENANCE_FILE
 from nmtkit.training.provenance import provenance_of, read_provenance, train_command
 
 MANIFEST = {
@@ -29,7 +29,7 @@ def test_the_command_is_one_that_a_shell_understands():
 
 def test_what_is_noted_is_read_back(tmp_path):
     origin = provenance_of("nmtkit train a", MANIFEST, "cpu")
-    (tmp_path / ORIGIN).write_text(json.dumps(origin))
+    (tmp_path / PROVENANCE_FILE).write_text(json.dumps(origin))
     assert read_provenance(tmp_path) == origin
     assert origin["pairs"] == {"train": 20, "dev": 6}
     assert origin["data"] == {"train.src": "cd", "dev.tgt": "ef"}
@@ -43,6 +43,6 @@ def test_a_folder_begun_before_has_none(tmp_path):
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 99}', b"\xff"])
 def test_a_damaged_note_is_named(tmp_path, text):
-    (tmp_path / ORIGIN).write_bytes(text if isinstance(text, bytes) else text.encode())
+    (tmp_path / PROVENANCE_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ModelError, match=r"origin\.json: "):
         read_provenance(tmp_path)

@@ -18,7 +18,7 @@ from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, Outpu
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.checkpoint import checkpoints
+from nmtkit.training.checkpoint import list_checkpoints
 from nmtkit.training.train import describe_settings, make_config, train
 from nmtkit.training.trainer import Trainer
 
@@ -455,7 +455,7 @@ def test_the_prepared_folder_may_be_gone_when_the_model_is_used(run, prepared):
 
 def test_checkpoints_are_kept_as_asked(run):
     folder = run("model", "training.keep_checkpoints=2", "training.average_checkpoints=1")
-    assert [int(path.name) for path in checkpoints(folder)] == [4, 6]
+    assert [int(path.name) for path in list_checkpoints(folder)] == [4, 6]
 
 
 def test_described_settings_are_the_ones_used(tmp_path):

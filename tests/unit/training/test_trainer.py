@@ -12,9 +12,9 @@ import torch
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import make_batch
 from nmtkit.data.batching import Batches, Position
-from nmtkit.errors import Interrupted, ModelError
+from nmtkit.errors import ModelError, TrainingInterrupted
 from nmtkit.io.parameters import read_parameters
-from nmtkit.training.checkpoint import Progress, checkpoints
+from nmtkit.training.checkpoint import Progress, list_checkpoints
 from nmtkit.training.trainer import update_early_stopping
 from nmtkit.training.validation import Validation
 
@@ -240,7 +240,7 @@ def test_a_decay_is_told(caplog):
         update_early_stopping(
             update_early_stopping(Progress(), validation(), config), validation(), config
         )
-    assert caplog.messages == ["learning rate times 0.25 from here on"]
+    assert caplog.messages == ["learning rate multiplied by 0.25 from now on"]
 
 
 def test_validations_come_when_they_are_due_and_at_the_end(begin):
@@ -335,14 +335,14 @@ def test_so_many_checkpoints_are_kept(begin, keep, average, left):
         max_updates=5, validate_every=1, keep_checkpoints=keep, average_checkpoints=average
     )
     training.run()
-    found = [int(path.name) for path in checkpoints(training.folder)]
+    found = [int(path.name) for path in list_checkpoints(training.folder)]
     assert found == list(range(6 - left, 6))
 
 
 def test_checkpoints_hold_the_models_own_parameters(begin):
     training = begin(max_updates=3, validate_every=1, average_checkpoints=3)
     training.run()
-    newest = checkpoints(training.folder)[-1]
+    newest = list_checkpoints(training.folder)[-1]
     assert equal(read_parameters(newest / "params.safetensors"), parameters(training))
 
 
@@ -354,7 +354,9 @@ def test_what_is_measured_and_kept_is_the_mean_of_the_last_checkpoints(begin, de
         max_updates=5, validate_every=1, average_checkpoints=average, keep_checkpoints=5,
     )  # fmt: skip
     training.run()
-    own = [read_parameters(path / "params.safetensors") for path in checkpoints(training.folder)]
+    own = [
+        read_parameters(path / "params.safetensors") for path in list_checkpoints(training.folder)
+    ]
     assert len(own) == 5
     for number, seen in enumerate(figures.seen):
         part = own[max(0, number + 1 - average) : number + 1]
@@ -383,7 +385,7 @@ def test_a_failing_validation_gives_the_parameters_back(begin):
     training.validate = fail
     before = parameters(training)
     with pytest.raises(KeyboardInterrupt):
-        training.checkpoint()
+        training.validate_and_save()
     assert equal(parameters(training), before)
 
 
@@ -488,7 +490,7 @@ def test_death_between_the_best_parameters_and_the_checkpoint(begin, monkeypatch
 
 
 def test_a_training_killed_before_its_first_checkpoint_leaves_no_metrics_twice(begin, monkeypatch):
-    monkeypatch.setattr("nmtkit.training.metrics_logger.REPORT", 2)
+    monkeypatch.setattr("nmtkit.training.metrics_logger.LOG_EVERY", 2)
     settings = {"max_updates": 6, "validate_every": 5}
     killed_at(begin(**settings), 4)
     last = begin(**settings)
@@ -553,7 +555,7 @@ def test_an_update_that_is_not_finite_is_left_out_and_counted(begin, caplog):
     training.run()
     assert (training.progress.updates, training.progress.skipped) == (6, 3)
     assert training.progress.skipped_in_a_row == 0
-    assert len([m for m in caplog.messages if "left out" in m]) == 3
+    assert len([m for m in caplog.messages if "; skipped" in m]) == 3
     sound = begin("sound", optimizer="sgd", learning_rate=0.1, max_updates=3)
     batches = [batch for n, batch in enumerate(first_batches(sound, 6)) if n in (0, 3, 5)]
     sound.stream = iter(batches)
@@ -647,7 +649,7 @@ def test_a_signal_ends_a_training_that_goes_on_as_if_nothing_had_been(begin, num
     handlers = [signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)]
     first = begin("cut", **settings)
     signalled(first, update, number)
-    with pytest.raises(Interrupted) as wish:
+    with pytest.raises(TrainingInterrupted) as wish:
         first.run()
     assert wish.value.signal == number and first.progress.updates == update
     assert handlers == [signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)]
