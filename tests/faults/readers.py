@@ -313,7 +313,7 @@ def _segments(folder: Path) -> None:
 
 
 def _metrics(folder: Path) -> None:
-    MetricsLogger(folder, workshop.CONFIG.training, float).resumed(3)
+    MetricsLogger(folder, workshop.CONFIG.training, float).resume(3)
 
 
 def _curve(folder: Path) -> None:
