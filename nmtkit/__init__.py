@@ -1,47 +1,85 @@
 """Neural machine translation from the papers that began it: train, translate, score, align.
 
     from nmtkit import Translator
-    for best in Translator.load("model").translate(["A man is reading."]):
-        print(best[0].text)
+    for translations in Translator.load("model").translate(["A man is reading."], beam=5):
+        print(translations[0].text)
 
-What is named here is imported when it is first asked for, so that `import nmtkit` costs nothing.
+Public names are imported on first use, so that `import nmtkit` costs nothing.
 """
 
 import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nmtkit.errors import ConfigError as ConfigError
+    from nmtkit.errors import DataError as DataError
+    from nmtkit.errors import ModelError as ModelError
     from nmtkit.errors import NmtkitError as NmtkitError
+    from nmtkit.errors import OutputError as OutputError
+    from nmtkit.evaluation.metrics import evaluate as evaluate
     from nmtkit.inference.aligner import Aligner as Aligner
+    from nmtkit.inference.embedder import Embedder as Embedder
     from nmtkit.inference.scorer import Scorer as Scorer
+    from nmtkit.inference.segmenter import Segmenter as Segmenter
     from nmtkit.inference.translator import Translator as Translator
+    from nmtkit.preprocessing.api import build_shortlist as build_shortlist
+    from nmtkit.preprocessing.api import prepare as prepare
+    from nmtkit.preprocessing.api import select as select
     from nmtkit.training.train import train as train
 
 __version__ = "0.1.0"
 
-# Intel's MKL takes fewer threads when the machine is busy, and sums round otherwise then: the same
-# seed would not give the same model. It reads this when torch first computes, so it is set here.
+# Intel's MKL uses fewer threads when the machine is busy, and sums are then rounded differently;
+# the same seed would not give the same model. It reads this when torch first computes.
 os.environ.setdefault("MKL_DYNAMIC", "FALSE")
 
-# GNU's OpenMP lets a thread that waits for another spin for milliseconds. Where something else has
-# the other's core, both cores then do nothing else: training was ten times slower beside a program
-# that kept one of two cores busy. Three thousand turns bridge most of what one thread does alone,
-# when the cores are free: to wake a thread that sleeps takes longer than that.
+# GNU's OpenMP lets a waiting thread spin for milliseconds. If another program occupies the core
+# that it waits for, both cores do nothing else: training was ten times slower beside a program that
+# kept one of two cores busy. Three thousand turns cover most of what one thread does alone when the
+# cores are free; waking a sleeping thread takes longer than that.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 
 _PUBLIC = {
     "Aligner": "nmtkit.inference.aligner",
+    "ConfigError": "nmtkit.errors",
+    "DataError": "nmtkit.errors",
+    "Embedder": "nmtkit.inference.embedder",
+    "ModelError": "nmtkit.errors",
     "NmtkitError": "nmtkit.errors",
+    "OutputError": "nmtkit.errors",
     "Scorer": "nmtkit.inference.scorer",
+    "Segmenter": "nmtkit.inference.segmenter",
     "Translator": "nmtkit.inference.translator",
+    "build_shortlist": "nmtkit.preprocessing.api",
+    "evaluate": "nmtkit.evaluation.metrics",
+    "prepare": "nmtkit.preprocessing.api",
+    "select": "nmtkit.preprocessing.api",
     "train": "nmtkit.training.train",
 }
+"""Public name -> the module that defines it."""
 
-__all__ = ["Aligner", "NmtkitError", "Scorer", "Translator", "train"]
+__all__ = [
+    "Aligner",
+    "ConfigError",
+    "DataError",
+    "Embedder",
+    "ModelError",
+    "NmtkitError",
+    "OutputError",
+    "Scorer",
+    "Segmenter",
+    "Translator",
+    "build_shortlist",
+    "evaluate",
+    "prepare",
+    "select",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
     if name not in _PUBLIC:
         raise AttributeError(f"module 'nmtkit' has no attribute '{name}'")
     import importlib
@@ -50,4 +88,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """List the public names, imported or not."""
     return sorted([*globals(), *_PUBLIC])

@@ -78,12 +78,11 @@ def command(
 
     with open_output(output, force) as results:
         with importing():
-            from nmtkit.inference.embedder import line_vectors, word_vectors
-            from nmtkit.model_folder import load_model
+            from nmtkit.inference.embedder import Embedder
 
-        loaded = load_model(model, device)
+        embedder = Embedder.load(model, device, batch_size)
         if words:
-            found = word_vectors(loaded, words, limit or 0)
+            embeddings = embedder.embed_words(words, limit or 0)
         else:
-            found = line_vectors(loaded, read_lines(text or "-"), tokenized, batch_size)
-        log.info("%d vectors", write_vectors(results, found))
+            embeddings = embedder.embed(read_lines(text or "-"), tokenized)
+        log.info("%d vectors", write_vectors(results, embeddings))

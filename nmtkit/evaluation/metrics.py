@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, refuse_string
 from nmtkit.evaluation.retokenize import AS_GIVEN, Retokenizer
 from nmtkit.evaluation.sacrebleu_adapter import SacrebleuMetric, multi_bleu_result
 
@@ -158,6 +158,8 @@ def evaluate(
     :return: the scores in the order of `METRICS`.
     :raises DataError: there are no lines, or the numbers of lines differ.
     """
+    refuse_string(hypotheses, "hypotheses")
+    refuse_string(references, "references")
     texts = RetokenizedTexts(hypotheses, references, tokenize, detokenize)
     return tuple(
         metric.corpus_score(*texts.lines(metric), names, texts.retokenizer(metric))

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from nmtkit.inference.scorer import PairName, Scorer, pair_number
+from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
 from nmtkit.special_symbols import EOS_WORD
 from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword.bpe import SEPARATOR
@@ -98,11 +98,15 @@ class Aligner:
         :raises ModelError: the model has no alignment.
         :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
-        for score in self._scorer.score(pairs, tokenized, alignments=True, pair_name=pair_name):
+        scores = self._scorer.score(pairs, tokenized, alignments=True, pair_name=pair_name)
+        return self._align(scores, counts)
+
+    def _align(self, scores: Iterable[Score], counts: LinkCounts | None) -> Iterator[Alignment]:
+        for score in scores:
             assert score.alignment is not None
             if counts is not None and score.src_tokens:
-                places = best_sources(score.alignment, len(score.tgt_tokens))
-                counts.add(score.src_tokens, score.tgt_tokens, places)
+                links = best_sources(score.alignment, len(score.tgt_tokens))
+                counts.add(score.src_tokens, score.tgt_tokens, links)
             yield word_alignment(
                 score.src_tokens, score.tgt_tokens, score.alignment, self._scorer.has_subwords
             )

@@ -1,86 +1,114 @@
-"""The vectors that a model makes of words and of sentences; also from Python.
+"""Computes the vectors of sentences and of words; also from Python.
 
-    from nmtkit.inference.embedder import line_vectors, word_vectors
-    from nmtkit.model_folder import load_model
-
-    model = load_model("model")
-    for text, vector in line_vectors(model, ["Mary admires John."]):
+    from nmtkit import Embedder
+    for text, vector in Embedder.load("model").embed(["Mary admires John."]):
         print(text, vector)
 
-What the vector of a sentence is, each model says itself (`summarise`): the summary c of the models
-that have one (Cho et al. 2014), all states of the deep LSTM (Sutskever et al. 2014), and of
-RNNsearch, which has none, the backward state at the first word.
+Each model defines the vector of a sentence itself (`summarise`): the summary c of the models that
+have one (Cho et al. 2014), all states of the deep LSTM (Sutskever et al. 2014), and for RNNsearch,
+which has none, the backward state at the first word.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import ModelError
+from nmtkit.errors import ModelError, refuse_string
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
-from nmtkit.model_folder import LoadedModel
+from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models.base import HasSourceVectors, HasTargetVectors
 from nmtkit.special_symbols import EOS
 
-Named = tuple[str, list[float]]
-"""A text and its vector."""
-
-LOOKED_UP = 1024
-"""Words of a vocabulary that are looked up together."""
+WORDS_AT_A_TIME = 1024
+"""Words of a vocabulary whose vectors are read together."""
 
 
-def line_vectors(
-    loaded: LoadedModel, lines: Iterable[str], tokenized: bool = False, batch_size: int = 64
-) -> Iterator[Named]:
-    """The vector of each line of source text, in the order given; an empty line is `</s>` alone.
+class Embedding(NamedTuple):
+    """A text and its vector."""
 
-    :param tokenized: the lines are tokenised already.
-    :raises ModelError: the model reads no source.
+    text: str
+    vector: list[float]
+
+
+class Embedder:
+    """Computes the vectors that a model makes of text.
+
+    :param loaded: the model.
+    :param batch_size: lines computed together.
     """
-    model = _reader(loaded)
-    for window in windows(lines, batch_size * WINDOW_BATCHES):
-        ids = [
-            [*loaded.src_vocab.ids(loaded.src_text.tokens(line, tokenized)), EOS] for line in window
-        ]
-        found: dict[int, list[float]] = {}
-        for batch in length_batches([len(of_line) for of_line in ids], batch_size):
-            src, mask = pad([ids[number] for number in batch])
+
+    def __init__(self, loaded: LoadedModel, batch_size: int = 64) -> None:
+        self._loaded = loaded
+        self._batch_size = batch_size
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, device: str = "auto", batch_size: int = 64, params: str = "best"
+    ) -> "Embedder":
+        """Load a model folder.
+
+        :param device: "auto", "cpu" or "cuda".
+        :param params: which parameters: "best", "last", or a file.
+        :raises ModelError: the folder lacks something.
+        """
+        return cls(load_model(folder, device, params), batch_size)
+
+    def embed(self, lines: Iterable[str], tokenized: bool = False) -> Iterator[Embedding]:
+        """Compute the vector of each line of source text, in the order given.
+
+        :param lines: an empty line is `</s>` alone.
+        :param tokenized: the lines are tokenised already.
+        :raises ModelError: the model reads no source.
+        :raises TypeError: `lines` is a single string.
+        """
+        refuse_string(lines, "lines")
+        return self._embed(lines, tokenized, self._source_model())
+
+    def embed_words(self, side: Literal["source", "target"], limit: int = 0) -> Iterator[Embedding]:
+        """Read the embedding of each word of a vocabulary, the most frequent first.
+
+        `</s>` and `<unk>` are left out: they are no words.
+
+        :param limit: maximum number of words; 0: all.
+        :raises ModelError: the model has no such embeddings.
+        """
+        if side == "source":
+            vocabulary = self._loaded.src_vocab
+            embed = self._source_model().source_embeddings
+        else:
+            model = self._loaded.model
+            if not isinstance(model, HasTargetVectors):
+                raise ModelError("this model has no vectors of target words")
+            vocabulary, embed = self._loaded.tgt_vocab, model.target_embeddings
+        ids = range(2, min(len(vocabulary), limit + 2) if limit else len(vocabulary))
+        for window in windows(ids, WORDS_AT_A_TIME):
             with torch.inference_mode():
-                summary = model.summarise(src.to(loaded.device), mask.to(loaded.device))
-            found.update(zip(batch, summary.tolist(), strict=True))
-        yield from ((line, found[number]) for number, line in enumerate(window))
+                rows = embed(torch.tensor(window, device=self._loaded.device)).tolist()
+            for word_id, row in zip(window, rows, strict=True):
+                yield Embedding(vocabulary.words[word_id], row)
 
+    def _embed(
+        self, lines: Iterable[str], tokenized: bool, model: HasSourceVectors
+    ) -> Iterator[Embedding]:
+        loaded = self._loaded
+        for window in windows(lines, self._batch_size * WINDOW_BATCHES):
+            tokens = [loaded.src_text.tokens(line, tokenized) for line in window]
+            ids = [[*loaded.src_vocab.ids(of_line), EOS] for of_line in tokens]
+            vectors: dict[int, list[float]] = {}  # by index in the window
+            for batch in length_batches([len(of_line) for of_line in ids], self._batch_size):
+                src, src_mask = pad([ids[index] for index in batch])  # [B, T_x]
+                with torch.inference_mode():
+                    found = model.summarise(src.to(loaded.device), src_mask.to(loaded.device))
+                vectors.update(zip(batch, found.tolist(), strict=True))
+            yield from (Embedding(line, vectors[index]) for index, line in enumerate(window))
 
-def word_vectors(
-    loaded: LoadedModel, side: Literal["source", "target"], limit: int = 0
-) -> Iterator[Named]:
-    """The embedding of each word of a vocabulary, the most frequent first.
-
-    `</s>` and `<unk>` are left out: they are no words.
-
-    :param limit: words at most; 0 takes all.
-    :raises ModelError: the model has no such embeddings.
-    """
-    if side == "source":
-        vocabulary, embed = loaded.src_vocab, _reader(loaded).source_embeddings
-    else:
-        model = loaded.model
-        if not isinstance(model, HasTargetVectors):
-            raise ModelError("this model has no vectors of target words")
-        vocabulary, embed = loaded.tgt_vocab, model.target_embeddings
-    numbers = range(2, min(len(vocabulary), limit + 2) if limit else len(vocabulary))
-    for some in windows(numbers, LOOKED_UP):
-        with torch.inference_mode():
-            rows = embed(torch.tensor(some, device=loaded.device)).tolist()
-        yield from zip((vocabulary.words[number] for number in some), rows, strict=True)
-
-
-def _reader(loaded: LoadedModel) -> HasSourceVectors:
-    if not isinstance(loaded.model, HasSourceVectors):
-        raise ModelError(
-            "a language model reads no source, so it has vectors of target words only; use"
-            " --words target, or a model that translates"
-        )
-    return loaded.model
+    def _source_model(self) -> HasSourceVectors:
+        if not isinstance(self._loaded.model, HasSourceVectors):
+            raise ModelError(
+                "a language model reads no source, so it has vectors of target words only; use"
+                " --words target, or a model that translates"
+            )
+        return self._loaded.model

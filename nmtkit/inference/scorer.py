@@ -217,6 +217,7 @@ class Scorer:
         :raises ModelError: the model gives log-probabilities that are not numbers.
         :raises DataError: a pair is so long that the memory would not hold its alignment.
         """
+        refuse_string(targets, "targets")
         first = self._ensemble.first
         read = self._ensemble.source_tokens(source, tokenized)
         tokens = [first.tgt_text.tokens(target, tokenized) for target in targets]

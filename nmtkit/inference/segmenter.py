@@ -1,20 +1,19 @@
-"""Translates lines in segments, each apart (Pouget-Abadie et al. 2014); also from Python.
+"""Translates lines in segments, each by itself (Pouget-Abadie et al. 2014); also from Python.
 
-    from nmtkit import Scorer, Translator
-    from nmtkit.inference.segmenter import ConfidentSegmenter
-    segmenter = ConfidentSegmenter(Translator.load("model"), Scorer.load("reverse-model"))
+    from nmtkit import Segmenter
+    segmenter = Segmenter.load("model", "reverse-model")
     for line in segmenter.segment(["A sentence that is much longer than those of training."]):
         print(line.translation.text, [segment.source for segment in line.segments])
 
 Segments are cut between the words of the tokenised line; BPE splits the words of each afterwards.
-Their translations are put one behind the other, tokenised, and detokenised as one line.
+The tokenised translations of the segments are joined and detokenised as one line.
 
 Departures and readings
 
-- The paper translates the chosen segments without saying which of the candidates is taken. Here it
-  is the f_k that gave the segment its confidence, argmax_k c(e_ij, f_k).
-- The candidates are all that search finds with its beam; the paper's is 10 wide.
-- In the controls no model reads backwards; the translation of a segment is search's best.
+- The paper does not say which candidate translation of a chosen segment is used. Here it is the
+  f_k that gave the segment its confidence, argmax_k c(e_ij, f_k).
+- The candidates are all hypotheses that beam search finds; the paper's beam is 10 wide.
+- In the controls no reverse model is used; the translation of a segment is the best of search.
 """
 
 import json
@@ -22,8 +21,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
-from nmtkit.config import TextConfig
+from nmtkit.config import SearchSettings, TextConfig
 from nmtkit.errors import ConfigError, DataError, ModelError, refuse_string
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
@@ -45,25 +45,25 @@ from nmtkit.search.segmentation import (
 from nmtkit.seeds import derive_seed
 
 MAX_SEGMENT_WORDS = 20
-"""Words of a segment at most, by default."""
+"""Longest segment by default, in words."""
 
 MAX_SPANS = 1 << 14
-"""Spans whose best translations are held at a time, some 2 KB each; those of one line at least."""
+"""Spans whose best translations are held in memory, some 2 KB each, unless one line has more."""
 
-Weighed = tuple[Translation, float]
+ConfidentTranslation = tuple[Translation, float]
 """A translation and the confidence in it."""
 
-Draw = Callable[[int, int], list[Span]]
-"""The number of words of a line and a seed in; the line's segments out."""
+DrawSegments = Callable[[int, int], list[Span]]
+"""Draws the segments of a line, given its number of words and a seed."""
 
 
 @dataclass(frozen=True)
 class Segment:
     """A part of a line that was translated by itself.
 
-    source: its words, with blanks between.
+    source: its words, separated by spaces.
     translation: its text is tokenised.
-    confidence: c_ij; None where none was asked for.
+    confidence: c_ij; None in random segmentations.
     """
 
     source: str
@@ -73,10 +73,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Segmented:
-    """A line and what it was cut into.
+    """A line and its segments.
 
-    translation: those of the segments put together. Its scores are sums over them, so that `</s>`
-        is counted once in each.
+    translation: the translations of the segments joined. Its scores are sums over the segments, so
+        `</s>` is counted once in each.
     """
 
     translation: Translation
@@ -84,10 +84,29 @@ class Segmented:
 
 
 class Segmenter(ABC):
-    """Cuts lines into segments and translates these."""
+    """Cuts lines into segments and translates each segment by itself."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
+
+    @staticmethod
+    def load(
+        folder: str | Path,
+        reverse_folder: str | Path,
+        device: str = "auto",
+        batch_size: int = 64,
+        max_words: int = MAX_SEGMENT_WORDS,
+        **search: Unpack[SearchSettings],
+    ) -> "ConfidentSegmenter":
+        """Load a model and one that translates back.
+
+        :param max_words: longest segment, in words.
+        :param search: fields of `SearchConfig`, such as beam=10.
+        :raises ModelError: a folder lacks something, or the models do not fit each other.
+        """
+        translator = Translator.load(folder, device=device, batch_size=batch_size)
+        reverse = Scorer.load(reverse_folder, device=device, batch_size=batch_size)
+        return ConfidentSegmenter(translator.with_search(**search), reverse, max_words)
 
     @property
     def window(self) -> int:
@@ -130,10 +149,13 @@ class Segmenter(ABC):
 
     @abstractmethod
     def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
-        """The segments of each sentence, translated."""
+        """Yield the translated segments of each sentence.
+
+        :param first: number of the first line, from 1.
+        """
 
     def _joined(self, segments: list[Segment], tokenized: bool) -> Translation:
-        """The translation of a line from those of its segments."""
+        """Join the translations of a line's segments."""
         if not segments:
             return empty_translation()
         parts = [segment.translation for segment in segments]
@@ -152,13 +174,13 @@ class Segmenter(ABC):
 
 
 class ConfidentSegmenter(Segmenter):
-    """Chooses the segmentation of the largest confidence, of two directions.
+    """Chooses the segmentation with the highest confidence in both directions.
 
-    :param translator: gives the candidates, as many as its beam is wide, and log p.
-    :param reverse: translates back; gives log q.
-    :param longest: words of a segment at most.
-    :raises ModelError: the models do not translate between the same languages, or part lines into
-        words otherwise.
+    :param translator: finds the candidates, as many as its beam is wide, and log p.
+    :param reverse: scores the candidates with a model that translates back: log q.
+    :param longest: longest segment, in words.
+    :raises ModelError: the models translate between other languages, or split lines into words
+        differently.
     """
 
     def __init__(
@@ -175,51 +197,54 @@ class ConfidentSegmenter(Segmenter):
 
     def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
         for group in _groups(sentences, self._longest):
-            texts = [_spans_of(words, self._longest) for words in group]
-            best = self._best(list(dict.fromkeys(t for of_one in texts for t in of_one.values())))
-            for words, of_one in zip(group, texts, strict=True):
-                confidences = {span: best[text][1] for span, text in of_one.items()}
-                chosen = [of_one[span] for span in best_segmentation(len(words), confidences)]
+            span_texts = [_span_texts(words, self._longest) for words in group]
+            different = dict.fromkeys(text for texts in span_texts for text in texts.values())
+            best = self._best(list(different))
+            for words, texts in zip(group, span_texts, strict=True):
+                confidences = {span: best[text][1] for span, text in texts.items()}
+                chosen = [texts[span] for span in best_segmentation(len(words), confidences)]
                 yield [Segment(text, *best[text]) for text in chosen]
 
-    def _best(self, texts: list[str]) -> dict[str, Weighed]:
-        """The translation of each span that has the largest confidence: eq. (3)."""
-        best: dict[str, Weighed] = {}
-        alike = sorted(texts, key=lambda text: -text.count(" "))  # in length, for full batches
-        for chunk in windows(alike, self._translator.window):
-            found = list(
-                self._translator.translate(chunk, self._translator.search.beam, tokenized=True)
+    def _best(self, texts: list[str]) -> dict[str, ConfidentTranslation]:
+        """Find the translation of each span with the highest confidence: eq. (3)."""
+        best: dict[str, ConfidentTranslation] = {}
+        by_length = sorted(texts, key=lambda text: -text.count(" "))  # for full batches
+        for window in windows(by_length, self._translator.window):
+            n_best_lists = list(
+                self._translator.translate(window, self._translator.search.beam, tokenized=True)
             )
-            best |= zip(chunk, self._weighed(chunk, found), strict=True)
+            best |= zip(window, self._most_confident(window, n_best_lists), strict=True)
         return best
 
-    def _weighed(self, texts: list[str], found: list[list[Translation]]) -> Iterator[Weighed]:
-        """The best of the candidates of each span."""
-        write = self._translator.ensemble.first.tgt_text.line
+    def _most_confident(
+        self, texts: list[str], n_best_lists: list[list[Translation]]
+    ) -> Iterator[ConfidentTranslation]:
+        """Yield the candidate of each span with the highest confidence."""
+        to_text = self._translator.ensemble.first.tgt_text.line
         pairs = [
-            (write(candidate.tokens, tokenized=True), text)
-            for text, candidates in zip(texts, found, strict=True)
+            (to_text(candidate.tokens, tokenized=True), text)
+            for text, candidates in zip(texts, n_best_lists, strict=True)
             for candidate in candidates
         ]
         scores = self._reverse.score(pairs, tokenized=True)
-        for text, candidates in zip(texts, found, strict=True):
+        for text, candidates in zip(texts, n_best_lists, strict=True):
             words = len(text.split())
-            values = [
+            confidences = [
                 confidence(candidate.score, next(scores).log_prob, words)
                 for candidate in candidates
             ]
-            highest = max(values)
-            yield candidates[values.index(highest)], highest
+            highest = max(confidences)
+            yield candidates[confidences.index(highest)], highest
 
 
 class RandomSegmenter(Segmenter):
     """Cuts lines at random: the controls of the paper.
 
     :param draw: see `random_lengths` and `with_random_confidences`.
-    :param seed: with a line's number, decides its segments, whatever the other lines are.
+    :param seed: decides the segments of a line together with the line's number alone.
     """
 
-    def __init__(self, translator: Translator, draw: Draw, seed: int = 1) -> None:
+    def __init__(self, translator: Translator, draw: DrawSegments, seed: int = 1) -> None:
         super().__init__(translator)
         self._draw, self._seed = draw, seed
 
@@ -228,15 +253,17 @@ class RandomSegmenter(Segmenter):
             _texts(words, self._draw(len(words), derive_seed(self._seed, number)))
             for number, words in enumerate(sentences, start=first)
         ]
-        different = list(dict.fromkeys(text for of_one in texts for text in of_one))
-        found = self._translator.translate(different, tokenized=True)
-        told = {text: Segment(text, best) for text, [best] in zip(different, found, strict=True)}
-        for of_one in texts:
-            yield [told[text] for text in of_one]
+        different = list(dict.fromkeys(text for of_line in texts for text in of_line))
+        translations = self._translator.translate(different, tokenized=True)
+        segments = {
+            text: Segment(text, best) for text, [best] in zip(different, translations, strict=True)
+        }
+        for of_line in texts:
+            yield [segments[text] for text in of_line]
 
 
-def with_random_confidences(longest: int = MAX_SEGMENT_WORDS) -> Draw:
-    """Segments of the largest total of random confidences."""
+def with_random_confidences(longest: int = MAX_SEGMENT_WORDS) -> DrawSegments:
+    """Return a law of segments: the segmentation with the highest total of random confidences."""
 
     def draw(words: int, seed: int) -> list[Span]:
         return best_segmentation(words, random_confidences(words, longest, seed))
@@ -244,12 +271,12 @@ def with_random_confidences(longest: int = MAX_SEGMENT_WORDS) -> Draw:
     return draw
 
 
-def random_lengths(path: str | Path, longest: int = MAX_SEGMENT_WORDS) -> Draw:
-    """Random segments whose lengths have the mean and variance of those in a file.
+def random_lengths(path: str | Path, longest: int = MAX_SEGMENT_WORDS) -> DrawSegments:
+    """Return a law of segments whose lengths have the mean and variance of those in a file.
 
-    :param path: what `segments_line` made of each line.
-    :raises DataError: it cannot be read, is no such file, or has no segments.
-    :raises ConfigError: it has a segment of more than `longest` words.
+    :param path: a file of lines made by `segments_line`.
+    :raises DataError: the file cannot be read, has another form, or has no segments.
+    :raises ConfigError: the file has a segment of more than `longest` words.
     """
     lines = [_lengths(line, f"{path}:{n}") for n, line in enumerate(read_lines(path), 1)]
     most = max((length for line in lines for length in line), default=0)
@@ -257,14 +284,14 @@ def random_lengths(path: str | Path, longest: int = MAX_SEGMENT_WORDS) -> Draw:
         raise DataError(f"{path}: has no segments; write some with --segments")
     if most > longest:
         raise ConfigError(
-            f"{path}: has a segment of {most} words, where the longest may have {longest};"
+            f"{path}: has a segment of {most} words, more than the {longest} allowed;"
             f" give --max-segment {most}"
         )
     return SegmentLengths.fitted(lines, longest).draw
 
 
 def segments_line(segments: Sequence[Segment]) -> str:
-    """The segments of a line as JSON: a list of objects with `source`, `target` and numbers."""
+    """Format the segments of a line as JSON: objects with `source`, `target` and numbers."""
     return json.dumps([_entry(segment) for segment in segments], ensure_ascii=False)
 
 
@@ -278,7 +305,7 @@ def _entry(segment: Segment) -> dict[str, str | float]:
 
 
 def _lengths(line: str, where: str) -> list[int]:
-    """Words of each segment of a line."""
+    """Return the words of each segment of a line."""
     try:
         lengths = [len(entry["source"].split()) for entry in parse_json(line)]
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -292,7 +319,7 @@ def _lengths(line: str, where: str) -> list[int]:
 
 
 def _groups(sentences: list[list[str]], longest: int) -> Iterator[list[list[str]]]:
-    """Sentences that follow upon each other and have at most `MAX_SPANS` spans, or one alone."""
+    """Yield consecutive sentences that have at most `MAX_SPANS` spans together, or one alone."""
     group: list[list[str]] = []
     room = MAX_SPANS
     for words in sentences:
@@ -304,10 +331,10 @@ def _groups(sentences: list[list[str]], longest: int) -> Iterator[list[list[str]
     yield group
 
 
-def _spans_of(words: list[str], longest: int) -> dict[Span, str]:
-    """Every span of a sentence and its words."""
-    found = spans(len(words), longest)
-    return dict(zip(found, _texts(words, found), strict=True))
+def _span_texts(words: list[str], longest: int) -> dict[Span, str]:
+    """Return the words of every span of a sentence."""
+    all_spans = spans(len(words), longest)
+    return dict(zip(all_spans, _texts(words, all_spans), strict=True))
 
 
 def _texts(words: list[str], parts: Sequence[Span]) -> list[str]:
@@ -315,24 +342,24 @@ def _texts(words: list[str], parts: Sequence[Span]) -> list[str]:
 
 
 def _check_fit(forward: Ensemble, reverse: Ensemble) -> None:
-    """Refuse a reverse model that cannot read what the other writes, or write what it reads."""
-    ours = forward.first.config.text
-    theirs = reverse.first.config.text
-    if (ours.src_language, ours.tgt_language) != (theirs.tgt_language, theirs.src_language):
+    """Raise ModelError if the reverse model does not translate the same text back."""
+    text, reverse_text = forward.first.config.text, reverse.first.config.text
+    languages = text.tgt_language, text.src_language
+    if (reverse_text.src_language, reverse_text.tgt_language) != languages:
         raise ModelError(
-            f"the reverse model translates {theirs.src_language}-{theirs.tgt_language}; it must"
-            f" translate {ours.tgt_language}-{ours.src_language}, as one trained with"
-            " 'nmtkit train --reverse' on the same prepared folder does"
+            f"the reverse model translates {reverse_text.src_language}-{reverse_text.tgt_language};"
+            f" it must translate {'-'.join(languages)}; train one with 'nmtkit train --reverse' on"
+            " the same prepared folder"
         )
-    for part in (*forward.members, *reverse.members):
-        if _words(part.config.text) != _words(ours):
+    for member in (*forward.members, *reverse.members):
+        if _word_settings(member.config.text) != _word_settings(text):
             raise ModelError(
-                "the models and the reverse model part lines into words otherwise (tokenized,"
+                "the models and the reverse model split lines into words differently (tokenized,"
                 " hyphens or escape differ in their config.toml); train them on the same prepared"
                 " folder"
             )
 
 
-def _words(text: TextConfig) -> tuple[bool, bool, bool]:
-    """The settings that decide what is a word."""
+def _word_settings(text: TextConfig) -> tuple[bool, bool, bool]:
+    """Return the settings that decide what a word is."""
     return text.tokenized, text.hyphens, text.escape

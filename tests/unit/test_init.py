@@ -1,10 +1,15 @@
-"""What `import nmtkit` does: nearly nothing, but for the sake of equal results."""
+"""`import nmtkit`: the public names, imported on first use, and settings for equal results."""
 
+import ast
+import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import nmtkit
 
 GRADIENT = """
 import nmtkit, hashlib, torch
@@ -32,9 +37,44 @@ def python(code, **variables):
 
 
 @pytest.mark.parametrize(("given", "kept"), [({}, "FALSE"), ({"MKL_DYNAMIC": "TRUE"}, "TRUE")])
-def test_mkl_keeps_its_threads_unless_told_otherwise(given, kept):
+def test_mkl_keeps_its_threads_unless_the_user_says_otherwise(given, kept):
     assert python("import os, nmtkit; print(os.environ['MKL_DYNAMIC'])", **given) == kept
 
 
 def test_two_threads_give_the_same_gradient_in_every_process():
     assert len({python(GRADIENT) for _ in range(3)}) == 1
+
+
+PUBLIC = [
+    "Aligner", "ConfigError", "DataError", "Embedder", "ModelError", "NmtkitError", "OutputError",
+    "Scorer", "Segmenter", "Translator", "build_shortlist", "evaluate", "prepare", "select",
+    "train",
+]  # fmt: skip
+
+
+def test_everything_that_the_commands_do_is_exported():
+    assert nmtkit.__all__ == PUBLIC
+    assert set(PUBLIC) <= set(dir(nmtkit))
+    for name in PUBLIC:
+        public = getattr(nmtkit, name)
+        assert callable(public) and public.__doc__
+        assert public is getattr(importlib.import_module(nmtkit._PUBLIC[name]), name)
+    with pytest.raises(AttributeError, match="no attribute 'Translater'"):
+        nmtkit.Translater  # noqa: B018
+
+
+def test_type_checkers_see_the_names_that_are_imported_on_first_use():
+    """Under TYPE_CHECKING stands each public name, from the module that it is imported from."""
+    tree = ast.parse(Path(nmtkit.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.asname: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("nmtkit.")
+        for alias in node.names
+    }
+    assert typed == nmtkit._PUBLIC
+
+
+def test_importing_the_package_imports_nothing_else():
+    code = "import sys, nmtkit; print(sorted(m for m in sys.modules if m.startswith('nmtkit')))"
+    assert python(code) == "['nmtkit']"

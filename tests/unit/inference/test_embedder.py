@@ -7,7 +7,7 @@ import torch
 
 from nmtkit.data.batch import pad
 from nmtkit.errors import ModelError
-from nmtkit.inference.embedder import line_vectors, word_vectors
+from nmtkit.inference.embedder import Embedder
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.deep_lstm import DeepLSTMConfig
 from nmtkit.models.grconv import GrConvConfig
@@ -32,7 +32,7 @@ def loaded(request, make_model):
 
 
 def test_each_line_has_the_models_vector_of_it_whatever_the_batches(loaded, request):
-    found = list(line_vectors(loaded, iter(LINES), batch_size=3))
+    found = list(Embedder(loaded, batch_size=3).embed(iter(LINES)))
     assert [text for text, _ in found] == LINES
     width = SIZES[request.node.callspec.params["loaded"]][1]
     for line, (_, vector) in zip(LINES, found, strict=True):
@@ -47,27 +47,27 @@ def test_words_stand_in_the_order_of_the_vocabulary_without_the_special_ones(loa
         ("target", "vwxyz", "E_y"),
     ]
     for side, words, matrix in sides:
-        found = list(word_vectors(loaded, side))
+        found = list(Embedder(loaded).embed_words(side))
         assert "".join(word for word, _ in found) == words
         rows = getattr(loaded.model, matrix)[2:].tolist()
         assert [vector for _, vector in found] == rows
-        assert list(word_vectors(loaded, side, limit=2)) == found[:2]
-        assert list(word_vectors(loaded, side, limit=99)) == found
+        assert list(Embedder(loaded).embed_words(side, limit=2)) == found[:2]
+        assert list(Embedder(loaded).embed_words(side, limit=99)) == found
 
 
 def test_more_words_than_are_looked_up_together(make_model, monkeypatch):
     loaded = make_model(1)
-    expected = list(word_vectors(loaded, "source"))
-    monkeypatch.setattr("nmtkit.inference.embedder.LOOKED_UP", 2)
-    assert list(word_vectors(loaded, "source")) == expected
+    expected = list(Embedder(loaded).embed_words("source"))
+    monkeypatch.setattr("nmtkit.inference.embedder.WORDS_AT_A_TIME", 2)
+    assert list(Embedder(loaded).embed_words("source")) == expected
 
 
 def test_a_language_model_has_vectors_of_its_words_alone(make_model):
     loaded = make_model(1, sizes=CSLMConfig(2, 3, 4, 5))
-    assert [word for word, _ in word_vectors(loaded, "target")] == list("vwxyz")
+    assert [word for word, _ in Embedder(loaded).embed_words("target")] == list("vwxyz")
     for asked in (
-        lambda: list(line_vectors(loaded, ["a"])),
-        lambda: word_vectors(loaded, "source"),
+        lambda: list(Embedder(loaded).embed(["a"])),
+        lambda: Embedder(loaded).embed_words("source"),
     ):
         with pytest.raises(ModelError, match="reads no source.*--words target"):
             list(asked())
@@ -76,5 +76,5 @@ def test_a_language_model_has_vectors_of_its_words_alone(make_model):
 def test_nothing_of_training_is_left_in_a_vector(make_model):
     """No dropout, no gradient: the same twice."""
     loaded = make_model(1, sizes=RNNencConfig(6, 5, 4, dropout=0.5))
-    assert list(line_vectors(loaded, ["a b"])) == list(line_vectors(loaded, ["a b"]))
+    assert list(Embedder(loaded).embed(["a b"])) == list(Embedder(loaded).embed(["a b"]))
     assert torch.is_grad_enabled()

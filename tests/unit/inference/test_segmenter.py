@@ -214,9 +214,9 @@ def test_seeds_and_places_decide_random_segments(translator):
     ("changes", "told"),
     [
         ({"src_language": "en", "tgt_language": "fr"}, "translates en-fr; it must translate fr-en"),
-        ({"hyphens": True}, "part lines into words otherwise"),
-        ({"escape": True}, "part lines into words otherwise"),
-        ({"tokenized": True}, "part lines into words otherwise"),
+        ({"hyphens": True}, "split lines into words differently"),
+        ({"escape": True}, "split lines into words differently"),
+        ({"tokenized": True}, "split lines into words differently"),
     ],
 )
 def test_a_reverse_model_must_fit(translator, make_model, changes, told):

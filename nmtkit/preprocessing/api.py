@@ -1,0 +1,154 @@
+"""Preparing data from Python: the drivers of this package with their settings by name.
+
+from nmtkit import build_shortlist, prepare
+prepare(train=("train.en", "train.fr"), dev=("dev.en", "dev.fr"), output="prepared", bpe=8000)
+build_shortlist("prepared", 30_000)
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from nmtkit.config import TextConfig
+from nmtkit.errors import refuse_string
+from nmtkit.preprocessing import prepare as _prepare
+from nmtkit.preprocessing import select as _select
+from nmtkit.preprocessing.prepare import Bitext, PhraseTable, PrepareSettings
+from nmtkit.preprocessing.select import Selection, SelectSettings
+from nmtkit.text.vocabulary import Shortlist
+
+
+def prepare(
+    train: Bitext | PhraseTable,
+    output: str | Path,
+    dev: Bitext | None = None,
+    tests: Mapping[str, Bitext] | None = None,
+    *,
+    src_language: str = "en",
+    tgt_language: str = "fr",
+    tokenized: bool = False,
+    hyphens: bool = False,
+    escape: bool = False,
+    bpe: int = 0,
+    bpe_codes: Sequence[str] = (),
+    bpe_separate: bool = False,
+    max_length: int = 50,
+    max_ratio: float = 9.0,
+    dedup: bool = False,
+    invalid: Literal["error", "drop"] = "error",
+    held_out: int = 0,
+    workers: int = 1,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Prepare raw parallel text into a folder of tokenised, cleaned text, as `nmtkit prepare` does.
+
+    :param train: source file and target file; or a phrase table in a tuple of one.
+    :param output: the folder to make; it appears whole or not at all.
+    :param dev: source file and target file.
+    :param tests: test sets by name.
+    :param tokenized: the text is tokenised already.
+    :param hyphens, escape: see `TextConfig`.
+    :param bpe: BPE merges to learn; 0: none.
+    :param bpe_codes: files of BPE merges to use instead: one for both sides, or one for each.
+    :param bpe_separate: learn BPE on each side alone.
+    :param max_length: maximum number of words on either side of a training pair.
+    :param max_ratio: maximum ratio between the numbers of words of the two sides.
+    :param dedup: drop repeated training pairs.
+    :param invalid: "error" refuses a line that is not UTF-8; "drop" drops its training pair.
+    :param held_out: training pairs to move to a dev set.
+    :param workers: processes that share the work; the result is the same for any number.
+    :param force: replace an earlier prepared folder.
+    :return: the manifest: every setting, checksum and count.
+    :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
+    :raises TypeError: a string stands in place of a pair of files.
+    """
+    for name, files in {"train": train, "dev": dev, **(tests or {})}.items():
+        refuse_string(files, name)
+    separate = bpe_separate or len(bpe_codes) == 2
+    text = TextConfig(
+        src_language=src_language,
+        tgt_language=tgt_language,
+        tokenized=tokenized,
+        hyphens=hyphens,
+        escape=escape,
+        bpe=("separate" if separate else "joint") if bpe or bpe_codes else "none",
+    )
+    settings = PrepareSettings(
+        text=text,
+        max_length=max_length,
+        max_ratio=max_ratio,
+        dedup=dedup,
+        merges=bpe,
+        codes=tuple(bpe_codes),
+        invalid=invalid,
+        held_out=held_out,
+    )
+    return _prepare.prepare(settings, output, train, dev, tests, workers, force)
+
+
+def build_shortlist(
+    folder: str | Path,
+    size: int = 30_000,
+    *,
+    src_size: int | None = None,
+    tgt_size: int | None = None,
+    force: bool = False,
+) -> tuple[Shortlist, Shortlist]:
+    """Keep the most frequent words of a prepared folder as its vocabularies.
+
+    :param size: words kept on each side, `</s>` and `<unk>` counted.
+    :param src_size, tgt_size: sizes of one side, where they differ.
+    :param force: replace vocabularies that exist.
+    :return: the shortlists of source and target with their coverage.
+    :raises DataError: the folder is not a prepared one, or a size is below 3.
+    :raises OutputError: a vocabulary exists and `force` is not given, or cannot be written.
+    """
+    return _prepare.cut_shortlists(folder, src_size or size, tgt_size or size, force)
+
+
+def select(
+    pool: Sequence[Bitext],
+    output: Bitext,
+    domain: Bitext | None = None,
+    dev: Bitext | None = None,
+    *,
+    pairs: int = 0,
+    words: int = 0,
+    side: Literal["both", "src", "tgt"] = "both",
+    src_language: str = "en",
+    tgt_language: str = "fr",
+    tokenized: bool = False,
+    order: int = 4,
+    seed: int = 1,
+    invalid: Literal["error", "drop"] = "error",
+    lms: tuple[Sequence[str], Sequence[str]] | None = None,
+    scores: str | Path | None = None,
+    workers: int = 1,
+    force: bool = False,
+) -> Selection:
+    """Select the pairs of a general corpus that are most like a domain, as `nmtkit select` does.
+
+    Axelrod et al. 2011: by the difference of the cross-entropies of two language models.
+
+    :param pool: pairs of files, source and target, to select from.
+    :param output: source file and target file to write.
+    :param domain: pairs like those to select.
+    :param dev: pairs of the domain that choose how many are selected; instead of `pairs`, `words`.
+    :param pairs, words: how many pairs, or words of pairs, to select.
+    :param side: on which the cross-entropies are compared.
+    :param order: length of the language models' longest n-grams.
+    :param seed: of the sample of the pool that the general model is learned from.
+    :param lms: KenLM models of the domain and of general text, one for each side compared.
+    :param scores: file for the score of every pair of the pool.
+    :param workers: processes that share the work; the result is the same for any number.
+    :return: how much was selected, and up to which score.
+    :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
+    :raises TypeError: a string stands in place of a pair of files.
+    """
+    refuse_string(pool, "pool")
+    named = {"output": output, "domain": domain, "dev": dev}
+    for name, files in [*named.items(), *(("each of pool", files) for files in pool)]:
+        refuse_string(files, name)
+    text = TextConfig(src_language=src_language, tgt_language=tgt_language, tokenized=tokenized)
+    settings = SelectSettings(text, side, order, seed, invalid, pairs, words)
+    return _select.select(settings, pool, output, domain, dev, lms, scores, workers, force)

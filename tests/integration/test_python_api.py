@@ -1,0 +1,127 @@
+"""The Python API: all that the commands do, with defaults, and the same results."""
+
+import math
+from typing import Any
+
+import pytest
+
+import nmtkit
+from nmtkit import (
+    Aligner,
+    Embedder,
+    Scorer,
+    Segmenter,
+    Translator,
+    build_shortlist,
+    evaluate,
+    prepare,
+    select,
+    train,
+)
+from nmtkit.config import SearchConfig, SearchSettings
+from nmtkit.errors import ConfigError, NmtkitError
+
+LINES = ["one two three", "", "seven"]
+
+
+@pytest.fixture(scope="module")
+def made(corpus, tmp_path_factory):
+    """The folder prepared from Python as `prepared` is by commands."""
+    folder = tmp_path_factory.mktemp("api") / "prepared"
+    files = {
+        name: (corpus / f"{name}.en", corpus / f"{name}.fr") for name in ("train", "dev", "test")
+    }
+    prepare(files["train"], folder, dev=files["dev"], tests={"test": files["test"]})
+    build_shortlist(folder, 12)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def translator(model):
+    return Translator.load(model, device="cpu")
+
+
+def test_prepare_and_build_shortlist_write_what_the_commands_write(made, prepared):
+    names = {path.name for path in prepared.iterdir()}
+    assert {path.name for path in made.iterdir()} == names
+    for name in names - {"manifest.json"}:
+        assert (made / name).read_bytes() == (prepared / name).read_bytes()
+
+
+def test_train_returns_the_folder_and_its_figures(made, small, tmp_path):
+    overrides = [word for word in small if "=" in word]
+    settings = {"training.seed": 2, "training.max_updates": 2}
+    folder = tmp_path / "model"
+    result = train(made, folder, "toy", overrides=overrides, settings=settings, device="cpu")
+    assert result.folder == tmp_path / "model" and result.updates == 2
+    assert result.best_dev_cost is not None and math.isfinite(result.best_dev_cost)
+    assert result.dev_bleu is not None and result.seconds > 0
+    assert next(Translator.load(result.folder).translate(["one"]))
+
+
+def test_search_settings_are_given_by_name(translator):
+    found = list(translator.translate(LINES, beam=7, n_best=3))
+    same = translator.with_search(beam=7).translate(LINES, n_best=3)
+    assert [[t.text for t in n_best] for n_best in found] == [
+        [t.text for t in n_best] for n_best in same
+    ]
+    assert len(found[0]) == 3 and translator.search.beam != 7
+    drawn = list(translator.sample(LINES, n=4, seed=2, forbid_unk=True))
+    assert all("<unk>" not in t.tokens for samples in drawn for t in samples)
+    assert list(SearchSettings.__annotations__) == list(SearchConfig.__dataclass_fields__)
+
+
+def test_an_unknown_search_setting_is_refused_with_the_near_name(translator):
+    with pytest.raises(ConfigError, match="beem.*did you mean 'beam'"):
+        translator.translate(LINES, beem=5)
+    with pytest.raises(ConfigError, match="search.beam"):
+        translator.translate(LINES, beam="wide")
+    with pytest.raises(ConfigError, match="beam of 2"):
+        translator.translate(LINES, beam=2, n_best=3)
+
+
+def test_evaluate_gives_the_metrics(corpus):
+    lines = (corpus / "test.fr").read_text(encoding="utf-8").splitlines()
+    scores = {score.name: score.value for score in evaluate(lines, lines)}
+    assert len(scores) > 2 and max(scores.values()) == pytest.approx(100)
+
+
+def test_select_and_embed(corpus, model, tmp_path):
+    bitext = (corpus / "train.en", corpus / "train.fr")
+    output = (tmp_path / "near.en", tmp_path / "near.fr")
+    domain = (corpus / "dev.en", corpus / "dev.fr")
+    selection = select([bitext], output, domain, pairs=3)
+    assert selection.pairs == 3 and output[0].read_text().count("\n") == 3
+    embeddings = list(Embedder.load(model, device="cpu").embed(LINES))
+    assert [text for text, _ in embeddings] == LINES
+    assert len({len(vector) for _, vector in embeddings}) == 1
+
+
+def test_a_string_in_place_of_a_list_is_refused(translator, model, tmp_path):
+    """At once, not when the first result is asked for."""
+    scorer = Scorer.load(model, device="cpu")
+    line: Any = "one two"
+    files = tmp_path / "files"
+    for parameter, call in (
+        ("lines", lambda: translator.translate(line)),
+        ("lines", lambda: translator.sample(line)),
+        ("lines", lambda: Segmenter.segment(object.__new__(Segmenter.__subclasses__()[0]), line)),
+        ("lines", lambda: Embedder.load(model, device="cpu").embed(line)),
+        ("pairs", lambda: scorer.score(line)),
+        ("targets", lambda: scorer.score_list(line, line)),
+        ("pairs", lambda: Aligner(scorer).align(line)),
+        ("hypotheses", lambda: evaluate(line, [line])),
+        ("references", lambda: evaluate([line], line)),
+        ("train", lambda: prepare(line, files)),
+        ("dev", lambda: prepare(("a", "b"), files, dev=line)),
+        ("pool", lambda: select(line, ("a", "b"))),
+        ("each of pool", lambda: select([line], ("a", "b"))),
+    ):
+        with pytest.raises(TypeError, match=f"^{parameter} must be a list"):
+            call()
+
+
+def test_a_users_mistake_is_an_nmtkit_error(tmp_path):
+    assert issubclass(nmtkit.ConfigError, NmtkitError)
+    with pytest.raises(NmtkitError, match="nowhere"):
+        Translator.load(tmp_path / "nowhere")
