@@ -1,4 +1,4 @@
-"""The models, each a file that reads as its paper; by the name that a config's `type` gives."""
+"""The models, one file a paper, by the name that a config's `type` gives."""
 
 from typing import Any, TypeAlias
 
@@ -23,5 +23,5 @@ MODELS: dict[str, type[Model]] = {
 
 
 def model_name(config: Any) -> str:
-    """The `type` of a model's config dataclass."""
+    """Return the `type` of a model's config dataclass."""
     return next(name for name, model in MODELS.items() if model.config_class is type(config))

@@ -1,8 +1,8 @@
-"""What search, training and scoring rely on in a model, and nothing more.
+"""The interface between models and search, training and scoring.
 
 The interface is GroundHog's (encode, initial state, next probabilities, next state) in
-today's types. A model takes and gives tensors: it knows no files, words or settings of
-search. Shapes: B sentences, k hypotheses a sentence, source length T_x and target length T_y
+today's types. A model takes and returns tensors; files, words and search settings are not its
+business. Shapes: B sentences, k hypotheses a sentence, source length T_x and target length T_y
 (both counting `</s>`), target vocabulary K.
 
 The hypotheses of a sentence share its encoded source, so that it is never copied for each of them.
@@ -124,10 +124,10 @@ def padded_shard(
 
 
 class Step(NamedTuple):
-    """What one target position gives for every hypothesis.
+    """One target position of every hypothesis.
 
-    readout: t_i, what the output layer turns into probabilities of words. Shape: [B, k, l].
-    state: the state with which the next position is entered.
+    readout: t_i, from which the output layer predicts the word. Shape: [B, k, l].
+    state: the state for the next position.
     alignment: alpha_i over source positions, rows sum to 1, or None for a model that has no
         alignment. Shape: [B, k, T_x].
     """
@@ -138,7 +138,7 @@ class Step(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """What teacher forcing gives for given translations.
+    """Given translations, scored by teacher forcing.
 
     log_probs: log p of each reference word, 0 at padding. Shape: [B, T_y].
     alignment: alpha_ij, rows of padding 0, or None. Shape: [B, T_y, T_x].
@@ -153,20 +153,20 @@ class TranslationModel(Protocol):
 
     @property
     def reads_source(self) -> bool:
-        """Whether p depends on x. A language model reads nothing of it: it has no translations,
-        only their fluency."""
+        """Whether p depends on x; False for a language model, which cannot translate."""
         ...
 
     def for_inference(self, quantize: bool = False) -> "TranslationModel":
-        """The same model, ready for many steps of search in one thread: what can be computed once
-        is kept; the parameters are shared.
+        """Return the model ready for many steps of search in one thread.
+
+        What can be computed once is kept; the parameters are shared.
 
         :param quantize: multiply with matrices of 8 bits.
         """
         ...
 
     def encode(self, src: Tensor, src_mask: Tensor) -> EncodedSource:
-        """Read the source sentences.
+        """Encode the source sentences.
 
         :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
         :param src_mask: True at words and `</s>`, False at padding. Shape: [B, T_x], bool.
@@ -178,11 +178,11 @@ class TranslationModel(Protocol):
         ...
 
     def output_layer(self) -> OutputLayer:
-        """The last layer. Search applies it: to the rows and words it needs, a few at a time."""
+        """Return the last layer; search applies it to the rows and words that it needs."""
         ...
 
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
-        """Go on by one target position, to what predicts the next word of every hypothesis.
+        """Take one target position: compute the readout that predicts the next word.
 
         :param prev: the word chosen last, `BOS` before the first. Shape: [B, k], int64.
         """
@@ -196,7 +196,10 @@ class TranslationModel(Protocol):
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
     ) -> Tensor:
-        """Sum of -log p over all real target words, `</s>` included (natural log, scalar)."""
+        """Return the sum of -log p over all real target words, `</s>` included.
+
+        Natural log, a scalar.
+        """
         ...
 
     def score(
@@ -207,44 +210,48 @@ class TranslationModel(Protocol):
         tgt_mask: Tensor,
         sources: Tensor | None = None,
     ) -> Scored:
-        """Log-probability of each word of given translations, by teacher forcing.
+        """Compute the log-probability of each word of given translations, by teacher forcing.
 
-        :param sources: the row of `src` that each target translates, where several share one, which
-            is read once; None where they stand side by side. Shape: [B], int64.
+        :param sources: the row of `src` that each target translates, where several targets share
+            one, which is encoded once; None for one source a target. Shape: [B], int64.
         """
         ...
 
 
 @runtime_checkable
 class HasComposition(Protocol):
-    """A model that builds something over the source which can be shown."""
+    """A model that composes the source words to a structure that can be shown."""
 
     def compositions(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
-        """For each sentence, for each level above its words, the coefficients of the nodes from
-        the left: how much of each is new, its left and its right child. Shapes: [nodes, 3]."""
+        """Return the coefficients of each sentence's nodes, for each level above its words.
+
+        They say how much of a node is new, its left and its right child. Shapes: [nodes, 3].
+        """
         ...
 
 
 @runtime_checkable
 class HasSourceVectors(Protocol):
-    """A model that makes vectors of source words and of whole sentences. All do that read one."""
+    """A model with vectors of source words and sentences: any that reads the source."""
 
     def source_embeddings(self, words: Tensor) -> Tensor:
-        """E_x x. [...] to [..., m]."""
+        """Return E_x x. [...] to [..., m]."""
         ...
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """One vector for each sentence, what the model itself takes for its whole; parameters as
-        in `TranslationModel.encode`. Shape: [B, summary]."""
+        """Return the vector that the model itself has of each sentence.
+
+        Parameters as in `TranslationModel.encode`. Shape: [B, summary].
+        """
         ...
 
 
 @runtime_checkable
 class HasTargetVectors(Protocol):
-    """A model that makes vectors of target words."""
+    """A model with vectors of target words."""
 
     def target_embeddings(self, words: Tensor) -> Tensor:
-        """E_y y. [...] to [..., m]."""
+        """Return E_y y. [...] to [..., m]."""
         ...
 
 

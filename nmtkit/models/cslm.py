@@ -1,24 +1,23 @@
 """CSLM: the feed-forward language model of Cho et al. 2014 (EMNLP), section 4.1.2; Schwenk 2007.
 
-It reads no source: p(y_i | y_<i) is that of y_i behind the six words before it, a 7-gram. Biases
-left out:
+It reads no source: y_i is predicted from the six words before it, a 7-gram. Biases left out:
 
     words        p_i = [E_y y_{i-6}; ...; E_y y_{i-1}]       6 * 512 = 3072 wide
     first layer  h_i = max(0, W_1 p_i)                        1536
     second       t_i = max(0, W_2 h_i)                        1024
     next word    p(y_i | y_<i) = softmax(W_o t_i)
 
-To search, sampling, scoring and training it is a model like the others; what it is asked to read
-of a source is nothing. All positions of a batch are computed at once: there is no loop.
+Search, sampling, scoring and training use it as any other model, with an empty source. All
+positions of a batch are computed at once: there is no loop.
 
 Departures and readings:
 
 - Words before the beginning of the sentence have no vector: their part of p_i is zero, as is that
   of y_0 in the other models. A sentence never looks into the one before it.
-- `</s>` is a word to be foretold, as in the other models; `perplexity` counts it.
+- `</s>` is predicted as in the other models; `perplexity` counts it.
 - All layers have biases. "All the weight parameters were initialized uniformly": the matrices and
   E_y in +-0.01; biases begin at 0.
-- Trained on whole sentences, every word of which is foretold, not on 7-grams drawn one by one.
+- Trained on every word of whole sentences, not on 7-grams drawn one by one.
 - `dropout` (Srivastava et al. 2014; not in the paper): on h_i and t_i.
 - `initialisation` "scaled" (not in the paper): matrices uniform with the variance of He et al. 2015
   for rectified layers, those of E_y and W_o as in the other models.
@@ -47,7 +46,7 @@ UNIFORM = 0.01
 class CSLMConfig:
     """Sizes of Cho et al. 2014, section 4.1.2, and what was not in the paper.
 
-    context: words that are looked back on; one less than the n of the n-gram.
+    context: previous words that are read; one less than the n of the n-gram.
     hidden, second: units of the two rectified layers.
     """
 
@@ -61,14 +60,14 @@ class CSLMConfig:
 
 @dataclass(frozen=True)
 class Encoded(EncodedTensors):
-    """What was read of the source: nothing, of so many sentences. Shape: [B, 0]."""
+    """An empty source of B sentences. Shape: [B, 0]."""
 
     nothing: Tensor
 
 
 @dataclass(frozen=True)
 class State(FixedSizeState):
-    """y_{i-1-c}, ..., y_{i-2}: the c words before the one chosen last, `BOS` where there is none.
+    """The c words before the one chosen last, y_{i-1-c}, ..., y_{i-2}; `BOS` before the first.
 
     Shape: [B, k, c], int64.
     """
@@ -84,7 +83,9 @@ class CSLM(EncoderDecoder):
     inference: CSLMInference | None
 
     def __init__(self, config: CSLMConfig, src_size: int, tgt_size: int) -> None:
-        """:param src_size: what every model is told; this one has no use for it.
+        """Declare and initialise the parameters.
+
+        :param src_size: every model takes it; this one ignores it.
         :param tgt_size: K_y, words of the vocabulary, special ones too.
         """
         super().__init__(config)
@@ -98,7 +99,7 @@ class CSLM(EncoderDecoder):
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Give the parameters their first values; see the top of this file."""
+        """Draw the parameters' first values; see the top of this file."""
         for name, parameter in self.named_parameters():
             if parameter.dim() == 1:
                 parameter.zero_()
@@ -111,11 +112,11 @@ class CSLM(EncoderDecoder):
                 parameter.uniform_(-bound, bound)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
-        """Count the sentences; see `TranslationModel.encode`."""
+        """Return an empty source of as many sentences; see `TranslationModel.encode`."""
         return Encoded(self.b_y.new_empty(len(src), 0))
 
     def initial_state(self, encoded: Encoded) -> State:
-        """No words yet; see `TranslationModel.initial_state`."""
+        """Return a state without words; see `TranslationModel.initial_state`."""
         shape = len(encoded.nothing), 1, self.config.context
         return State(torch.full(shape, BOS, device=encoded.nothing.device))
 
@@ -133,7 +134,7 @@ class CSLM(EncoderDecoder):
         return self.apply_dropout(torch.relu(addmm(self.b_2, h, self.W_2)))  # t_i [..., l]
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
-        """Predict every word of the target; see `EncoderDecoder.teacher_forced`."""
+        """Compute the readouts of every target word; see `EncoderDecoder.teacher_forced`."""
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         before = packing.pack(contexts(pairs.tgt, self.config.context))  # [N, c]
         return TeacherForced(self.readout(before), packing.pack(pairs.tgt), packing)
@@ -143,12 +144,12 @@ class CSLM(EncoderDecoder):
         return CSLMInference(self, quantize)
 
     def output_words(self) -> Tensor:
-        """W_o; see `EncoderDecoder.output_words`."""
+        """Return W_o; see `EncoderDecoder.output_words`."""
         return self.W_o
 
 
 def contexts(tgt: Tensor, size: int) -> Tensor:
-    """The words before each position, the nearest last, `BOS` where there is none.
+    """Return the words before each position, the nearest last; `BOS` before the first.
 
     :param tgt: Shape: [B, T_y].
     :return: y_{i-size}, ..., y_{i-1}. Shape: [B, T_y, size].

@@ -1,6 +1,6 @@
 """The deep LSTM of Sutskever, Vinyals and Le 2014, sequence to sequence learning.
 
-Biases left out; the unit is that of Graves 2013 (`lstm.py`), L layers of it:
+Biases left out; the unit is that of Graves 2013 (`lstm_step`), L layers of it:
 
     source       x_{T_x-1}, ..., x_2, x_1, </s>: its words reversed (section 3.3), if `reverse`
     encoder      (h_j^l, c_j^l) = LSTM_l(h_j^{l-1}, h_{j-1}^l, c_{j-1}^l), with h_j^0 = E_x x_j
@@ -8,20 +8,20 @@ Biases left out; the unit is that of Graves 2013 (`lstm.py`), L layers of it:
     decoder      (s_i^l, d_i^l) = LSTM'_l(s_i^{l-1}, s_{i-1}^l, d_{i-1}^l), with s_i^0 = E_y y_{i-1}
     words        p(y_i | y_<i, x) = softmax(W_o s_i^L)
 
-A layer's inputs are multiplied by their matrix for all positions at once; only what needs the
-layer's own last state is inside the loop.
+A layer's inputs are multiplied by their matrix for all positions at once; the loop has only what
+depends on the layer's own last state.
 
 Departures and readings:
 
-- `peepholes`: the paper names the formulation of Graves 2013, which has them; so they are the
-  default, and can be left out.
+- `peepholes`: the paper names the formulation of Graves 2013, which has them. They are the default
+  and can be left out.
 - The source's `</s>` is read last by the encoder, reversed or not; the decoder has no vector for
   the beginning of a sentence: the term of E_y y_0 is zero, as in the other models.
 - One bias a gate.
 - The vector of a sentence (`summarise`) is the paper's "8000 real numbers" (section 3.4): h and c
-  of all layers. Which "LSTM hidden states" its figure 2 shows is not said.
-- `tied`: W_o = E_y P with P [n, m]. `dropout` (Zaremba et al. 2014; not in the paper): on what
-  enters a layer and on s_i^L.
+  of all layers. The paper does not say which "LSTM hidden states" its figure 2 shows.
+- `tied`: W_o = E_y P with P [n, m]. `dropout` (Zaremba et al. 2014; not in the paper): on the
+  inputs of each layer and on s_i^L.
 - `initialisation` "paper": all parameters, biases too, uniform in +-0.08 (section 3.4); "scaled":
   matrices as in Glorot and Bengio 2010, biases 0 but 1 for the forget gate.
 """
@@ -68,7 +68,7 @@ class DeepLSTMConfig:
 
 @dataclass(frozen=True)
 class Encoded(EncodedTensors):
-    """What was read of the source: h and c of each layer behind it. Shapes: [B, L, n]."""
+    """The encoder's last states: h and c of each layer. Shapes: [B, L, n]."""
 
     h: Tensor
     c: Tensor
@@ -76,7 +76,7 @@ class Encoded(EncodedTensors):
 
 @dataclass(frozen=True)
 class State(FixedSizeState):
-    """h: s_{i-1}, c: d_{i-1}, of each layer. Shapes: [B, k, L, n]."""
+    """The decoder between two steps: h s_{i-1} and c d_{i-1} of each layer. [B, k, L, n]."""
 
     h: Tensor
     c: Tensor
@@ -147,7 +147,7 @@ class Layers(nn.Module):
         self.p = nn.ParameterList(matrix(3, size) for _ in range(layers if peepholes else 0))
 
     def peepholes(self, layer: int) -> Tensor | None:
-        """Of one layer, if there are any. Shape: [3, n]."""
+        """Return p_i, p_f, p_o of a layer, None without peepholes. Shape: [3, n]."""
         return self.p[layer] if len(self.p) else None
 
     def weights(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -161,7 +161,7 @@ class Layers(nn.Module):
         packing: Packing,
         drop: Callable[[Tensor], Tensor],
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Run all layers over the positions of a batch.
+        """Run all layers over the positions of a batch, one layer after the other.
 
         :param embedded: Shape: [N, m].
         :param start: h and c of each layer in the order of the packing. Shapes: [B, L, n].
@@ -184,7 +184,10 @@ class DeepLSTM(EncoderDecoder):
     inference: DeepLSTMInference | None
 
     def __init__(self, config: DeepLSTMConfig, src_size: int, tgt_size: int) -> None:
-        """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
+        """Declare and initialise the parameters.
+
+        :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+        """
         super().__init__(config)
         m, n = config.embedding, config.hidden
         self.E_x = matrix(src_size, m)
@@ -199,7 +202,7 @@ class DeepLSTM(EncoderDecoder):
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Give the parameters their first values; see the top of this file."""
+        """Draw the parameters' first values; see the top of this file."""
         n = self.config.hidden
         for name, parameter in self.named_parameters():
             if self.config.initialisation == "paper":
@@ -212,12 +215,12 @@ class DeepLSTM(EncoderDecoder):
                 glorot(parameter, 0 if name in ("E_x", "E_y", "W_o") else min(n, parameter.size(1)))
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
-        """Read the source; see `TranslationModel.encode`."""
+        """Encode the source; see `TranslationModel.encode`."""
         packing = Packing.of(src_mask, src.device)
         words = reverse_words(src, src_mask.to(src.device)) if self.config.reverse else src
         embedded = self.source_embeddings(packing.pack(words))
-        nothing = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
-        both = self.encoder.run(embedded, (nothing, nothing), packing, self.apply_dropout)
+        zeros = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
+        both = self.encoder.run(embedded, (zeros, zeros), packing, self.apply_dropout)
         h, c = (
             torch.stack([values.index_select(0, packing.last) for values in of_layers], dim=1)
             for of_layers in both
@@ -225,16 +228,16 @@ class DeepLSTM(EncoderDecoder):
         return Encoded(h, c)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
-        """E_x x. Shape: [..., m]."""
+        """Return E_x x. Shape: [..., m]."""
         return functional.embedding(words, self.E_x)
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """h of each layer, then c of each, behind the source. Shape: [B, 2 L n]."""
+        """Return h of each layer, then c of each, after the source. Shape: [B, 2 L n]."""
         encoded = self.encode(src, src_mask)
         return torch.cat([encoded.h, encoded.c], dim=1).flatten(1)
 
     def initial_state(self, encoded: Encoded) -> State:
-        """The encoder's states; see `TranslationModel.initial_state`."""
+        """Return the encoder's states; see `TranslationModel.initial_state`."""
         return State(encoded.h.unsqueeze(1), encoded.c.unsqueeze(1))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
@@ -262,7 +265,7 @@ class DeepLSTM(EncoderDecoder):
         return DeepLSTMInference(self, quantize)
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
-        """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
+        """Run the decoder over given translations; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         order = longest_first(pairs.tgt_mask).to(pairs.tgt.device)
@@ -273,15 +276,15 @@ class DeepLSTM(EncoderDecoder):
         return TeacherForced(readout, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
-        """W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
+        """Return W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
         return self.E_y if self.config.tied else self.W_o
 
 
 def reverse_words(src: Tensor, src_mask: Tensor) -> Tensor:
-    """The words of each sentence from the last to the first; `</s>` stays behind them.
+    """Reverse the words of each sentence; `</s>` stays the last.
 
     Shapes: [B, T_x].
     """
     last = src_mask.sum(1, keepdim=True) - 1  # where `</s>` is
-    places = torch.arange(src.size(1), device=src.device).expand_as(src)
-    return src.gather(1, torch.where(places < last, last - 1 - places, places))
+    positions = torch.arange(src.size(1), device=src.device).expand_as(src)
+    return src.gather(1, torch.where(positions < last, last - 1 - positions, positions))

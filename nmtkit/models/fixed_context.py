@@ -1,4 +1,4 @@
-"""The decoder of the models that read a source sentence into one vector, its summary c.
+"""The decoder shared by RNNenc, grConv and the phrase RNN: the source is one vector, c.
 
 Cho et al. 2014 (the RNN Encoder-Decoder), with the readout of Bahdanau et al. 2015, A.2.2. Biases
 left out, * element-wise:
@@ -10,7 +10,9 @@ left out, * element-wise:
     readout      t~_i = U_o s_i + V_o E_y y_{i-1} + C_o c,  t_i = pairwise maximum
     words        p(y_i | y_<i, x) = softmax(W_o t_i)
 
-What differs is how c comes about: each model's own file says that (`summarise`).
+Each model's own file says how it computes c (`summarise`). `step` takes one target position, for k
+hypotheses a sentence; `teacher_forced` computes the same for the N positions of given translations.
+Shapes: B sentences; m, n, l and r are `embedding`, `hidden`, `maxout` and `softmax_rank`.
 
 Departures and readings:
 
@@ -58,8 +60,11 @@ from nmtkit.models.teacher_forcing import (
 
 @dataclass(frozen=True)
 class Encoded(EncodedTensors):
-    """What was read of the source. start: s_0 [B, n]; summary: [C | C_o] c, what c gives to the
-    gates and to the readout of every position [B, 3n + 2l]."""
+    """The encoded source sentences.
+
+    start: s_0. Shape: [B, n].
+    summary: [C | C_o] c, for the gates and the readout of every position. Shape: [B, 3n + 2l].
+    """
 
     start: Tensor
     summary: Tensor
@@ -67,7 +72,7 @@ class Encoded(EncodedTensors):
 
 @dataclass(frozen=True)
 class State(FixedSizeState):
-    """state: s_{i-1} [B, k, n]."""
+    """The decoder between two steps. state: s_{i-1}. Shape: [B, k, n]."""
 
     state: Tensor
 
@@ -110,40 +115,40 @@ class FixedContextModel(EncoderDecoder):
 
     @abstractmethod
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """c of each sentence; parameters as in `TranslationModel.encode`. Shape: [B, summary]."""
+        """Return c of each sentence [B, summary]; parameters as in `TranslationModel.encode`."""
 
     def reset_parameters(self) -> None:
-        """Give the parameters their first values; see the top of this file."""
+        """Draw the parameters' first values; see the top of this file."""
         for name, parameter in self.named_parameters():
             if name.startswith("U_") and name != "U_o":
                 self._initialise_recurrent(parameter)
             elif parameter.dim() == 1:
                 parameter.zero_()
             elif self.config.initialisation == "scaled":
-                glorot(parameter, self._width(name, parameter))
+                glorot(parameter, self._block_width(name, parameter))
             else:
                 parameter.normal_(std=0.01)
 
     def _initialise_recurrent(self, parameter: Tensor) -> None:
-        """Make each of the square matrices that lie side by side orthogonal."""
+        """Draw square orthogonal matrices that lie side by side."""
         size = parameter.size(-2)
         parts = parameter.size(-1) // size
         parameter.copy_(torch.cat([orthogonal(size, size) for _ in range(parts)], dim=-1))
 
-    def _width(self, name: str, parameter: Tensor) -> int:
-        """Columns of each of the matrices that lie side by side; 0 for what is looked up."""
+    def _block_width(self, name: str, parameter: Tensor) -> int:
+        """Return the columns of each matrix that lies side by side; 0 for embeddings."""
         if name in ("E_x", "E_y", "W_o", "F_o"):
             return 0
         return self.config.hidden if name in ("W_dec", "C") else parameter.size(1)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
-        """Read the source; see `TranslationModel.encode`."""
+        """Encode the source; see `TranslationModel.encode`."""
         c = self.apply_dropout(self.summarise(src, src_mask))  # [B, summary]
         s_0 = torch.tanh(addmm(self.b_s, c, self.W_s))  # [B, n]
         return Encoded(s_0, matmul(c, torch.cat([self.C, self.C_o], dim=1)))
 
     def initial_state(self, encoded: Encoded) -> State:
-        """s_0; see `TranslationModel.initial_state`."""
+        """Return s_0; see `TranslationModel.initial_state`."""
         return State(encoded.start.unsqueeze(1))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
@@ -157,7 +162,7 @@ class FixedContextModel(EncoderDecoder):
         return Step(self._readout(s, y, C_o_c), State(s), None)
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
-        """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
+        """Run the decoder over given translations; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         y = self.apply_dropout(self.target_embeddings(previous_words(pairs.tgt, packing)))  # [N, m]
@@ -188,7 +193,7 @@ class FixedContextModel(EncoderDecoder):
         return FixedContextInference(self, quantize)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
-        """E_x x. Shape: [..., m]."""
+        """Return E_x x. Shape: [..., m]."""
         return self.apply_dropout(functional.embedding(words, self.E_x))
 
     @property
@@ -197,7 +202,7 @@ class FixedContextModel(EncoderDecoder):
         return bool(self.config.tied or self.config.softmax_rank)
 
     def output_words(self) -> Tensor:
-        """W_o or its factor of words; see `EncoderDecoder.output_words`."""
+        """Return W_o, or its factor with a row a word; see `EncoderDecoder.output_words`."""
         if self.config.tied:
             return self.E_y
         return self.F_o if self.config.softmax_rank else self.W_o

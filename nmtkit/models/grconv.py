@@ -8,14 +8,14 @@ Biases left out:
     node         h^(t)_j = w_c h~ + w_l h^(t-1)_{j-1} + w_r h^(t-1)_j
     summary      c, the one node of level T_x - 1
 
-The recursion is in `compose.py`, the decoder, which is RNNenc's, in `summary.py`. `compositions`
-gives the coefficients, which can be read as a soft parse (fig. 6).
+The composition is `plain_compose`; the decoder, that of RNNenc, is in `fixed_context.py`.
+`compositions` returns the coefficients, which can be read as a soft parse (fig. 6).
 
 Departures and readings:
 
-- The paper's equations have h^(t) on their right side; what is meant is the level below, h^(t-1).
+- The paper's equations have h^(t) on their right side, where they mean the level below, h^(t-1).
 - "2000 hidden neurons" are those of the encoder, `units`; the decoder keeps the n = 1000 of RNNenc.
-- The source ends with `</s>`, which is a leaf of the pyramid as the words are (GroundHog).
+- The source ends with `</s>`, which is a leaf as the words are (GroundHog).
 - "Spectral radius 0.4": W_l and W_r are each 0.4 times an orthogonal matrix.
 """
 
@@ -85,12 +85,15 @@ compose = Twin(plain_compose, grconv_ops.compose)
 
 
 class GrConv(FixedContextModel):
-    """p(y | x) by way of the top of a pyramid; see the equations above."""
+    """p(y | x) by way of the node that composes all words; see the equations above."""
 
     config_class = GrConvConfig
 
     def __init__(self, config: GrConvConfig, src_size: int, tgt_size: int) -> None:
-        """:param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too."""
+        """Declare and initialise the parameters.
+
+        :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+        """
         super().__init__(config, config.units, src_size, tgt_size)
         units = config.units
         self.U = matrix(config.embedding, units)
@@ -104,19 +107,19 @@ class GrConv(FixedContextModel):
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Give the parameters their first values; see `FixedContextModel.reset_parameters`."""
+        """Draw the parameters' first values; see `FixedContextModel.reset_parameters`."""
         super().reset_parameters()
         for square in (self.W_l, self.W_r):
             square.copy_(RADIUS * orthogonal(*square.shape))
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """The top of each sentence's pyramid. Shape: [B, units]."""
+        """Return c, the top node of each sentence. Shape: [B, units]."""
         packing = Packing.of(src_mask, src.device)
-        tops, _ = self._climb(src, packing)
+        tops, _ = self._compose(src, packing)
         return tops.index_select(0, packing.ranks)
 
     def compositions(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
-        """The coefficients of every node, which show what each is made of.
+        """Return the coefficients of every node.
 
         Parameters: as in `TranslationModel.encode`.
 
@@ -125,8 +128,8 @@ class GrConv(FixedContextModel):
         """
         packing = Packing.of(src_mask, src.device)
         with torch.no_grad():
-            _, found = self._climb(src, packing)
-        levels = torch.split(found, grconv_ops.level_sizes(packing)[1:])
+            _, coefficients = self._compose(src, packing)
+        levels = torch.split(coefficients, grconv_ops.level_sizes(packing)[1:])
         starts = [start for start, _ in packing.steps()]
         compositions = []
         for rank, length in zip(packing.ranks.tolist(), src_mask.sum(1).tolist(), strict=True):
@@ -140,7 +143,7 @@ class GrConv(FixedContextModel):
             )
         return compositions
 
-    def _climb(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    def _compose(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         h = addmm(self.b_U, self.source_embeddings(packing.pack(src)), self.U)
         W = torch.cat([self.W_l, self.G_l, self.W_r, self.G_r], dim=1)
         return compose(h, W, torch.cat([self.b_h, self.b_w]), packing)

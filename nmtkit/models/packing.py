@@ -1,9 +1,8 @@
 """The real positions of a padded batch, one after another, so that no work is done on padding.
 
-The sentences are put in order of their length, longest first, and their positions are listed
-position by position: first position 0 of every sentence, then position 1 of those that have one,
-and so on. What a recurrent loop needs at step t is then a slice, and the sentences that are over
-have left it: the states of the others are the first rows of the step before.
+Sentences are sorted by length, longest first, and listed position by position: first position 0 of
+every sentence, then position 1 of those that have one, and so on. Step t of a recurrent loop is a
+slice. Sentences that are over leave the loop; the others are the first rows of the step before.
 """
 
 from collections.abc import Iterator
@@ -18,14 +17,14 @@ from torch.autograd.function import once_differentiable
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the N real positions of a batch of B sentences are.
+    """The N real positions of a batch of B sentences.
 
-    sizes: how many sentences have a position t, for each t; their sum is N.
+    sizes: number of sentences with a position t, for each t; their sum is N.
     width: T, positions of the padded batch.
-    ranks: for each sentence, how many come before it in packed order. Shape: [B].
-    rows: place of each packed position in the padded batch, counted row by row. Shape: [N].
-    mirror: for each packed position j of a sentence of length L, the packed row of its position
-        L - 1 - j: what turns every sentence around. Shape: [N].
+    ranks: index of each sentence in packed order. Shape: [B].
+    rows: index of each packed position in the flattened padded batch. Shape: [N].
+    mirror: packed row of position L - 1 - j, for each packed position j of a sentence of length
+        L; selecting these rows reverses every sentence. Shape: [N].
     """
 
     sizes: list[int]
@@ -36,11 +35,11 @@ class Packing:
 
     @classmethod
     def of(cls, mask: Tensor, device: torch.device) -> "Packing":
-        """Find the real positions.
+        """Pack the real positions of a mask.
 
-        :param mask: True at words and `</s>`, then False. Shape: [B, T]. A mask in the host's
-            memory spares a wait for the device.
-        :param device: where the tensors of the packing are wanted.
+        :param mask: True at words and `</s>`, then False. Shape: [B, T]. In the host's memory it
+            avoids a wait for the device.
+        :param device: device of the packing's tensors.
         """
         mask = mask.cpu()
         lengths = mask.sum(1)
@@ -56,33 +55,33 @@ class Packing:
 
     @property
     def sentences(self) -> Tensor:
-        """For each packed position the sentence that it is of. Shape: [N]."""
+        """Sentence index of each packed position. Shape: [N]."""
         return self.rows.div(self.width, rounding_mode="floor")
 
     @property
     def last(self) -> Tensor:
-        """For each sentence the packed row of its last position. Shape: [B]."""
+        """Packed row of each sentence's last position. Shape: [B]."""
         return self.mirror[: self.sizes[0]].index_select(0, self.ranks)
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """For each step its first packed row and the row behind its last one."""
+        """Yield the first and the end row of each step."""
         start = 0
         for size in self.sizes:
             yield start, start + size
             start += size
 
     def pack(self, padded: Tensor) -> Tensor:
-        """Real positions of a padded tensor. [B, T, ...] to [N, ...]."""
+        """Select the real positions of a padded tensor. [B, T, ...] to [N, ...]."""
         return padded.flatten(0, 1).index_select(0, self.rows)
 
     def pad(self, packed: Tensor) -> Tensor:
-        """Positions back in their places, zeros between. [N, w] to [B, T, w]."""
+        """Put packed positions back, with zeros at padding. [N, w] to [B, T, w]."""
         size = self.ranks.size(0) * self.width
         padded: Tensor = _Scatter.apply(packed, self.rows, size)  # type: ignore[no-untyped-call]
         return padded.view(-1, self.width, packed.size(1))
 
     def before(self, first: Tensor, states: Tensor) -> Tensor:
-        """The state that each step starts from; not for autograd, which would take it apart.
+        """Return the state that each step starts from, without autograd.
 
         :param first: the states before step 0, in packed order. Shape: [..., B, n].
         :param states: the states after each step. Shape: [..., N, n].
@@ -97,12 +96,12 @@ class Packing:
 
 
 def longest_first(mask: Tensor) -> Tensor:
-    """The sentences of a batch by length, of equally long ones the earlier first. Shape: [B]."""
+    """Return sentence indices sorted by length, stably, the longest first. Shape: [B]."""
     return mask.sum(1).argsort(descending=True, stable=True)
 
 
 class _Scatter(Function):
-    """Rows into a tensor of zeros, each to a row of its own."""
+    """Writes rows into a tensor of zeros; no two into the same."""
 
     @staticmethod
     def forward(ctx: Any, packed: Tensor, rows: Tensor, size: int) -> Tensor:

@@ -4,7 +4,7 @@ Section 4.1.1 and the appendix; biases left out:
 
     annotations  h_j: gated units over E_x x_j, from left to right
     summary      c = tanh(V h_{T_x})
-    start        s_0 = tanh(V' c), V' being called W_s in `fixed_context.py`, which has the decoder
+    start        s_0 = tanh(V' c); V' is W_s in `fixed_context.py`, which has the decoder
 
 The matrix between words and units is a product of two of rank 100, both in and out: m = 100 columns
 of the embedding, and `softmax_rank` 100 in W_o = F_o P.
@@ -44,11 +44,11 @@ class PhraseRNN(RNNenc):
     config_class: type[Any] = PhraseRNNConfig
 
     def declare(self) -> None:
-        """Make place for the encoder's parameters."""
+        """Declare the encoder's parameters."""
         super().declare()
         self.V = matrix(self.config.hidden, self.config.hidden)
         self.b_V = bias(self.config.hidden)
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """tanh(V h_{T_x}) of each sentence. Shape: [B, n]."""
+        """Return c = tanh(V h_{T_x}) of each sentence. Shape: [B, n]."""
         return torch.tanh(addmm(self.b_V, super().summarise(src, src_mask), self.V))

@@ -1,7 +1,7 @@
 """RNNenc: the RNN Encoder-Decoder of Cho et al. 2014, for whole sentences.
 
-It is what Bahdanau et al. 2015 measure RNNsearch against (RNNenc-30, RNNenc-50), and the model of
-the two papers of SSST-8. Biases left out:
+Bahdanau et al. 2015 compare RNNsearch with it (RNNenc-30, RNNenc-50); the two papers of SSST-8 use
+it, too. Biases left out:
 
     annotations  h_j: gated units over E_x x_j, from left to right
     summary      c = h_{T_x}
@@ -12,8 +12,8 @@ and the readout.
 Departures and readings:
 
 - The source ends with `</s>`, which is read last (GroundHog): c is the state behind it.
-- Cho et al. 2014 have c = tanh(V h_{T_x}), which is `phrase_rnn.py`; the sentence models have none
-  of it (Bahdanau et al. 2015, A.1).
+- Cho et al. 2014 have c = tanh(V h_{T_x}), as `phrase_rnn.py`; the sentence models have c = h_{T_x}
+  (Bahdanau et al. 2015, A.1).
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,9 @@ class RNNenc(FixedContextModel):
     config_class: type[Any] = RNNencConfig
 
     def __init__(self, config: Any, src_size: int, tgt_size: int) -> None:
-        """:param config: of `config_class`.
+        """Declare and initialise the parameters.
+
+        :param config: of `config_class`.
         :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
         """
         super().__init__(config, config.hidden, src_size, tgt_size)
@@ -53,21 +55,21 @@ class RNNenc(FixedContextModel):
         self.initialise()
 
     def declare(self) -> None:
-        """Make place for the encoder's parameters."""
+        """Declare the encoder's parameters."""
         m, n = self.config.embedding, self.config.hidden
         self.W_enc = matrix(m, 3 * n)  # [z | r | candidate]
         self.b_enc = bias(3 * n)
         self.U_zr_enc = matrix(n, 2 * n)
         self.U_enc = matrix(n, n)
 
-    def _width(self, name: str, parameter: Tensor) -> int:
-        return self.config.hidden if name == "W_enc" else super()._width(name, parameter)
+    def _block_width(self, name: str, parameter: Tensor) -> int:
+        return self.config.hidden if name == "W_enc" else super()._block_width(name, parameter)
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """h_{T_x} of each sentence. Shape: [B, n]."""
+        """Return c = h_{T_x} of each sentence. Shape: [B, n]."""
         packing = Packing.of(src_mask, src.device)
-        x = addmm(self.b_enc, self.source_embeddings(packing.pack(src)), self.W_enc)
+        x = addmm(self.b_enc, self.source_embeddings(packing.pack(src)), self.W_enc)  # [N, 3n]
         start = self.U_enc.new_zeros(1, len(src), self.config.hidden)
         weights = self.U_zr_enc.unsqueeze(0), self.U_enc.unsqueeze(0)
-        h = gru_scan(x.unsqueeze(0), start, *weights, packing).squeeze(0)
+        h = gru_scan(x.unsqueeze(0), start, *weights, packing).squeeze(0)  # h_j [N, n]
         return h.index_select(0, packing.last)

@@ -321,7 +321,7 @@ class RNNsearch(EncoderDecoder):
         return matmul(t, self.P) if self.config.tied else t
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
-        """Let the decoder read the target; see `EncoderDecoder.teacher_forced`."""
+        """Run the decoder over given translations; see `EncoderDecoder.teacher_forced`."""
         pairs, order = longest_target_first(pairs)
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)

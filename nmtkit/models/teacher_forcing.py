@@ -1,4 +1,4 @@
-"""What all models do alike: look up target words, and make cost and scores of what they read."""
+"""The part that all models share: target embeddings, cost and scores by teacher forcing."""
 
 import copy
 from abc import abstractmethod
@@ -20,7 +20,7 @@ output_layer = kernels.Twin(OutputLayer, fast_output_layer)
 
 
 class SentencePairs(NamedTuple):
-    """Sentences and what is made of them; parameters as in `TranslationModel.score`."""
+    """Source sentences and their translations; fields as in `TranslationModel.score`."""
 
     src: Tensor
     src_mask: Tensor
@@ -30,13 +30,13 @@ class SentencePairs(NamedTuple):
 
 
 class TeacherForced(NamedTuple):
-    """What teacher forcing gives.
+    """The decoder's readouts, given the target words.
 
-    readout: what the output layer turns into words, at each real target position. Shape: [N, l].
+    readout: t_i at each real target position. Shape: [N, l].
     words: the target words there. Shape: [N].
     packing: where these positions are.
     alignment: alpha_ij [B, T_y, T_x], or None.
-    order: which pair each sentence of packing and alignment is; None where they are as given.
+    order: the given pair of each sentence of packing and alignment; None for the given order.
         Shape: [B].
     """
 
@@ -65,33 +65,30 @@ class EncoderDecoder(nn.Module):
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """Draw the parameters anew.
-
-        On the device "meta", where parameters wait to be read from a file, nothing is drawn.
-        """
+        """Initialise the parameters; on the device "meta" they wait to be read from a file."""
         if not self.b_y.is_meta:
             self.reset_parameters()
 
     @abstractmethod
     def reset_parameters(self) -> None:
-        """Give every parameter its first value."""
+        """Draw every parameter's first value."""
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:
-        """Read the source; see `TranslationModel.encode`."""
+        """Encode the source; see `TranslationModel.encode`."""
 
     @abstractmethod
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
-        """Let the decoder read the target."""
+        """Run the decoder over given translations."""
 
     def encode_for_targets(self, pairs: SentencePairs) -> Any:
-        """What is read of each target's source."""
+        """Return each target's encoded source."""
         encoded = self.encode(pairs.src, pairs.src_mask)
         return encoded if pairs.sources is None else encoded.select_sentences(pairs.sources)
 
     @abstractmethod
     def output_words(self) -> Tensor:
-        """The words' rows of the output layer. Shape: [K, l]."""
+        """Return W of the output layer, one row a word. Shape: [K, l]."""
 
     def output_layer(self) -> OutputLayer:
         """Return `output_words` and the bias; see `TranslationModel.output_layer`."""
@@ -127,7 +124,7 @@ class EncoderDecoder(nn.Module):
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
     ) -> Tensor:
-        """Sum of -log p over the target words; see `TranslationModel.loss`."""
+        """Return the sum of -log p over the target words; see `TranslationModel.loss`."""
         forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask))
         rows = self.output_words()
         return softmax_cost(forced.readout, rows, self.b_y, forced.words, label_smoothing)
@@ -140,10 +137,12 @@ class EncoderDecoder(nn.Module):
         tgt_mask: Tensor,
         sources: Tensor | None = None,
     ) -> Scored:
-        """Log-probability of each target word; see `TranslationModel.score`."""
+        """Compute the log-probability of each target word; see `TranslationModel.score`."""
         forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask, sources))
-        found = target_log_probs(forced.readout, self.output_words(), self.b_y, forced.words)
-        log_probs = forced.packing.pad(found.unsqueeze(1)).squeeze(2)
+        target_scores = target_log_probs(
+            forced.readout, self.output_words(), self.b_y, forced.words
+        )
+        log_probs = forced.packing.pad(target_scores.unsqueeze(1)).squeeze(2)
         if forced.order is None:
             return Scored(log_probs, forced.alignment)
         back = forced.order.argsort()
@@ -151,22 +150,22 @@ class EncoderDecoder(nn.Module):
         return Scored(log_probs[back], alignment)
 
     def target_embeddings(self, words: Tensor) -> Tensor:
-        """E_y y, zero for `BOS`. Shape: [..., m]."""
+        """Return E_y y, zero for `BOS`. Shape: [..., m]."""
         embedded = functional.embedding(words.clamp(min=0), self.E_y)
         return embedded * (words != BOS).unsqueeze(-1)
 
     def apply_dropout(self, values: Tensor) -> Tensor:
-        """Values with dropout, in training."""
+        """Apply dropout in training; return the values as they are otherwise."""
         return dropout(values, self.config.dropout) if self.training else values
 
 
 def previous_words(tgt: Tensor, packing: Packing) -> Tensor:
-    """y_{i-1} at each real position. [B, T_y] to [N]."""
+    """Return y_{i-1} at each real position. [B, T_y] to [N]."""
     return packing.pack(functional.pad(tgt[:, :-1], (1, 0), value=BOS))
 
 
 def longest_target_first(pairs: SentencePairs) -> tuple[SentencePairs, Tensor]:
-    """The pairs in that order, and which of those given each is. Shape: [B]."""
+    """Sort pairs by target length; return them and the given pair of each. Shape: [B]."""
     order = longest_first(pairs.tgt_mask)
     rows = order.to(pairs.src.device, non_blocking=True)
     targets = pairs.tgt[rows], pairs.tgt_mask[order]

@@ -1,17 +1,15 @@
-"""The recursion of the gated recursive convolutional network, with a backward pass of its own.
+"""The composition of grConv with its own backward pass (Cho et al. 2014b, section 2.2).
 
-Cho et al. 2014b, section 2.2. From h^(0)_j of every position, level after level until each sentence
-has one vector left:
+From h^(0)_j of every position, level after level until each sentence has one vector left:
 
     new          h~ = max(0, W_l h^(t-1)_{j-1} + W_r h^(t-1)_j)
     coefficients (w_c, w_l, w_r) = softmax(G_l h^(t-1)_{j-1} + G_r h^(t-1)_j)
     node         h^(t)_j = w_c h~ + w_l h^(t-1)_{j-1} + w_r h^(t-1)_j
 
-A node is counted by the last position that it covers, so that level t has the positions t, t + 1,
-... of every sentence that is longer than t. In packed order (`packing.py`) these are the rows from
-position t on: a level is the tail of the level below, and its first rows are those of the sentences
-that have come to their top, or go on. Sentences of all lengths climb together, and no node is
-computed that the paper does not ask for.
+A node is counted by the last position that it covers: level t has the positions t, t + 1, ... of
+every sentence that is longer than t. In packed order (`packing.py`) these are the rows from
+position t on, so that a level's rows are the last ones of the level below. Sentences of all lengths
+are composed together, and only the paper's nodes are computed.
 
 All nodes are multiplied once by [W_l | G_l | W_r | G_r]; the gradient of that matrix is one product
 over all nodes of all levels.
@@ -30,19 +28,19 @@ from nmtkit.models.packing import Packing
 
 
 def compose(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-    """Climb to the top of every sentence.
+    """Compose the words of every sentence to one vector.
 
     :param h: h^(0). Shape: [N, n].
     :param W: [W_l | G_l | W_r | G_r]. Shape: [n, 2 (n + 3)].
     :param b: biases of h~ and of the coefficients. Shape: [n + 3].
-    :return: the tops, in packed order [B, n]; the coefficients w_c, w_l, w_r of all nodes, level
-        after level, without gradients [M, 3].
+    :return: the node of each top level, in packed order [B, n]; the coefficients w_c, w_l, w_r of
+        all nodes, level after level, without gradients [M, 3].
     """
     return _Composition.apply(h.to(W.dtype), W, b, packing)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def level_sizes(packing: Packing) -> list[int]:
-    """How many nodes each level has, that of the words the first."""
+    """Return how many nodes each level has, that of the words first."""
     return list(accumulate(reversed(packing.sizes)))[::-1]
 
 
@@ -55,21 +53,21 @@ class _Composition(Function):
         n, sizes, counts = h.size(1), packing.sizes, level_sizes(packing)
         left = _left_children(packing)
         below, by_W = h, Prepacked(W.to(dtype))
-        levels, news, coefficients = [h], [], []
+        levels, candidates, coefficients = [h], [], []
         with torch.autocast(h.device.type, enabled=False):
             for t in range(1, len(sizes)):
                 of_left, of_right = by_W.matmul(below).to(h.dtype).chunk(2, dim=1)
-                places, right = _children(left, counts, sizes, t)
-                asked = of_left.index_select(0, places) + of_right[right] + b
-                new = torch.relu(asked[:, :n])
-                w = torch.softmax(asked[:, n:], dim=1)
+                left_rows, right = _children(left, counts, sizes, t)
+                summed = of_left.index_select(0, left_rows) + of_right[right] + b
+                new = torch.relu(summed[:, :n])
+                w = torch.softmax(summed[:, n:], dim=1)
                 node = torch.addcmul(w[:, :1] * new, w[:, 2:], below[right])
-                below = node.addcmul_(w[:, 1:2], below.index_select(0, places))
+                below = node.addcmul_(w[:, 1:2], below.index_select(0, left_rows))
                 levels.append(below)
-                news.append(new)
+                candidates.append(new)
                 coefficients.append(w)
         ctx.packing, ctx.depth, ctx.dtype = packing, len(sizes), dtype
-        ctx.save_for_backward(left, W, *levels, *news, *coefficients)
+        ctx.save_for_backward(left, W, *levels, *candidates, *coefficients)
         gates = torch.cat(coefficients) if coefficients else h.new_zeros(0, 3)
         ctx.mark_non_differentiable(gates)
         return torch.cat([values[part] for values, part in _tops(levels, sizes)]), gates
@@ -79,7 +77,7 @@ class _Composition(Function):
     def backward(ctx: Any, grad_tops: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         left, W, *saved = ctx.saved_tensors
         depth, sizes, counts = ctx.depth, ctx.packing.sizes, level_sizes(ctx.packing)
-        levels, news = saved[:depth], saved[depth : 2 * depth - 1]
+        levels, candidates = saved[:depth], saved[depth : 2 * depth - 1]
         coefficients, dtype = saved[2 * depth - 1 :], ctx.dtype
         n, by_W_t = W.size(0), Prepacked(W.to(dtype).t())
         grads = [torch.zeros_like(level) for level in levels]
@@ -91,21 +89,21 @@ class _Composition(Function):
         products = [W.new_zeros(len(level), W.size(1)) for level in levels[:-1]]
         grad_b = torch.zeros_like(W[0, : n + 3])
         for t in range(depth - 1, 0, -1):
-            places, right = _children(left, counts, sizes, t)
-            below, new, w, grad = levels[t - 1], news[t - 1], coefficients[t - 1], grads[t]
-            children = [new, below.index_select(0, places), below[right]]
+            left_rows, right = _children(left, counts, sizes, t)
+            below, new, w, grad = levels[t - 1], candidates[t - 1], coefficients[t - 1], grads[t]
+            children = [new, below.index_select(0, left_rows), below[right]]
             d_w = torch.stack([(grad * child).sum(1) for child in children], dim=1)
-            d_asked = torch.cat(
+            d_summed = torch.cat(
                 [
                     w[:, :1] * grad * (new > 0),
                     w * (d_w - (w * d_w).sum(1, keepdim=True)),
                 ],
                 dim=1,
             )
-            grad_b += d_asked.sum(0)
-            products[t - 1][:, : n + 3].index_copy_(0, places, d_asked)
-            products[t - 1][right, n + 3 :] = d_asked
-            grads[t - 1].index_add_(0, places, w[:, 1:2] * grad)
+            grad_b += d_summed.sum(0)
+            products[t - 1][:, : n + 3].index_copy_(0, left_rows, d_summed)
+            products[t - 1][right, n + 3 :] = d_summed
+            grads[t - 1].index_add_(0, left_rows, w[:, 1:2] * grad)
             grads[t - 1][right].addcmul_(w[:, 2:], grad)
             by_W_t.addmm(grads[t - 1], products[t - 1], out=grads[t - 1])
         if depth == 1:
@@ -115,20 +113,20 @@ class _Composition(Function):
 
 
 def _left_children(packing: Packing) -> Tensor:
-    """For each packed position behind the first the row of the position before. [N - B]."""
+    """Return the row of the position before each packed position that has one. Shape: [N - B]."""
     sizes = torch.tensor(packing.sizes)
     before = sizes[:-1].repeat_interleave(sizes[1:])  # rows from a position to the one before
-    places = torch.arange(int(sizes[0]), int(sizes.sum())) - before
-    return places.to(packing.rows.device)
+    rows = torch.arange(int(sizes[0]), int(sizes.sum())) - before
+    return rows.to(packing.rows.device)
 
 
 def _children(left: Tensor, counts: list[int], sizes: list[int], t: int) -> tuple[Tensor, slice]:
-    """Rows of level t - 1 that are the left and the right children of the nodes of level t."""
-    skipped = counts[0] - counts[t - 1]  # rows of the positions that level t - 1 has not
+    """Return the rows of level t - 1 that are left and right children of the nodes of level t."""
+    skipped = counts[0] - counts[t - 1]  # rows of positions that level t - 1 lacks
     return left[counts[0] - counts[t] - sizes[0] :] - skipped, slice(sizes[t - 1], None)
 
 
 def _tops(levels: list[Tensor], sizes: list[int]) -> list[tuple[Tensor, slice]]:
-    """Where the tops are, those of the longest sentences first: levels and rows."""
+    """Return the levels and rows of the tops, those of the longest sentences first."""
     ends = [*sizes[1:], 0]
     return [(levels[t], slice(ends[t], sizes[t])) for t in reversed(range(len(sizes)))]

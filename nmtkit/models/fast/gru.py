@@ -1,11 +1,10 @@
-"""The recurrent loops of the papers' gated unit, each with a backward pass of its own.
+"""The gated unit's loop with its own backward pass.
 
-Automatic differentiation would keep every step's intermediate results and make a gradient of
-every weight matrix at every step, to be added up. Here the loop keeps the gates alone, and the
-gradient of a weight matrix is one product over all positions and sentences together.
-What does not depend on the recurrent state stays outside: the caller hands in the inputs
-already multiplied by their matrices. Positions are packed (`packing.py`): a sentence that is over
-has left the loop, so that nothing is computed on padding.
+Autograd keeps every step's intermediate results, and makes and adds up a gradient of every weight
+matrix at every step. This loop keeps the gates alone, and the gradient of a weight matrix is one
+product over all positions and sentences. The caller hands in the inputs already multiplied by their
+matrices. Positions are packed (`packing.py`): sentences that are over leave the loop, and nothing
+is computed on padding.
 
 The unit (Cho et al. 2014, section 2.3; Bahdanau et al. 2015, A.1.1), z meaning "replace":
 
@@ -14,8 +13,8 @@ The unit (Cho et al. 2014, section 2.3; Bahdanau et al. 2015, A.1.1), z meaning 
 
 Inputs, gates and their gradients lie side by side as [z | r | c], 3n wide.
 
-Under `torch.autocast` the products are those of its type (bfloat16), their results rounded to it;
-states, gates, alignments and everything else that the loop carries stay in the inputs' type.
+Under `torch.autocast` products are computed in its type (bfloat16); states, gates and everything
+else that the loop carries keep the inputs' type.
 """
 
 from typing import Any, TypeAlias
@@ -33,7 +32,7 @@ Recurrent: TypeAlias = Prepacked | Int8Matrices
 
 
 def gru_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
-    """One step of the unit, differentiated by autograd; used in search.
+    """Take one step of the unit, differentiated by autograd; search uses it.
 
     :param x: inputs [z | r | c], h [U_z | U_r] already added to the first two. Shape: [..., 3n].
     :param h: the state. Shape: [..., n].
@@ -61,7 +60,7 @@ def gru_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing) 
 def gru_scan_inference(
     x: Tensor, h_0: Tensor, U_zr: Recurrent, U: Recurrent, packing: Packing
 ) -> Tensor:
-    """`gru_scan` with matrices that were made ready: no gradient, nothing kept for one."""
+    """Run `gru_scan` without gradients, by matrices that are prepacked or in 8 bits."""
     n, sizes = h_0.size(-1), packing.sizes
     x_zr, x_c = split_steps(x, sizes, 2 * n, n)
     states = x.new_empty(*x.shape[:2], n)
@@ -75,7 +74,7 @@ def gru_scan_inference(
 
 
 def _tanh(x: Tensor) -> Tensor:
-    """tanh(x); torch's own takes several times as long on a processor."""
+    """Return tanh(x); torch's own takes several times as long on a processor."""
     return 2 * torch.sigmoid(2 * x) - 1
 
 
@@ -131,17 +130,17 @@ class _GRUScan(Function):
 
 
 def split_steps(values: Tensor, sizes: list[int], *widths: int) -> list[tuple[Tensor, ...]]:
-    """The parts that lie side by side in [..., N, w], each as its steps' views."""
+    """Split [..., N, w] into parts that lie side by side, each into views of its steps."""
     return [torch.split(part, sizes, dim=-2) for part in torch.split(values, list(widths), dim=-1)]
 
 
 def gate_factors(h: Tensor, gates: Tensor) -> list[Tensor]:
-    """Factors of the gates' gradients that need no recurrence, for all positions at once.
+    """Return the factors of the gates' gradients that need no recurrence.
 
     With z, r, c the gates: dz = dh * (c - h) z (1 - z), dr = d(rh) * h r (1 - r),
-    dc = dh * z (1 - c^2); the fourth is 1 - z, with which dh passes by the unit.
+    dc = dh * z (1 - c^2); dh passes by the unit with the factor 1 - z.
 
-    :return: of z, r and c, and 1 - z. Shape of each: [..., n].
+    :return: the factors of dz, dr and dc, and 1 - z, for all positions. Shape of each: [..., n].
     """
     z, r, c = gates.chunk(3, dim=-1)
     keep = 1 - z
@@ -155,7 +154,7 @@ def gate_grads(
     by_U_t: Prepacked,
     t: int,
 ) -> Tensor:
-    """Gradients of the gates' inputs at step t, written into `into` (z, r, c); returns d(r * h)."""
+    """Write the gradients of the gates' inputs at step t into `into` (z, r, c); return d(r * h)."""
     torch.mul(d_h, factors[0][t], out=into[0][t])
     torch.mul(d_h, factors[2][t], out=into[2][t])
     d_reset = by_U_t.matmul(into[2][t])

@@ -1,6 +1,7 @@
-"""The loop of the LSTM of Graves 2013 (arXiv:1308.0850, eqs. (7) to (11)), with a backward pass of
-its own, as `scan.py` has it for the gated unit: the gradient of the recurrent matrix is one product
-over all positions together, and nothing is computed on padding.
+"""The LSTM's loop with its own backward pass, as `gru.py` has it for the gated unit.
+
+The unit is that of Graves 2013 (arXiv:1308.0850, eqs. (7) to (11)). The gradient of the recurrent
+matrix is one product over all positions together, and nothing is computed on padding.
 
     i = sigmoid(x_i + h U_i + p_i * c)        input gate
     f = sigmoid(x_f + h U_f + p_f * c)        forget gate
@@ -25,11 +26,11 @@ from nmtkit.models.packing import Packing
 
 
 def lstm_step(x: Tensor, c: Tensor, peepholes: Tensor | None) -> tuple[Tensor, Tensor]:
-    """One step of the unit, differentiated by autograd; used in search.
+    """Take one step of the unit, differentiated by autograd; search uses it.
 
     :param x: inputs [i | f | o | g], h U added. Shape: [..., 4n].
     :param c: the cells. Shape: [..., n].
-    :param peepholes: p_i, p_f, p_o, or None for none. Shape: [3, n].
+    :param peepholes: p_i, p_f, p_o, or None for no peepholes. Shape: [3, n].
     :return: h', c'.
     """
     i, f, o, g = x.chunk(4, dim=-1)
@@ -53,7 +54,7 @@ def lstm_scan(
     :param x: inputs [i | f | o | g]. Shape: [N, 4n].
     :param start: h and c before the first position, in packed order. Shapes: [B, n].
     :param U: [U_i | U_f | U_o | U_g]. Shape: [n, 4n].
-    :param peepholes: p_i, p_f, p_o, or None for none. Shape: [3, n].
+    :param peepholes: p_i, p_f, p_o, or None for no peepholes. Shape: [3, n].
     :return: h and c after each position. Shapes: [N, n].
     """
     x, h_0, c_0 = (values.to(U.dtype) for values in (x, *start))
@@ -81,9 +82,9 @@ class _LSTMScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 c = c[:size]
-                asked = by_U.addmm(inputs[t], h[:size])
-                ifo, g = torch.split(asked, [3 * n, n], dim=1)
-                _open(ifo, c, peepholes, outputs[t][:, : 3 * n], outputs[t][:, 3 * n :], g)
+                gate_inputs = by_U.addmm(inputs[t], h[:size])
+                ifo, g = torch.split(gate_inputs, [3 * n, n], dim=1)
+                _open_gates(ifo, c, peepholes, outputs[t][:, : 3 * n], outputs[t][:, 3 * n :], g)
                 i, f, o, g = outputs[t].chunk(4, dim=1)
                 c = torch.addcmul(f * c, i, g, out=c_after[t])
                 if peepholes is not None:
@@ -99,7 +100,7 @@ class _LSTMScan(Function):
         states, cells, gates, h_0, c_0, U, peepholes = ctx.saved_tensors
         dtype, n, sizes = U.dtype, h_0.size(1), ctx.packing.sizes
         before, c_before = ctx.packing.before(h_0, states), ctx.packing.before(c_0, cells)
-        factors = [torch.split(f, sizes) for f in _factors(gates, cells, c_before)]
+        factors = [torch.split(f, sizes) for f in _gate_factors(gates, cells, c_before)]
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
         by_step, by_gate = torch.split(grads, sizes), torch.split(grads, n, dim=1)
         arriving_h, arriving_c = torch.split(grad_h, sizes), torch.split(grad_c, sizes)
@@ -109,16 +110,16 @@ class _LSTMScan(Function):
             h, c = d_h[: sizes[t]], d_c[: sizes[t]]
             h += arriving_h[t]
             c += arriving_c[t]
-            of_output, of_cell, of_ifg, forgotten = (factor[t] for factor in factors)
+            o_factor, cell_factor, ifg_factor, f_gate = (factor[t] for factor in factors)
             o, ifg = by_step[t][:, 2 * n : 3 * n], by_step[t].view(-1, 4, n)
-            torch.mul(h, of_output, out=o)
-            c.addcmul_(h, of_cell)
+            torch.mul(h, o_factor, out=o)
+            c.addcmul_(h, cell_factor)
             if peepholes is not None:
                 c.addcmul_(o, peepholes[2])
             spread = c.unsqueeze(1)
-            torch.mul(spread, of_ifg[:, :2], out=ifg[:, :2])
-            torch.mul(spread, of_ifg[:, 2:], out=ifg[:, 3:])
-            c *= forgotten
+            torch.mul(spread, ifg_factor[:, :2], out=ifg[:, :2])
+            torch.mul(spread, ifg_factor[:, 2:], out=ifg[:, 3:])
+            c *= f_gate
             if peepholes is not None:
                 c.addcmul_(ifg[:, 0], peepholes[0]).addcmul_(ifg[:, 1], peepholes[1])
             h.copy_(by_U_t.matmul(by_step[t]))
@@ -131,7 +132,7 @@ class _LSTMScan(Function):
         return grads, d_h, d_c, grad_U.to(before.dtype), grad_p, None
 
 
-def _open(
+def _open_gates(
     ifo: Tensor, c: Tensor, peepholes: Tensor | None, opened: Tensor, candidate: Tensor, g: Tensor
 ) -> None:
     """Compute i, f and g, and o where it does not wait for the new cells."""
@@ -144,14 +145,15 @@ def _open(
     torch.tanh(g, out=candidate)
 
 
-def _factors(gates: Tensor, cells: Tensor, c_before: Tensor) -> list[Tensor]:
-    """What does not depend on the gradients, for all positions at once: with dh and dc the
-    gradients of h' and c', that of o's input is dh * [0], dc gets dh * [1] besides, those of the
-    inputs of i, f and g are dc * [2], and that of c is dc * [3].
+def _gate_factors(gates: Tensor, cells: Tensor, c_before: Tensor) -> list[Tensor]:
+    """Return the factors of the gradients that need no recurrence, for all positions at once.
+
+    With dh and dc the gradients of h' and c': that of o's input is dh * [0]; dh * [1] is added to
+    dc; those of the inputs of i, f and g are dc * [2]; that of c is dc * [3].
 
     :return: Shapes: [N, n]; [N, n]; [N, 3, n]; [N, n].
     """
     i, f, o, g = gates.chunk(4, dim=1)
-    bent = torch.tanh(cells)
-    of_ifg = torch.stack([g * i * (1 - i), c_before * f * (1 - f), i * (1 - g * g)], dim=1)
-    return [bent * o * (1 - o), o * (1 - bent * bent), of_ifg, f]
+    tanh_cells = torch.tanh(cells)
+    ifg_factor = torch.stack([g * i * (1 - i), c_before * f * (1 - f), i * (1 - g * g)], dim=1)
+    return [tanh_cells * o * (1 - o), o * (1 - tanh_cells * tanh_cells), ifg_factor, f]

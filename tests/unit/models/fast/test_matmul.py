@@ -134,7 +134,7 @@ def test_under_autocast_products_are_of_its_type(monkeypatch):
 
 def test_a_torch_without_these_functions_multiplies_by_itself(monkeypatch):
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
-    monkeypatch.setattr(module, "_in_order", lambda _: torch.ops.mkldnn.no_such_function)
+    monkeypatch.setattr(module, "_pack", lambda _: torch.ops.mkldnn.no_such_function)
     module._has_onednn.cache_clear()
     try:
         a, B = draw(5, n), draw(n, w)
