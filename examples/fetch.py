@@ -1,7 +1,7 @@
-"""Fetch the files of a corpus, and check them: `fetch.py corpus/files.toml --output data`.
+"""Download and check the files of a corpus: `fetch.py corpus/files.toml --output data`.
 
-What is there already and right is left alone, so that files can also be put there by hand; a
-download that broke off goes on where it ended; a file gets its name when its checksum is right.
+Correct files that already exist are kept, so that files can be put there by hand; interrupted
+downloads resume; a file gets its name only with a correct checksum.
 """
 
 import argparse
@@ -39,9 +39,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def wanted(options: argparse.Namespace, patience: Patience) -> list[File]:
-    """The files of the set, as the mirror has them where there is one.
+    """Return the files of the set, from the mirror if there is one.
 
-    :raises CorpusError: the list is not in order, or the set not in it.
+    :raises CorpusError: The list is invalid, or lacks the set.
     """
     files, sets = read_listing(options.listing)
     if options.set and options.set not in sets:
@@ -55,7 +55,7 @@ def wanted(options: argparse.Namespace, patience: Patience) -> list[File]:
 
 
 def to_unpack(files: Sequence[File], folder: Path | None) -> int:
-    """Bytes of what is still to be unpacked from the files."""
+    """Return the size of the texts that are still to be unpacked."""
     if folder is None:
         return 0
     return sum(
@@ -66,9 +66,9 @@ def to_unpack(files: Sequence[File], folder: Path | None) -> int:
 
 
 def fetch(options: argparse.Namespace) -> None:
-    """Fetch what is missing, when the disk has room for the whole set.
+    """Download missing files, if the disk has room for the whole set.
 
-    :raises CorpusError: something could not be had.
+    :raises CorpusError: A file is unavailable.
     """
     patience = Patience(options.rounds, options.wait)
     files = wanted(options, patience)
@@ -81,7 +81,7 @@ def fetch(options: argparse.Namespace) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """1 where something was not in order."""
+    """Return 1 on failure."""
     return status_of("fetch", lambda given: fetch(options_of(given)), arguments)
 
 

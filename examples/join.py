@@ -1,7 +1,7 @@
 """Join bitexts into one: `join.py --output dev newstest2012 newstest2013` makes dev.en and dev.fr.
 
-Both files appear together, when every input has as many lines on one side as on the other, and the
-whole has as many as are asked for.
+Both files are written together, if both sides of every input have the same number of lines and the
+total is as required.
 """
 
 import argparse
@@ -18,16 +18,16 @@ _BLOCK = 4 << 20
 
 
 def count(path: Path) -> int:
-    """The newlines of a file."""
+    """Return the number of newlines of a file."""
     with open(path, "rb") as stream:
         return sum(block.count(b"\n") for block in iter(lambda: stream.read(_BLOCK), b""))
 
 
 def join(stems: Sequence[str], output: str, wanted: int | None) -> int:
-    """Write the bitexts one after another; how many pairs they are.
+    """Write the bitexts one after another; return the number of pairs.
 
-    :param stems: of the files' names, each with .en and .fr to come.
-    :raises CorpusError: sides differ in length, or there are not as many pairs as are wanted.
+    :param stems: File names without .en and .fr.
+    :raises CorpusError: Sides differ in length, or the number of pairs is not as required.
     """
     pairs = 0
     for stem in stems:
@@ -54,9 +54,9 @@ def join(stems: Sequence[str], output: str, wanted: int | None) -> int:
 
 
 def run(arguments: Sequence[str] | None) -> None:
-    """Make the whole, and tell how long it is.
+    """Join the bitexts and report the number of pairs.
 
-    :raises CorpusError: sides do not belong together, or there are not as many lines as asked for.
+    :raises CorpusError: Sides are not parallel, or the number of lines is not as required.
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stems", nargs="+", help="names of the bitexts, without .en and .fr")
@@ -68,7 +68,7 @@ def run(arguments: Sequence[str] | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """1 where something was not in order."""
+    """Return 1 on failure."""
     return status_of("join", run, arguments)
 
 

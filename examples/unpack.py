@@ -1,6 +1,6 @@
 """Unpack the texts of one archive: `unpack.py corpus/files.toml archives/NAME --output text`.
 
-The list says which members become which texts; corpora/archive.py says how.
+The list maps texts to members of the archive; see corpora/archive.py.
 """
 
 import argparse
@@ -14,9 +14,9 @@ from corpora.listing import read_listing
 
 
 def run(arguments: Sequence[str] | None) -> None:
-    """Make the texts of the archive, and tell how long they are.
+    """Unpack the texts of the archive and report their numbers of lines.
 
-    :raises CorpusError: the archive is not there or not in order.
+    :raises CorpusError: The archive is missing or invalid.
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("listing", type=Path, help="the list of files (TOML)")
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str] | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """1 where something was not in order."""
+    """Return 1 on failure."""
     return status_of("unpack", run, arguments)
 
 

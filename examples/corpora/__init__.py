@@ -1,6 +1,6 @@
-"""A corpus from the network to plain text: fetched, checked, unpacked, in one form.
+"""Download corpora, check them, unpack them, and normalise their text.
 
-Python's own library is all that is used, so that it can be run before anything is installed.
+Only the standard library is used, so that this runs before anything is installed.
 """
 
 import sys
@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 
 
 class CorpusError(Exception):
-    """What the user can mend, in one sentence."""
+    """An error that the user can fix; the message is one line."""
 
 
 def status_of(
     name: str, run: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None
 ) -> int:
-    """Run a program; what was not in order is one sentence on stderr.
+    """Run a program and report errors in one line on stderr.
 
-    :param name: of the program.
-    :param run: gets the arguments.
-    :return: its exit status.
+    :param name: Name of the program.
+    :param run: Called with the arguments.
+    :return: The exit status.
     """
     try:
         run(arguments)

@@ -1,12 +1,11 @@
-"""Texts out of an archive of others: only the members asked for, and nothing else it holds.
+"""Read texts from untrusted archives: only the requested members, and nothing else.
 
-Names of members are looked up in the list and never used as paths, and only regular files are read:
-whatever else an archive holds, links and `..` among it, reaches no file. Members that end in .gz
-are unpacked, those in .sgm read as segments; quotes and line ends are normalised (quotes.py) except
-in texts under raw/.
+Member names are looked up in the list and never used as paths, and only regular files are read, so
+that links and `..` in an archive have no effect. Members that end in .gz are unpacked, .sgm members
+are read as segments; quotes and line ends are normalised (quotes.py) except in texts under raw/.
 
-A text has a partner of the same name, .en and .fr: they have the same number of lines, and where
-they are SGML the same segments, else neither appears.
+The two sides of a text, .en and .fr, must have the same number of lines and, if they are SGML, the
+same segments; otherwise neither is written.
 """
 
 import gzip
@@ -39,9 +38,9 @@ Opener = Callable[[], IO[bytes]]
 
 @dataclass
 class Text:
-    """A text that is being made, under a name that is not yet its own.
+    """A text that is being written, under a temporary name.
 
-    segments: what its sentences are known by, where they come from SGML.
+    segments: keys of its sentences, if they come from SGML.
     """
 
     path: Path
@@ -50,10 +49,10 @@ class Text:
 
 
 def unpack(archive: Path, texts: Mapping[str, str], output: Path) -> dict[str, int]:
-    """Make texts of the members of an archive, all of them or none; the lines of each.
+    """Extract texts from an archive, all or none; return their numbers of lines.
 
-    :param texts: names of texts, each with its member.
-    :raises CorpusError: the archive is damaged, or lacks a member, or two sides differ.
+    :param texts: Member of the archive by name of the text.
+    :raises CorpusError: The archive is damaged, lacks a member, or two sides differ.
     """
     made: dict[str, Text] = {}
     try:
@@ -75,7 +74,7 @@ def unpack(archive: Path, texts: Mapping[str, str], output: Path) -> dict[str, i
 
 
 def _members(archive: Path, wanted: set[str]) -> Iterator[tuple[str, IO[bytes]]]:
-    """The wanted members as they come, each once; the archive is read no further than needed."""
+    """Yield the wanted members once each, in the archive's order; read no further than needed."""
     left = set(wanted)
     for path, stream in _of_zip(archive) if _is_zip(archive) else _of_tar(archive):
         name = path.removeprefix("./")
@@ -92,13 +91,13 @@ def _members(archive: Path, wanted: set[str]) -> Iterator[tuple[str, IO[bytes]]]
 
 
 def _is_zip(archive: Path) -> bool:
-    """By how it begins: a tar file that ends with a zip file is none."""
+    """Return True for a zip file, by its first bytes: a tar file may end with a zip file."""
     with open(archive, "rb") as stream:
         return stream.read(4) == b"PK\x03\x04"
 
 
 def _of_tar(archive: Path) -> Iterator[tuple[str, Opener | None]]:
-    """The members' names, and what opens each; None where it is no regular file."""
+    """Yield member names and a function that opens each; None unless it is a regular file."""
     with tarfile.open(archive) as tar:
         for info in tar:
             yield info.name, partial(_extracted, tar, info) if info.isreg() else None
@@ -109,7 +108,7 @@ def _extracted(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
 
 
 def _of_zip(archive: Path) -> Iterator[tuple[str, Opener | None]]:
-    """As `_of_tar`. The upper half of a member's attributes is its kind, if Unix packed it."""
+    """Yield as `_of_tar`; archives from Unix have the file type in the upper half of attributes."""
     with zipfile.ZipFile(archive) as made:
         for info in made.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
@@ -118,7 +117,7 @@ def _of_zip(archive: Path) -> Iterator[tuple[str, Opener | None]]:
 
 
 def _write(member: str, stream: IO[bytes], texts: Mapping[str, Text]) -> None:
-    """Write one member as texts: in one form, or as it is, by their names."""
+    """Write one member as texts, normalised or unchanged, depending on their names."""
     with ExitStack() as stack:
         files = {name: stack.enter_context(open(text.path, "wb")) for name, text in texts.items()}
         if member.endswith(".sgm"):
@@ -146,7 +145,7 @@ def _decoded(member: str, content: bytes) -> str:
 
 
 def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """The content in blocks that end with a line; the last line gets its newline."""
+    """Yield the content in blocks of whole lines; complete the last line with a newline."""
     rest = b""
     while block := stream.read(_BLOCK):
         head, newline, tail = block.rpartition(b"\n")
@@ -160,7 +159,10 @@ def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _check_pairs(archive: Path, texts: Mapping[str, Text]) -> None:
-    """:raises CorpusError: two sides are no line by line translations."""
+    """Raise unless both sides are parallel.
+
+    :raises CorpusError: Two sides are not line-by-line translations.
+    """
     for name, src in texts.items():
         if not name.endswith(".en"):
             continue

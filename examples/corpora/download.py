@@ -1,4 +1,4 @@
-"""Downloading one file from the first place that gives it, going on where an earlier try ended."""
+"""Download a file from the first source that has it, and resume interrupted downloads."""
 
 import fcntl
 import os
@@ -19,28 +19,28 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Patience:
-    """How often all places are tried without a byte coming, and how long between two rounds.
+    """Number of rounds over all sources without a received byte, and the wait between rounds.
 
-    wait: seconds before the second round; each later wait is twice as long.
+    wait: Seconds before the second round; doubles with each further round.
     """
 
     rounds: int = 5
     wait: float = 2.0
 
     def pause(self, tries: int) -> None:
-        """Wait as long as is due after so many vain tries, at least one."""
+        """Wait as long as required after a number of failed rounds, at least one."""
         time.sleep(self.wait * 2 ** (tries - 1))
 
 
 def download(urls: Sequence[str], part: Path, size: int | None, patience: Patience) -> None:
-    """Fill `part` with all of a file; what it has already is kept.
+    """Complete `part` from the sources, keeping what it already has.
 
-    A place that lacks the file, or has one of another size, is not asked again. Every byte that
-    comes renews the patience.
+    A source that lacks the file, or has one of another size, is not asked again. Each received byte
+    resets the patience.
 
-    :param size: of the whole file, None where it is not known.
-    :raises Unavailable: no place gave it.
-    :raises CorpusError: another process fetches it, or it cannot be written.
+    :param size: Size of the whole file, or None if unknown.
+    :raises Unavailable: No source has it.
+    :raises CorpusError: Another process downloads it, or it cannot be written.
     """
     reasons: dict[str, str] = {}
     left = list(urls)
@@ -66,9 +66,9 @@ def download(urls: Sequence[str], part: Path, size: int | None, patience: Patien
 
 @contextmanager
 def sole(part: Path) -> Iterator[BinaryIO]:
-    """The unfinished file, held by this process alone.
+    """Open the unfinished file with an exclusive lock.
 
-    :raises CorpusError: another process holds it.
+    :raises CorpusError: Another process holds the lock.
     """
     with open(part, "ab") as file:
         try:
@@ -81,10 +81,10 @@ def sole(part: Path) -> Iterator[BinaryIO]:
 
 
 def _take(url: str, file: BinaryIO, size: int | None) -> None:
-    """Add what is lacking.
+    """Download the missing part.
 
-    :raises Unavailable: it broke off, or what lies there is not the file that is wanted.
-    :raises CorpusError: it cannot be written.
+    :raises Unavailable: The connection broke, or the source has another file.
+    :raises CorpusError: It cannot be written.
     """
     had = file.seek(0, os.SEEK_END)
     with opened(url, had) as answer:
@@ -104,7 +104,7 @@ def _take(url: str, file: BinaryIO, size: int | None) -> None:
 
 
 def _blocks(answer: Answer, total: int | None) -> Iterator[bytes]:
-    """What comes, as it comes: read1 waits for no full block, so that a kill loses nothing."""
+    """Yield data as it arrives: read1 does not wait for full blocks, so a kill loses nothing."""
     left = sys.maxsize if total is None else total - answer.start
     while answer.stream and left and (block := answer.stream.read1(min(_BLOCK, left))):
         left -= len(block)
@@ -120,7 +120,7 @@ def _write(file: BinaryIO, block: bytes) -> None:
 
 
 def _checked(answer: Answer, size: int | None) -> int | None:
-    """The size of the whole file."""
+    """Return the size of the whole file."""
     if size is not None and answer.total is not None and answer.total != size:
         reason = f"another file lies there, of {answer.total:,} bytes, not {size:,}"
         raise Unavailable(reason, missing=True)

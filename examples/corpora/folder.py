@@ -1,10 +1,10 @@
-"""The folder that files are fetched into, and what is known of those that lie there.
+"""The folder of downloaded files, and what is known about them.
 
-NAME            whole, and checked
-NAME.part       a download that is not finished; it goes on from its end
-NAME.damaged    what had the wrong checksum
-NAME.checked    size, time and checksum of NAME when it was checked: it is read once, not at
-                every start, also where it was put there by hand
+NAME            complete and checked
+NAME.part       an unfinished download, which resumes at its end
+NAME.damaged    a file with a wrong checksum
+NAME.checked    size, time and checksum of NAME when it was checked, so that a file is read once and
+                not at every start, even if it was put there by hand
 """
 
 import gzip
@@ -36,7 +36,7 @@ class Folder:
         path.mkdir(parents=True, exist_ok=True)
 
     def has(self, file: File) -> bool:
-        """Whether the file is there and right. It is read unless that is known already."""
+        """Return True if the file is there and correct; read it unless that is known already."""
         path = self.path / file.name
         if not path.is_file():
             return False
@@ -51,9 +51,9 @@ class Folder:
         return False
 
     def obtain(self, file: File) -> None:
-        """Have the file, whole and right, under its name; it is fetched where it is not there.
+        """Make the file available under its name, complete and correct; download it if necessary.
 
-        :raises CorpusError: it cannot be had.
+        :raises CorpusError: It is not available.
         """
         path = self.path / file.name
         if self.has(file):
@@ -74,7 +74,7 @@ class Folder:
         )
 
     def missing(self, files: Iterable[File]) -> int:
-        """Bytes that are still to come of these files; files of unknown size count as none."""
+        """Return the number of bytes still to download; files of unknown size count as 0."""
         lacking = 0
         for file in files:
             if not (self.path / file.name).is_file():
@@ -84,7 +84,7 @@ class Folder:
         return lacking
 
     def _fetch(self, file: File, form: Form) -> str:
-        """Fetch one form of a file, twice where it comes wrong; why that failed, if it did."""
+        """Download one form of a file, twice if corrupt; return the reason of a failure."""
         part = self._part(file, form)
         urls = list(form.urls)
         for _ in range(2):
@@ -103,7 +103,7 @@ class Folder:
         return f"{urls[-1]}: its {form.algorithm} was wrong twice, and not {form.checksum}"
 
     def _accept(self, file: File, form: Form, made: Path) -> None:
-        """Give a file that was checked its name."""
+        """Give a checked file its final name."""
         with open(made, "rb") as stream:
             os.fsync(stream.fileno())
         path = self.path / file.name
@@ -111,7 +111,7 @@ class Folder:
         self._remember(file, _state(path, form))
 
     def _gunzipped(self, form: Form, part: Path) -> Path | None:
-        """What is in the gzip file, in a file beside it; None where it is none."""
+        """Unpack a gzip file beside it; return None if it is not gzip."""
         made = part.with_suffix(".unpacked")
         limit = form.bytes or sys.maxsize
         try:
@@ -148,9 +148,9 @@ class Folder:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """See that so many bytes fit onto the disk of a folder.
+    """Raise if the disk of a folder lacks room for a number of bytes.
 
-    :raises CorpusError: they do not.
+    :raises CorpusError: There is not enough room.
     """
     free = shutil.disk_usage(folder).free
     if needed and free < needed + _SPARE:
@@ -165,7 +165,7 @@ def tell(line: str) -> None:
 
 
 def _state(path: Path, form: Form) -> dict[str, object]:
-    """What a checked file is known by: a change of it changes its size or its time."""
+    """Return what identifies a checked file: its size and time."""
     found = path.stat()
     return {
         "bytes": found.st_size,

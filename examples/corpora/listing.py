@@ -1,19 +1,18 @@
-"""The list of a corpus's files: where they are to be had, and what proves that they are right.
+"""The list of a corpus's files: sources, sizes and checksums.
 
 A list is TOML. `[sets]` names groups of files; each `[files.NAME]` has
 
-    urls            where it lies, tried in this order
-    bytes           its size, where that is known
+    urls            sources, tried in this order
+    bytes           its size, if known
     sha256 or md5   its checksum
-    gunzip          true: what lies there is gzip; size and checksum are of what is in it
-    unpacked_bytes  how much room is needed for what is unpacked from it
-    texts           names of what is unpacked from it (`TEXT = "member of the archive"`)
-    elsewhere       urls, bytes and checksum of another archive of the same members, on another
-                    host, for when the first cannot be had; it gets the same name
+    gunzip          true: the source is gzip; size and checksum are those of the unpacked content
+    unpacked_bytes  disk space needed for the texts unpacked from it
+    texts           texts unpacked from it (`TEXT = "member of the archive"`)
+    elsewhere       urls, bytes and checksum of another archive with the same members, on another
+                    host, used under the same name if the first is unavailable
 
-A mirror may hold files of its own under the names of the official ones. It then says so itself, in
-`mirror.json` at its top, whose sizes and checksums count in place of the list's: whoever names such
-a mirror trusts it.
+A mirror may have its own files under the official names. It then has a `mirror.json` at its top,
+whose sizes and checksums replace those of the list: use only mirrors that you trust.
 """
 
 import json
@@ -35,7 +34,7 @@ _ABOUT_MANIFEST = 1 << 20
 
 @dataclass(frozen=True)
 class Form:
-    """One form in which a file is to be had. `bytes` is None where the size is not known."""
+    """One form in which a file is available. `bytes` is None if the size is unknown."""
 
     urls: tuple[str, ...]
     bytes: int | None = None
@@ -54,7 +53,7 @@ class Form:
 
 @dataclass(frozen=True)
 class File:
-    """One file to be had, in the form wanted most or, where that is not to be had, in another."""
+    """A file to download, in its preferred form or, if that is unavailable, in another."""
 
     name: str
     forms: tuple[Form, ...]
@@ -63,9 +62,9 @@ class File:
 
 
 def read_listing(path: Path) -> tuple[dict[str, File], dict[str, list[str]]]:
-    """The files of a list by name, and the sets with the names of theirs.
+    """Return the files of a list by name, and the sets of file names.
 
-    :raises CorpusError: it cannot be read, or is no such list.
+    :raises CorpusError: It cannot be read, or is not such a list.
     """
     try:
         with open(path, "rb") as stream:
@@ -96,13 +95,13 @@ def _form(name: str, entry: dict[str, Any]) -> Form:
 
 
 def at_mirror(files: Sequence[File], mirror: str, patience: Patience) -> list[File]:
-    """The same files as a mirror has them: a URL, or a folder.
+    """Return the same files with a mirror as source: a URL or a folder.
 
-    With a manifest, only the mirror is asked, and for what the manifest says; without one it is
-    asked before the official places, for the official files. Files lie there under the path that
-    they have at the official place, or at the top.
+    With a manifest, the mirror is the only source, with the manifest's checksums; without one it is
+    tried before the official sources, for the official files. It has files under their official
+    path or at its top.
 
-    :raises CorpusError: the mirror is not there, or its manifest lacks a file.
+    :raises CorpusError: The mirror does not exist, or its manifest lacks a file.
     """
     manifest = _manifest(mirror, patience)
     if manifest is None:
@@ -130,7 +129,7 @@ def _as_listed(file: File, mirror: str, manifest: Mapping[str, Any]) -> File:
 
 
 def _manifest(mirror: str, patience: Patience) -> Any:
-    """What the mirror says of itself, or None where it is a plain copy of the official places."""
+    """Return the mirror's manifest, or None for a plain copy of the official files."""
     place = _join(mirror, MANIFEST)
     if "://" not in mirror and not Path(mirror).is_dir():
         raise CorpusError(f"{mirror}: no such folder; name the mirror's folder, or its URL")

@@ -1,4 +1,4 @@
-"""How far a download is, told on stderr: often on a terminal, seldom in a log."""
+"""Progress of a download on stderr: frequent on a terminal, rare in a log."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ from typing import Self
 
 
 class Progress:
-    """Counts bytes from `had` to `total` (None: not known), and tells of them now and then."""
+    """Counts bytes from `had` to `total` (None: unknown), and reports them from time to time."""
 
     def __init__(self, name: str, had: int, total: int | None) -> None:
         self.name, self.done, self.total = name, had, total
@@ -39,7 +39,7 @@ class Progress:
 
 
 def size_of(count: float) -> str:
-    """A number of bytes as people say it."""
+    """Return a number of bytes in a readable unit."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

@@ -1,20 +1,20 @@
-"""One form of quotes and line ends for every text of the recipe.
+"""Normalise quotes and line ends in every text of the example.
 
 The corpora write the apostrophe as ' or as the typographic one, in every mixture, and a tokenizer
-tells `l'` from `l ’`: without one form a word has two entries in the vocabulary. The papers' data
-were tokenised by a tokenizer.perl that maps U+2019 to '. What is normalised, and where, changes
-BLEU (the French of newstest2014 has typographic apostrophes in 37 lines, that of 2012 and 2013
-none), so it is done once and alike: training data, dev set, and both sides of the test set. The
-published newstest2014 is kept beside it, untouched, for sacreBLEU on detokenised text.
+distinguishes `l'` from `l ’`: without normalisation a word has two vocabulary entries. The papers'
+data were tokenised by a tokenizer.perl that maps U+2019 to '. Normalisation changes BLEU (the
+French of newstest2014 has typographic apostrophes in 37 lines, 2012 and 2013 have none), so
+training data, dev set and both sides of the test set are treated alike. The published newstest2014
+is kept unchanged beside it, for sacreBLEU on detokenised text.
 
 - Apostrophes and single quotes ‘ ’ ‚ ‛ ʼ ´ become '; double quotes “ ” „ ‟ become ". The French « »
-  stay: they are how the reference quotes.
-- What ends a line for some programs but not for others (carriage return, vertical tab, form feed,
-  U+001C to U+001E, U+0085, U+2028, U+2029) becomes a blank, \\r before \\n nothing: only \\n ends a
-  line, and whoever counts lines in any manner counts alike.
+  stay, since the reference quotes with them.
+- Characters that only some programs take for line ends (carriage return, vertical tab, form feed,
+  U+001C to U+001E, U+0085, U+2028, U+2029) become a space, \r before \n is removed: only \n ends a
+  line, so that all programs count the same lines.
 
-Nothing else: other control characters, blank and long lines and what is no UTF-8 are the business
-of `nmtkit select` and `nmtkit prepare`.
+Nothing else is changed: `nmtkit select` and `nmtkit prepare` handle other control characters, blank
+and long lines and invalid UTF-8.
 """
 
 _SINGLE = "‘’‚‛ʼ´"
@@ -30,9 +30,9 @@ _REPLACED = [
 
 
 def normalized(text: bytes) -> bytes:
-    """Whole lines, with quotes and line ends in one form; the number of lines stays as it is.
+    """Return whole lines with normalised quotes and line ends, and the same number of lines.
 
-    :param text: UTF-8, as far as it is that: a byte that is none stays as it is.
+    :param text: UTF-8; invalid bytes stay as they are.
     """
     text = text.replace(b"\r\n", b"\n").translate(_CONTROLS)
     for character, by in _REPLACED:

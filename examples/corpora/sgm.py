@@ -1,12 +1,12 @@
-"""The SGML of WMT's test sets: documents of segments, one sentence each.
+"""Read the SGML of WMT's test sets: documents of segments, one sentence each.
 
     <srcset setid="newstest2014" srclang="any">
     <doc sysid="ref" docid="..." genre="news" origlang="fr">
     <p>
     <seg id="1">Spectacular Wingsuit Jump Over Bogota</seg>
 
-Text is between the tags of segments alone; XML's entities and those by number stand for their
-characters. Blanks at its ends, and line ends within it, are none of it.
+Only text inside segments counts; XML entities and character references are replaced, spaces at both
+ends and line ends inside are removed.
 """
 
 import html
@@ -20,7 +20,7 @@ _LINE_END = re.compile(r"\s*[\r\n]\s*")
 
 
 class Segment(NamedTuple):
-    """One sentence, and what it is known by: its document and its number there."""
+    """One sentence with its document and its number there."""
 
     document: str
     number: str
@@ -28,7 +28,7 @@ class Segment(NamedTuple):
 
 
 def segments(sgm: str) -> list[Segment]:
-    """The segments of a file, in its order."""
+    """Return the segments of a file in order."""
     document = ""
     found = []
     for of_document, of_segment, content in _TAG.findall(sgm):

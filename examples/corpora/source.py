@@ -1,4 +1,4 @@
-"""A file somewhere else, read from any byte on: by HTTP, or from a folder."""
+"""Read a remote file from any byte on, by HTTP or from a folder."""
 
 import http
 import http.client
@@ -20,9 +20,9 @@ _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
 
 
 class Unavailable(Exception):
-    """Nothing can be read there now.
+    """Nothing can be read from this source now.
 
-    :param missing: because it is not there: asking again will not help.
+    :param missing: True if the file does not exist there, so that retrying cannot help.
     """
 
     def __init__(self, reason: str, missing: bool = False) -> None:
@@ -32,7 +32,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found: `stream` begins at the byte `start`; `total` is the file's size, if known."""
+    """An open file: `stream` begins at the byte `start`; `total` is the file's size, if known."""
 
     stream: BufferedIOBase | None
     start: int
@@ -41,9 +41,9 @@ class Answer:
 
 @contextmanager
 def opened(url: str, start: int = 0) -> Iterator[Answer]:
-    """The file at a URL, or at a path, from a byte on where that can be had, else from its begin.
+    """Open the file at a URL or path, from a byte on if possible, otherwise from its beginning.
 
-    :raises Unavailable: it cannot be had.
+    :raises Unavailable: It cannot be read.
     """
     try:
         if "://" not in url:
@@ -90,7 +90,7 @@ def _asked(url: str, start: int) -> Iterator[Answer]:
 
 
 def _range(header: str | None) -> tuple[int | None, int | None]:
-    """First byte and size in a Content-Range, each None where it is not told."""
+    """Return first byte and size of a Content-Range, each None if absent."""
     found = _CONTENT_RANGE.match(header or "")
     if not found:
         return None, None
@@ -103,9 +103,9 @@ def _told(reason: object) -> str:
 
 
 def read_all(url: str, limit: int) -> bytes:
-    """A small file as a whole.
+    """Read a small file.
 
-    :raises Unavailable: it cannot be had as a whole, or has more than `limit` bytes.
+    :raises Unavailable: It cannot be read, or has more than `limit` bytes.
     """
     with opened(url) as answer:
         content = answer.stream.read(limit + 1) if answer.stream else b""

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""BLEU of each range of source lengths: a Markdown table, a CSV file and a picture.
+"""BLEU by source length: a Markdown table, a CSV file and a figure.
 
     by_length.py --lengths 10 20 30 --output fig2 'RNNenc | A/every.5.hyp B/every.5.hyp' ...
 
-writes fig2.md, fig2.csv and fig2.svg. An argument is a system's name and its translations, one
-file for each seed. A length is the number of words; each of `--lengths` ends a range, which it
-belongs to; longer sentences are left out, and so are ranges without a sentence. The table has means
-over the seeds, the CSV file each value, the picture both: a line and a band from the lowest to the
-highest.
+writes fig2.md, fig2.csv and fig2.svg. An argument is a system's name and its translations, one file
+per seed. A length is a number of words; each of `--lengths` is the inclusive end of a range. Longer
+sentences and empty ranges are left out. The table has means over the seeds, the CSV file each
+value, the figure a line for the mean and a band from the lowest to the highest.
 """
 
 import argparse
@@ -32,12 +31,12 @@ Found = Mapping[str, list[list[float]]]  # system -> range -> seed -> BLEU
 
 
 def ranges_of(ends: Sequence[int]) -> Ranges:
-    """First and last length of each range."""
+    """Return first and last length of each range."""
     return [(before + 1, end) for before, end in zip([0, *ends], ends, strict=False)]
 
 
 def bleu_within(path: Path, first: int, last: int) -> float:
-    """BLEU of the translations whose sources have so many words."""
+    """Return BLEU on the sentences with source lengths in a range."""
     triples = zip(text_of(path, "src"), lines_of(path), text_of(path, "tgt"), strict=True)
     chosen = [(hyp, ref) for src, hyp, ref in triples if first <= len(src.split()) <= last]
     hypotheses, references = zip(*chosen, strict=True)
@@ -45,7 +44,7 @@ def bleu_within(path: Path, first: int, last: int) -> float:
 
 
 def measured(systems: Mapping[str, list[Path]], ranges: Ranges) -> Found:
-    """Every system's BLEU, by range and seed."""
+    """Return every system's BLEU by range and seed."""
     return {
         name: [[bleu_within(path, *ends) for path in paths] for ends in ranges]
         for name, paths in systems.items()
@@ -53,7 +52,7 @@ def measured(systems: Mapping[str, list[Path]], ranges: Ranges) -> Found:
 
 
 def table(found: Found, ranges: Ranges, counts: Sequence[int]) -> str:
-    """Ranges across, systems down."""
+    """Return a Markdown table with ranges as columns and systems as rows."""
     rows = [
         ["source words", *(f"{first}-{last}" for first, last in ranges)],
         ["---", *("---:" for _ in ranges)],
@@ -64,7 +63,7 @@ def table(found: Found, ranges: Ranges, counts: Sequence[int]) -> str:
 
 
 def csv_lines(found: Found, ranges: Ranges) -> Iterator[str]:
-    """A line for each system, range and seed."""
+    """Yield a line for each system, range and seed."""
     yield "system,first,last,seed,bleu\n"
     for name, row in found.items():
         for (first, last), seeds in zip(ranges, row, strict=True):
@@ -73,7 +72,7 @@ def csv_lines(found: Found, ranges: Ranges) -> Iterator[str]:
 
 
 def draw(path: Path, found: Found, ranges: Ranges) -> None:
-    """The picture, in the format that the path's ending names."""
+    """Write the figure in the format of the path's suffix."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -97,7 +96,10 @@ def draw(path: Path, found: Found, ranges: Ranges) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """:param arguments: those of the command line; None takes them from there."""
+    """Run the program.
+
+    :param arguments: Command line; None: sys.argv.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

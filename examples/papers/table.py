@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Write a Markdown table of what files say.
+"""Write a Markdown table of numbers read from files.
 
     table.py 'model | paper | BLEU' 'RNNenc | 17.8 | bleu A/test.5.hyp B/test.5.hyp'
 
-The first argument is the head, each other a row. A cell that begins with the name of a measure
-(bleu, nll, perplexity, minutes) has files behind it, one for each seed: the table gets the mean
-and, where there are several, each value. Any other cell is written as it is.
+The first argument is the header, each other one a row. A cell that starts with the name of a
+measure (bleu, nll, perplexity, minutes) lists files, one per seed: the table shows the mean and,
+for several seeds, each value. Any other cell is copied.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from measures import MEASURES
 
 
 def cell(text: str) -> str:
-    """What stands in a table's cell for one of the command line."""
+    """Return the text of a table cell for a cell of the command line."""
     name, *files = text.split() or [""]
     if name not in MEASURES or not files:
         return text.strip()
@@ -28,7 +28,7 @@ def cell(text: str) -> str:
 
 
 def table(head: str, rows: Sequence[str]) -> str:
-    """The Markdown: names to the left, all else to the right."""
+    """Return the Markdown table, the first column aligned left, others right."""
     titles = [title.strip() for title in head.split("|")]
     rules = ["---"] + ["---:"] * (len(titles) - 1)
     cells = [titles, rules, *([cell(part) for part in row.split("|")] for row in rows)]
@@ -36,7 +36,10 @@ def table(head: str, rows: Sequence[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """:param arguments: those of the command line; None takes them from there."""
+    """Run the program.
+
+    :param arguments: Command line; None: sys.argv.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -15,11 +15,11 @@ from toygrammar.corpus import Pair, pairs  # noqa: E402 (found beside this file,
 def main(arguments: list[str] | None = None) -> int:
     """Write test, dev and train, which share no English sentence.
 
-    The test set is drawn first and the training set last, so that more training pairs of the same
-    seed leave the other two as they were.
+    The test set is drawn first and the training set last, so that the number of training pairs does
+    not change the other two.
 
-    :param arguments: those of the command line; None takes them from there.
-    :return: the exit status.
+    :param arguments: Command line; None: sys.argv.
+    :return: The exit status.
     """
     options = _parser().parse_args(arguments)
     sizes = {"test": options.test, "dev": options.dev, "train": options.train}
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", required=True, metavar="DIR", help="where the files go")
     for name, size in (("train", 30_000), ("dev", 1_000), ("test", 1_000)):
@@ -54,12 +54,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _paths(folder: Path, name: str) -> list[Path]:
-    """The three files of a set: English, French, alignment."""
+    """Return the three files of a set: English, French, alignment."""
     return [folder / f"{name}.{ending}" for ending in ("en", "fr", "align")]
 
 
 def _write(folder: Path, name: str, drawn: Iterator[Pair]) -> None:
-    """Write one set, a sentence a line in each file."""
+    """Write one set, one sentence per line in each file."""
     chosen = list(drawn)
     columns = (
         [pair.english for pair in chosen],
@@ -72,7 +72,7 @@ def _write(folder: Path, name: str, drawn: Iterator[Pair]) -> None:
 
 
 def _refuse(sentence: str) -> int:
-    """Say what is wrong in one line."""
+    """Print an error in one line."""
     print(f"generate.py: error: {sentence}", file=sys.stderr)
     return 1
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Run a command on a GPU that no other command of this recipe uses, and note what it ran on.
+"""Run a command on a GPU that no other command of this example uses, and record the device.
 
     device.py --gpus '0 1 2' --locks work --record model.device -- nmtkit train ...
 
-The command sees the first GPU of the list whose lock file is free, and has it until it ends; where
-all are taken it waits. With an empty list the command chooses for itself. Its exit status is ours,
-and signals that come to the whole process group reach it as they would without us.
+The command sees the first GPU of the list with a free lock file and keeps it until it ends; if all
+are taken it waits. With an empty list the command chooses its own device. The exit status is that
+of the command, and signals to the process group reach it.
 """
 
 import argparse
@@ -24,11 +24,11 @@ PAUSE = 1.0  # seconds between two looks for a free GPU
 
 
 def free_gpu(gpus: Sequence[str], locks: Path) -> tuple[str, IO[str]]:
-    """Wait for a GPU.
+    """Wait for a free GPU.
 
-    :param gpus: their numbers, as CUDA counts them.
-    :param locks: the folder of the lock files.
-    :return: the number, and the open file that holds its lock.
+    :param gpus: CUDA device numbers.
+    :param locks: Folder of the lock files.
+    :return: The number, and the open file that holds its lock.
     """
     locks.mkdir(parents=True, exist_ok=True)
     while True:
@@ -43,7 +43,7 @@ def free_gpu(gpus: Sequence[str], locks: Path) -> tuple[str, IO[str]]:
 
 
 def processor() -> str:
-    """The processor's name, where Linux tells it."""
+    """Return the processor's name, if Linux provides it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -53,9 +53,9 @@ def processor() -> str:
 
 
 def device_name(gpu: str | None) -> str:
-    """What a command runs on that takes a GPU wherever there is one.
+    """Return the name of the device that a command with automatic device selection uses.
 
-    :param gpu: the number of the GPU that it was given, None where it was given none.
+    :param gpu: Number of the assigned GPU, or None.
     """
     query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
@@ -69,7 +69,10 @@ def device_name(gpu: str | None) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """:param arguments: those of the command line; None takes them from there."""
+    """Run the program.
+
+    :param arguments: Command line; None: sys.argv.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--gpus", default="", metavar="'N N ...'")
     parser.add_argument("--locks", type=Path, default=Path("."), metavar="DIR")
@@ -85,9 +88,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(command: list[str], environment: dict[str, str], lock: IO[str] | None) -> int:
-    """The exit status, as a shell gives it.
+    """Run the command and return its exit status, as a shell does.
 
-    The command inherits the lock: should it outlive us, its GPU is not given to another.
+    The command inherits the lock: if it outlives this process, its GPU stays locked.
     """
     held = (lock.fileno(),) if lock else ()
     with subprocess.Popen(command, env=environment, pass_fds=held) as process:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write the sentence pairs of a set in a prepared folder that have known words alone.
+"""Write the sentence pairs of a prepared set without unknown words.
 
     known.py prepared test --output text/test-known
 
 writes text/test-known.src and .tgt, in the same order. For the papers' "No UNK" columns: these
-sentences are translated anew, with no unknown word allowed. There may be none.
+sentences are translated again without unknown words in the output. There may be none.
 """
 
 import argparse
@@ -15,17 +15,17 @@ SIDES = ("src", "tgt")
 
 
 def words_of(path: Path) -> frozenset[str]:
-    """The words of a shortlist, which has a word, a tab and a count in each line."""
+    """Return the words of a shortlist, which has a word, a tab and a count in each line."""
     return frozenset(line.split("\t")[0] for line in lines_of(path))
 
 
 def lines_of(path: Path) -> list[str]:
-    """The lines of a text file, however odd the characters in them."""
+    """Return the lines of a text file, which only newlines end."""
     return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def known(pairs: list[tuple[str, str]], words: list[frozenset[str]]) -> list[tuple[str, str]]:
-    """The pairs without a word that is not on its side's list."""
+    """Return the pairs with all words in the shortlists of their sides."""
     return [
         pair
         for pair in pairs
@@ -37,7 +37,10 @@ def known(pairs: list[tuple[str, str]], words: list[frozenset[str]]) -> list[tup
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """:param arguments: those of the command line; None takes them from there."""
+    """Run the program.
+
+    :param arguments: Command line; None: sys.argv.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("prepared", type=Path, metavar="PREPARED")
     parser.add_argument("set", metavar="SET")

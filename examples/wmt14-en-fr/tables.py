@@ -4,10 +4,10 @@
     tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --list files
     tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --output results
 
-`--list` prints the files that the tables of these systems are made of, or the models; otherwise
-tables.md, tables.json and tables.csv are written. What was published, and which file each figure is
-in, says published.toml. A row without a figure of ours says why; a file that should be there and is
-not is an error, never an empty cell.
+`--list` prints the files, or the models, that the tables of these systems need; otherwise
+tables.md, tables.json and tables.csv are written. published.toml has the published figures and the
+file of each of ours. A row without our figure says why; a file that should exist but does not is an
+error, never an empty cell.
 """
 
 import argparse
@@ -34,9 +34,9 @@ DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hour
 
 @dataclass(frozen=True)
 class Choice:
-    """Which systems were run, and how.
+    """The systems that were run, and their settings.
 
-    reasons: of a system that was not, why; any other was left out on purpose.
+    reasons: why a system was not run; systems without a reason were left out deliberately.
     """
 
     work: Path
@@ -48,7 +48,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure beside the published one; `ours` has a value for each seed, none without a run."""
+    """A figure beside the published one; `ours` has a value per seed, none without a run."""
 
     column: str
     published: float
@@ -69,7 +69,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A system of a table; `reason` where nothing of ours is in it."""
+    """A system of a table; `reason` says why it has no figures of ours."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -78,13 +78,13 @@ class Row:
 
 
 def published() -> list[dict[str, Any]]:
-    """The tables of published.toml."""
+    """Return the tables of published.toml."""
     tables: list[dict[str, Any]] = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["tables"]
     return tables
 
 
 def reason_of(row: Mapping[str, Any], choice: Choice) -> str:
-    """Why a row has no figures of ours; empty where it has."""
+    """Return why a row has no figures of ours; empty if it has."""
     if "quoted" in row:
         return str(row["quoted"])
     system = row["system"]
@@ -94,7 +94,7 @@ def reason_of(row: Mapping[str, Any], choice: Choice) -> str:
 
 
 def folders_of(row: Mapping[str, Any], choice: Choice) -> tuple[Path, ...]:
-    """A folder for each seed; one where seeds play no part."""
+    """Return one folder per seed, or one folder if seeds do not matter."""
     name = str(row.get("folder", ""))
     found = dict.fromkeys(name.replace("{seed}", seed) for seed in choice.seeds)
     return tuple(choice.work / one for one in found)
@@ -103,7 +103,7 @@ def folders_of(row: Mapping[str, Any], choice: Choice) -> tuple[Path, ...]:
 def result_of(
     table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: Choice
 ) -> tuple[str, str]:
-    """What a cell measures, and the file in the row's folder that says it."""
+    """Return the measure of a cell and the file in the row's folder that holds it."""
     column = table["columns"][at]
     name = next(iter(row.get("results", [])[at : at + 1]), "")
     measure = str(column.get("measure", "bleu"))
@@ -113,7 +113,7 @@ def result_of(
 
 
 def files(choice: Choice) -> list[Path]:
-    """All that the tables are made of, each once."""
+    """Return all files that the tables need, each once."""
     found: dict[Path, None] = {}
     for table in published():
         for row in table["rows"]:
@@ -130,7 +130,7 @@ def files(choice: Choice) -> list[Path]:
 
 
 def models(choice: Choice) -> list[Path]:
-    """The model folders behind the tables, each once."""
+    """Return the model folders behind the tables, each once."""
     found: dict[Path, None] = {}
     for row in (row for table in published() for row in table["rows"]):
         for name in [row.get("folder", ""), *row.get("needs", [])]:
@@ -142,12 +142,12 @@ def models(choice: Choice) -> list[Path]:
 
 
 def train_scores(folder: str) -> str:
-    """The file with log p of training pairs, none longer than those that a model learned from."""
+    """Return the file with log p of training pairs up to the model's maximum length."""
     return "train30.scores" if "-30." in folder else "train50.scores"
 
 
 def trained(folder: Path) -> dict[str, float]:
-    """Updates, epochs and hours of a training, from the last line that has them."""
+    """Return updates, epochs and hours of a training, from the last line that has them."""
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     last = json.loads(lines[-1])
     hours = last["seconds"] / 3600
@@ -155,7 +155,7 @@ def trained(folder: Path) -> dict[str, float]:
 
 
 def evaluated(path: Path) -> tuple[dict[str, float], int, tuple[str, ...]]:
-    """The measures of a JSON of `nmtkit evaluate`, the sentences, and the signatures."""
+    """Return measures, number of sentences and signatures from a JSON file of `nmtkit evaluate`."""
     found = json.loads(path.read_text(encoding="utf-8"))
     measures = found["systems"][0]["measures"]
     values = {measure["name"]: measure["value"] for measure in measures}
@@ -163,7 +163,7 @@ def evaluated(path: Path) -> tuple[dict[str, float], int, tuple[str, ...]]:
 
 
 def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: Choice) -> Cell:
-    """A cell with our figures in it."""
+    """Return a cell with our figures."""
     measure, name = result_of(table, row, at, choice)
     column, figure = str(table["columns"][at]["name"]), float(row["published"][at])
     paths = [folder / name for folder in folders_of(row, choice)]
@@ -181,7 +181,7 @@ def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: C
 
 
 def row_of(table: Mapping[str, Any], row: Mapping[str, Any], choice: Choice) -> Row:
-    """A row, with our figures where its system was run."""
+    """Return a row, with our figures if its system was run."""
     reason = reason_of(row, choice)
     if not reason:
         cells = tuple(cell_of(table, row, at, choice) for at in range(len(table["columns"])))
@@ -194,14 +194,14 @@ def row_of(table: Mapping[str, Any], row: Mapping[str, Any], choice: Choice) -> 
 
 
 def shown(value: float, measure: str, sign: str = "") -> str:
-    """A figure, empty where there is none."""
+    """Return a figure as text, empty if there is none."""
     return "" if math.isnan(value) else f"{value:{sign}.{DIGITS[measure]}f}"
 
 
 def training_of(row: Row, work: Path) -> list[str]:
-    """Updates, epochs, hours, device and NLL of the models of a row, those that are trained here.
+    """Return updates, epochs, hours, device and NLL of a row's models that are trained here.
 
-    Of an ensemble the sum of what its members took.
+    For an ensemble, the sum over its members.
     """
     folders = [member for folder in row.folders for member in members_of(folder)]
     known = [trained(folder) for folder in folders if (folder / "metrics.jsonl").is_file()]
@@ -219,7 +219,7 @@ def training_of(row: Row, work: Path) -> list[str]:
 
 
 def members_of(folder: Path) -> list[Path]:
-    """The model folders behind MODEL.1+2; of any other the folder itself."""
+    """Return the model folders behind MODEL.1+2; for other names the folder itself."""
     name, _, seeds = folder.name.rpartition(".")
     return [folder.with_name(f"{name}.{seed}") for seed in seeds.split("+")] if name else [folder]
 
@@ -233,7 +233,7 @@ def _nll(folders: Sequence[Path], name: str) -> str:
 
 
 def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
-    """One table, with the signatures of its figures below it."""
+    """Return one table with the signatures of its figures below it."""
     titles = ["system"]
     bleu = any(cell.measure == "bleu" for row in rows for cell in row.cells)
     for column in table["columns"]:
@@ -256,14 +256,14 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
 
 
 def missing(row: Row) -> str:
-    """A row that has nothing of ours: the published figures, and why."""
+    """Return a row without figures of ours: the published ones, and the reason."""
     figures = [f"{cell.column} {cell.published:g}" for cell in row.cells if cell.published > 0]
     quoted = f" (paper: {', '.join(figures)})" if figures else ""
     return f"left out: {row.name}{quoted}: {row.reason}."
 
 
 def _told(cell: Cell) -> list[str]:
-    """Paper, ours with each seed, difference; of BLEU sacreBLEU, too."""
+    """Return paper, ours with each seed, and difference; for BLEU also sacreBLEU."""
     each = " ".join(shown(value, cell.measure) for value in cell.ours)
     ours = shown(cell.value, cell.measure) + (f" ({each})" if len(cell.ours) > 1 else "")
     paper = "" if math.isnan(cell.published) else f"{cell.published:g}"
@@ -274,7 +274,7 @@ def _told(cell: Cell) -> list[str]:
 
 
 def _sentences(rows: Sequence[Row]) -> str:
-    """Of how many sentences the figures of each column are."""
+    """Return the number of sentences behind the figures of each column."""
     found: dict[str, set[int]] = {}
     for cell in (cell for row in rows for cell in row.cells if cell.sentences is not None):
         found.setdefault(cell.column, set()).add(cell.sentences or 0)
@@ -283,7 +283,7 @@ def _sentences(rows: Sequence[Row]) -> str:
 
 
 def records(tables: Sequence[tuple[str, Sequence[Row]]]) -> Iterator[dict[str, Any]]:
-    """Every cell for programs; None where there is no figure."""
+    """Yield every cell for programs; None without a figure."""
     for key, rows in tables:
         for row in rows:
             for cell in row.cells:
@@ -304,7 +304,7 @@ def records(tables: Sequence[tuple[str, Sequence[Row]]]) -> Iterator[dict[str, A
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The same for spreadsheets; lists with blanks between."""
+    """Return the cells as CSV, lists separated by spaces."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -315,7 +315,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write(choice: Choice, output: Path, size: str) -> None:
-    """tables.md, tables.json, tables.csv: each whole, or not at all."""
+    """Write tables.md, tables.json and tables.csv, each completely or not at all."""
     made = [(table, [row_of(table, row, choice) for row in table["rows"]]) for table in published()]
     parts = [f"# The papers' tables, SIZE={size}\n\n{head(size, choice)}"]
     parts += [markdown(table, rows, choice.work) for table, rows in made]
@@ -327,7 +327,7 @@ def write(choice: Choice, output: Path, size: str) -> None:
 
 
 def head(size: str, choice: Choice) -> str:
-    """How to read the tables."""
+    """Return the introduction of the tables."""
     text = (
         "BLEU is cased and of tokenised text, as the papers measured it (multi-bleu); sacreBLEU is "
         "of detokenised text. They cannot be compared with each other.\n"
@@ -342,14 +342,17 @@ def head(size: str, choice: Choice) -> str:
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
     os.replace(part, path)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """:param arguments: those of the command line; None takes them from there."""
+    """Run the program.
+
+    :param arguments: Command line; None: sys.argv.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--work", type=Path, required=True, metavar="DIR")
     parser.add_argument("--systems", required=True, metavar="'NAME ...'")

@@ -1,16 +1,15 @@
-"""Build a small mirror of WMT'14's archives, out of any bitexts.
+"""Build a small mirror of WMT'14's archives from any bitexts.
 
-    build.py --size mini --bitext giga laws.en.gz laws.fr.gz --bitext commoncrawl web.en web.fr \\
-        --dev news2012.en news2012.fr --dev news2013.en news2013.fr \\
+    build.py --size mini --bitext giga laws.en.gz laws.fr.gz --bitext commoncrawl web.en web.fr \
+        --dev news2012.en news2012.fr --dev news2013.en news2013.fr \
         --test news2014.en news2014.fr --output mirror
 
-The archives have the official names, folders and members, and the traps of the real corpora
-(traps.py), so that a recipe which works on the mirror has met them; only what is in them is small.
-Their sizes and checksums are in mirror.json, which whoever fetches from the mirror relies on in
-place of the official ones. The same bitexts give the same bytes.
+The archives have the official names, folders and members, and the difficulties of the real corpora
+(traps.py); only their content is small. mirror.json has their sizes and checksums, which replace
+the official ones. The same bitexts give the same bytes.
 
-A corpus goes on where the corpus before it in the same files ended, so that no pair is in two of
-them; one that is not given is taken from the files named last.
+A corpus continues where the corpus before it in the same files ended, so that no pair is in two
+corpora; a corpus that is not given is taken from the files named last.
 """
 
 import argparse
@@ -48,17 +47,17 @@ Bitext = tuple[list[str], list[str]]
 
 
 class MirrorError(Exception):
-    """What the user can mend, in one sentence."""
+    """An error that the user can fix; the message is one line."""
 
 
 @cache
 def listing() -> dict[str, Any]:
-    """The list of the official archives."""
+    """Return the list of the official archives."""
     return tomllib.loads(LISTING.read_text(encoding="utf-8"))
 
 
 def lines_of(path: str) -> Iterator[str]:
-    """The lines of a file, plain or gzip; only the newline ends one."""
+    """Yield the lines of a file, plain or gzip; only newlines end a line."""
     opened = gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
     with opened as stream:
         for line in stream:
@@ -66,9 +65,9 @@ def lines_of(path: str) -> Iterator[str]:
 
 
 def whole(files: Sequence[str]) -> Bitext:
-    """All pairs of a bitext.
+    """Return all pairs of a bitext.
 
-    :raises MirrorError: its sides differ in length.
+    :raises MirrorError: Its sides differ in length.
     """
     src, tgt = (list(lines_of(path)) for path in files)
     if len(src) != len(tgt):
@@ -79,9 +78,9 @@ def whole(files: Sequence[str]) -> Bitext:
 def corpora_of(
     bitexts: Mapping[str, tuple[str, str]], sizes: Mapping[str, int]
 ) -> dict[str, Bitext]:
-    """The pairs of each corpus.
+    """Return the pairs of each corpus.
 
-    :raises MirrorError: a bitext has fewer than are asked of it.
+    :raises MirrorError: A bitext has too few pairs.
     """
     last = list(bitexts.values())[-1]
     places = {name: bitexts.get(name, last) for name in sizes}
@@ -101,7 +100,7 @@ def corpora_of(
 def texts_of(
     corpora: Mapping[str, Bitext], dev: Sequence[Bitext], test: Bitext
 ) -> dict[str, dict[str, bytes]]:
-    """Archive -> member -> content, before any compression, as in the official archives."""
+    """Return {archive: {member: content}}, uncompressed, as in the official archives."""
     named = {name: traps.with_traps(name, bitext) for name, bitext in corpora.items()}
     for year, bitext in zip(("2012", "2013"), dev, strict=True):
         named[f"newstest{year}"] = traps.joined(bitext)
@@ -118,12 +117,12 @@ def texts_of(
 
 
 def zipped(content: bytes) -> bytes:
-    """As gzip, the same bytes for the same content."""
+    """Compress with gzip reproducibly."""
     return gzip.compress(content, mtime=0)
 
 
 def packed(name: str, members: Mapping[str, bytes]) -> bytes:
-    """The members as a tar file, gzip where names say so; times and owners are left out."""
+    """Return the members as a tar file, gzipped if named so, without times and owners."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for member, plain in members.items():
@@ -135,7 +134,7 @@ def packed(name: str, members: Mapping[str, bytes]) -> bytes:
 
 
 def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
-    """Write the archives under their paths, and at last the manifest."""
+    """Write the archives, then the manifest."""
     manifest: dict[str, Any] = {"files": {}}
     for name, members in archives.items():
         path = urllib.parse.urlsplit(listing()["files"][name]["urls"][0]).path.lstrip("/")
@@ -154,7 +153,7 @@ def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
 
 
 def halves(bitext: Bitext) -> list[Bitext]:
-    """Two dev sets of one."""
+    """Split a dev set in two."""
     middle = (len(bitext[0]) + 1) // 2
     return [
         (bitext[0][:middle], bitext[1][:middle]),
@@ -163,7 +162,10 @@ def halves(bitext: Bitext) -> list[Bitext]:
 
 
 def run(arguments: Sequence[str] | None) -> None:
-    """:raises MirrorError: the bitexts do not suffice."""
+    """Build the mirror.
+
+    :raises MirrorError: The bitexts are too small.
+    """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", choices=SIZES, default="mini", help="how much [mini]")
     parser.add_argument(
@@ -190,7 +192,7 @@ def run(arguments: Sequence[str] | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """1 where something was not in order."""
+    """Return 1 on failure."""
     try:
         run(arguments)
     except MirrorError as error:

@@ -1,10 +1,10 @@
-"""Serve a mirror on this machine: `serve.py mirror --port 8014`, then WMT_MIRROR=http://127.0.0.1:8014
+"""Serve a mirror locally: `serve.py mirror --port 8014`, then WMT_MIRROR=http://127.0.0.1:8014
 
-Ranges of files are served as great servers do, so that a download can go on where it ended. To see
-a recipe recover, faults can be asked for, each of which happens once:
+Byte ranges are supported, so that downloads can resume. To test recovery, faults can be requested,
+each of which happens once:
 
-    --cut training-parallel-un.tgz=20000     the connection breaks after so many bytes
-    --damage training-giga-fren.tar          a byte of what is sent is another
+    --cut training-parallel-un.tgz=20000     break the connection after this many bytes
+    --damage training-giga-fren.tar          change one byte
 """
 
 import argparse
@@ -27,10 +27,10 @@ HOLD = 0.5
 
 @dataclass
 class Faults:
-    """What goes wrong, by the names of files; what has gone wrong is taken out.
+    """Faults by file name; each is removed once it has happened.
 
-    cut: bytes after which the connection breaks. damage: files of which a byte is changed.
-    moved: files that lie elsewhere, and where; they stay there.
+    cut: bytes after which the connection breaks. damage: files in which a byte is changed. moved:
+    files that are redirected, permanently, and where to.
     """
 
     cut: dict[str, int] = field(default_factory=dict)
@@ -39,10 +39,10 @@ class Faults:
 
 
 class Mirror(ThreadingHTTPServer):
-    """A server of one folder, on this machine alone.
+    """A server of one folder for this machine.
 
-    :param port: 0 takes any that is free; `url` tells.
-    :param ranges: whether parts of files can be asked for.
+    :param port: 0 takes any free port, see `url`.
+    :param ranges: Support byte ranges.
     """
 
     daemon_threads = True
@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until it is interrupted."""
+    """Serve until interrupted."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="the mirror that build.py made")
     parser.add_argument("--port", type=int, default=8014, help="0: any that is free [8014]")

@@ -1,8 +1,8 @@
-"""What makes the real corpora hard to read, put into the small ones.
+"""Put the difficulties of the real corpora into small ones.
 
-Every kind of trouble that the archives of WMT are known for: blank sides, separators that only some
-programs take for line ends, carriage returns, control characters, bytes that are no UTF-8, lines of
-thousands of words, both kinds of quotes, members of other languages, and SGML with entities.
+The known troubles of WMT's archives: blank sides, separators that only some programs take for line
+ends, carriage returns, control characters, invalid UTF-8, lines of thousands of words, both kinds
+of quotes, members in other languages, and SGML with entities.
 """
 
 import html
@@ -33,9 +33,9 @@ TRAPS: list[tuple[bytes, bytes]] = [
 
 
 def with_traps(name: str, bitext: Bitext) -> tuple[bytes, bytes]:
-    """Both sides as they are in an archive, the traps spread evenly over them.
+    """Return both sides with difficulties spread evenly over them.
 
-    :param name: of the corpus; the commonest of the web get all traps, the others some.
+    :param name: Name of the corpus; Common Crawl gets all difficulties, the others some.
     """
     src, tgt = ([line.encode() for line in side] for side in bitext)
     chosen = TRAPS if name in ("giga", "un", "commoncrawl") else TRAPS[:3] + TRAPS[9:12]
@@ -47,13 +47,13 @@ def with_traps(name: str, bitext: Bitext) -> tuple[bytes, bytes]:
 
 
 def joined(bitext: Bitext) -> tuple[bytes, bytes]:
-    """Both sides, each line with its newline."""
+    """Return both sides as bytes, with a newline after each line."""
     src, tgt = ("".join(f"{line}\n" for line in side).encode() for side in bitext)
     return src, tgt
 
 
 def strangers(archive: str) -> dict[str, bytes]:
-    """What an archive holds besides: other languages, and other directions."""
+    """Return further members of an archive: other languages and directions."""
     if archive == "training-parallel-europarl-v7.tgz":
         return {"training/europarl-v7.cs-en.cs": b"Jin\xc3\xbd jazyk.\n"}
     if archive == "training-parallel-un.tgz":
@@ -64,7 +64,7 @@ def strangers(archive: str) -> dict[str, bytes]:
 
 
 def sgm(lines: list[str], side: str) -> bytes:
-    """A side of the test set: documents of ten segments."""
+    """Return one side of the test set as SGML, in documents of ten segments."""
     kind = "refset" if side == "fr" else "srcset"
     of_target = ' trglang="fr"' if side == "fr" else ""
     parts = [f'<{kind} setid="newstest2014" srclang="any"{of_target}>\n']
