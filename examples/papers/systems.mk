@@ -1,15 +1,15 @@
-# What experiments on any corpora have in common: texts in words, models, and what these make of texts.
+# Rules for experiments on any corpus: texts in words, models, and their outputs.
 # Included by a Makefile that sets
 #
-#   NMTKIT WORK SIZE THREADS EXTRA BEAM     as examples/papers/Makefile explains them
+#   NMTKIT WORK SIZE THREADS EXTRA BEAM     as in examples/papers/Makefile
 #   P_CORPUS            the prepared folder of each corpus, with shortlists
 #   test_sets           $(call test_sets,CORPUS): the names of its test sets
-#   $(SIZE)_settings    options of `nmtkit train` besides the recipe; small_settings are here, of
+#   $(SIZE)_settings    options of `nmtkit train` besides the recipe; small_settings are below, from
 #                       n_CORPUS, dropout_CORPUS and updates_CORPUS (KIND=updates ...)
 #
-# and may set launch (what every command that needs a device is run by), recipe, updates_for, cooldown
-# and SEARCH (options of `nmtkit translate`). A step writes a file under another name and renames it,
-# so that none of a killed one is taken for whole.
+# and may set launch (a prefix of commands that need a device), recipe, updates_for, cooldown and
+# SEARCH (options of `nmtkit translate`). A step writes a file under a temporary name and renames it,
+# so that a killed step leaves no partial file under the final name.
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 SHELL   := bash
@@ -19,7 +19,7 @@ whole    = > $@.part && mv $@.part $@
 .SECONDARY:
 .SECONDEXPANSION:
 
-# ---- Text in words, whatever the prepared folder is cut into: CORPUS/text/SET.src and .tgt
+# ---- Text as words, even if the prepared folder has subwords: CORPUS/text/SET.src and .tgt
 
 SEGMENTED ?= 50
 part       = $(word $1,$(subst /, ,$2))
@@ -35,18 +35,18 @@ $(WORK)/%.src $(WORK)/%.tgt: $(vocabulary)
 	mkdir -p $(@D)
 	$(call each_side,$(join) $(prepared)/$(basename $(@F)).$$side)
 
-# All test sets together, for BLEU by length.
+# All test sets joined, for BLEU by length.
 $(WORK)/%/text/every.src $(WORK)/%/text/every.tgt: $(vocabulary)
 	mkdir -p $(@D)
 	$(call each_side,cat $(foreach set,$(call test_sets,$*),$(prepared)/$(set).$$side) | $(join))
 
-# The first sentences of each test set: segmentation translates every span of them.
+# The first sentences of each test set; segmentation translates every span of them.
 $(WORK)/%/text/some.src $(WORK)/%/text/some.tgt: $(vocabulary)
 	mkdir -p $(@D)
 	$(call each_side,{ for set in $(call test_sets,$*); do \
 	  head -n $(SEGMENTED) $(prepared)/$$set.$$side; done | $(join); })
 
-# The first 2,000 training pairs of at most 30 or 50 words a side: those a model has learned from.
+# The first 2,000 training pairs of at most 30 or 50 words per side, as the models saw in training.
 $(WORK)/%/text/train30.src $(WORK)/%/text/train30.tgt: $(vocabulary)
 	mkdir -p $(@D)
 	$(call shortest,30,2000)
@@ -58,11 +58,11 @@ shortest = paste $(prepared)/train.src $(prepared)/train.tgt | $(join) | awk -F 
     print $$1 > "$(@D)/$(basename $(@F)).src.part"; print $$2 > "$(@D)/$(basename $(@F)).tgt.part" }' && \
   for side in src tgt; do mv $(made).part $(made) || exit; done
 
-# ---- Models: CORPUS/MODEL.SEED is a model folder, CORPUS/MODEL.1+2 two models together
+# ---- Models: CORPUS/MODEL.SEED is a model folder, CORPUS/MODEL.1+2 an ensemble of two
 
 # MODEL is a recipe; rnnenc-30-reverse is the recipe rnnenc-30 from French to English. At the small
-# size small.toml has the settings of all trainings, and each model a number of updates, so that all
-# models of a corpus take about as much time.
+# size small.toml has the settings of all trainings; numbers of updates give all models of a corpus
+# about equal time.
 run         = $(call part,2,$*)
 model       = $(basename $(run))
 seed        = $(patsubst .%,%,$(suffix $(run)))
@@ -87,8 +87,8 @@ small_settings = --config $(systems)/small.toml --set training.max_updates=$(upd
   --set training.cooldown=$(cooldown) \
   $(addprefix --set model.,$(sizes_$(kind)) $(if $(dropout_$(corpus)),dropout=$(dropout_$(corpus))))
 
-# MODEL.SEED.cpu: seconds of processor time of the training, of user and system; a line for each
-# time that the training was taken up.
+# MODEL.SEED.cpu: processor seconds of the training, user and system; one line for each time that
+# the training was started or resumed.
 $(WORK)/%/done: $(vocabulary)
 	mkdir -p $(dir $(@D))
 	TIMEFORMAT='%U %S'; { time $(launch) $(NMTKIT) train $(prepared) --output $(@D) \
@@ -98,7 +98,7 @@ $(WORK)/%/done: $(vocabulary)
 	touch $@
 
 # CORPUS/MODEL.SEED/SET.BEAM.hyp: translations; SET.scores: log p of each reference; SET.HOW.seg:
-# translations by segments, cut where confidence in both directions is largest, or at random.
+# translations by segments, split by confidence in both directions or at random.
 set       = $(firstword $(subst ., ,$(@F)))
 beam      = $(word 2,$(subst ., ,$(@F)))
 source    = $$(WORK)/$$(call part,1,$$*)/text/$$(firstword $$(subst ., ,$$(@F))).src

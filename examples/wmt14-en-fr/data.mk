@@ -4,9 +4,9 @@
 #   $(WORK)/bitext/dev.en    dev.fr      newstest2012 and newstest2013
 #   $(WORK)/bitext/test.en   test.fr     newstest2014
 #   $(WORK)/bitext/raw/test.en  test.fr  newstest2014 as published, for sacreBLEU
-#   $(WORK)/bitext/tokenized             is there where these texts are tokenised (SOURCE=lium)
+#   $(WORK)/bitext/tokenized             exists if these texts are tokenised (SOURCE=lium)
 #
-# All but raw/ have their quotes in one form (../corpora/quotes.py). It works alone, too:
+# Quotes are normalised in all but raw/ (../corpora/quotes.py). Also usable alone:
 # make -f data.mk select WMT_MIRROR=folder
 
 SIZE         ?= paper
@@ -30,9 +30,9 @@ wmt_bitext   := $(WORK)/bitext
 wmt_both      = $(addsuffix .en,$1) $(addsuffix .fr,$1)
 
 # SOURCE=official: the corpora of statmt.org, from which we select.
-# SOURCE=lium: what the papers' authors had selected and tokenised. It is used unasked where its
-# archive was put into the folder. What is trained on shall not hang on whether a site happens to
-# answer today: so it is looked for on its site only if SOURCE=lium says so.
+# SOURCE=lium: the selection of the papers' authors, tokenised. It is used automatically if its archive
+# is in the folder, but downloaded only with SOURCE=lium, so that the training data never depend on
+# whether a site answers today.
 ifndef SOURCE
 wmt_of_lium := $(wildcard $(wmt_archives)/bitexts.tgz $(wmt_archives)/bitexts.tgz.checked)
 SOURCE      := $(if $(wmt_of_lium),lium,official)
@@ -41,7 +41,7 @@ endif
 .DELETE_ON_ERROR:
 .PHONY: download unpack select
 
-# ---- Choices: empty files named after them. Another choice makes what depends on it anew.
+# ---- Choices: empty files named after them; another choice rebuilds what depends on it.
 
 wmt_size   := $(DATA)/.size-$(SIZE)
 wmt_source := $(wmt_bitext)/.source-$(SOURCE)
@@ -54,7 +54,7 @@ $(wmt_size) $(wmt_source) $(wmt_words):
 
 # ---- The small mirrors
 
-# SIZE=smoke makes its own corpora, so that it needs nothing: sentences of the toy grammar.
+# SIZE=smoke makes its own corpora from the toy grammar and needs no data.
 wmt_mirror := $(WMT_MIRROR)
 ifeq ($(SIZE)$(WMT_MIRROR),smoke)
 wmt_mirror     := $(WORK)/mirror
@@ -67,12 +67,12 @@ $(wmt_own_mirror):
 	  --bitext giga $(call wmt_both,$(WORK)/toy/train) \
 	  --dev $(call wmt_both,$(WORK)/toy/dev) --test $(call wmt_both,$(WORK)/toy/test)
 endif
-# SIZE=mini is made for a mirror; what it would be without one, 6 GB from afar, nobody wants.
+# SIZE=mini requires a mirror; without one it would download 6 GB.
 ifeq ($(SIZE)$(WMT_MIRROR),mini)
 wmt_refused := SIZE=mini needs WMT_MIRROR=folder or URL: a mirror of any bitexts, by mini/build.py
 endif
 
-# ---- download: NAME.checked says that archives/NAME was whole and right
+# ---- download: NAME.checked records that archives/NAME is complete and correct
 
 wmt_download_official := training-parallel-europarl-v7.tgz training-parallel-commoncrawl.tgz \
                      training-parallel-un.tgz training-parallel-nc-v9.tgz training-giga-fren.tar \
@@ -91,7 +91,7 @@ $(foreach name,$(wmt_download),$(eval $(call wmt_fetched,$(name))))
 
 download: $(wmt_download:%=$(wmt_archives)/%.checked)
 
-# ---- unpack: the archives may be removed when it is done
+# ---- unpack: the archives may be deleted afterwards
 
 wmt_texts_training-parallel-europarl-v7.tgz := europarl
 wmt_texts_training-parallel-commoncrawl.tgz := commoncrawl
@@ -140,9 +140,9 @@ $(call wmt_both,$(wmt_bitext)/train) &: $(call wmt_of,$(wmt_lium)) $(wmt_source)
 	echo 'tokenised at LIUM, as tokenizer.perl does it: words apart, &apos; and its like' \
 	  > $(wmt_bitext)/tokenized
 else
-# The papers' 348 million words are French ones (304 million English), and select counts words on
-# the source: so it is given French as source. The ranking, by both sides, is the same. What a killed
-# one left in its folder goes.
+# The papers' 348 million words are French (304 million English), and select counts source words, so
+# French is passed as the source; the ranking uses both sides anyway. Leftovers of a killed run are
+# deleted.
 wmt_select := $(wmt_bitext)/.select
 
 $(call wmt_both,$(wmt_bitext)/train) &: \

@@ -1,13 +1,13 @@
 # The phrase-based baseline, and neural scores for it: included by the Makefile, see docs/how-to/nbest.md.
 #
-# Targets are named one by one, in static patterns: the Makefile's own patterns would match them, too.
-# What Moses makes lies in $(WORK)/smt/moses: {dev,test}.tok.{en,fr}, {dev,test}.1000best.gz,
-# phrase-table.gz and moses.tuned.ini. Either it comes from MOSES_OUTPUT, or Moses is trained here. That
-# folder can be another's MOSES_OUTPUT. The other folders of smt/ have a system's choices from the lists:
+# Static pattern rules name each target, since the Makefile's own patterns would match them, too.
+# Moses's output is in $(WORK)/smt/moses: {dev,test}.tok.{en,fr}, {dev,test}.1000best.gz,
+# phrase-table.gz and moses.tuned.ini. It comes from MOSES_OUTPUT, or Moses is trained here; the folder
+# can serve another run as MOSES_OUTPUT. The other folders of smt/ have a system's best hypotheses:
 #
 #   baseline            Moses's own           forward reversed reversed-5   rescored by LSTMs
-#   oracle              the best by BLEU      cslm                          a language model more
-#   rnn rnn-cslm rnn-cslm-wp    decoded anew with scores more in the phrase table (MOSES only)
+#   oracle              the best by BLEU      cslm                          with a further language model
+#   rnn rnn-cslm rnn-cslm-wp    decoded again with further phrase-table scores (MOSES only)
 
 smt       := $(WORK)/smt
 by_moses  := $(smt)/moses
@@ -25,7 +25,7 @@ reasons     := $(if $(smt_systems),,$(foreach s,moses cslm rescoring rescoring-f
                  --reason '$s=$(no_moses)')) \
                $(if $(MOSES),,--reason 'moses-decoder=needs the decoder of Moses: set MOSES')
 
-# ---- From elsewhere
+# ---- From MOSES_OUTPUT
 
 ifneq ($(MOSES_OUTPUT),)
 $(if $(MOSES),$(error MOSES trains a system and MOSES_OUTPUT has one: set one of them))
@@ -63,7 +63,7 @@ $(call sets,moses,tok.fr): $(by_moses)/%.tok.fr: $(P_rnn)/manifest.json
 	mkdir -p $(@D)
 	cp $(P_rnn)/$*.tgt $@
 
-# Moses's papers had a larger language model, of 418 million words more; see README.md.
+# The papers' language model had 418 million more words; see README.md.
 $(smt)/lm.bin: $(smt)/corpus.fr
 	$(MOSES)/bin/lmplz -o 5 -S 50% -T $(smt)/ < $< > $(smt)/lm.arpa
 	$(MOSES)/bin/build_binary $(smt)/lm.arpa $@.part && mv $@.part $@
@@ -84,13 +84,13 @@ $(by_moses)/phrase-table.gz: $(call ini,model)
 	mkdir -p $(@D)
 	ln -f $(trained_in)/model/phrase-table.gz $@
 
-# The tables of what dev and test need.
+# Phrase tables filtered for dev and test.
 $(call ini,filtered): $(call ini,model) $(by_moses)/dev.tok.en $(by_moses)/test.tok.en
 	rm -rf $(@D)
 	cat $(by_moses)/dev.tok.en $(by_moses)/test.tok.en > $(smt)/both.tok.en
 	$(scripts)/training/filter-model-given-input.pl $(@D) $< $(smt)/both.tok.en
 
-# A system's folder has its moses.ini; MERT, then the lists of dev and test with its weights.
+# A system's folder has its moses.ini; run MERT, then make the lists of dev and test.
 $(by_moses)/moses.ini: $(call ini,filtered)
 	cp $< $@
 $(addprefix $(smt)/,$(addsuffix /moses.tuned.ini,moses rnn rnn-wp)): $(smt)/%/moses.tuned.ini: $(smt)/%/moses.ini $(by_moses)/dev.tok.en $(by_moses)/dev.tok.fr
@@ -103,7 +103,7 @@ $(foreach s,moses rnn rnn-wp,$(call sets,$s,1000best.gz)): $(smt)/%.1000best.gz:
 	  < $(by_moses)/$(notdir $*).tok.en > $(smt)/$*.out
 	gzip -f $(smt)/$*.1000best
 
-# The phrase table with the RNN Encoder-Decoder's score, and with the words outside of its shortlists.
+# The phrase table with the RNN Encoder-Decoder's score, and a feature for words outside its shortlists.
 features_rnn    := 5
 features_rnn-wp := 6
 more_rnn-wp     := --count-unknown
@@ -117,7 +117,7 @@ $(smt)/rnn/moses.ini $(smt)/rnn-wp/moses.ini: $(smt)/%/moses.ini: $(call ini,fil
 	  -e '/^TranslationModel0=/s/$$/$(if $(filter 6,$(features_$*)), 0.1 0.1, 0.1)/' $< $(whole)
 endif
 
-# ---- What is chosen from the lists
+# ---- Best hypotheses from the lists
 
 ifneq ($(smt_systems),)
 $(call sets,text,src): $(smt)/text/%.src: $(by_moses)/%.tok.en
@@ -144,7 +144,7 @@ $(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/t
 	mkdir -p $(@D)
 	$(NMTKIT) rerank $< --oracle $(smt)/text/$*.tgt $(whole)
 
-# The even average with log p of one LSTM or of five, each a feature: RNN0 to RNN4.
+# The unweighted mean with log p of one or five LSTMs, each a feature: RNN0 to RNN4.
 lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(first)
 lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(first)
 lstms_reversed-5 := $(foreach s,1 2 3 4 5,$(WORK)/lstm/seq2seq-lstm.$s)
@@ -161,7 +161,7 @@ $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz
 endef
 $(foreach way,forward reversed reversed-5,$(eval $(call rescored,$(way))))
 
-# CSLM: one feature more in the lists of a system, and weights tuned on those of dev.
+# CSLM: one more feature in a system's lists, with weights tuned on dev.
 define with_cslm
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(WORK)/cslm/cslm.$(first)/done
 	mkdir -p $$(@D)
@@ -175,7 +175,7 @@ $(eval $(call with_cslm,cslm,moses))
 $(eval $(call with_cslm,rnn-cslm,rnn))
 $(eval $(call with_cslm,rnn-cslm-wp,rnn-wp))
 
-# "No UNK" by the shortlists of RNNsearch: of the same sentences, where the tokens are the same.
+# "No UNK" by the shortlists of RNNsearch: the same sentences if the tokens are equal.
 judge      = $(call evaluate_in,$(smt)/text/$(set))
 judge_of   = $(judge) --source $(smt)/text/$(set).src
 $(smt)/%.all.json: $(smt)/%.hyp $(references)
@@ -187,7 +187,7 @@ $(smt)/%.10-20.json: $(smt)/%.hyp $(references)
 $(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
 	$(judge_of) $(known) --words 10-20 $(whole)
 
-# The phrase table and the model that learned it, side by side: Cho et al.'s figure 3, tables 2 and 3.
+# The phrase table beside the model trained on it: figure 3, tables 2 and 3 of Cho et al. 2014.
 $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
 	mkdir -p $(WORK)/phrases
 	$(NMTKIT) prepare --phrase-table $< --workers $(WORKERS) --force --output $(@D)
