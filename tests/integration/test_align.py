@@ -52,7 +52,7 @@ def test_the_soft_form_has_words_and_weights(align):
             assert sum(weights) == pytest.approx(1, abs=1e-4)
 
 
-def test_the_drawing_shows_the_words(align):
+def test_show_prints_the_words(align):
     drawn = align("--show").stdout
     assert "cinq│" in drawn and "bonjour│" in drawn
 
@@ -60,7 +60,7 @@ def test_the_drawing_shows_the_words(align):
 @pytest.mark.parametrize(
     ("kind", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
 )
-def test_each_pair_has_a_picture(align, tmp_path, kind, begin):
+def test_each_pair_has_a_figure(align, tmp_path, kind, begin):
     pytest.importorskip("matplotlib")
     links = align("--plot", tmp_path / "pictures", "--format", kind).stdout
     assert links == align().stdout
@@ -101,7 +101,7 @@ def test_files_of_different_length_are_an_error(nmtkit, model, align, tmp_path):
     assert "src has 4" in result.stderr and "short has 1" in result.stderr
 
 
-def test_the_soft_form_and_the_drawing_exclude_each_other(align):
+def test_soft_and_show_are_mutually_exclusive(align):
     align("--soft", "--show", status=2)
 
 
@@ -111,7 +111,7 @@ def table_of(path):
     return [(target, source, float(share)) for target, source, share in rows]
 
 
-def test_a_table_of_word_translations(align, tmp_path):
+def test_lexicon_of_word_translations(align, tmp_path):
     path = tmp_path / "lexicon"
     result = align("--lexicon", path)
     assert result.stdout == "" and f"{path}: {len(table_of(path))} pairs of words" in result.stderr
@@ -127,7 +127,7 @@ def test_a_table_of_word_translations(align, tmp_path):
     assert {row[:2]: row[2] for row in table_of(path)} == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_table_covers_the_corpus_that_it_was_made_of(nmtkit, model, corpus, tmp_path):
+def test_the_lexicon_covers_its_corpus(nmtkit, model, corpus, tmp_path):
     files = [corpus / "train.en", corpus / "train.fr"]
     nmtkit("align", "-m", model, *files, "--lexicon", tmp_path / "lexicon.gz", "--device", "cpu")
     words = Vocabulary.load(model / "vocab.tgt")
@@ -140,7 +140,7 @@ def test_the_table_covers_the_corpus_that_it_was_made_of(nmtkit, model, corpus, 
     assert set(few) < set(every) and few == sorted(few, key=lambda row: (row[1], -row[2], row[0]))
 
 
-def test_a_table_goes_with_alignments(align, tmp_path):
+def test_a_lexicon_can_be_written_with_alignments(align, tmp_path):
     links, table = tmp_path / "links", tmp_path / "lexicon"
     assert align("--lexicon", table, "-o", links).stdout == ""
     assert links.read_text() == align().stdout and len(table_of(table)) > 1
@@ -148,11 +148,11 @@ def test_a_table_goes_with_alignments(align, tmp_path):
 
 
 @pytest.mark.parametrize("options", [["--min-count", 2], ["--lexicon", "same", "--output", "same"]])
-def test_wrong_usage_of_the_table(align, options):
+def test_wrong_usage_of_the_lexicon(align, options):
     assert align(*options, status=2).stdout == ""
 
 
-def test_what_a_model_builds_over_a_sentence(prepared, small_options, nmtkit, tmp_path):
+def test_composition_of_a_sentence(prepared, small_options, nmtkit, tmp_path):
     folder, source = tmp_path / "model", tmp_path / "lines"
     source.write_text("one two three\n\nsix\n")
     nmtkit("train", prepared, "-o", folder, "-r", "grconv", *small_options("grconv"))
@@ -181,7 +181,7 @@ def test_what_a_model_builds_over_a_sentence(prepared, small_options, nmtkit, tm
     assert "Missing argument" in nmtkit("align", "--model", folder, source, status=2).stderr
 
 
-def test_a_model_that_builds_nothing_says_so(nmtkit, model, tmp_path):
+def test_a_model_without_composition_is_refused(nmtkit, model, tmp_path):
     (tmp_path / "lines").write_text("one\n")
     result = nmtkit("align", "--structure", "--model", model, tmp_path / "lines", status=1)
     assert "no structure" in result.stderr and result.stdout == ""

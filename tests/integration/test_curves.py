@@ -11,7 +11,7 @@ from click.testing import Result
 Nmtkit = Callable[..., Result]
 
 
-def test_the_table_has_the_figures_that_training_wrote(model: Path, nmtkit: Nmtkit) -> None:
+def test_the_table_has_the_logged_metrics(model: Path, nmtkit: Nmtkit) -> None:
     header, *rows = (line.split("\t") for line in nmtkit("curves", model).stdout.splitlines())
     lines = [json.loads(line) for line in (model / "metrics.jsonl").read_text().splitlines()]
     found = [dict(zip(header, row, strict=True)) for row in rows]
@@ -24,7 +24,7 @@ def test_the_table_has_the_figures_that_training_wrote(model: Path, nmtkit: Nmtk
 
 
 @pytest.mark.parametrize("along", ["updates", "epochs", "seconds"])
-def test_several_models_in_one_picture(
+def test_several_models_in_one_figure(
     along: str, model: Path, language_model: Path, nmtkit: Nmtkit, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -40,7 +40,9 @@ def test_several_models_in_one_picture(
     }
 
 
-def test_what_is_no_model_folder_or_damaged(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_invalid_and_damaged_folders_are_refused(
+    model: Path, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
     assert "no such file" in nmtkit("curves", tmp_path, status=1).stderr
     assert "given twice" in nmtkit("curves", model, model, status=1).stderr
     copy = shutil.copytree(model, tmp_path / "copy")

@@ -17,7 +17,7 @@ def rows(text: str) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("recipe", "size"), [("rnnenc-50", 8), ("grconv", 7), ("seq2seq-lstm", 32), ("phrase-rnn", 8)]
 )
-def test_every_model_that_reads_a_sentence_has_a_vector_of_it(
+def test_every_translation_model_gives_sentence_vectors(
     recipe: str,
     size: int,
     prepared: Path,
@@ -38,7 +38,7 @@ def test_every_model_that_reads_a_sentence_has_a_vector_of_it(
     assert all(len(row) == 1 + 6 for row in words)
 
 
-def test_sentences_through_a_pipe_to_a_picture(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_sentences_through_a_pipe_to_a_figure(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     embed = nmtkit("embed", "-m", model, "--device", "cpu", input="one two\n\nnine, one\n")
     assert [row[0] for row in rows(embed.stdout)] == ["one two", "", "nine, one"]
@@ -54,7 +54,7 @@ def test_sentences_through_a_pipe_to_a_picture(model: Path, nmtkit: Nmtkit, tmp_
     assert nmtkit("map", "-", input=embed.stdout).stdout == places
 
 
-def test_tokenized_lines_are_read_as_they_are(model: Path, nmtkit: Nmtkit) -> None:
+def test_tokenized_lines_are_not_tokenized_again(model: Path, nmtkit: Nmtkit) -> None:
     embed = ["embed", "-m", model, "--device", "cpu"]
     raw = rows(nmtkit(*embed, input="nine, one\n").stdout)[0]
     tokenized = rows(nmtkit(*embed, "--tokenized", input="nine , one\n").stdout)[0]
@@ -73,7 +73,7 @@ def test_words_by_tsne(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
     assert [len(row) for row in rows(places[0])] == [3] * 7
 
 
-def test_what_is_missing_or_does_not_fit(
+def test_missing_or_unsuitable_inputs_are_reported(
     model: Path, language_model: Path, nmtkit: Nmtkit, tmp_path: Path
 ) -> None:
     def fails(*arguments: object, input: str | None = None) -> str:

@@ -63,7 +63,7 @@ class Recipe:
         return text.splitlines()
 
 
-def test_from_a_mirror_to_the_texts_through_every_mishap(tmp_path: Path, mirror: Any) -> None:
+def test_texts_are_complete_despite_every_fault(tmp_path: Path, mirror: Any) -> None:
     recipe = Recipe(tmp_path / "work", mirror.url)
     mirror.faults.cut["training-parallel-un.tgz"] = 5_000
     mirror.faults.damage.add("training-giga-fren.tar")
@@ -103,7 +103,7 @@ def test_from_a_mirror_to_the_texts_through_every_mishap(tmp_path: Path, mirror:
     assert len(recipe.lines("train.fr")) < len(train) and not stopped.exists()
 
 
-def test_a_folder_filled_in_one_size_is_no_other_size_s(tmp_path: Path, mirror: Any) -> None:
+def test_a_data_folder_belongs_to_one_size(tmp_path: Path, mirror: Any) -> None:
     recipe = Recipe(tmp_path / "work", str(mirror.folder))
     checked = f"{recipe.work}/data/archives/training-parallel-nc-v9.tgz.checked"
     recipe.make(checked)

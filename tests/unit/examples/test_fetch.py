@@ -73,7 +73,7 @@ def corpus(tmp_path: Path, mirror: Any) -> Corpus:
     return Corpus(tmp_path, f"{mirror.url}/a")
 
 
-def test_files_are_fetched_once_and_not_even_asked_for_again(corpus: Corpus, mirror: Any) -> None:
+def test_existing_files_are_not_requested_again(corpus: Corpus, mirror: Any) -> None:
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT
     assert mirror.asked == [("one.tgz", ""), ("two.tar", "")]
@@ -81,19 +81,19 @@ def test_files_are_fetched_once_and_not_even_asked_for_again(corpus: Corpus, mir
     assert len(mirror.asked) == 2
 
 
-def test_only_files_that_are_named_are_fetched(corpus: Corpus) -> None:
+def test_only_named_files_are_downloaded(corpus: Corpus) -> None:
     assert corpus.fetch("two.tar", "--set", "all") == 0
     assert corpus.there() == {"two.tar": CONTENT["two.tar"]}
 
 
-def test_a_download_that_breaks_off_goes_on_where_it_ended(corpus: Corpus, mirror: Any) -> None:
+def test_an_interrupted_download_resumes(corpus: Corpus, mirror: Any) -> None:
     mirror.faults.cut["one.tgz"] = 70_000
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT
     assert mirror.asked[:2] == [("one.tgz", ""), ("one.tgz", "bytes=70000-")]
 
 
-def test_so_does_one_that_was_killed(corpus: Corpus, mirror: Any) -> None:
+def test_a_killed_download_resumes(corpus: Corpus, mirror: Any) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"][:1234])
     assert corpus.fetch() == 0
@@ -101,9 +101,7 @@ def test_so_does_one_that_was_killed(corpus: Corpus, mirror: Any) -> None:
     assert mirror.asked[0] == ("one.tgz", "bytes=1234-")
 
 
-def test_what_has_come_is_on_the_disk_before_more_comes(
-    corpus: Corpus, mirror: Any, monkeypatch: Any
-) -> None:
+def test_received_data_are_written_at_once(corpus: Corpus, mirror: Any, monkeypatch: Any) -> None:
     sent = serve._Handler._send_body
     seen: list[int] = []
 
@@ -122,30 +120,28 @@ def test_what_has_come_is_on_the_disk_before_more_comes(
     assert seen == [1000, 1000]
 
 
-def test_one_that_was_killed_after_its_last_byte_is_taken_as_it_is(
-    corpus: Corpus, mirror: Any
-) -> None:
+def test_a_complete_partial_file_is_accepted(corpus: Corpus, mirror: Any) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"])
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT
 
 
-def test_a_server_that_knows_no_ranges_begins_anew(corpus: Corpus, mirror: Any) -> None:
+def test_without_range_requests_the_download_restarts(corpus: Corpus, mirror: Any) -> None:
     mirror.ranges = False
     mirror.faults.cut["one.tgz"] = 70_000
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT
 
 
-def test_a_beginning_that_is_longer_than_the_file_is_thrown_away(corpus: Corpus) -> None:
+def test_a_partial_file_longer_than_the_file_is_discarded(corpus: Corpus) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "two.tar.part").write_bytes(b"x" * 50_000)
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT
 
 
-def test_a_beginning_of_another_file_is_found_by_the_checksum(corpus: Corpus) -> None:
+def test_a_partial_file_of_another_file_is_detected(corpus: Corpus) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "two.tar.part").write_bytes(b"x" * 50)
     assert corpus.fetch() == 0
@@ -154,7 +150,7 @@ def test_a_beginning_of_another_file_is_found_by_the_checksum(corpus: Corpus) ->
     assert there == CONTENT
 
 
-def test_what_comes_damaged_is_set_aside_and_fetched_anew(corpus: Corpus, mirror: Any) -> None:
+def test_a_corrupt_download_is_set_aside_and_repeated(corpus: Corpus, mirror: Any) -> None:
     mirror.faults.damage.add("one.tgz")
     assert corpus.fetch() == 0
     there = corpus.there()
@@ -162,7 +158,7 @@ def test_what_comes_damaged_is_set_aside_and_fetched_anew(corpus: Corpus, mirror
     assert there == CONTENT
 
 
-def test_what_comes_damaged_twice_is_an_error(corpus: Corpus, capsys: Any) -> None:
+def test_two_corrupt_downloads_are_an_error(corpus: Corpus, capsys: Any) -> None:
     corpus.entries["one.tgz"]["sha256"] = "0" * 64
     assert corpus.fetch() == 1
     assert list(corpus.there()) == ["one.tgz.damaged"]
@@ -170,7 +166,7 @@ def test_what_comes_damaged_twice_is_an_error(corpus: Corpus, capsys: Any) -> No
     assert "/one.tgz: its sha256 was wrong twice" in told and str(corpus.folder) in told
 
 
-def test_md5_and_an_unknown_size_serve_too(corpus: Corpus, mirror: Any) -> None:
+def test_md5_and_an_unknown_size_are_accepted(corpus: Corpus, mirror: Any) -> None:
     md5 = hashlib.md5(CONTENT["one.tgz"]).hexdigest()
     corpus.entries["one.tgz"] = {"urls": corpus.entries["one.tgz"]["urls"], "md5": md5}
     mirror.faults.damage.add("one.tgz")
@@ -179,14 +175,14 @@ def test_md5_and_an_unknown_size_serve_too(corpus: Corpus, mirror: Any) -> None:
     assert corpus.there().items() >= CONTENT.items()
 
 
-def test_places_are_tried_in_their_order(tmp_path: Path, mirror: Any) -> None:
+def test_sources_are_tried_in_order(tmp_path: Path, mirror: Any) -> None:
     corpus = Corpus(tmp_path, f"{mirror.url}/lacks/it", NOWHERE, f"{mirror.url}/a")
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT
     assert [name for name, _ in mirror.asked] == ["one.tgz", "one.tgz", "two.tar", "two.tar"]
 
 
-def test_another_file_under_the_name_is_not_downloaded(tmp_path: Path, mirror: Any) -> None:
+def test_a_file_of_another_size_is_not_downloaded(tmp_path: Path, mirror: Any) -> None:
     (mirror.folder / "b").mkdir()
     (mirror.folder / "b" / "one.tgz").write_bytes(b"<html>moved</html>")
     (mirror.folder / "b" / "two.tar").write_bytes(CONTENT["two.tar"])
@@ -195,7 +191,7 @@ def test_another_file_under_the_name_is_not_downloaded(tmp_path: Path, mirror: A
     assert corpus.there() == CONTENT
 
 
-def test_after_damage_another_place_is_asked_first(tmp_path: Path, mirror: Any) -> None:
+def test_after_corruption_another_source_is_tried_first(tmp_path: Path, mirror: Any) -> None:
     (mirror.folder / "b").mkdir()
     for name, content in CONTENT.items():
         (mirror.folder / "b" / name).write_bytes(content[::-1])
@@ -203,7 +199,7 @@ def test_after_damage_another_place_is_asked_first(tmp_path: Path, mirror: Any) 
     assert len(mirror.asked) == 4
 
 
-def test_another_form_elsewhere_is_taken_when_the_first_is_not_to_be_had(
+def test_an_alternative_archive_is_used_if_the_first_is_unavailable(
     corpus: Corpus, mirror: Any
 ) -> None:
     other = b"PK" + CONTENT["one.tgz"][::-1]
@@ -223,13 +219,13 @@ def test_another_form_elsewhere_is_taken_when_the_first_is_not_to_be_had(
     assert len(mirror.asked) == asked
 
 
-def test_no_proxy_is_asked_for_what_is_on_this_machine(corpus: Corpus, monkeypatch: Any) -> None:
+def test_local_addresses_bypass_the_proxy(corpus: Corpus, monkeypatch: Any) -> None:
     monkeypatch.setenv("http_proxy", NOWHERE)
     monkeypatch.delenv("no_proxy", raising=False)
     assert corpus.fetch() == 0
 
 
-def test_redirects_are_followed_with_the_range(corpus: Corpus, mirror: Any) -> None:
+def test_redirects_keep_the_range(corpus: Corpus, mirror: Any) -> None:
     (mirror.folder / "moved.tgz").write_bytes(CONTENT["one.tgz"])
     mirror.faults.moved["one.tgz"] = f"{mirror.url}/moved.tgz"
     mirror.faults.cut["moved.tgz"] = 1000
@@ -238,7 +234,9 @@ def test_redirects_are_followed_with_the_range(corpus: Corpus, mirror: Any) -> N
     assert ("moved.tgz", "bytes=1000-") in mirror.asked
 
 
-def test_without_a_network_the_message_says_what_to_put_where(tmp_path: Path, capsys: Any) -> None:
+def test_without_network_the_error_says_which_file_to_place_where(
+    tmp_path: Path, capsys: Any
+) -> None:
     corpus = Corpus(tmp_path, NOWHERE)
     assert corpus.fetch() == 1
     told = capsys.readouterr().err.splitlines()
@@ -247,7 +245,7 @@ def test_without_a_network_the_message_says_what_to_put_where(tmp_path: Path, ca
         assert part in told[0]
 
 
-def test_a_file_put_there_by_hand_is_read_once(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_file_placed_by_hand_is_checked_once(tmp_path: Path, monkeypatch: Any) -> None:
     corpus = Corpus(tmp_path, NOWHERE)
     corpus.folder.mkdir()
     for name, content in CONTENT.items():
@@ -267,14 +265,14 @@ def test_a_file_put_there_by_hand_is_read_once(tmp_path: Path, monkeypatch: Any)
     assert corpus.fetch() == 0
 
 
-def test_a_wrong_file_put_there_by_hand_is_kept_aside(corpus: Corpus) -> None:
+def test_a_wrong_file_placed_by_hand_is_set_aside(corpus: Corpus) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "one.tgz").write_bytes(b"the wrong one")
     assert corpus.fetch() == 0
     assert corpus.there() == CONTENT | {"one.tgz.damaged": b"the wrong one"}
 
 
-def test_a_disk_without_room_is_refused_before_anything_is_fetched(
+def test_a_full_disk_is_reported_before_the_download(
     corpus: Corpus, mirror: Any, monkeypatch: Any, capsys: Any
 ) -> None:
     usage = namedtuple("usage", "total used free")
@@ -288,7 +286,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_fetched(
     assert corpus.fetch() == 0
 
 
-def test_what_is_still_to_be_unpacked_needs_room_too(
+def test_room_for_unpacked_texts_is_required(
     corpus: Corpus, tmp_path: Path, monkeypatch: Any
 ) -> None:
     texts = tmp_path / "text"
@@ -304,7 +302,7 @@ def test_what_is_still_to_be_unpacked_needs_room_too(
     assert corpus.fetch("--unpacked", str(texts)) == 0
 
 
-def test_a_gzip_file_is_unpacked_and_its_content_checked(corpus: Corpus, mirror: Any) -> None:
+def test_gzip_content_is_unpacked_and_checked(corpus: Corpus, mirror: Any) -> None:
     for entry in corpus.entries.values():
         entry["gunzip"] = True
     for name, content in CONTENT.items():
@@ -316,7 +314,7 @@ def test_a_gzip_file_is_unpacked_and_its_content_checked(corpus: Corpus, mirror:
     assert there == CONTENT
 
 
-def test_two_processes_do_not_write_one_file(corpus: Corpus, capsys: Any) -> None:
+def test_two_processes_do_not_write_the_same_file(corpus: Corpus, capsys: Any) -> None:
     corpus.folder.mkdir()
     with download.sole(corpus.folder / "one.tgz.part"):
         assert corpus.fetch() == 1
@@ -340,16 +338,14 @@ class TestMirror:
         (mirror.folder / "mirror.json").write_text(json.dumps({"files": files}))
 
     @pytest.mark.parametrize("form", ["url", "folder"])
-    def test_its_manifest_stands_in_for_the_list(
-        self, tmp_path: Path, mirror: Any, form: str
-    ) -> None:
+    def test_its_manifest_replaces_the_list(self, tmp_path: Path, mirror: Any, form: str) -> None:
         self.manifest(mirror)
         corpus = Corpus(tmp_path, NOWHERE)
         assert corpus.fetch("--mirror", str(getattr(mirror, form))) == 0
         assert corpus.there() == {name: content[::2] for name, content in CONTENT.items()}
 
     @pytest.mark.parametrize("form", ["url", "folder"])
-    def test_without_one_it_is_a_copy_and_asked_first(
+    def test_without_a_manifest_it_is_tried_first(
         self, tmp_path: Path, mirror: Any, form: str
     ) -> None:
         (mirror.folder / "a" / "one.tgz").write_bytes(CONTENT["one.tgz"][:-1])  # not the official
@@ -360,14 +356,14 @@ class TestMirror:
         assert corpus.fetch("--mirror", str(getattr(mirror, form))) == 0
         assert corpus.there() == CONTENT
 
-    def test_a_manifest_that_breaks_off_is_asked_for_again(
-        self, tmp_path: Path, mirror: Any
-    ) -> None:
+    def test_an_incomplete_manifest_is_requested_again(self, tmp_path: Path, mirror: Any) -> None:
         self.manifest(mirror)
         mirror.faults.cut["mirror.json"] = 10
         assert Corpus(tmp_path, NOWHERE).fetch("--mirror", mirror.url) == 0
 
-    def test_what_its_manifest_lacks_is_an_error(self, corpus: Corpus, capsys: Any) -> None:
+    def test_a_file_missing_from_its_manifest_is_an_error(
+        self, corpus: Corpus, capsys: Any
+    ) -> None:
         mirror = corpus.folder.parent / "mirror"
         mirror.mkdir()
         (mirror / "mirror.json").write_text('{"files": {}}')
@@ -378,16 +374,14 @@ class TestMirror:
         assert "mirror.json: not JSON" in capsys.readouterr().err
 
     @pytest.mark.parametrize("place", ["no/such/folder", NOWHERE])
-    def test_one_that_is_not_there_is_an_error(
-        self, corpus: Corpus, place: str, capsys: Any
-    ) -> None:
+    def test_a_missing_mirror_is_an_error(self, corpus: Corpus, place: str, capsys: Any) -> None:
         assert corpus.fetch("--mirror", place) == 1
         assert place in capsys.readouterr().err
         assert not corpus.folder.exists()
 
 
 class TestList:
-    def test_names_that_it_lacks_are_refused(self, corpus: Corpus, capsys: Any) -> None:
+    def test_unknown_names_are_refused(self, corpus: Corpus, capsys: Any) -> None:
         assert corpus.fetch("three.tgz") == 1
         assert "no file 'three.tgz'; there are one.tgz, two.tar" in capsys.readouterr().err
         assert corpus.fetch("--set", "other") == 1
@@ -403,12 +397,12 @@ class TestList:
             ('[files]\n[sets]\na = ["y"]', "the set 'a' has 'y'"),
         ],
     )
-    def test_what_is_none_is_refused(self, tmp_path: Path, text: str, told: str) -> None:
+    def test_an_invalid_list_is_refused(self, tmp_path: Path, text: str, told: str) -> None:
         path = tmp_path / "files.toml"
         path.write_text(text)
         with pytest.raises(CorpusError, match=told):
             listing.read_listing(path)
 
-    def test_one_that_is_not_there_is_refused(self, tmp_path: Path, capsys: Any) -> None:
+    def test_a_missing_list_is_refused(self, tmp_path: Path, capsys: Any) -> None:
         assert fetch.main([str(tmp_path / "none.toml")]) == 1
         assert "none.toml: cannot be read: No such file" in capsys.readouterr().err

@@ -34,28 +34,28 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_bleu_is_against_the_references_of_the_set_that_a_file_is_named_after(corpus: Path) -> None:
+def test_bleu_uses_the_references_of_the_set_in_the_file_name(corpus: Path) -> None:
     assert measures.bleu(corpus / "model.1/test.5.hyp") == pytest.approx(100)
     assert measures.bleu(corpus / "model.2/test.5.hyp") < 100
 
 
-def test_nll_is_of_a_sentence_and_perplexity_of_a_word_the_end_counted(corpus: Path) -> None:
+def test_nll_is_per_sentence_and_perplexity_per_word_with_eos(corpus: Path) -> None:
     scores = corpus / "model.1/test.scores"
     assert measures.nll(scores) == pytest.approx((1 + 2 + 4 + 5) / 4)
     words = sum(len(line.split()) + 1 for line in REFERENCES)
     assert measures.perplexity(scores) == pytest.approx(math.exp(12 / words))
 
 
-def test_minutes_are_those_of_every_time_that_training_was_taken_up(corpus: Path) -> None:
+def test_minutes_add_up_all_runs_of_a_training(corpus: Path) -> None:
     assert measures.minutes(corpus / "model.1.cpu") == pytest.approx(2)
 
 
-def test_a_unicode_line_separator_ends_no_line(tmp_path: Path) -> None:
+def test_a_unicode_line_separator_does_not_end_a_line(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("a\u2028b\nc\n", encoding="utf-8")
     assert measures.lines_of(tmp_path / "x") == ["a\u2028b", "c"]
 
 
-def test_a_cell_is_the_mean_and_each_seed_or_the_only_value_or_the_text_itself(
+def test_a_cell_is_mean_and_seeds_or_one_value_or_text(
     corpus: Path,
 ) -> None:
     both = [corpus / f"model.{seed}/test.5.hyp" for seed in (1, 2)]
@@ -75,19 +75,19 @@ def test_a_table_is_markdown(capsys: Any) -> None:
     )
 
 
-def test_ranges_of_lengths_leave_nothing_out_and_take_nothing_twice() -> None:
+def test_length_ranges_neither_overlap_nor_leave_gaps() -> None:
     found = by_length.ranges_of([2, 5, 9])
     assert [length for first, last in found for length in range(first, last + 1)] == [*range(1, 10)]
 
 
-def test_bleu_by_length_is_that_of_the_sentences_with_so_many_source_words(corpus: Path) -> None:
+def test_bleu_by_length_uses_sentences_in_the_range(corpus: Path) -> None:
     second = corpus / "model.2/test.5.hyp"
     assert by_length.bleu_within(second, 1, 5) == pytest.approx(100)  # wrong in the long one alone
     assert by_length.bleu_within(second, 6, 9) == 0
     assert by_length.bleu_within(second, 1, 9) == pytest.approx(measures.bleu(second))
 
 
-def test_figure_by_length_is_written_as_table_values_and_picture(corpus: Path, capsys: Any) -> None:
+def test_bleu_by_length_is_written_as_table_csv_and_figure(corpus: Path, capsys: Any) -> None:
     both = f"{corpus}/model.1/test.5.hyp {corpus}/model.2/test.5.hyp"
     output = ["--output", str(corpus / "fig")]
     by_length.main(["--lengths", "1", "5", "9", "20", *output, f"model | {both}"])
@@ -112,7 +112,7 @@ def commands(*arguments: str) -> str:
 
 @make
 @pytest.mark.parametrize("size", ["small", "paper"])
-def test_every_target_that_help_names_can_be_made(size: str) -> None:
+def test_every_target_in_the_help_exists(size: str) -> None:
     listed = [line.split()[0] for line in commands("help").splitlines() if "'  " in line]
     assert listed
     targets = [
@@ -124,7 +124,7 @@ def test_every_target_that_help_names_can_be_made(size: str) -> None:
 
 
 @make
-def test_small_models_of_a_corpus_differ_in_nothing_but_what_is_compared() -> None:
+def test_small_models_differ_only_in_what_is_compared() -> None:
     trained = [
         line for line in commands("reversal", "SEEDS=1").splitlines() if "nmtkit train" in line
     ]
@@ -133,7 +133,7 @@ def test_small_models_of_a_corpus_differ_in_nothing_but_what_is_compared() -> No
 
 
 @make
-def test_the_papers_size_is_the_recipe_alone() -> None:
+def test_the_papers_size_uses_only_the_recipe() -> None:
     lines = commands("table1", "SIZE=paper", "SEEDS=1", "PREPARED=wmt", "TEST=news").splitlines()
     train = [line.split() for line in lines if "nmtkit train" in line]
     assert len(train) == 4
@@ -146,7 +146,7 @@ def test_the_papers_size_is_the_recipe_alone() -> None:
 
 
 @make
-def test_an_ensemble_is_of_models_that_differ_in_their_seed() -> None:
+def test_members_of_an_ensemble_differ_in_their_seed() -> None:
     lines = commands("ensembles").splitlines()
     five = [line for line in lines if "nmtkit translate" in line and "1+2+3+4+5" in line]
     assert len(five) == 3

@@ -68,7 +68,7 @@ class TestGenerate:
         for path in written:
             assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
-    def test_another_seed_writes_other_sentences(self, tmp_path: Path) -> None:
+    def test_another_seed_gives_other_sentences(self, tmp_path: Path) -> None:
         run(tmp_path / "a")
         run(tmp_path / "b", "--seed", "2")
         assert (tmp_path / "a/dev.en").read_text() != (tmp_path / "b/dev.en").read_text()
@@ -82,7 +82,7 @@ class TestGenerate:
         ]
         assert len(set(lines)) == 390
 
-    def test_more_training_pairs_leave_dev_and_test_as_they_are(self, tmp_path: Path) -> None:
+    def test_more_training_pairs_do_not_change_dev_and_test(self, tmp_path: Path) -> None:
         run(tmp_path / "a")
         run(tmp_path / "b", "--train", "600")
         for name in ("dev.en", "test.fr", "test.align"):
@@ -99,7 +99,7 @@ class TestGenerate:
         assert run(tmp_path, "--seed", "2", "--force") == 0
         assert (tmp_path / "train.en").read_bytes() != before
 
-    def test_lengths_keep_to_the_bounds(self, tmp_path: Path) -> None:
+    def test_lengths_are_within_limits(self, tmp_path: Path) -> None:
         run(tmp_path, "--min-words", "6", "--max-words", "9")
         for side, language in (("en", "en"), ("fr", "fr")):
             tokenizer = Tokenizer(language)
@@ -107,7 +107,7 @@ class TestGenerate:
             assert min(lengths) >= 6 and max(lengths) <= 9
 
     @pytest.mark.parametrize("options", [("--min-words", "2"), ("--dev", "-1")])
-    def test_impossible_wishes_are_refused(self, tmp_path: Path, options: tuple[str, str]) -> None:
+    def test_impossible_options_are_refused(self, tmp_path: Path, options: tuple[str, str]) -> None:
         assert run(tmp_path / "none", *options) == 1
         assert not (tmp_path / "none").exists()
 
@@ -120,20 +120,20 @@ def lines_of(path: Path, size: int | None = None) -> list[str]:
 
 
 class TestCorpus:
-    def test_tokens_are_what_the_tokenizer_makes_of_the_lines(self, pairs: list[Any]) -> None:
+    def test_tokens_equal_those_of_the_tokenizer(self, pairs: list[Any]) -> None:
         english, french = Tokenizer("en"), Tokenizer("fr")
         for pair in pairs[:3000]:
             assert tuple(english.tokenize(pair.english)) == pair.english_tokens
             assert tuple(french.tokenize(pair.french)) == pair.french_tokens
 
-    def test_each_token_is_linked_and_each_link_within_range(self, pairs: list[Any]) -> None:
+    def test_each_token_is_linked_and_links_are_in_range(self, pairs: list[Any]) -> None:
         for pair in pairs:
             sources, targets = zip(*pair.alignment, strict=True)
             assert set(sources) == set(range(len(pair.english_tokens)))
             assert set(targets) == set(range(len(pair.french_tokens)))
             assert len(set(pair.alignment)) == len(pair.alignment)
 
-    def test_translation_is_a_function(self) -> None:
+    def test_each_sentence_has_one_translation(self) -> None:
         """Short sentences come again under another seed, and then with the same translation."""
         drawn = [list(itertools.islice(generate.pairs(s, max_words=8), SIZE)) for s in (1, 2)]
         known, others = ({p.english: (p.french, p.links) for p in some} for some in drawn)
@@ -141,7 +141,7 @@ class TestCorpus:
         assert len(met) > 100
         assert {english: known[english] for english in met} == {e: others[e] for e in met}
 
-    def test_lengths_have_a_middle_and_a_tail(self, pairs: list[Any]) -> None:
+    def test_distribution_of_lengths(self, pairs: list[Any]) -> None:
         lengths = [len(pair.english_tokens) for pair in pairs]
         assert min(lengths) == 3 and 50 < max(lengths) <= 60
         assert max(len(pair.french_tokens) for pair in pairs) <= 60
@@ -153,7 +153,7 @@ class TestCorpus:
             words = {word.lower() for pair in pairs for word in getattr(pair, side)}
             assert 400 < len(words) < 1200
 
-    def test_most_words_are_met_often_enough_to_be_learned(self, pairs: list[Any]) -> None:
+    def test_most_words_are_frequent_enough_to_be_learned(self, pairs: list[Any]) -> None:
         counts = Counter(word for pair in pairs for word in pair.french_tokens)
         rare = sum(count for count in counts.values() if count < 4)
         assert rare < 0.01 * sum(counts.values())
@@ -164,7 +164,7 @@ class TestCorpus:
     def test_each_phenomenon_occurs(self, pairs: list[Any], word: str) -> None:
         assert any(word in pair.french_tokens for pair in pairs)
 
-    def test_known_sentences_are_translated_and_aligned_so(self, pairs: list[Any]) -> None:
+    def test_known_sentences_have_known_translations_and_links(self, pairs: list[Any]) -> None:
         found = {pair.english: (pair.french, pair.links) for pair in pairs}
         met = set(KNOWN) & set(found)
         assert len(met) >= 4
@@ -191,11 +191,11 @@ class TestFrench:
             r"  ",
         ],
     )
-    def test_no_line_has(self, french: str, wrong: str) -> None:
+    def test_no_line_contains(self, french: str, wrong: str) -> None:
         found = re.search(wrong, french.replace("  \n", " \n").replace("\n  ", "\n "))
         assert found is None, french[max(0, found.start() - 60) : found.end() + 40]
 
-    def test_contractions_leave_no_article_behind_a_preposition(self, pairs: list[Any]) -> None:
+    def test_prepositions_and_articles_are_contracted(self, pairs: list[Any]) -> None:
         """No de le, no à les before a noun; before a verb they are pronouns (avant de le voir)."""
         nouns = forms(lexicon.NOUNS)
         for pair in pairs:
@@ -268,7 +268,7 @@ class TestFrench:
                     checked += 1
         assert checked > 20
 
-    def test_negation_has_both_halves(self, pairs: list[Any]) -> None:
+    def test_negation_has_both_parts(self, pairs: list[Any]) -> None:
         seconds = {"pas", "jamais", "plus", "rien", "personne"}
         for pair in pairs:
             tokens = {token.lower() for token in pair.french_tokens}

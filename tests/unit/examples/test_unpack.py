@@ -52,7 +52,7 @@ def unpacked(path: Path, output: Path, texts: Mapping[str, str] = TEXTS) -> dict
 
 
 class TestArchive:
-    def test_the_members_asked_for_become_texts(self, tmp_path: Path) -> None:
+    def test_requested_members_become_texts(self, tmp_path: Path) -> None:
         path = tar(
             tmp_path / "a.tgz",
             {"training/news.de": b"x", "./training/news.fr": FR, "training/news.en": EN},
@@ -60,13 +60,13 @@ class TestArchive:
         assert archive.unpack(path, TEXTS, tmp_path / "text") == {"news.en": 2, "news.fr": 2}
         assert listed(tmp_path / "text") == {"news.en": EN, "news.fr": FR}
 
-    def test_gzip_within_tar_is_unpacked_too(self, tmp_path: Path) -> None:
+    def test_gzip_inside_tar_is_unpacked(self, tmp_path: Path) -> None:
         members = {"x.en.gz": gzip.compress(EN), "x.fr.gz": gzip.compress(FR)}
         path = tar(tmp_path / "a.tar", members, "w")
         texts = {"x.en": "x.en.gz", "x.fr": "x.fr.gz"}
         assert unpacked(path, tmp_path / "text", texts) == {"x.en": EN, "x.fr": FR}
 
-    def test_a_zip_file_under_the_same_name_serves_too(self, tmp_path: Path) -> None:
+    def test_a_zip_file_under_the_same_name_is_accepted(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tgz"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
             made.writestr("training/", b"")
@@ -88,14 +88,14 @@ class TestArchive:
         with pytest.raises(CorpusError, match=r"news\.en is no regular file"):
             unpacked(tmp_path / "a.tgz", tmp_path / "text")
 
-    def test_a_tar_file_with_a_zip_file_in_it_is_none(self, tmp_path: Path) -> None:
+    def test_a_tar_file_that_contains_a_zip_file_is_read_as_tar(self, tmp_path: Path) -> None:
         inner = io.BytesIO()
         zipfile.ZipFile(inner, "w").close()
         members = {"training/news.en": EN, "training/news.fr": FR, "x.zip": inner.getvalue()}
         path = tar(tmp_path / "a.tar", members, "w")
         assert unpacked(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
 
-    def test_what_leads_elsewhere_reaches_no_file(self, tmp_path: Path) -> None:
+    def test_members_that_point_elsewhere_write_no_file(self, tmp_path: Path) -> None:
         outside = tmp_path / "outside"
         outside.mkdir()
         path = tar(
@@ -113,9 +113,7 @@ class TestArchive:
         assert listed(outside) == {}
 
     @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
-    def test_a_wanted_member_that_is_no_regular_file_is_refused(
-        self, tmp_path: Path, kind: bytes
-    ) -> None:
+    def test_a_requested_member_must_be_a_regular_file(self, tmp_path: Path, kind: bytes) -> None:
         secret = tmp_path / "secret"
         secret.write_bytes(EN)
         members: dict[str, bytes | tarfile.TarInfo] = {
@@ -126,13 +124,13 @@ class TestArchive:
             unpacked(tar(tmp_path / "a.tgz", members), tmp_path / "text")
         assert listed(tmp_path / "text") == {}
 
-    def test_names_with_dots_are_never_meant(self, tmp_path: Path) -> None:
+    def test_member_names_with_dots_never_match(self, tmp_path: Path) -> None:
         path = tar(tmp_path / "a.tgz", {"training/../training/news.en": EN, "training/news.fr": FR})
         with pytest.raises(CorpusError, match=r"has no training/news\.en"):
             unpacked(path, tmp_path / "text")
 
     @pytest.mark.parametrize("kept", [10, -20])
-    def test_half_an_archive_leaves_nothing(self, tmp_path: Path, kept: int) -> None:
+    def test_a_truncated_archive_leaves_no_file(self, tmp_path: Path, kept: int) -> None:
         content = {"training/news.en": os.urandom(9_000), "training/news.fr": os.urandom(9_000)}
         path = tar(tmp_path / "a.tgz", content)
         path.write_bytes(path.read_bytes()[: kept if kept > 0 else 9_000])
@@ -140,7 +138,7 @@ class TestArchive:
             unpacked(path, tmp_path / "text")
         assert listed(tmp_path / "text") == {}
 
-    def test_sides_of_unequal_length_are_refused_and_old_texts_stay(self, tmp_path: Path) -> None:
+    def test_unequal_sides_are_refused_and_old_texts_kept(self, tmp_path: Path) -> None:
         path = tar(tmp_path / "a.tgz", {"training/news.en": EN, "training/news.fr": FR + b"trois"})
         (tmp_path / "text").mkdir()
         (tmp_path / "text" / "news.en").write_bytes(b"old")
@@ -148,7 +146,7 @@ class TestArchive:
             unpacked(path, tmp_path / "text")
         assert listed(tmp_path / "text") == {"news.en": b"old"}
 
-    def test_only_newlines_end_lines_wherever_blocks_end(
+    def test_only_newlines_end_lines_at_any_block_size(
         self, tmp_path: Path, monkeypatch: Any
     ) -> None:
         monkeypatch.setattr(archive, "_BLOCK", 3)
@@ -160,7 +158,7 @@ class TestArchive:
         assert made["raw/news.en"] == odd + b"\n"
         assert made["news.en"] == b"a b\n\n'c d \n long line\nlast\xff\n"
 
-    def test_segments_that_do_not_belong_together_are_refused(self, tmp_path: Path) -> None:
+    def test_unmatched_segments_are_refused(self, tmp_path: Path) -> None:
         side = "<doc docid='{}'><seg id='1'>a</seg><seg id='2'>b</seg></doc>"
         texts = {"t.en": "src.en.sgm", "t.fr": "ref.fr.sgm"}
         members = {"src.en.sgm": side.format("x").encode(), "ref.fr.sgm": side.format("y").encode()}
@@ -177,7 +175,7 @@ class TestArchive:
 
 
 class TestSgm:
-    def test_segments_come_in_the_order_of_the_file(self) -> None:
+    def test_segments_are_in_file_order(self) -> None:
         text = (
             '<refset setid="x" trglang="fr">\n<DOC sysid="ref" docid="b/1" genre="news">\n<hl>\n'
             "<seg id='2'>two</seg>\n</hl><p>\n<seg id=1> one \n</seg>\n</p></DOC>\n"
@@ -185,7 +183,7 @@ class TestSgm:
         )
         assert sgm.segments(text) == [("b/1", "2", "two"), ("b/1", "1", "one"), ("a", "1", "")]
 
-    def test_entities_are_characters_once(self) -> None:
+    def test_entities_are_replaced_once(self) -> None:
         text = (
             "<seg id='1'>R&amp;D &lt;b&gt; &quot;x&quot; l&apos;&#233;&#xE9; &amp;lt; &lsquo;</seg>"
         )
@@ -208,10 +206,10 @@ class TestQuotes:
             ("é — … ′ \x00\t \ufeff", "é — … ′ \x00\t \ufeff"),
         ],
     )
-    def test_one_form(self, text: str, expected: str) -> None:
+    def test_normalization_of_quotes_and_line_ends(self, text: str, expected: str) -> None:
         assert quotes.normalized(text.encode()).decode() == expected
 
-    def test_afterwards_every_manner_of_counting_lines_agrees(self) -> None:
+    def test_all_ways_of_counting_lines_agree_after_normalization(self) -> None:
         every = "".join(map(chr, range(1, 0x3000))) + "\n"
         made = quotes.normalized(every.encode()).decode()
         assert len(made.splitlines()) == made.count("\n") == every.count("\n")
@@ -224,7 +222,7 @@ class TestCommand:
         '"news.fr" = "training/news.fr"}\n'
     )
 
-    def test_it_says_what_it_made_and_what_is_wrong(self, tmp_path: Path, capsys: Any) -> None:
+    def test_results_and_errors_are_reported(self, tmp_path: Path, capsys: Any) -> None:
         (tmp_path / "files.toml").write_text(self.LIST)
         path = tmp_path / "a.tgz"
         arguments = [str(tmp_path / "files.toml"), str(path), "--output", str(tmp_path / "text")]
@@ -248,11 +246,11 @@ class TestJoin:
             (tmp_path / f"{name}.fr").write_bytes(FR)
         return tmp_path
 
-    def test_bitexts_stand_one_after_another(self, folder: Path) -> None:
+    def test_bitexts_are_concatenated(self, folder: Path) -> None:
         assert join.main(["a", "b", "--output", "sub/dev", "--lines", "4"]) == 0
         assert listed(folder / "sub") == {"dev.en": EN + EN, "dev.fr": FR + FR}
 
-    def test_another_number_than_asked_for_is_refused(self, folder: Path, capsys: Any) -> None:
+    def test_an_unexpected_number_of_pairs_is_refused(self, folder: Path, capsys: Any) -> None:
         assert join.main(["a", "--output", "sub/test", "--lines", "3003"]) == 1
         assert "sub/test: 2 pairs, where there must be exactly 3,003" in capsys.readouterr().err
         assert not (folder / "sub").exists()

@@ -21,12 +21,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_gpus_a_command_runs_as_it_would(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_gpus_a_command_runs_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert run("--", sys.executable, "-c", TELL).stdout == "unset\n"
 
 
-def test_a_command_sees_the_first_gpu_that_is_free(tmp_path: Path) -> None:
+def test_a_command_sees_the_first_free_gpu(tmp_path: Path) -> None:
     options = ["--gpus", "3 5", "--locks", str(tmp_path)]
     held = device.free_gpu(["3"], tmp_path)
     try:
@@ -36,7 +36,7 @@ def test_a_command_sees_the_first_gpu_that_is_free(tmp_path: Path) -> None:
     assert run(*options, "--", sys.executable, "-c", TELL).stdout == "3\n"
 
 
-def test_a_command_waits_where_all_gpus_are_taken(
+def test_a_command_waits_if_all_gpus_are_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number, held = device.free_gpu(["0"], tmp_path)
@@ -52,7 +52,7 @@ def test_a_command_waits_where_all_gpus_are_taken(
     assert (number, len(waits)) == ("0", 1)
 
 
-def test_a_gpu_stays_taken_by_a_command_that_outlives_us(tmp_path: Path) -> None:
+def test_a_gpu_stays_locked_while_the_command_runs(tmp_path: Path) -> None:
     nap = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"]
     words = [sys.executable, str(SCRIPT), "--gpus", "0", "--locks", str(tmp_path), "--", *nap]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -72,13 +72,13 @@ def test_a_gpu_stays_taken_by_a_command_that_outlives_us(tmp_path: Path) -> None
             os.kill(child, signal.SIGKILL)
 
 
-def test_the_status_is_the_commands_and_that_of_a_signal_a_shells() -> None:
+def test_the_exit_status_is_the_commands_or_a_shells_for_signals() -> None:
     assert run("--", sys.executable, "-c", "raise SystemExit(7)").returncode == 7
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     assert run("--", sys.executable, "-c", killed).returncode == 128 + 9
 
 
-def test_the_device_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = tmp_path / "device"
     run("--record", str(record), "--", sys.executable, "-c", "")
     assert record.read_text() == device.device_name(None) + "\n"

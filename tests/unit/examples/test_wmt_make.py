@@ -122,7 +122,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
-def test_everything_is_made_once_and_then_no_more(whole: Run) -> None:
+def test_finished_steps_are_not_repeated(whole: Run) -> None:
     calls = whole.called()
     assert len(set(calls)) == len(calls)
     for name in ("results.md", "results/tables.md", "results/by-length.svg", "report.html"):
@@ -133,7 +133,7 @@ def test_everything_is_made_once_and_then_no_more(whole: Run) -> None:
     assert whole.called() == []
 
 
-def test_a_model_trained_anew_is_used_anew_and_no_other(whole: Run) -> None:
+def test_retraining_a_model_rebuilds_only_its_outputs(whole: Run) -> None:
     whole.called()
     (whole.work / "rnn/grconv.1/done").unlink()
     os.utime(whole.work / "rnn/grconv.1/config.toml")
@@ -145,7 +145,7 @@ def test_a_model_trained_anew_is_used_anew_and_no_other(whole: Run) -> None:
     assert all("grconv" in call for call in calls if call.split()[0] in ("translate", "score"))
 
 
-def test_a_lexicon_that_is_missing_is_made_and_not_done_without(whole: Run) -> None:
+def test_a_missing_lexicon_is_rebuilt(whole: Run) -> None:
     folder = whole.work / "rnn/rnnsearch-50-long.1"
     for path in [folder / "lexicon.gz", *folder.glob("*replaced*")]:
         path.unlink()
@@ -156,7 +156,7 @@ def test_a_lexicon_that_is_missing_is_made_and_not_done_without(whole: Run) -> N
     assert f"--replace-unk {folder}/lexicon.gz" in translate
 
 
-def test_what_broke_goes_on_where_it_was(whole: Run, tmp_path: Path) -> None:
+def test_a_failed_step_is_resumed(whole: Run, tmp_path: Path) -> None:
     run = Run(tmp_path, whole)
     status, told = run.make("SYSTEMS=rnnsearch-50", BREAK="rnnsearch-50.1")
     assert status != 0 and "nmtkit: error: broken" in told
@@ -168,7 +168,7 @@ def test_what_broke_goes_on_where_it_was(whole: Run, tmp_path: Path) -> None:
     assert "rnnsearch-50.1 " in shared.pop()
 
 
-def test_the_longer_training_goes_on_from_the_shorter(whole: Run) -> None:
+def test_the_longer_training_resumes_the_shorter(whole: Run) -> None:
     told = whole.make("-n", "-B", str(whole.work / "rnn/rnnsearch-50-long.1/done"))[1]
     copied, trained = told.index("cp -R"), told.rindex("rnnsearch-50-long.1.log")
     assert copied < trained
@@ -182,7 +182,7 @@ def commands(run: Run, *words: str, **settings: str) -> list[str]:
     return told.replace("\\\n", " ").splitlines()
 
 
-def test_the_papers_size_is_the_recipe_alone(tmp_path: Path) -> None:
+def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
     lines = commands(Run(tmp_path), size="paper")
     trained = [line.split() for line in lines if " train " in line and "--recipe" in line]
     assert len(trained) == 13
@@ -196,7 +196,7 @@ def test_the_papers_size_is_the_recipe_alone(tmp_path: Path) -> None:
     assert sorted(sizes) == ["--size 30000 --force", "--src-size 160000 --tgt-size 80000 --force"]
 
 
-def test_ensembles_are_of_two_and_five_at_the_papers_beams(tmp_path: Path) -> None:
+def test_ensembles_have_two_and_five_members_and_the_papers_beams(tmp_path: Path) -> None:
     lines = [line for line in commands(Run(tmp_path), size="paper") if " translate " in line]
     found = {
         (line.count("--model "), line.split("--beam ")[1].split()[0])
@@ -206,7 +206,7 @@ def test_ensembles_are_of_two_and_five_at_the_papers_beams(tmp_path: Path) -> No
     assert found == {(2, "12"), (5, "1"), (5, "2"), (5, "12")}
 
 
-def test_segments_have_their_controls(tmp_path: Path) -> None:
+def test_segmentation_has_its_controls(tmp_path: Path) -> None:
     lines = [line for line in commands(Run(tmp_path), size="paper") if "--segment " in line]
     ways = [line.split("--segment ")[1].split()[0] for line in lines]
     assert sorted(ways) == ["confidence", "random", "random-confidence"]
@@ -215,7 +215,7 @@ def test_segments_have_their_controls(tmp_path: Path) -> None:
     assert written == read
 
 
-def test_no_two_commands_write_one_file(tmp_path: Path) -> None:
+def test_no_two_commands_write_the_same_file(tmp_path: Path) -> None:
     lines = commands(Run(tmp_path), size="paper")
     words = [(line.split(), at) for line in lines for at in range(len(line.split()))]
     options = ("--segments", "--lexicon", "--plot")
@@ -224,13 +224,13 @@ def test_no_two_commands_write_one_file(tmp_path: Path) -> None:
     assert len(written) > 50 and len(set(written)) == len(written)
 
 
-def test_gpus_are_shared_out(tmp_path: Path) -> None:
+def test_gpus_are_distributed(tmp_path: Path) -> None:
     lines = commands(Run(tmp_path), "GPUS=0 1", size="paper")
     trained = [line for line in lines if " train " in line and "--recipe" in line]
     assert all("device.py --gpus '0 1' --locks" in line for line in trained)
 
 
-def test_without_moses_its_systems_say_so(whole: Run) -> None:
+def test_without_moses_its_systems_give_the_reason(whole: Run) -> None:
     text = (whole.work / "results/tables.md").read_text()
     assert "Moses (paper: all 33.3, no UNK 35.63): needs what Moses made: set MOSES" in text
 
@@ -239,12 +239,12 @@ def test_without_moses_its_systems_say_so(whole: Run) -> None:
     ("setting", "told"),
     [("SIZE=huge", "SIZE=huge: it is paper, mini or smoke"), ("SYSTEMS=lstn", "'lstn'")],
 )
-def test_what_there_is_not_is_refused(tmp_path: Path, setting: str, told: str) -> None:
+def test_unknown_systems_are_refused(tmp_path: Path, setting: str, told: str) -> None:
     status, said = Run(tmp_path).make("-n", setting)
     assert status != 0 and told in said
 
 
-def test_make_can_tell_before_there_is_an_environment(tmp_path: Path) -> None:
+def test_make_n_works_without_an_environment(tmp_path: Path) -> None:
     status, told = Run(tmp_path).make("-n", f"PYTHON={tmp_path}/no/python")
     assert status == 0 and "nmtkit train" in told
 
@@ -261,7 +261,7 @@ def output_of_moses(folder: Path, lines: int) -> Path:
     return folder
 
 
-def test_what_moses_made_is_rescored_tuned_and_shown(whole: Run, tmp_path: Path) -> None:
+def test_moses_output_is_rescored_tuned_and_reported(whole: Run, tmp_path: Path) -> None:
     run, output = Run(tmp_path, whole), output_of_moses(tmp_path / "moses", 100)
     named = [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
     status, told = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *named)
@@ -284,12 +284,12 @@ def test_lists_of_another_test_set_are_refused(whole: Run, tmp_path: Path) -> No
     assert status != 0 and "7 lines, but the test set has 100" in told
 
 
-def test_moses_output_without_a_file_names_it(tmp_path: Path) -> None:
+def test_a_file_missing_from_moses_output_is_named(tmp_path: Path) -> None:
     status, told = Run(tmp_path).make("-n", f"MOSES_OUTPUT={tmp_path}")
     assert status != 0 and "has no dev.1000best.gz" in told
 
 
-def test_moses_is_trained_tuned_and_given_the_neural_scores(tmp_path: Path) -> None:
+def test_moses_is_trained_tuned_and_gets_neural_scores(tmp_path: Path) -> None:
     lines = commands(Run(tmp_path), "MOSES=/opt/moses", "FAST_ALIGN=/opt/align", size="paper")
     text = "\n".join(lines)
     for program in ("lmplz", "train-model.perl", "filter-model-given-input.pl"):

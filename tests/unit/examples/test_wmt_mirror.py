@@ -65,9 +65,7 @@ class TestMirror:
         both = [json.loads((tmp_path / name / "mirror.json").read_text()) for name in ("a", "b")]
         assert both[0] == both[1] and len(both[0]["files"]) == 7
 
-    def test_paths_and_members_are_the_official_ones(
-        self, bitext: list[str], tmp_path: Path
-    ) -> None:
+    def test_paths_and_members_are_official(self, bitext: list[str], tmp_path: Path) -> None:
         assert make_mirror(bitext, tmp_path) == 0
         expected = {
             "wmt13/training-parallel-europarl-v7.tgz": "training/europarl-v7.fr-en.fr",
@@ -98,9 +96,7 @@ class TestMirror:
         assert made["newstest2012.fr"] + made["newstest2013.fr"] == expected
         assert len(made["newstest2012.en"]) == 11
 
-    def test_lines_belong_together_through_all_traps(
-        self, bitext: list[str], tmp_path: Path
-    ) -> None:
+    def test_lines_stay_parallel_through_all_traps(self, bitext: list[str], tmp_path: Path) -> None:
         assert make_mirror(bitext, tmp_path / "m") == 0
         made = texts(tmp_path / "m", tmp_path / "t")
         for name, size in SIZE.items():
@@ -111,7 +107,7 @@ class TestMirror:
             assert b"" in src and b"" in tgt
         assert len(made["giga.en"]) == SIZE["giga"] + len(traps.TRAPS)
 
-    def test_traps_hold_what_they_are_there_for(self) -> None:
+    def test_traps_contain_the_known_difficulties(self) -> None:
         src, tgt = traps.with_traps("giga", (["x"], ["y"]))
         for trap in (b"\r", b"\f", b"\0", "\u2028".encode(), "\x85".encode(), b"\xe9 ", b"  "):
             assert trap in src
@@ -134,7 +130,7 @@ class TestMirror:
         assert not (tmp_path / "mirror.json").exists()
 
 
-def test_the_server_gives_nothing_outside_its_folder(tmp_path: Path) -> None:
+def test_the_server_serves_only_its_folder(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret").write_text("x")
     assert serve.main([str(tmp_path / "none")]) == 1
@@ -162,7 +158,7 @@ def commands(folder: Path, *arguments: str) -> str:
 
 @make
 @pytest.mark.parametrize("source", ["official", "lium"])
-def test_make_fetches_and_unpacks_what_the_list_has(tmp_path: Path, source: str) -> None:
+def test_make_downloads_and_unpacks_the_list(tmp_path: Path, source: str) -> None:
     files, sets = listing.read_listing(FOLDER / "files.toml")
     lines = commands(tmp_path, "select", f"SOURCE={source}").splitlines()
     fetched = [line.split("files.toml ")[1].split()[0] for line in lines if "fetch.py" in line]
@@ -176,7 +172,7 @@ def test_make_fetches_and_unpacks_what_the_list_has(tmp_path: Path, source: str)
 
 
 @make
-def test_texts_that_the_authors_selected_are_taken_when_they_are_there(tmp_path: Path) -> None:
+def test_the_authors_selection_is_used_if_present(tmp_path: Path) -> None:
     (tmp_path / "data" / "archives").mkdir(parents=True)
     assert "bitexts.tgz" not in commands(tmp_path, "select")
     (tmp_path / "data" / "archives" / "bitexts.tgz").touch()
@@ -187,13 +183,13 @@ def test_texts_that_the_authors_selected_are_taken_when_they_are_there(tmp_path:
 
 
 @make
-def test_the_test_set_must_be_the_papers_but_in_the_smallest_size(tmp_path: Path) -> None:
+def test_the_test_set_must_be_newstest2014_except_for_smoke(tmp_path: Path) -> None:
     assert commands(tmp_path, "select").count("--lines 3003") == 2
     assert "--lines" not in commands(tmp_path, "select", "SIZE=smoke")
 
 
 @make
-def test_mini_without_a_mirror_fetches_nothing(tmp_path: Path) -> None:
+def test_mini_without_a_mirror_downloads_nothing(tmp_path: Path) -> None:
     words = ["make", "-f", str(FOLDER / "data.mk"), f"WORK={tmp_path}", "SIZE=mini", "download"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 2 and "SIZE=mini needs WMT_MIRROR=" in done.stderr

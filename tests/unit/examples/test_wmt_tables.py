@@ -90,7 +90,7 @@ def test_ours_is_the_mean_of_the_seeds_beside_the_published_figure(work: Path) -
     assert (no_unk["ours"], no_unk["sentences"]) == (20.0, 400)
 
 
-def test_training_is_told_by_updates_epochs_hours_and_nll(work: Path) -> None:
+def test_training_reports_updates_epochs_hours_and_nll(work: Path) -> None:
     tables.write(choice(work), work / "results", "mini")
     ours = [
         record(work, "bahdanau-table-2", "RNNenc-30", name)["ours"]
@@ -101,7 +101,7 @@ def test_training_is_told_by_updates_epochs_hours_and_nll(work: Path) -> None:
     assert "| 8.0000 | 2.50 | 100.00 | TITAN BLACK | 25.0 | 25.0 |" in text
 
 
-def test_what_was_not_run_is_left_out_with_its_reason_and_has_no_figure(work: Path) -> None:
+def test_systems_not_run_are_left_out_with_a_reason(work: Path) -> None:
     tables.write(choice(work), work / "results", "mini")
     moses = record(work, "bahdanau-table-1", "Moses", "all")
     assert (moses["ours"], moses["difference"], moses["reason"]) == (
@@ -115,14 +115,14 @@ def test_what_was_not_run_is_left_out_with_its_reason_and_has_no_figure(work: Pa
     assert "| RNNsearch-50 |" not in text
 
 
-def test_a_file_that_should_be_there_is_missed(work: Path) -> None:
+def test_a_missing_file_is_an_error(work: Path) -> None:
     (work / "rnn/rnnenc-30.2/test.12.all.json").unlink()
     with pytest.raises(FileNotFoundError):
         tables.write(choice(work), work / "results", "mini")
     assert not (work / "results/tables.md").exists()
 
 
-def test_no_sentence_is_no_figure_rather_than_zero(work: Path) -> None:
+def test_no_sentences_give_no_figure(work: Path) -> None:
     nothing = json.dumps({"sentences": 0, "systems": [{"measures": []}]})
     for seed in "12":
         (work / f"rnn/rnnenc-30.{seed}/test-known.12.no-unk.json").write_text(nothing)
@@ -131,7 +131,7 @@ def test_no_sentence_is_no_figure_rather_than_zero(work: Path) -> None:
     assert (found["ours"], found["difference"], found["sentences"]) == (None, None, 0)
 
 
-def test_the_list_is_all_that_writing_reads(work: Path) -> None:
+def test_the_list_has_all_files_that_the_tables_read(work: Path) -> None:
     listed = set(tables.files(choice(work)))
     written = {path for path in work.rglob("*") if path.is_file()}
     made_by_training = {path for path in written if path.name == "metrics.jsonl"}
@@ -140,7 +140,7 @@ def test_the_list_is_all_that_writing_reads(work: Path) -> None:
     assert listed == written - made_by_training - devices | dones
 
 
-def test_models_are_those_of_ensembles_and_of_what_a_row_needs(tmp_path: Path) -> None:
+def test_models_include_members_of_ensembles_and_row_requirements(tmp_path: Path) -> None:
     chosen = choice(tmp_path, "ensemble-2 segmentation", "1")
     names = {str(path.relative_to(tmp_path)) for path in tables.models(chosen)}
     assert names == {
@@ -151,37 +151,37 @@ def test_models_are_those_of_ensembles_and_of_what_a_row_needs(tmp_path: Path) -
     }
 
 
-def test_an_ensemble_has_taken_what_its_members_took(tmp_path: Path) -> None:
+def test_the_cost_of_an_ensemble_is_the_sum_of_its_members(tmp_path: Path) -> None:
     for seed in "12":
         training(tmp_path / f"lstm/seq2seq-lstm.{seed}", 100_000, 24.0)
     row = tables.Row("2", (), (tmp_path / "lstm/seq2seq-lstm.1+2",))
     assert tables.training_of(row, tmp_path)[:4] == ["2.0000", "5.00", "48.00", "TITAN BLACK"]
 
 
-def test_csv_has_the_rows_of_the_json(work: Path) -> None:
+def test_csv_and_json_have_the_same_rows(work: Path) -> None:
     tables.write(choice(work), work / "results", "mini")
     rows = list(csv.DictReader(io.StringIO((work / "results/tables.csv").read_text())))
     assert len(rows) == len(json.loads((work / "results/tables.json").read_text()))
     assert rows[0]["seeds"] == "10.0 12.0"
 
 
-def test_a_system_that_no_table_has_is_refused(tmp_path: Path, capsys: Any) -> None:
+def test_an_unknown_system_is_refused(tmp_path: Path, capsys: Any) -> None:
     arguments = ["--work", str(tmp_path), "--systems", "rnnenc-3", "--list", "files"]
     assert tables.main(arguments) == 2
     assert "'rnnenc-3'" in capsys.readouterr().err
 
 
-def test_small_sizes_say_what_they_are(work: Path) -> None:
+def test_tables_of_small_sizes_say_so(work: Path) -> None:
     assert "for minutes on little data" in tables.head("mini", choice(work))
     assert "for minutes" not in tables.head("paper", choice(work))
 
 
-def test_figures_are_empty_where_there_is_none() -> None:
+def test_missing_figures_are_empty() -> None:
     assert tables.shown(math.nan, "bleu") == ""
     assert tables.shown(1.005, "bleu", "+") == "+1.00"
 
 
-def test_known_sentences_have_no_unknown_word_on_either_side(tmp_path: Path) -> None:
+def test_known_pairs_have_no_unknown_words(tmp_path: Path) -> None:
     for name, text in {
         "vocab.src": "</s>\t1\n<unk>\t0\na\t3\nb\t2\nb\u2028\t1\n",
         "vocab.tgt": "</s>\t1\n<unk>\t0\nx\t3\n",
