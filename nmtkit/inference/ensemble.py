@@ -18,8 +18,8 @@ from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import EncodedBatch
-from nmtkit.search.candidates import NONE
-from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.candidates import PADDING
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -47,7 +47,7 @@ class Ensemble:
     """
 
     members: tuple[LoadedModel, ...]
-    averaging: ModelAveraging = EQUAL
+    averaging: ModelAveraging = EQUAL_WEIGHTS
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -157,7 +157,7 @@ class Ensemble:
             if candidates is not None:
                 ids = [candidates.candidates(tokens[0]) for tokens in chosen]
                 rows = [torch.as_tensor(of_one, dtype=torch.int64) for of_one in ids]
-                lists = pad_sequence(rows, batch_first=True, padding_value=NONE)
+                lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)
                 lists = lists.to(lengths.device)
             yield EncodedBatch(encoded, lengths, lists)
 

@@ -28,9 +28,9 @@ from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batc
 from nmtkit.inference.translation import Translation, empty_translation, replace_unknown
 from nmtkit.parallel.fork import run_parallel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.search import Hypothesis, sample_read, search_batches, with_alignments
-from nmtkit.search.coverage import best_covering
-from nmtkit.search.search_settings import check_settings, hypotheses_to_find
+from nmtkit.search import Hypothesis, sample_batch, search_batches, with_alignments
+from nmtkit.search.coverage import rerank_by_coverage
+from nmtkit.search.search_settings import check_settings, hypotheses_to_rerank
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
@@ -247,7 +247,7 @@ class Translator:
         self, sources: Sequence[SourceTokens], batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
-        width = hypotheses_to_find(self.search, n_best)
+        width = hypotheses_to_rerank(self.search, n_best)
         models, averaging = self._ensemble.models, self._ensemble.averaging
         with self._ensemble.error_context():
             encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
@@ -257,7 +257,7 @@ class Translator:
                 of_batch = list(itertools.islice(found, len(batch)))
                 hypotheses += self._with_alignments(sources, batch, of_batch, alignments)
         if self.search.coverage_penalty:
-            return [best_covering(of_line, self.search, n_best) for of_line in hypotheses]
+            return [rerank_by_coverage(of_line, self.search, n_best) for of_line in hypotheses]
         return hypotheses
 
     def _draw(
@@ -278,7 +278,7 @@ class Translator:
             encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
             for batch, read in zip(batches, encoded, strict=True):
                 chosen = [seeds[number] for number in batch]
-                found = sample_read(models, read, self.search, n, chosen, averaging=averaging)
+                found = sample_batch(models, read, self.search, n, chosen, averaging=averaging)
                 drawn += self._with_alignments(sources, batch, found, alignments)
         return drawn
 

@@ -1,8 +1,8 @@
-"""The alignments of translations that search has found, by letting the model write them again.
+"""Alignments of translations that search has found, computed by forced decoding.
 
-Search itself keeps none: it would have to keep those of every hypothesis that it ever looked at,
-which for a line of 2,000 words are gigabytes. Writing the n best again costs as many steps, but
-n hypotheses a sentence instead of a whole beam.
+Search keeps none itself: the alignments of every hypothesis that it ever considers would take
+gigabytes for a line of 2,000 words. Decoding the n best again takes as many steps, but with n
+hypotheses a sentence instead of a whole beam.
 """
 
 import dataclasses
@@ -22,21 +22,21 @@ def with_alignments(
     models: Sequence[TranslationModel],
     encoded: Sequence[EncodedSource],
     lengths: Tensor,
-    found: Sequence[Sequence[Hypothesis]],
+    hypotheses: Sequence[Sequence[Hypothesis]],
 ) -> list[list[Hypothesis]]:
-    """The same hypotheses with their alignments.
+    """Return the same hypotheses with their alignments.
 
-    :param models: which read the same tokens; the mean of their alignments is given, as far as
-        they have one.
-    :param encoded: what each model's `encode` gave of the sentences.
+    :param models: models of the same source tokens; the alignments of those that have one are
+        averaged.
+    :param encoded: the sentences as encoded by each model.
     :param lengths: T_x of each sentence, `</s>` counted. Shape: [B].
-    :param found: hypotheses of each sentence, at least one.
+    :param hypotheses: at least one for each sentence.
     :raises ModelError: no model has an alignment.
     """
     pairs = zip(models, encoded, strict=True)
-    given = [_alignments(model, read, lengths, found) for model, read in pairs]
-    having = [of_model for of_model in given if of_model is not None]
-    if not having:
+    by_model = [_alignments(model, source, lengths, hypotheses) for model, source in pairs]
+    aligned = [alignments for alignments in by_model if alignments is not None]
+    if not aligned:
         raise ModelError(
             "this model has no alignment, which --alignments, --replace-unk and --coverage-penalty"
             " ask for; leave them out"
@@ -44,9 +44,9 @@ def with_alignments(
     return [
         [
             dataclasses.replace(h, alignment=torch.stack(matrices).mean(0))
-            for h, *matrices in zip(*of_sentence, strict=True)
+            for h, *matrices in zip(*sentence, strict=True)
         ]
-        for of_sentence in zip(found, *having, strict=True)
+        for sentence in zip(hypotheses, *aligned, strict=True)
     ]
 
 
@@ -54,43 +54,43 @@ def _alignments(
     model: TranslationModel,
     encoded: EncodedSource,
     lengths: Tensor,
-    found: Sequence[Sequence[Hypothesis]],
+    hypotheses: Sequence[Sequence[Hypothesis]],
 ) -> list[list[Tensor]] | None:
-    """The alignment of each hypothesis [len(ids), T_x]; None where the model has none."""
-    words = _joined(found).to(lengths.device)  # [B, n, T_y]
-    rows: list[list[Tensor]] = [[] for _ in found]  # per sentence and step: [n, T_x]
+    """Compute the alignment of each hypothesis [len(ids), T_x]; None if the model has none."""
+    tokens = _pad_hypotheses(hypotheses).to(lengths.device)  # [B, n, T_y]
+    rows: list[list[Tensor]] = [[] for _ in hypotheses]  # per sentence and step: [n, T_x]
     widths: list[int] = lengths.tolist()
-    prev = torch.full_like(words[:, :, 0], BOS)
+    prev = torch.full_like(tokens[:, :, 0], BOS)  # [B, n]
     state = model.initial_state(encoded).select_hypotheses(torch.zeros_like(prev))
-    sentences = list(range(len(found)))
-    for step in range(words.size(2)):
-        staying = [i for i, s in enumerate(sentences) if step < _longest(found[s])]
-        if len(staying) < len(sentences):
-            chosen = torch.tensor(staying, device=lengths.device)
-            sentences = [sentences[i] for i in staying]
+    sentences = list(range(len(hypotheses)))
+    for step in range(tokens.size(2)):
+        active = [i for i, s in enumerate(sentences) if step < _max_length(hypotheses[s])]
+        if len(active) < len(sentences):
+            chosen = torch.tensor(active, device=lengths.device)
+            sentences = [sentences[i] for i in active]
             encoded, state = encoded.select_sentences(chosen), state.select_sentences(chosen)
-            prev, words = prev[chosen], words[chosen]
+            prev, tokens = prev[chosen], tokens[chosen]
         _, state, alignment = model.step(prev, state, encoded)
         if alignment is None:
             return None
         for sentence, matrix in zip(sentences, alignment.cpu(), strict=True):
             rows[sentence].append(matrix[:, : widths[sentence]])
-        prev = words[:, :, step]
+        prev = tokens[:, :, step]
     return [
-        [torch.stack([row[n] for row in steps[: len(h.ids)]]) for n, h in enumerate(of_sentence)]
-        for of_sentence, steps in zip(found, rows, strict=True)
+        [torch.stack([row[n] for row in steps[: len(h.ids)]]) for n, h in enumerate(sentence)]
+        for sentence, steps in zip(hypotheses, rows, strict=True)
     ]
 
 
-def _longest(hypotheses: Sequence[Hypothesis]) -> int:
+def _max_length(hypotheses: Sequence[Hypothesis]) -> int:
     return max(len(h.ids) for h in hypotheses)
 
 
-def _joined(found: Sequence[Sequence[Hypothesis]]) -> Tensor:
-    """The words of all hypotheses, `</s>` where there is none. Shape: [B, n, T_y], int64."""
-    most = max(len(of_sentence) for of_sentence in found)
-    words = torch.full((len(found), most, max(map(_longest, found))), EOS)
-    for sentence, of_sentence in enumerate(found):
+def _pad_hypotheses(hypotheses: Sequence[Sequence[Hypothesis]]) -> Tensor:
+    """Return the tokens of all hypotheses, padded with `</s>`. Shape: [B, n, T_y], int64."""
+    n = max(map(len, hypotheses))
+    tokens = torch.full((len(hypotheses), n, max(map(_max_length, hypotheses))), EOS)
+    for sentence, of_sentence in enumerate(hypotheses):
         for number, hypothesis in enumerate(of_sentence):
-            words[sentence, number, : len(hypothesis.ids)] = torch.tensor(hypothesis.ids)
-    return words
+            tokens[sentence, number, : len(hypothesis.ids)] = torch.tensor(hypothesis.ids)
+    return tokens

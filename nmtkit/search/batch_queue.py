@@ -1,7 +1,7 @@
-"""Sentences that wait to be searched, and how they take the places of others."""
+"""Encoded sentences that wait to be searched."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,27 +10,27 @@ from nmtkit.models.search_state import EncodedSource
 
 
 class EncodedBatch(NamedTuple):
-    """What the models read of some sentences.
+    """Source sentences as encoded by each model of an ensemble.
 
-    encoded: what each model's `encode` gave, of the same sentences.
+    encoded: one model's `encode` each, of the same sentences.
     lengths: T_x of each sentence for the first model, `</s>` counted. Shape: [B].
-    lists: the words that each may choose from, in rising order, `</s>` and `<unk>` always among
-        them, -1 behind the last; None where they may choose from all. Shape: [B, C].
+    candidates: tokens that each sentence may use, in rising order, `</s>` and `<unk>` always among
+        them, padded with -1; None for the whole vocabulary. Shape: [B, C].
     """
 
     encoded: Sequence[EncodedSource]
     lengths: Tensor
-    lists: Tensor | None = None
+    candidates: Tensor | None = None
 
     def select(self, rows: Tensor) -> "EncodedBatch":
-        """Some of the sentences."""
-        encoded = [read.select_sentences(rows) for read in self.encoded]
-        lists = None if self.lists is None else self.lists[rows]
-        return EncodedBatch(encoded, self.lengths[rows], lists)
+        """Keep the sentences `rows`. Shape: [n], int64."""
+        encoded = [source.select_sentences(rows) for source in self.encoded]
+        candidates = None if self.candidates is None else self.candidates[rows]
+        return EncodedBatch(encoded, self.lengths[rows], candidates)
 
 
 class BatchQueue:
-    """Batches of sentences, handed out a few sentences at a time; each is read when it is due."""
+    """Hands out batches a few sentences at a time; asks for each batch only when it is due."""
 
     def __init__(self, batches: Iterable[EncodedBatch]) -> None:
         self._batches = iter(batches)
@@ -38,27 +38,34 @@ class BatchQueue:
         self._taken = 0
 
     @property
-    def size(self) -> int:
-        """How many sentences the batch that is next has, 0 where there is none."""
+    def batch_size(self) -> int:
+        """Sentences in the next batch, taken ones included; 0 at the end."""
         return 0 if self._batch is None else len(self._batch.lengths)
 
-    def suit(self, width: int, places: int) -> bool:
-        """Whether those that are next may join a search: it has as many places as their batch,
-        so that no smaller products are made, and they are not much shorter than its sentences,
-        to whose length they are padded.
+    def fits(self, max_length: int, rows: int) -> bool:
+        """Tell if the next sentences may join a search.
 
-        :param width: T_x of the longest sentence of that search.
+        It must have as many rows as their batch, so that matrix products do not get smaller, and
+        not be much longer than they are, because they are padded to its length.
+
+        :param max_length: T_x of the longest sentence in the search.
         """
-        if self._batch is None or self.size > places:
+        if self._batch is None or self.batch_size > rows:
             return False
-        return width <= 2 * int(self._batch.lengths.max())
+        return max_length <= 2 * int(self._batch.lengths.max())
 
     def take(self, count: int) -> EncodedBatch:
-        """At most so many sentences, all of one batch, and at least one; `size` must not be 0."""
+        """Take 1 to `count` sentences, all of one batch; `batch_size` must not be 0."""
         assert self._batch is not None
-        end = min(self._taken + count, self.size)
+        end = min(self._taken + count, self.batch_size)
         rows = torch.arange(self._taken, end, device=self._batch.lengths.device)
         taken, self._taken = self._batch.select(rows), end
-        if end == self.size:
+        if end == self.batch_size:
             self._batch, self._taken = next(self._batches, None), 0
         return taken
+
+
+def replace_sentences(carried: Sequence[Any], rows: Tensor, newcomers: Sequence[Any]) -> list[Any]:
+    """Put newcomers into some rows of each model's encoded source or state; see `Refillable`."""
+    pairs = zip(carried, newcomers, strict=True)
+    return [value.replace_sentences(rows, new) for value, new in pairs]

@@ -1,8 +1,8 @@
-"""The tree of all hypotheses that a search has looked at, read backwards at its end.
+"""The tree of all hypotheses of a beam search, followed back at its end.
 
-A node is one word of one hypothesis. Its place is its number in the tree, and it knows the place
-of the word before it, so that hypotheses share their beginnings and nothing is copied while the
-search runs. Only the hypotheses that are given out are ever spelt out.
+A node is one token of one hypothesis. It has a number and knows the number of its parent, so that
+hypotheses share their prefixes and nothing is copied during search. Only the hypotheses that are
+returned are ever spelled out.
 """
 
 from collections.abc import Iterator
@@ -19,39 +19,38 @@ from nmtkit.special_symbols import BOS, EOS
 
 
 class Nodes(NamedTuple):
-    """The nodes that one step added: their words, the places before them and log p up to them.
+    """The nodes added by one step: tokens, numbers of the parents, log p of the prefixes.
 
     Shape of each: [number of nodes].
     """
 
-    words: Tensor
+    tokens: Tensor
     parents: Tensor
     scores: Tensor
 
 
-class Ends(NamedTuple):
-    """Hypotheses that went no further at one step.
+class EndedHypotheses(NamedTuple):
+    """Hypotheses that ended at one step.
 
-    sentences: number of each among all. Shape: [B].
-    places: of the last word but `</s>`. Shape: [B, k].
-    scores: log p, with that of `</s>` where it was chosen, -inf where there is none.
-        Shape: [B, k].
-    lengths: words, `</s>` counted. Shape: [B].
+    sentences: index of each among all sentences. Shape: [B].
+    nodes: of the last token but `</s>`. Shape: [B, k].
+    scores: log p, `</s>` included if it was chosen, -inf in unused slots. Shape: [B, k].
+    lengths: tokens, `</s>` counted. Shape: [B].
     """
 
     sentences: Tensor
-    places: Tensor
+    nodes: Tensor
     scores: Tensor
     lengths: Tensor
 
 
-class Entry(NamedTuple):
-    """An end as plain numbers, in the order in which an n-best list has them."""
+class RankedHypothesis(NamedTuple):
+    """An ended hypothesis; sorting puts these in the order of an n-best list."""
 
     negative_ranking_score: float
     length: int
     number: int
-    place: int
+    node: int
     score: float
 
 
@@ -60,117 +59,120 @@ class BeamHistory:
 
     def __init__(self) -> None:
         self.sentences = 0
-        self._nodes: list[Nodes] = []
+        self._generations: list[Nodes] = []
         self._size = 0
-        self._finished: list[Ends] = []
-        self._unfinished: list[Ends] = []
+        self._finished: list[EndedHypotheses] = []
+        self._unfinished: list[EndedHypotheses] = []
 
-    def begin(self, count: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    def add_sentences(self, count: int, device: torch.device) -> tuple[Tensor, Tensor]:
         """Add the roots of more sentences.
 
-        :return: their numbers [B], and the places of the roots [B, 1].
+        :return: indices of the sentences [B], and their root nodes [B, 1].
         """
-        roots = torch.full((count, 1), -1, device=device)
+        no_parents = torch.full((count, 1), -1, device=device)
         scores = torch.zeros(count, 1, dtype=torch.float64, device=device)
-        places = self.add(torch.full_like(roots, BOS), roots, scores)
+        roots = self.add_nodes(torch.full_like(no_parents, BOS), no_parents, scores)
         first = self.sentences
         self.sentences += count
-        return torch.arange(first, self.sentences, device=device), places
+        return torch.arange(first, self.sentences, device=device), roots
 
-    def add(self, words: Tensor, parents: Tensor, scores: Tensor) -> Tensor:
+    def add_nodes(self, tokens: Tensor, parents: Tensor, scores: Tensor) -> Tensor:
         """Add a generation of nodes.
 
-        :param words, parents, scores: see `Nodes`. Shape: [B, k].
-        :return: their places. Shape: [B, k].
+        :param tokens, parents, scores: see `Nodes`. Shape: [B, k].
+        :return: their numbers. Shape: [B, k].
         """
-        self._nodes.append(Nodes(words.flatten(), parents.flatten(), scores.flatten()))
+        self._generations.append(Nodes(tokens.flatten(), parents.flatten(), scores.flatten()))
         first = self._size
-        self._size += words.numel()
-        return torch.arange(first, self._size, device=words.device).view(words.shape)
+        self._size += tokens.numel()
+        return torch.arange(first, self._size, device=tokens.device).view(tokens.shape)
 
-    def end(self, sentences: Tensor, places: Tensor, scores: Tensor, lengths: Tensor) -> None:
-        """Note hypotheses that ended with `</s>`; see `Ends`."""
-        self._finished.append(Ends(sentences, places, scores, lengths))
+    def add_finished(
+        self, sentences: Tensor, nodes: Tensor, scores: Tensor, lengths: Tensor
+    ) -> None:
+        """Record hypotheses that ended with `</s>`; see `EndedHypotheses`."""
+        self._finished.append(EndedHypotheses(sentences, nodes, scores, lengths))
 
     def add_unfinished(
-        self, sentences: Tensor, places: Tensor, scores: Tensor, lengths: Tensor
+        self, sentences: Tensor, nodes: Tensor, scores: Tensor, lengths: Tensor
     ) -> None:
-        """Note hypotheses that search leaves unfinished; see `Ends`."""
-        self._unfinished.append(Ends(sentences, places, scores, lengths))
+        """Record hypotheses that search left unfinished; see `EndedHypotheses`."""
+        self._unfinished.append(EndedHypotheses(sentences, nodes, scores, lengths))
 
     def n_best(self, settings: SearchConfig, n_best: int) -> list[list[Hypothesis]]:
-        """The n best of each sentence, ranked as the settings say; of equals, the shorter first.
+        """Return the n best hypotheses of each sentence, ranked as the settings say.
 
-        Only finished ones, unless a sentence has none.
+        Of equal ones the shorter is first. Unfinished ones are used only if none is finished.
 
-        :raises ModelError: a sentence has none of either kind.
+        :raises ModelError: a sentence has no hypothesis of either kind.
         """
         if not self.sentences:
             return []
-        finished = _entries(self._finished, self.sentences, settings)
-        unfinished = _entries(self._unfinished, self.sentences, settings)
+        finished = _by_sentence(self._finished, self.sentences, settings)
+        unfinished = _by_sentence(self._unfinished, self.sentences, settings)
         if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
             raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
-        chosen = [
-            sorted(ended or given_up)[:n_best]
-            for ended, given_up in zip(finished, unfinished, strict=True)
-        ]
-        paths = self._paths([entry.place for entries in chosen for entry in entries])
+        best = [sorted(a or b)[:n_best] for a, b in zip(finished, unfinished, strict=True)]
+        prefixes = self._backtrack([hypothesis.node for of_one in best for hypothesis in of_one])
         return [
-            [_hypothesis(entry, *next(paths), bool(ended)) for entry in entries]
-            for ended, entries in zip(finished, chosen, strict=True)
+            [_hypothesis(ranked, *next(prefixes), bool(ended)) for ranked in of_one]
+            for ended, of_one in zip(finished, best, strict=True)
         ]
 
-    def _paths(self, places: list[int]) -> Iterator[tuple[list[int], list[float]]]:
-        """The words from the first up to each of some places; log p from 0 up to each of them."""
-        nodes = Nodes(*(torch.cat(column).cpu() for column in zip(*self._nodes, strict=True)))
-        at = torch.tensor(places)
-        backwards = [at]
-        while bool(((at := _before(nodes.parents, at)) >= 0).any()):
-            backwards.append(at)
+    def _backtrack(self, nodes: list[int]) -> Iterator[tuple[list[int], list[float]]]:
+        """Yield the tokens up to each node, and log p before the first and up to each of them."""
+        columns = zip(*self._generations, strict=True)
+        tree = Nodes(*(torch.cat(column).cpu() for column in columns))
+        current = torch.tensor(nodes)
+        backwards = [current]
+        while bool(((current := _parents(tree.parents, current)) >= 0).any()):
+            backwards.append(current)
         paths = torch.stack(backwards[::-1], dim=1)  # [hypotheses, steps], -1 before the roots
         starts = (paths < 0).sum(1).tolist()
-        words = nodes.words[paths.clamp(min=0)].tolist()
-        scores = nodes.scores[paths.clamp(min=0)].tolist()
-        for start, ids, sums in zip(starts, words, scores, strict=True):
-            yield ids[start + 1 :], sums[start:]
+        tokens = tree.tokens[paths.clamp(min=0)].tolist()
+        scores = tree.scores[paths.clamp(min=0)].tolist()
+        for start, ids, prefix_scores in zip(starts, tokens, scores, strict=True):
+            yield ids[start + 1 :], prefix_scores[start:]
 
 
-def _before(parents: Tensor, places: Tensor) -> Tensor:
-    """The places before these; -1 before a root and before that."""
-    return parents[places.clamp(min=0)].masked_fill(places < 0, -1)
+def _parents(parents: Tensor, nodes: Tensor) -> Tensor:
+    """Return the parents of some nodes; -1 for a root and for -1."""
+    return parents[nodes.clamp(min=0)].masked_fill(nodes < 0, -1)
 
 
-def _hypothesis(entry: Entry, ids: list[int], sums: list[float], finished: bool) -> Hypothesis:
-    """An end spelt out.
+def _hypothesis(
+    ranked: RankedHypothesis, ids: list[int], prefix_scores: list[float], finished: bool
+) -> Hypothesis:
+    """Return an ended hypothesis with its tokens and their log-probabilities.
 
-    :param ids: its words but `</s>`.
-    :param sums: log p before the first of them and up to each.
+    :param ids: its tokens but `</s>`.
+    :param prefix_scores: log p before the first of them and up to each.
     """
     if finished:
-        ids, sums = [*ids, EOS], [*sums, entry.score]
-    word_scores = [after - before for before, after in zip(sums, sums[1:], strict=False)]
-    return Hypothesis(ids, entry.score, word_scores, finished)
+        ids, prefix_scores = [*ids, EOS], [*prefix_scores, ranked.score]
+    pairs = zip(prefix_scores, prefix_scores[1:], strict=False)
+    return Hypothesis(ids, ranked.score, [after - before for before, after in pairs], finished)
 
 
-def _entries(ends: list[Ends], sentences: int, settings: SearchConfig) -> list[list[Entry]]:
-    """The ends of each sentence."""
-    entries: list[list[Entry]] = [[] for _ in range(sentences)]
-    if not ends:
-        return entries
-    wide = [Ends(*_of_one_shape(*generation)) for generation in ends]
-    joined = Ends(*(torch.cat(parts) for parts in zip(*wide, strict=True)))
+def _by_sentence(
+    ended: list[EndedHypotheses], sentences: int, settings: SearchConfig
+) -> list[list[RankedHypothesis]]:
+    """Return the ended hypotheses of each sentence."""
+    by_sentence: list[list[RankedHypothesis]] = [[] for _ in range(sentences)]
+    if not ended:
+        return by_sentence
+    flat = [_flatten(of_step) for of_step in ended]
+    joined = EndedHypotheses(*(torch.cat(parts) for parts in zip(*flat, strict=True)))
     real = joined.scores > -torch.inf
     columns = [column[real].tolist() for column in joined]
-    for number, (sentence, place, score, length) in enumerate(zip(*columns, strict=True)):
+    for number, (sentence, node, score, length) in enumerate(zip(*columns, strict=True)):
         rank = -score / length_divisor(settings, length)
-        entries[sentence].append(Entry(rank, length, number, place, score))
-    return entries
+        by_sentence[sentence].append(RankedHypothesis(rank, length, number, node, score))
+    return by_sentence
 
 
-def _of_one_shape(
-    sentences: Tensor, places: Tensor, scores: Tensor, lengths: Tensor
-) -> list[Tensor]:
-    """What is said of a sentence, said of each of its hypotheses. Shape of each: [B * k]."""
-    columns = (sentences.unsqueeze(1), places, scores, lengths.unsqueeze(1))
-    return [column.expand_as(places).flatten() for column in columns]
+def _flatten(ended: EndedHypotheses) -> list[Tensor]:
+    """Repeat the values of a sentence for each of its hypotheses. Shape of each: [B * k]."""
+    sentences, nodes, scores, lengths = ended
+    columns = (sentences.unsqueeze(1), nodes, scores, lengths.unsqueeze(1))
+    return [column.expand_as(nodes).flatten() for column in columns]

@@ -1,7 +1,6 @@
-"""The next words where each sentence chooses from a list of its own (Jean et al. 2015).
+"""Next tokens where each sentence has its own candidate list (Jean et al. 2015).
 
-The probabilities are those of a softmax over the list: what the other words would have had is
-shared out among the candidates.
+The softmax is over the list, so the probability of all other tokens goes to the candidates.
 """
 
 import copy
@@ -11,62 +10,66 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
-from nmtkit.search.model_averaging import EQUAL, FIRST, ModelAveraging
-from nmtkit.search.next_token import Expansions, TokenMask, ordered
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
+from nmtkit.search.next_token import Expansions, TokenMask, sort_ties
 
-NONE = -1
-"""Stands in a list behind its last word."""
+PADDING = -1
+"""Fills candidate lists up to the longest."""
 
 
 class CandidateScorer:
-    """The distribution of the next word over candidates; it is used as `NextTokenScorer` is.
+    """The next-token distribution over candidate lists; used like `NextTokenScorer`.
 
     :param layers: the output layer of each model.
-    :param lists: words of each sentence in rising order, `</s>` and `<unk>` the first of them,
-        `NONE` behind the last. Shape: [B, C].
-    :param averaging: how the models are averaged.
+    :param candidates: tokens of each sentence in rising order, `</s>` and `<unk>` first, then
+        `PADDING`. Shape: [B, C].
+    :param averaging: how models are averaged.
     """
 
     def __init__(
-        self, layers: Sequence[OutputLayer], lists: Tensor, averaging: ModelAveraging = EQUAL
+        self,
+        layers: Sequence[OutputLayer],
+        candidates: Tensor,
+        averaging: ModelAveraging = EQUAL_WEIGHTS,
     ) -> None:
         self._average = averaging if len(layers) > 1 else FIRST
-        self._words = lists.clamp(min=0)
-        self._layers = [layer.for_candidates(lists) for layer in layers]
+        self._tokens = candidates.clamp(min=0)
+        self._layers = [layer.for_candidates(candidates) for layer in layers]
 
     def select(self, rows: Tensor) -> "CandidateScorer":
-        """The same for some of the sentences."""
-        some = copy.copy(self)
-        some._words = self._words[rows]
-        some._layers = [layer.select(rows) for layer in self._layers]
-        return some
+        """Keep the candidate lists of some sentences."""
+        selected = copy.copy(self)
+        selected._tokens = self._tokens[rows]
+        selected._layers = [layer.select(rows) for layer in self._layers]
+        return selected
 
     def best(
-        self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: TokenMask
+        self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
     ) -> Expansions:
-        """The best continuations of each sentence's hypotheses; see `NextTokenScorer.best`."""
-        log_probs = self._log_probs(hidden)
-        forbidden.apply(log_probs)
+        """Find the best expansions of each sentence; see `NextTokenScorer.best`."""
+        log_probs = self._log_probs(readouts)
+        mask.apply(log_probs)
         totals = log_probs.view(*scores.shape, -1).to(scores.dtype) + scores.unsqueeze(2)
-        best = totals.flatten(1).topk(min(count, totals[0].numel()), dim=1)
+        best = totals.flatten(1).topk(min(count, totals[0].numel()), dim=1)  # [B, c]
         parents = best.indices.div(totals.size(2), rounding_mode="floor")
-        words = self.words_at(best.indices - parents * totals.size(2))
-        return ordered(best.values, parents, words)
+        tokens = self.tokens_at(best.indices - parents * totals.size(2))
+        return sort_ties(best.values, parents, tokens)
 
-    def distributions(self, hidden: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
-        """The distributions over lists, all at once; see `NextTokenScorer.distributions`."""
-        log_probs = self._log_probs(hidden)
+    def distributions(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
+        """Yield all distributions at once; see `NextTokenScorer.distributions`."""
+        log_probs = self._log_probs(readouts)
         yield slice(0, len(log_probs)), log_probs
 
-    def words_at(self, columns: Tensor) -> Tensor:
-        """The words that these columns of a distribution stand for. Shape: [B, k]."""
-        return self._words.gather(1, columns)
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        """Return the tokens in these columns of a distribution. Shape: [B, k]."""
+        return self._tokens.gather(1, columns)
 
-    def _log_probs(self, hidden: Sequence[Tensor]) -> Tensor:
-        """The mean of the models' log-probabilities, -inf behind the last candidate.
+    def _log_probs(self, readouts: Sequence[Tensor]) -> Tensor:
+        """Compute the models' mean log-probabilities, -inf at padding.
 
-        :param hidden: readouts of each model. Shape: [B, k, l].
+        :param readouts: of each model. Shape: [B, k, l].
         :return: Shape: [B * k, C].
         """
-        logits = [layer.logits(of) for layer, of in zip(self._layers, hidden, strict=True)]
+        pairs = zip(self._layers, readouts, strict=True)
+        logits = [layer.logits(readout) for layer, readout in pairs]  # [B, k, C]
         return self._average([torch.log_softmax(of, dim=2).flatten(0, 1) for of in logits])

@@ -1,4 +1,4 @@
-"""What search gives: a translation as ids, with its scores and its alignment."""
+"""A translation as ids, with its scores and its alignment."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ from nmtkit.search.search_settings import length_divisor
 class Hypothesis:
     """One translation of one sentence.
 
-    ids: its words; the last is `</s>` where it is finished.
-    score: log p of all of them together, natural log; the sum of `word_scores`.
-    word_scores: log p of each given those before it, natural log.
-    finished: False where search ended before `</s>` was chosen.
-    alignment: alpha_i for each of `ids`, or None where it was not asked for.
+    ids: its tokens; the last is `</s>` if it is finished.
+    score: log p of the whole, natural log; the sum of `word_scores`.
+    word_scores: log p of each token given those before it, natural log.
+    finished: False if search ended before `</s>` was chosen.
+    alignment: alpha_i for each of `ids`, or None if it was not requested.
         Shape: [len(ids), T_x].
     """
 
@@ -30,14 +30,15 @@ class Hypothesis:
 
     @property
     def words(self) -> list[int]:
-        """Its words without `</s>`."""
+        """Its ids without `</s>`."""
         return self.ids[:-1] if self.finished else self.ids
 
     def ranking_score(self, settings: SearchConfig) -> float:
-        """The score over what its length says, and its coverage where that counts: what an n-best
-        list is ordered by.
+        """Return the score by which an n-best list is sorted.
 
-        :raises ModelError: coverage counts and the alignment is not known.
+        It is divided by the length penalty; the coverage penalty is added if there is one.
+
+        :raises ModelError: the coverage penalty needs an alignment, and there is none.
         """
         score = self.score / float(length_divisor(settings, max(len(self.ids), 1)))
         if not settings.coverage_penalty:
@@ -48,11 +49,12 @@ class Hypothesis:
 
 
 def coverage(alignment: Tensor) -> float:
-    """How much of the source a translation has looked at, at most 0: sum_j log min(sum_i alpha_ij,
-    1) over the source words without `</s>` (Wu et al. 2016, eq. (14); see `coverage.py`).
+    """Compute cp = sum_j log min(sum_i alpha_ij, 1) over source words, at most 0.
 
-    :param alignment: alpha_ij, the last column that of `</s>`. Shape: [T_y, T_x].
+    Wu et al. 2016, eq. (14); see `coverage.py`.
+
+    :param alignment: alpha_ij; its last column, of `</s>`, is left out. Shape: [T_y, T_x].
     """
-    looked = alignment[:, :-1].double().sum(0)
-    tiny = torch.finfo(torch.float32).tiny  # a finite penalty for a word that was never looked at
-    return float(looked.clamp(min=tiny, max=1.0).log().sum())
+    attention = alignment[:, :-1].double().sum(0)  # [T_x - 1]
+    tiny = torch.finfo(torch.float32).tiny  # keeps the penalty of an unattended word finite
+    return float(attention.clamp(min=tiny, max=1.0).log().sum())

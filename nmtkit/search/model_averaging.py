@@ -1,4 +1,4 @@
-"""How several models' probabilities of the next word become one."""
+"""Average the next-token probabilities of several models."""
 
 import math
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class ModelAveraging:
-    """A mean over models.
+    """A weighted mean over the models of an ensemble.
 
-    weights: of each model, above 0; only their ratios count; equal ones where none are given.
-    log_linear: average log-probabilities (the geometric mean, not normalised: what comes out is a
-        score, still 0 or less), instead of probabilities (Sutskever et al. 2014, section 3.6).
+    weights: one per model, above 0; only their ratios matter; equal weights if empty.
+    log_linear: average log-probabilities instead of probabilities (Sutskever et al. 2014, section
+        3.6). This geometric mean is not normalised: it gives scores, still 0 or less.
     """
 
     weights: tuple[float, ...] = ()
     log_linear: bool = False
 
     def __call__(self, log_probs: Sequence[Tensor]) -> Tensor:
-        """The mean of log-probabilities of the same shape, natural log."""
+        """Average log-probabilities of equal shape, one per model; natural log."""
         if len(log_probs) == 1:
             return log_probs[0]
         weights = self.weights or (1.0,) * len(log_probs)
@@ -33,8 +33,8 @@ class ModelAveraging:
         return torch.stack([values + math.log(share) for values, share in pairs]).logsumexp(0)
 
 
-EQUAL = ModelAveraging()
-"""The mean of probabilities."""
+EQUAL_WEIGHTS = ModelAveraging()
+"""The mean of probabilities, all models weighted alike."""
 
 FIRST = itemgetter(0)
 """The mean over a single model."""

@@ -1,11 +1,11 @@
-"""The next words: the softmax that every model ends in, or the mean of several, and its best.
+"""The next-token distribution of a model or an ensemble, and the best expansions by it.
 
-The logits of a step are the largest tensors of search by far, and the product that makes them is
-most of its work. So they are made for some words at a time, a tile that stays in a processor's
-cache, and only for hypotheses that live. Of a tile remain its share of the normaliser and the
-largest of every `BLOCK` words. Whatever is among the best c continuations of a sentence lies in
-one of its c best blocks: each better block holds a better word. So of those blocks alone the words
-are looked at, and nothing is ever sorted.
+The logits of a step are by far the largest tensors of search, and their product is most of its
+work. So they are computed for a shard of the vocabulary at a time, which stays in a processor's
+cache, and only for active hypotheses. Of a shard two things are kept: its part of the normaliser,
+and the maximum of every block of `BLOCK_TOKENS` tokens. The best c expansions of a sentence lie in
+its c best blocks, because each better block holds a better token. So only the tokens of those
+blocks are looked at again, and the vocabulary is never sorted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,64 +15,64 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
-from nmtkit.search.model_averaging import EQUAL, FIRST, ModelAveraging
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 
-BLOCK = 16
-"""Words of which the largest log-probability is kept."""
+BLOCK_TOKENS = 16
+"""Tokens of a block, whose largest log-probability is kept."""
 
-GROUP = 1024
-"""Words, and so GROUP / BLOCK blocks, that lie together: block j of a group has its words j,
-j + 64, j + 128, ... which makes the maxima element-wise over long rows. Tiles are whole groups."""
+GROUP_TOKENS = 1024
+"""Tokens of a group of 64 blocks: block j of a group has its tokens j, j + 64, j + 128, ... This
+makes the maxima element-wise over long rows. Shards are whole groups."""
 
-TILE = GROUP
-"""Words of a tile on a processor."""
+SHARD_TOKENS = GROUP_TOKENS
+"""Tokens of a shard on a processor."""
 
-FEW_ROWS = 256
-"""Hypotheses for which tiles twice as wide stay in a processor's cache."""
+MAX_ROWS_OF_WIDE_SHARDS = 256
+"""Hypotheses up to which shards of twice the width stay in a processor's cache."""
 
-ROUND = 32
-"""Hypotheses are looked at by so many, as a product of a number of rows that is new is prepared
+ROW_MULTIPLE = 32
+"""The number of hypotheses is rounded up to this: a product with a new number of rows is prepared
 first, which takes as long as the product."""
 
-ROOM = 1 << 20
-"""Logits held at a time on a processor where no tiles can be made: 4 MB in float32."""
+MAX_LOGITS = 1 << 20
+"""Logits held at a time on a processor where shards cannot be used: 4 MB in float32."""
 
-DEVICE_ROOM = 1 << 28
+MAX_LOGITS_ON_DEVICE = 1 << 28
 """The same on other devices, which have memory but no such cache."""
 
 
 class Expansions(NamedTuple):
-    """Hypotheses longer by one word, best first.
+    """Hypotheses extended by one token, best first.
 
-    scores: log p, the new word's included; -inf where there are too few. Shape: [B, c].
-    parents: the slot of the hypothesis that is continued. Shape: [B, c].
-    words: the new word, `</s>` where there is none. Shape: [B, c].
+    scores: log p, the new token's included; -inf if there are too few. Shape: [B, c].
+    parents: slot of the hypothesis that is extended. Shape: [B, c].
+    tokens: the new token, `</s>` if there are too few. Shape: [B, c].
     """
 
     scores: Tensor
     parents: Tensor
-    words: Tensor
+    tokens: Tensor
 
 
 class TokenMask(NamedTuple):
-    """Words that are not to be chosen. What is left is not renormalised.
+    """Tokens that must not be chosen. The others are not renormalised.
 
-    eos: whose next word must not be `</s>`. Shape: [B, k], bool.
-    unk: whether `<unk>` is forbidden everywhere.
+    eos: True for hypotheses whose next token must not be `</s>`. Shape: [B, k], bool.
+    unk: True if `<unk>` is forbidden everywhere.
     """
 
     eos: Tensor
     unk: bool
 
-    def of(self, rows: Tensor | slice) -> "TokenMask":
-        """The same for some of the B * k hypotheses. Shape of `eos`: [number of rows]."""
+    def select(self, rows: Tensor | slice) -> "TokenMask":
+        """Keep some of the B * k hypotheses. Shape of `eos`: [number of rows]."""
         return TokenMask(self.eos.flatten()[rows], self.unk)
 
     def apply(self, log_probs: Tensor) -> Tensor:
-        """Give the forbidden words -inf, in place.
+        """Set forbidden tokens to -inf, in place.
 
-        :param log_probs: of `</s>`, `<unk>` and other words. Shape: [r, K].
+        :param log_probs: of `</s>`, `<unk>` and other tokens. Shape: [r, K].
         """
         log_probs[:, EOS].masked_fill_(self.eos.flatten(), -torch.inf)
         if self.unk:
@@ -81,207 +81,218 @@ class TokenMask(NamedTuple):
 
 
 class NextTokenScorer:
-    """The distribution of the next word, of one model or the mean of several.
+    """The next-token distribution of one model, or the mean of several.
 
     :param layers: the output layer of each model.
-    :param averaging: how the models are averaged.
-    :param rows: hypotheses that are usually asked for together.
+    :param averaging: how models are averaged.
+    :param rows: usual number of hypotheses.
     """
 
     def __init__(
-        self, layers: Sequence[OutputLayer], averaging: ModelAveraging = EQUAL, rows: int = FEW_ROWS
+        self,
+        layers: Sequence[OutputLayer],
+        averaging: ModelAveraging = EQUAL_WEIGHTS,
+        rows: int = MAX_ROWS_OF_WIDE_SHARDS,
     ) -> None:
         self._layers, self._average = layers, averaging if len(layers) > 1 else FIRST
-        self._words = len(layers[0].bias)
+        self._vocab_size = len(layers[0].bias)
         on_cpu = layers[0].bias.device.type == "cpu"
-        self._room = ROOM if on_cpu else DEVICE_ROOM
-        width = TILE * (1 if rows > FEW_ROWS else 2) if on_cpu else self._words
-        self._tiles = [layer.shards(width, GROUP) for layer in layers]
+        self._max_logits = MAX_LOGITS if on_cpu else MAX_LOGITS_ON_DEVICE
+        width = SHARD_TOKENS * (1 if rows > MAX_ROWS_OF_WIDE_SHARDS else 2)
+        width = width if on_cpu else self._vocab_size
+        self._shards = [layer.shards(width, GROUP_TOKENS) for layer in layers]
 
     def best(
-        self, hidden: Sequence[Tensor], scores: Tensor, count: int, forbidden: TokenMask
+        self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
     ) -> Expansions:
-        """The best continuations of each sentence's hypotheses.
+        """Find the best expansions of each sentence's hypotheses.
 
-        Equals are in the order of hypotheses in the beam, then of words in the vocabulary.
+        Ties are in the order of hypotheses in the beam, then of token ids.
 
-        :param hidden: readouts of each model. Shape: [B, k, l].
-        :param scores: log p of the hypotheses, -inf in slots that hold none. Shape: [B, k].
-        :param count: c; fewer come back only where there are fewer words altogether.
+        :param readouts: of each model. Shape: [B, k, l].
+        :param scores: log p of the hypotheses, -inf in unused slots. Shape: [B, k].
+        :param count: c; fewer are returned only if there are fewer in all.
         """
-        rows = _live_rows(scores)
-        live = [values.flatten(0, 1).index_select(0, rows) for values in hidden]
-        allowed = forbidden.of(rows)
-        maxima, totals = self._maxima(live, allowed)
+        rows = _active_rows(scores)
+        active = [values.flatten(0, 1).index_select(0, rows) for values in readouts]  # [r, l]
+        allowed = mask.select(rows)
+        maxima, log_z = self._block_maxima(active, allowed)
         if count == 1 and scores.size(1) == 1 and len(rows) == len(scores):
-            return self._best_one(live, scores, maxima, totals, allowed)
+            return self._best_one(active, scores, maxima, log_z, allowed)
         blocks = scores.new_full((scores.numel(), maxima.size(1)), -torch.inf)
         blocks[rows] = maxima.to(scores.dtype) + scores.flatten()[rows].unsqueeze(1)
-        blocks = blocks.view(len(scores), -1)
+        blocks = blocks.view(len(scores), -1)  # [B, k * blocks]
         chosen = blocks.topk(min(count, blocks.size(1)), dim=1, sorted=False).indices
         parents = chosen.div(maxima.size(1), rounding_mode="floor")  # [B, c]
-        words = _words_of(chosen % maxima.size(1))  # [B, c, BLOCK]
-        places = _places(rows, scores).gather(1, parents).flatten()  # among the live
-        log_probs = self._log_probs_of(words.flatten(0, 1), live, totals, places)
-        _forbid(log_probs, words.flatten(0, 1), allowed.of(places))
-        values = log_probs.view_as(words).to(scores.dtype)
+        tokens = _block_tokens(chosen % maxima.size(1))  # [B, c, BLOCK_TOKENS]
+        positions = _positions(rows, scores).gather(1, parents).flatten()  # among active rows
+        flat = tokens.flatten(0, 1)  # [B * c, BLOCK_TOKENS]
+        log_probs = self._token_log_probs(flat, active, log_z, positions)
+        _mask_tokens(log_probs, flat, allowed.select(positions))
+        values = log_probs.view_as(tokens).to(scores.dtype)
         values = values + scores.gather(1, parents).unsqueeze(2)
-        return _best_of(values, parents.unsqueeze(2).expand_as(words), words, count)
+        return _top_expansions(values, parents.unsqueeze(2).expand_as(tokens), tokens, count)
 
     def _best_one(
         self,
-        hidden: list[Tensor],
+        readouts: list[Tensor],
         scores: Tensor,
         maxima: Tensor,
-        totals: list[Tensor],
-        forbidden: TokenMask,
+        log_z: list[Tensor],
+        mask: TokenMask,
     ) -> Expansions:
-        """`best`, of one hypothesis a sentence the one continuation: of its best block the first
-        best word."""
-        words = _words_of(maxima.argmax(1))  # [B, BLOCK]
-        log_probs = self._log_probs_of(words, hidden, totals, None)
-        _forbid(log_probs, words, forbidden)
+        """Find the one best expansion in a beam of 1: the first best token of its best block."""
+        tokens = _block_tokens(maxima.argmax(1))  # [B, BLOCK_TOKENS]
+        log_probs = self._token_log_probs(tokens, readouts, log_z, None)
+        _mask_tokens(log_probs, tokens, mask)
         values, columns = log_probs.max(1, keepdim=True)
         values = values.to(scores.dtype) + scores
-        words = words.gather(1, columns).masked_fill_(values == -torch.inf, EOS)
-        return Expansions(values, torch.zeros_like(words), words)
+        tokens = tokens.gather(1, columns).masked_fill_(values == -torch.inf, EOS)
+        return Expansions(values, torch.zeros_like(tokens), tokens)
 
-    def distributions(self, hidden: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
-        """The mean of the models' log-probabilities, for some rows after the others.
+    def distributions(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the models' mean log-probabilities for some hypotheses at a time.
 
-        :param hidden: readouts of each model. Shape: [B, k, l].
-        :return: rows of B * k and their log-probabilities [r, K], -inf beyond the last word.
+        :param readouts: of each model. Shape: [B, k, l].
+        :return: rows of B * k and their log-probabilities [r, K], -inf beyond the last token.
         """
-        rows = [values.flatten(0, 1) for values in hidden]
-        for part in self._parts(len(rows[0])):
-            found = [self._whole_softmax(n, values[part])[0] for n, values in enumerate(rows)]
-            yield part, self._average(found)
+        rows = [values.flatten(0, 1) for values in readouts]
+        for chunk in self._chunks(len(rows[0])):
+            softmaxes = [self._softmax(n, values[chunk])[0] for n, values in enumerate(rows)]
+            yield chunk, self._average(softmaxes)
 
     def select(self, rows: Tensor) -> "NextTokenScorer":
-        """The same for some of the sentences: all have the same words."""
+        """Keep some of the sentences; all have the same tokens."""
         return self
 
-    def words_at(self, columns: Tensor) -> Tensor:
-        """The words that these columns of a distribution stand for. Shape: [B, k]."""
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        """Return the tokens in these columns of a distribution. Shape: [B, k]."""
         return columns
 
-    def _parts(self, rows: int) -> Iterator[slice]:
-        """So many rows in parts, each of which has room for all its log-probabilities."""
-        step = max(1, self._room // self._words)
+    def _chunks(self, rows: int) -> Iterator[slice]:
+        """Yield parts of the rows that are small enough to hold all their log-probabilities."""
+        step = max(1, self._max_logits // self._vocab_size)
         for start in range(0, rows, step):
             yield slice(start, min(start + step, rows))
 
-    def _maxima(self, hidden: list[Tensor], forbidden: TokenMask) -> tuple[Tensor, list[Tensor]]:
-        """The largest log p of each block [r, K / BLOCK]; each model's log normalisers [r]."""
-        if len(hidden) == 1:
-            return self._maxima_by_tiles(hidden[0], forbidden)
+    def _block_maxima(self, readouts: list[Tensor], mask: TokenMask) -> tuple[Tensor, list[Tensor]]:
+        """Compute the largest log p of each block [r, blocks]; each model's log normalisers [r]."""
+        if len(readouts) == 1:
+            return self._block_maxima_by_shard(readouts[0], mask)
         parts = []
-        for part in self._parts(len(hidden[0])):
-            found = [self._whole_softmax(n, values[part]) for n, values in enumerate(hidden)]
-            log_probs = forbidden.of(part).apply(self._average([values for values, _ in found]))
-            parts.append((_largest_of_blocks(log_probs), *(total for _, total in found)))
-        maxima, *totals = (torch.cat(column) for column in zip(*parts, strict=True))
-        return maxima, totals
+        for chunk in self._chunks(len(readouts[0])):
+            softmaxes = [self._softmax(n, values[chunk]) for n, values in enumerate(readouts)]
+            mean = self._average([log_probs for log_probs, _ in softmaxes])
+            maxima = _maxima_of_blocks(mask.select(chunk).apply(mean))
+            parts.append((maxima, *(log_z for _, log_z in softmaxes)))
+        maxima, *all_log_z = (torch.cat(column) for column in zip(*parts, strict=True))
+        return maxima, all_log_z
 
-    def _maxima_by_tiles(self, hidden: Tensor, forbidden: TokenMask) -> tuple[Tensor, list[Tensor]]:
-        """`_maxima` of one model, whose normaliser may be known last."""
-        maxima, totals = [], []
-        for number, tile in enumerate(self._tiles[0]):
-            log_probs, total = _softmax(tile.logits(hidden))
+    def _block_maxima_by_shard(
+        self, readout: Tensor, mask: TokenMask
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Compute `_block_maxima` of one model, whose normaliser is known only after all shards."""
+        maxima, normalizers = [], []
+        for number, shard in enumerate(self._shards[0]):
+            log_probs, shard_log_z = _log_softmax(shard.logits(readout))
             if number == 0:
-                forbidden.apply(log_probs)
-            maxima.append(_largest_of_blocks(log_probs).add_(total.unsqueeze(1)))
-            totals.append(total)
-        whole = torch.stack(totals).logsumexp(0)
-        return torch.cat(maxima, dim=1).sub_(whole.unsqueeze(1)), [whole]
+                mask.apply(log_probs)
+            maxima.append(_maxima_of_blocks(log_probs).add_(shard_log_z.unsqueeze(1)))
+            normalizers.append(shard_log_z)
+        log_z = torch.stack(normalizers).logsumexp(0)
+        return torch.cat(maxima, dim=1).sub_(log_z.unsqueeze(1)), [log_z]
 
-    def _whole_softmax(self, model: int, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """One model's log-probabilities of all words, and its log normalisers."""
-        logits = [tile.logits(hidden) for tile in self._tiles[model]]
-        return _softmax(torch.cat(logits, dim=1) if len(logits) > 1 else logits[0])
+    def _softmax(self, model: int, readout: Tensor) -> tuple[Tensor, Tensor]:
+        """Compute one model's log-probabilities of all tokens, and its log normalisers."""
+        logits = [shard.logits(readout) for shard in self._shards[model]]
+        return _log_softmax(torch.cat(logits, dim=1) if len(logits) > 1 else logits[0])
 
-    def _log_probs_of(
-        self, words: Tensor, hidden: list[Tensor], totals: list[Tensor], places: Tensor | None
+    def _token_log_probs(
+        self, tokens: Tensor, readouts: list[Tensor], log_z: list[Tensor], rows: Tensor | None
     ) -> Tensor:
-        """Log p of single words.
+        """Compute log p of single tokens.
 
-        :param words: Shape: [n, w].
-        :param hidden: readouts of each model. Shape: [r, l].
-        :param totals: log normalisers of each model. Shape: [r].
-        :param places: whose next words these may be, of r. Shape: [n].
+        :param tokens: Shape: [n, w].
+        :param readouts: of each model. Shape: [r, l].
+        :param log_z: log normalisers of each model. Shape: [r].
+        :param rows: the readout that each row of tokens follows; None if they are the same rows.
+            Shape: [n].
         :return: Shape: [n, w].
         """
-        found = []
-        some = words.clamp(max=self._words - 1)
-        for layer, values, total in zip(self._layers, hidden, totals, strict=True):
-            if places is not None:
-                values, total = values[places], total[places]
-            logits = layer.logits_of(values, some)
-            found.append(logits - total.unsqueeze(1))
-        log_probs = self._average(found)
-        # Added, so that what is no number stays none.
-        beyond = torch.zeros_like(log_probs).masked_fill_(words >= self._words, -torch.inf)
+        by_model = []
+        in_vocabulary = tokens.clamp(max=self._vocab_size - 1)
+        for layer, readout, normalizer in zip(self._layers, readouts, log_z, strict=True):
+            if rows is not None:
+                readout, normalizer = readout[rows], normalizer[rows]
+            logits = layer.logits_of(readout, in_vocabulary)
+            by_model.append(logits - normalizer.unsqueeze(1))
+        log_probs = self._average(by_model)
+        # -inf is added, not assigned, so that NaN stays NaN.
+        beyond = torch.zeros_like(log_probs).masked_fill_(tokens >= self._vocab_size, -torch.inf)
         return log_probs.add_(beyond)
 
 
-def _softmax(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """The log-probabilities [r, w], in the place of the logits, and the log normalisers [r]."""
+def _log_softmax(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute log-probabilities [r, w], overwriting the logits, and log normalisers [r]."""
     first = logits[:, 0].clone()
     log_probs = torch.log_softmax(logits, dim=1, out=logits)
     return log_probs, first - log_probs[:, 0]
 
 
-def _live_rows(scores: Tensor) -> Tensor:
-    """Which of the B * k slots to look at: those that hold a hypothesis, and as many others as make
-    the number round. On other devices all, as asking would wait."""
-    live = (scores > -torch.inf).flatten()
-    size = live.numel()
-    if live.device.type == "cpu":
-        size = min(size, -(-int(live.sum()) // ROUND) * ROUND)
-    if size == live.numel():
-        return torch.arange(size, device=live.device)
-    return live.to(torch.uint8).argsort(descending=True, stable=True)[:size].sort().values
+def _active_rows(scores: Tensor) -> Tensor:
+    """Select the used ones of the B * k slots, and some others up to a round number.
+
+    On other devices than the processor all are selected, as counting them would wait.
+    """
+    active = (scores > -torch.inf).flatten()
+    size = active.numel()
+    if active.device.type == "cpu":
+        size = min(size, -(-int(active.sum()) // ROW_MULTIPLE) * ROW_MULTIPLE)
+    if size == active.numel():
+        return torch.arange(size, device=active.device)
+    return active.to(torch.uint8).argsort(descending=True, stable=True)[:size].sort().values
 
 
-def _places(rows: Tensor, scores: Tensor) -> Tensor:
-    """For each slot the number among `rows` that it has, 0 where it has none. Shape: [B, k]."""
-    places = rows.new_zeros(scores.numel())
-    places[rows] = torch.arange(len(rows), device=rows.device)
-    return places.view_as(scores)
+def _positions(rows: Tensor, scores: Tensor) -> Tensor:
+    """Return the position of each slot among `rows`, 0 if it is not there. Shape: [B, k]."""
+    positions = rows.new_zeros(scores.numel())
+    positions[rows] = torch.arange(len(rows), device=rows.device)
+    return positions.view_as(scores)
 
 
-def _largest_of_blocks(values: Tensor) -> Tensor:
-    """The maximum of each block of words. [r, words] to [r, words / BLOCK]."""
-    return values.view(len(values), -1, BLOCK, GROUP // BLOCK).amax(2).flatten(1)
+def _maxima_of_blocks(values: Tensor) -> Tensor:
+    """Compute the maximum of each block of tokens. [r, w] to [r, w / BLOCK_TOKENS]."""
+    blocks = values.view(len(values), -1, BLOCK_TOKENS, GROUP_TOKENS // BLOCK_TOKENS)
+    return blocks.amax(2).flatten(1)
 
 
-def _words_of(blocks: Tensor) -> Tensor:
-    """The words of blocks. [...] to [..., BLOCK]."""
-    apart = GROUP // BLOCK
-    group = blocks.div(apart, rounding_mode="floor")
-    inside = torch.arange(0, GROUP, apart, device=blocks.device)
-    return (blocks + group * (GROUP - apart)).unsqueeze(-1) + inside
+def _block_tokens(blocks: Tensor) -> Tensor:
+    """Return the tokens of blocks. [...] to [..., BLOCK_TOKENS]."""
+    stride = GROUP_TOKENS // BLOCK_TOKENS
+    group = blocks.div(stride, rounding_mode="floor")
+    inside = torch.arange(0, GROUP_TOKENS, stride, device=blocks.device)
+    return (blocks + group * (GROUP_TOKENS - stride)).unsqueeze(-1) + inside
 
 
-def _forbid(log_probs: Tensor, words: Tensor, forbidden: TokenMask) -> None:
-    """Give forbidden words -inf, in place. Shape of words and values: [n, w]; of `eos`: [n]."""
-    log_probs.masked_fill_((words == EOS) & forbidden.eos.unsqueeze(1), -torch.inf)
-    if forbidden.unk:
-        log_probs.masked_fill_(words == UNK, -torch.inf)
+def _mask_tokens(log_probs: Tensor, tokens: Tensor, mask: TokenMask) -> None:
+    """Set forbidden tokens to -inf, in place. Tokens and log-probabilities: [n, w]; `eos`: [n]."""
+    log_probs.masked_fill_((tokens == EOS) & mask.eos.unsqueeze(1), -torch.inf)
+    if mask.unk:
+        log_probs.masked_fill_(tokens == UNK, -torch.inf)
 
 
-def _best_of(scores: Tensor, parents: Tensor, words: Tensor, count: int) -> Expansions:
-    """The `count` best, in order. Shapes: [B, c, BLOCK]."""
-    best = scores.flatten(1).topk(min(count, words.size(1) * BLOCK), dim=1)
-    parents, words = (field.flatten(1).gather(1, best.indices) for field in (parents, words))
-    return ordered(best.values, parents, words)
+def _top_expansions(scores: Tensor, parents: Tensor, tokens: Tensor, count: int) -> Expansions:
+    """Return the `count` best, in order. Shapes: [B, c, BLOCK_TOKENS]."""
+    best = scores.flatten(1).topk(min(count, tokens.size(1) * BLOCK_TOKENS), dim=1)
+    parents, tokens = (field.flatten(1).gather(1, best.indices) for field in (parents, tokens))
+    return sort_ties(best.values, parents, tokens)
 
 
-def ordered(scores: Tensor, parents: Tensor, words: Tensor) -> Expansions:
-    """Continuations, best first already, with equals brought into order. Shapes: [B, c]."""
+def sort_ties(scores: Tensor, parents: Tensor, tokens: Tensor) -> Expansions:
+    """Sort expansions of equal score by parent, then token. Already best first. Shapes: [B, c]."""
     if scores.size(1) > 1:
-        order = (parents * (1 << 32) + words).argsort(dim=1)
+        order = (parents * (1 << 32) + tokens).argsort(dim=1)
         ranks = scores.gather(1, order).argsort(dim=1, descending=True, stable=True)
         order = order.gather(1, ranks)
-        scores, parents, words = (field.gather(1, order) for field in (scores, parents, words))
-    return Expansions(scores, parents, words.masked_fill(scores == -torch.inf, EOS))
+        scores, parents, tokens = (field.gather(1, order) for field in (scores, parents, tokens))
+    return Expansions(scores, parents, tokens.masked_fill(scores == -torch.inf, EOS))

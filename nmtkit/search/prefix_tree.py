@@ -1,8 +1,8 @@
-"""Log-probabilities of many translations of one sentence; what they begin with is read once.
+"""Log-probabilities of many translations of one sentence, with shared prefixes decoded once.
 
-The hypotheses of an n-best list differ in few places: of a thousand, two thirds of the words stand
-behind a beginning that another one has, too. Teacher forcing reads each hypothesis for itself; here
-the decoder takes one step for each different beginning, all of one length together.
+The hypotheses of an n-best list differ little: in a list of a thousand, two thirds of the tokens
+follow a prefix that another hypothesis has, too. Teacher forcing decodes each hypothesis by itself;
+here the decoder takes one step for each different prefix, all of one length together.
 """
 
 from collections.abc import Sequence
@@ -15,31 +15,33 @@ from nmtkit.models.base import OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.special_symbols import BOS
 
-ROWS = 64
-"""Beginnings that make a step together: what a step computes should stay in a processor's cache."""
+MAX_PREFIXES = 64
+"""Prefixes of a step: what it computes should stay in a processor's cache."""
 
-CELLS = 1 << 13
-"""Beginnings times source positions at a step: an alignment model keeps a vector for each."""
+MAX_CELLS = 1 << 13
+"""Prefixes times source positions of a step: an alignment model keeps a vector for each."""
 
 
 class Level(NamedTuple):
-    """The words at one position behind all different beginnings.
+    """The tokens that follow the different prefixes of one length.
 
-    nodes: the beginning before each word, by number in its level. words: ids. Of both one for each
-        different beginning with the word. following: which of the words are not the last of all
-        translations: the beginnings of the next level.
+    prefixes: number of the prefix before each token, in this level.
+    tokens: ids, one for each different pair of prefix and token.
+    extended: numbers of the tokens that some translation goes on from: the prefixes of the next
+        level.
     """
 
-    nodes: list[int]
-    words: list[int]
-    following: list[int]
+    prefixes: list[int]
+    tokens: list[int]
+    extended: list[int]
 
 
 class PrefixTree:
-    """The different beginnings of some translations.
+    """The different prefixes of some translations.
 
-    levels: the words by position. paths: where in all levels together the words of each translation
-        are. words: how many there are in all levels.
+    levels: their tokens by position.
+    paths: for each translation, the numbers of its tokens in all levels together.
+    size: tokens in all levels.
 
     :param targets: ids, `</s>` last.
     """
@@ -47,47 +49,46 @@ class PrefixTree:
     def __init__(self, targets: Sequence[Sequence[int]]) -> None:
         self.levels: list[Level] = []
         self.paths: list[list[int]] = [[] for _ in targets]
-        self.words = 0
-        nodes = [0] * len(targets)
-        longest = max(map(len, targets), default=0)
-        for position in range(longest):
+        self.size = 0
+        current = [0] * len(targets)  # number of each target's prefix
+        for position in range(max(map(len, targets), default=0)):
             edges: dict[tuple[int, int], int] = {}
-            following: dict[int, int] = {}
+            extended: dict[int, int] = {}
             for number, target in enumerate(targets):
                 if position >= len(target):
                     continue
-                edge = edges.setdefault((nodes[number], target[position]), len(edges))
-                self.paths[number].append(self.words + edge)
+                edge = edges.setdefault((current[number], target[position]), len(edges))
+                self.paths[number].append(self.size + edge)
                 if position + 1 < len(target):
-                    nodes[number] = following.setdefault(edge, len(following))
-            before, words = zip(*edges, strict=True)
-            self.levels.append(Level(list(before), list(words), list(following)))
-            self.words += len(edges)
+                    current[number] = extended.setdefault(edge, len(extended))
+            prefixes, tokens = zip(*edges, strict=True)
+            self.levels.append(Level(list(prefixes), list(tokens), list(extended)))
+            self.size += len(edges)
 
 
 def tree_log_probs(
     model: TranslationModel, src: Tensor, src_mask: Tensor, tree: PrefixTree
 ) -> Tensor:
-    """log p of each word of a tree, given its beginning and the source.
+    """Compute log p of each token of a tree, given its prefix and the source.
 
-    :param model: best made ready by `for_inference`.
+    :param model: fastest as returned by `for_inference`.
     :param src, src_mask: one sentence, as in `TranslationModel.encode`. Shape: [1, T_x].
-    :return: in the order of the tree's levels. Shape: [tree.words].
+    :return: in the order of the tree's levels. Shape: [tree.size].
     """
     encoded = model.encode(src, src_mask)
     layer = model.output_layer()
     state = model.initial_state(encoded)
     previous = torch.full((1,), BOS, device=src.device)
     parents = torch.zeros_like(previous)
-    found = [layer.bias.new_zeros(0)]
-    rows = max(1, min(ROWS, CELLS // src.size(1)))
+    log_probs = [layer.bias.new_zeros(0)]
+    rows = max(1, min(MAX_PREFIXES, MAX_CELLS // src.size(1)))
     for level in tree.levels:
-        hidden, state = _step(model, previous, parents, state, encoded, rows)
-        nodes, words, following = (torch.tensor(part, device=src.device) for part in level)
-        found.append(_word_log_probs(layer, hidden, nodes, words))
-        if level.following:
-            previous, parents = words[following], nodes[following]
-    return torch.cat(found)
+        readout, state = _step(model, previous, parents, state, encoded, rows)
+        prefixes, tokens, extended = (torch.tensor(part, device=src.device) for part in level)
+        log_probs.append(_token_log_probs(layer, readout, prefixes, tokens))
+        if level.extended:
+            previous, parents = tokens[extended], prefixes[extended]
+    return torch.cat(log_probs)
 
 
 def _step(
@@ -102,7 +103,7 @@ def _step(
 
     :param previous: the last token of each prefix. Shape: [k].
     :param parents: the hypothesis of `state` that each prefix extends. Shape: [k].
-    :return: readouts [k, l], and the state of k hypotheses behind the step.
+    :return: readouts [k, l], and the state of k hypotheses after the step.
     """
     chunks = zip(torch.split(previous, rows), torch.split(parents, rows), strict=True)
     steps = [
@@ -114,11 +115,13 @@ def _step(
     return torch.cat([step.readout for step in steps], dim=1).squeeze(0), state
 
 
-def _word_log_probs(layer: OutputLayer, hidden: Tensor, nodes: Tensor, words: Tensor) -> Tensor:
-    """log p of words behind beginnings. [k, l] and [n], [n] to [n]."""
-    sums = [
-        torch.addmm(layer.bias, some, layer.W.t()).logsumexp(1)
-        for some in torch.split(hidden, ROWS)
+def _token_log_probs(
+    layer: OutputLayer, readout: Tensor, prefixes: Tensor, tokens: Tensor
+) -> Tensor:
+    """Compute log p of tokens after prefixes. [k, l], [n] and [n] to [n]."""
+    log_z = [
+        torch.addmm(layer.bias, rows, layer.W.t()).logsumexp(1)
+        for rows in torch.split(readout, MAX_PREFIXES)
     ]
-    logits = layer.logits_of(hidden.index_select(0, nodes), words.unsqueeze(1)).squeeze(1)
-    return logits - torch.cat(sums).index_select(0, nodes)
+    logits = layer.logits_of(readout.index_select(0, prefixes), tokens.unsqueeze(1)).squeeze(1)
+    return logits - torch.cat(log_z).index_select(0, prefixes)

@@ -1,9 +1,9 @@
-"""Ancestral sampling: words drawn one after the other from the model's own distribution.
+"""Ancestral sampling: each token is drawn from the model's own next-token distribution.
 
-What a sentence is given depends on its own seed and on nothing else: neither on its neighbours in
-the batch nor on its place there. The same restrictions hold as in beam search: `</s>` is not drawn
-first for a source that has words, `<unk>` is left out on request, and the longest translation is
-max(10, max_length_ratio * T_x). The scores are the model's log p, without renormalising.
+The samples of a sentence depend on its seed only, neither on the other sentences of the batch nor
+on its row there. The restrictions are those of beam search: `</s>` is not drawn first for a
+non-empty source, `<unk>` is left out on request, and the longest translation is
+max(10, max_length_ratio * T_x). Scores are the model's log p, without renormalising.
 """
 
 import itertools
@@ -18,33 +18,34 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.alignments import with_alignments
 from nmtkit.search.batch_queue import EncodedBatch
-from nmtkit.search.beam import forbidden_words, predict, step_limits
+from nmtkit.search.beam import predict
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.search.next_token import NextTokenScorer, TokenMask
+from nmtkit.search.search_settings import mask_tokens, step_limits
 from nmtkit.special_symbols import BOS, EOS
 
 
-class Draws(NamedTuple):
-    """Samples under way, for the sentences where some are unfinished.
+class Samples(NamedTuple):
+    """Samples under way, of sentences that have unfinished ones.
 
-    sentences: row of each in the batch that was handed in. Shape: [B].
-    limits: words that a sample may have, `</s>` counted. Shape: [B].
-    uniform: random numbers in [0, 1), one for each word. Shape: [B, n, steps].
-    words: the word drawn last. Shape: [B, n].
-    over: whether `</s>` was drawn. Shape: [B, n].
+    sentences: row of each in the batch. Shape: [B].
+    limits: tokens that a sample may have, `</s>` counted. Shape: [B].
+    uniforms: random numbers in [0, 1), one for each token. Shape: [B, n, steps].
+    tokens: the last token. Shape: [B, n].
+    finished: True behind `</s>`. Shape: [B, n].
     """
 
     sentences: Tensor
     limits: Tensor
-    uniform: Tensor
-    words: Tensor
-    over: Tensor
+    uniforms: Tensor
+    tokens: Tensor
+    finished: Tensor
 
-    def select(self, rows: Tensor) -> "Draws":
-        """Keep these sentences."""
-        return Draws(*(value.index_select(0, rows) for value in self))
+    def select(self, rows: Tensor) -> "Samples":
+        """Keep the sentences `rows`. Shape: [n], int64."""
+        return Samples(*(value.index_select(0, rows) for value in self))
 
 
 def sample(
@@ -56,158 +57,161 @@ def sample(
     seeds: Sequence[int],
     alignments: bool = False,
 ) -> list[list[Hypothesis]]:
-    """Draw translations of a batch of sentences.
+    """Sample translations of a batch of sentences.
 
     :param models, src, src_mask: see `beam_search`.
-    :param settings: `forbid_unk` and `max_length_ratio` count.
-    :param n: samples of each sentence; the same translation may come more than once.
+    :param settings: `forbid_unk`, `min_length_ratio` and `max_length_ratio` are used.
+    :param n: samples of each sentence; a translation may occur more than once.
     :param seeds: one for each sentence.
-    :param alignments: give the first model's alignments.
-    :return: n samples of each sentence in the order drawn, unfinished where the limit was met.
+    :param alignments: add the first model's alignments.
+    :return: n samples of each sentence in the order drawn, unfinished if they met the limit.
     :raises ConfigError: n is below 1.
     :raises ModelError: a model gives log-probabilities that are not numbers, or it has no
-        alignment to give.
+        alignment.
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
-        reading = EncodedBatch(encoded, src_mask.sum(1))
-        return sample_read(models, reading, settings, n, seeds, alignments)
+        batch = EncodedBatch(encoded, src_mask.sum(1))
+        return sample_batch(models, batch, settings, n, seeds, alignments)
 
 
-def sample_read(
+def sample_batch(
     models: Sequence[TranslationModel],
-    reading: EncodedBatch,
+    batch: EncodedBatch,
     settings: SearchConfig,
     n: int,
     seeds: Sequence[int],
     alignments: bool = False,
-    averaging: ModelAveraging = EQUAL,
+    averaging: ModelAveraging = EQUAL_WEIGHTS,
 ) -> list[list[Hypothesis]]:
-    """Draw translations of sentences that each model has read already.
+    """Sample translations of sentences that each model has encoded already.
 
-    :param reading: what they read, and from which words they may choose.
-    :param averaging: how their probabilities are averaged.
-    :return: and other parameters and errors: see `sample`.
+    :param averaging: how models are averaged.
+    :return: like `sample`, which has the other parameters and errors, too.
     """
     if n < 1:
         raise ConfigError(f"at least 1 sample must be drawn, not {n}")
     with torch.inference_mode():
-        lengths = reading.lengths
+        lengths = batch.lengths
         limits = step_limits(lengths, settings.max_length_ratio)
-        uniform = torch.nn.utils.rnn.pad_sequence(
-            [random_numbers(seed, n, limit) for seed, limit in zip(seeds, limits, strict=True)],
+        uniforms = torch.nn.utils.rnn.pad_sequence(
+            [uniform_numbers(seed, n, limit) for seed, limit in zip(seeds, limits, strict=True)],
             batch_first=True,
-        ).transpose(1, 2)
-        draws = Draws(
+        ).transpose(1, 2)  # [B, n, steps]
+        samples = Samples(
             sentences=torch.arange(len(lengths), device=lengths.device),
             limits=limits,
-            uniform=uniform.to(lengths.device),
-            words=torch.full((len(lengths), n), BOS, device=lengths.device),
-            over=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
+            uniforms=uniforms.to(lengths.device),
+            tokens=torch.full((len(lengths), n), BOS, device=lengths.device),
+            finished=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
-        found = _drawn(models, reading, draws, settings, averaging)
+        hypotheses = _draw_all(models, batch, samples, settings, averaging)
         if not alignments:
-            return found
-        return with_alignments(models[:1], reading.encoded[:1], lengths, found)
+            return hypotheses
+        return with_alignments(models[:1], batch.encoded[:1], lengths, hypotheses)
 
 
-def random_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
-    """The numbers that decide a sentence's samples. Shape: [limit, n], float64."""
+def uniform_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
+    """Draw the numbers that decide a sentence's samples. Shape: [limit, n], float64."""
     random = torch.Generator().manual_seed(seed)
     return torch.rand(int(limit), n, generator=random, dtype=torch.float64)
 
 
-def draw_words(
-    next_words: NextTokenScorer | CandidateScorer,
-    hidden: list[Tensor],
-    forbidden: TokenMask,
-    uniform: Tensor,
+def draw_tokens(
+    scorer: NextTokenScorer | CandidateScorer,
+    readouts: list[Tensor],
+    mask: TokenMask,
+    uniforms: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Draw the next word of every sample.
+    """Draw the next token of every sample.
 
-    :param hidden: readouts of each model. Shape: [B, n, l].
-    :param uniform: a number in [0, 1) for each. Shape: [B, n].
-    :return: the words, and log p of each. Shape: [B, n].
+    :param readouts: of each model. Shape: [B, n, l].
+    :param uniforms: a number in [0, 1) for each sample. Shape: [B, n].
+    :return: the tokens, and log p of each. Shapes: [B, n].
     """
-    found = []
-    for rows, log_probs in next_words.distributions(hidden):
-        forbidden.of(rows).apply(log_probs)
-        drawn = draw(log_probs, uniform.flatten()[rows])
-        found.append((drawn, log_probs.gather(1, drawn.unsqueeze(1)).squeeze(1).double()))
-    columns, scores = (torch.cat(field).view_as(uniform) for field in zip(*found, strict=True))
-    return next_words.words_at(columns), scores
+    parts = []
+    for rows, log_probs in scorer.distributions(readouts):
+        mask.select(rows).apply(log_probs)
+        drawn = draw(log_probs, uniforms.flatten()[rows])
+        parts.append((drawn, log_probs.gather(1, drawn.unsqueeze(1)).squeeze(1).double()))
+    columns, scores = (torch.cat(field).view_as(uniforms) for field in zip(*parts, strict=True))
+    return scorer.tokens_at(columns), scores
 
 
-def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
-    """The words at which the running total of probability passes the given share of all of it.
+def draw(log_probs: Tensor, uniforms: Tensor) -> Tensor:
+    """Draw from distributions by inverting their cumulative sums.
 
-    :param log_probs: log p, -inf where forbidden. Shape: [B, n, K].
-    :param uniform: shares in [0, 1). Shape: [B, n].
-    :raises ModelError: the probabilities are no distribution.
+    :param log_probs: log p, -inf if forbidden, not normalised. Shape: [B, n, K].
+    :param uniforms: numbers in [0, 1). Shape: [B, n].
+    :return: ids. Shape: [B, n].
+    :raises ModelError: the sum is 0, infinite or not a number.
     """
-    total = log_probs.double().exp().cumsum(-1)
-    if not bool(((total[..., -1] > 0) & (total[..., -1] < torch.inf)).all()):
+    cumulative = log_probs.double().exp().cumsum(-1)  # [B, n, K]
+    total = cumulative[..., -1]
+    if not bool(((total > 0) & (total < torch.inf)).all()):
         raise ModelError(
             "the model gives log-probabilities that are not numbers, or every word is forbidden;"
             " use another checkpoint"
         )
-    share = (uniform * total[..., -1]).unsqueeze(-1)
-    found = torch.searchsorted(total, share, right=True).squeeze(-1)
-    return found.clamp(max=log_probs.size(-1) - 1)
+    share = (uniforms * total).unsqueeze(-1)
+    ids = torch.searchsorted(cumulative, share, right=True).squeeze(-1)
+    return ids.clamp(max=log_probs.size(-1) - 1)
 
 
-def _drawn(
+def _draw_all(
     models: Sequence[TranslationModel],
-    reading: EncodedBatch,
-    draws: Draws,
+    batch: EncodedBatch,
+    samples: Samples,
     settings: SearchConfig,
     averaging: ModelAveraging,
 ) -> list[list[Hypothesis]]:
-    encoded, lengths = list(reading.encoded), reading.lengths
+    """Draw token after token until all samples are finished or met their limit."""
+    encoded, lengths = list(batch.encoded), batch.lengths
     layers = [model.output_layer() for model in models]
-    next_words = (
+    scorer = (
         NextTokenScorer(layers, averaging)
-        if reading.lists is None
-        else CandidateScorer(layers, reading.lists, averaging)
+        if batch.candidates is None
+        else CandidateScorer(layers, batch.candidates, averaging)
     )
-    states = [model.initial_state(read) for model, read in zip(models, encoded, strict=True)]
-    first = torch.zeros_like(draws.words)  # all samples begin in the one state of their sentence
+    states = [model.initial_state(source) for model, source in zip(models, encoded, strict=True)]
+    first = torch.zeros_like(samples.tokens)  # all samples start from their sentence's one state
     states = [state.select_hypotheses(first) for state in states]
-    generations: list[tuple[Draws, Tensor]] = []
+    drawn: list[tuple[Samples, Tensor]] = []
     for step in itertools.count():
-        hidden, states = predict(models, draws.words, states, encoded)
-        taken = torch.full_like(draws.sentences, step)
-        forbidden = forbidden_words(taken, draws.words, lengths[draws.sentences], settings)
-        words, scores = draw_words(next_words, hidden, forbidden, draws.uniform[..., step])
-        generations.append((draws._replace(words=words), scores))
-        draws = draws._replace(words=words, over=draws.over | (words == EOS))
-        rows = ((draws.limits > step + 1) & ~draws.over.all(1)).nonzero().squeeze(1)
+        readouts, states = predict(models, samples.tokens, states, encoded)
+        steps = torch.full_like(samples.sentences, step)
+        mask = mask_tokens(steps, samples.tokens, lengths[samples.sentences], settings)
+        tokens, scores = draw_tokens(scorer, readouts, mask, samples.uniforms[..., step])
+        drawn.append((samples._replace(tokens=tokens), scores))
+        samples = samples._replace(tokens=tokens, finished=samples.finished | (tokens == EOS))
+        active = (samples.limits > step + 1) & ~samples.finished.all(1)
+        rows = active.nonzero().squeeze(1)
         if len(rows) == 0:
-            return _spelt_out(generations, len(lengths))
-        if len(rows) < len(draws.sentences):
-            draws = draws.select(rows)
-            encoded = [read.select_sentences(rows) for read in encoded]
-            next_words = next_words.select(rows)
+            return _hypotheses(drawn, len(lengths))
+        if len(rows) < len(samples.sentences):
+            samples = samples.select(rows)
+            encoded = [source.select_sentences(rows) for source in encoded]
+            scorer = scorer.select(rows)
             states = [state.select_sentences(rows) for state in states]
     raise AssertionError("every sentence has a limit")
 
 
-def _spelt_out(generations: list[tuple[Draws, Tensor]], sentences: int) -> list[list[Hypothesis]]:
-    """Hypotheses from the words drawn at each step; what came after `</s>` does not count."""
-    samples = generations[0][1].size(1)
-    words: list[list[list[int]]] = [[[] for _ in range(samples)] for _ in range(sentences)]
-    scores: list[list[list[float]]] = [[[] for _ in range(samples)] for _ in range(sentences)]
-    for draws, values in generations:
-        columns = (draws.sentences, draws.words, values, draws.over)
-        for sentence, drawn, logs, over in zip(*(c.tolist() for c in columns), strict=True):
-            for number in range(samples):
-                if not over[number]:
-                    words[sentence][number].append(drawn[number])
-                    scores[sentence][number].append(logs[number])
+def _hypotheses(drawn: list[tuple[Samples, Tensor]], sentences: int) -> list[list[Hypothesis]]:
+    """Join the tokens and scores of all steps; what was drawn after `</s>` is left out."""
+    n = drawn[0][1].size(1)
+    tokens: list[list[list[int]]] = [[[] for _ in range(n)] for _ in range(sentences)]
+    scores: list[list[list[float]]] = [[[] for _ in range(n)] for _ in range(sentences)]
+    for samples, log_probs in drawn:
+        columns = (samples.sentences, samples.tokens, log_probs, samples.finished)
+        for sentence, ids, values, finished in zip(*(c.tolist() for c in columns), strict=True):
+            for number in range(n):
+                if not finished[number]:
+                    tokens[sentence][number].append(ids[number])
+                    scores[sentence][number].append(values[number])
     return [
         [
-            Hypothesis(ids, sum(logs), logs, finished=ids[-1] == EOS)
-            for ids, logs in zip(*of_sentence, strict=True)
+            Hypothesis(ids, sum(values), values, finished=ids[-1] == EOS)
+            for ids, values in zip(*of_sentence, strict=True)
         ]
-        for of_sentence in zip(words, scores, strict=True)
+        for of_sentence in zip(tokens, scores, strict=True)
     ]

@@ -1,15 +1,24 @@
-"""What the settings of a search mean for its loop, and which of them mean nothing."""
+"""Check the settings of a search, and derive from them what its loops need."""
 
 from typing import Any, TypeVar
 
+from torch import Tensor
+
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError
+from nmtkit.search.next_token import TokenMask
 
 Lengths = TypeVar("Lengths", bound=Any)
 
+MIN_STEP_LIMIT = 10
+"""Steps that even the shortest sentence may take."""
+
 
 def check_settings(settings: SearchConfig, n_best: int) -> None:
-    """:raises ConfigError: a setting has no meaning, or the beam is too narrow for the list."""
+    """Raise an error if a setting is out of range.
+
+    :raises ConfigError: a setting is out of range, or n_best is larger than the beam.
+    """
     if settings.beam < 1:
         raise ConfigError(f"the beam must hold at least 1 hypothesis, not {settings.beam}")
     if not 1 <= n_best <= settings.beam:
@@ -42,20 +51,41 @@ def length_divisor(settings: SearchConfig, lengths: Lengths) -> Lengths:
     return divisor
 
 
-def hypotheses_to_find(settings: SearchConfig, n_best: int) -> int:
+def hypotheses_to_rerank(settings: SearchConfig, n_best: int) -> int:
     """Return how many hypotheses of a sentence search finds, to choose the n best from."""
     return settings.beam if settings.coverage_penalty else n_best
 
 
-def shrinks(settings: SearchConfig) -> bool:
-    """Whether a finished hypothesis takes its place in the beam with it."""
+def beam_shrinks(settings: SearchConfig) -> bool:
+    """Tell if a finished hypothesis makes the beam one narrower."""
     return settings.beam_mode == "shrinking" or settings.beam == 1
 
 
-def continuations(settings: SearchConfig) -> int:
-    """How many of a sentence's continuations are enough to go on with.
+def expansions_per_sentence(settings: SearchConfig) -> int:
+    """Return how many expansions of a sentence suffice for the next step.
 
-    At most one continuation of a hypothesis ends it; so where the places of finished ones are
-    filled again, twice as many as the beam holds.
+    At most one expansion of each hypothesis ends it, so a beam that keeps its width needs twice
+    its width.
     """
-    return settings.beam if shrinks(settings) else 2 * settings.beam
+    return settings.beam if beam_shrinks(settings) else 2 * settings.beam
+
+
+def step_limits(src_lengths: Tensor, max_length_ratio: float) -> Tensor:
+    """Compute the longest translations, `</s>` counted: max(10, ratio * T_x). [B] to [B], int64."""
+    return (src_lengths * max_length_ratio).long().clamp(min=MIN_STEP_LIMIT)
+
+
+def mask_tokens(
+    steps: Tensor, hypotheses: Tensor, src_lengths: Tensor, settings: SearchConfig
+) -> TokenMask:
+    """Forbid `</s>` in translations that would be too short, and `<unk>` if the settings say so.
+
+    `</s>` cannot be the first token either, unless the source is empty.
+
+    :param steps: tokens that the hypotheses have. Shape: [B].
+    :param hypotheses: any of their values, for the shape. Shape: [B, k].
+    :param src_lengths: T_x, 1 for an empty source. Shape: [B].
+    """
+    min_length = (src_lengths * settings.min_length_ratio).ceil().clamp(min=2)  # `</s>` counted
+    too_short = (steps + 1 < min_length) & (src_lengths > 1)
+    return TokenMask(too_short.unsqueeze(1).expand(hypotheses.shape), settings.forbid_unk)

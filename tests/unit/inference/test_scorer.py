@@ -74,7 +74,7 @@ def test_each_pair_is_scored_as_if_alone(scorer):
 
 
 def test_a_list_is_scored_as_its_pairs(make_model, monkeypatch):
-    monkeypatch.setattr("nmtkit.search.prefix_tree.ROWS", 8)
+    monkeypatch.setattr("nmtkit.search.prefix_tree.MAX_PREFIXES", 8)
     targets = [target for _, target in pairs(70)] + ["", "v q", "v", "v q"]
     both = Scorer(Ensemble((make_model(1), make_model(2))).averaged([3, 1]))
     for scorer in (Scorer(Ensemble((make_model(1),))), both):

@@ -164,13 +164,13 @@ def test_loss_is_repeated_step(model, batch, smoothing):
 
 
 def test_translations_that_begin_alike_are_scored_as_each_alone(model, monkeypatch):
-    monkeypatch.setattr(prefix_tree, "ROWS", 2)
+    monkeypatch.setattr(prefix_tree, "MAX_PREFIXES", 2)
     targets = [[2, 6, 0], [2, 6, 6, 1, 0], [0], [2, 6, 6, 1, 0], [4, 6, 0], [2, 0], [2, 6, 6, 2, 0]]
     tree = prefix_tree.PrefixTree(targets)
     for ready in (model, model.for_inference()):
         src, src_mask = pad(SOURCES[:1])
         found = prefix_tree.tree_log_probs(ready, src, src_mask, tree)
-        assert found.shape == (tree.words,)
+        assert found.shape == (tree.size,)
         for path, target in zip(tree.paths, targets, strict=True):
             alone = model.score(src, src_mask, *pad([target])).log_probs[0]
             torch.testing.assert_close(found[path], alone)

@@ -12,7 +12,7 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
 from nmtkit.search import EncodedBatch, beam_search, search_batches
-from nmtkit.search.model_averaging import EQUAL, ModelAveraging
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 
 RULES = ["shrinking", "bounded"]
@@ -22,7 +22,7 @@ def settings(**changes):
     return SearchConfig(**{"beam": 3, "max_length_ratio": 3.0, **changes})
 
 
-def next_log_probs(models, src, src_mask, prefix, averaging=EQUAL):
+def next_log_probs(models, src, src_mask, prefix, averaging=EQUAL_WEIGHTS):
     """log p of the word after a prefix, by teacher forcing; averaged over models. Shape: [K]."""
     found = []
     for model in models:
@@ -43,7 +43,7 @@ def limit_of(source, ratio):
     return max(10, int(len(source) * ratio))
 
 
-def slow_beam_search(models, source, config, n_best, averaging=EQUAL):
+def slow_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
     """The papers' search for one sentence, with lists, and no early end but by rule."""
     src, src_mask = pad([source])
     live: list[tuple[list[int], float]] = [([], 0.0)]
@@ -375,5 +375,5 @@ def test_settings_without_meaning_are_refused(prefix_model, changes, n_best, tol
 
 def test_an_ensemble_averages_probabilities():
     one, other = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.1, 0.9, 0.0])
-    mean = EQUAL([one.log(), other.log()]).exp()
+    mean = EQUAL_WEIGHTS([one.log(), other.log()]).exp()
     assert mean.tolist() == pytest.approx([0.3, 0.7, 0.0])

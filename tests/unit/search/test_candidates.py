@@ -8,8 +8,8 @@ import torch
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.models.base import OutputLayer
-from nmtkit.search import EncodedBatch, beam_search, sample_read, search_batches
-from nmtkit.search.candidates import NONE
+from nmtkit.search import EncodedBatch, beam_search, sample_batch, search_batches
+from nmtkit.search.candidates import PADDING
 from nmtkit.special_symbols import UNK
 
 WORDS = 30
@@ -22,7 +22,7 @@ def read(models, sentences, lists):
 
 def padded(lists):
     rows = [torch.tensor(of_one) for of_one in lists]
-    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=NONE)
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PADDING)
 
 
 def random_lists(count, seed=5):
@@ -102,11 +102,11 @@ def test_lists_of_others_do_not_matter(models, sources, size):
 def test_samples_are_drawn_from_the_lists(models, sources):
     config, seeds = SearchConfig(forbid_unk=True), range(len(sources))
     lists = random_lists(len(sources))
-    found = sample_read(models, read(models, sources, padded(lists)), config, 5, list(seeds))
+    found = sample_batch(models, read(models, sources, padded(lists)), config, 5, list(seeds))
     for source, words, seed, samples in zip(sources, lists, seeds, found, strict=True):
         for h in samples:
             assert set(h.ids) <= set(words) - {UNK}
         reading = read(models, [source], padded([words]))
-        [alone] = sample_read(models, reading, config, 5, [seed])
+        [alone] = sample_batch(models, reading, config, 5, [seed])
         assert [h.ids for h in alone] == [h.ids for h in samples]
         assert [h.score for h in alone] == pytest.approx([h.score for h in samples])

@@ -6,9 +6,9 @@ import torch
 from nmtkit.models.base import log_probs as log_softmax
 from nmtkit.models.fast.output_layer import FastOutputLayer
 from nmtkit.search import next_token
-from nmtkit.search.beam import TOLERANCE
-from nmtkit.search.model_averaging import EQUAL
-from nmtkit.search.next_token import NextTokenScorer, TokenMask
+from nmtkit.search.beam import MAX_LOG_PROB
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS
+from nmtkit.search.next_token import GROUP_TOKENS, NextTokenScorer, TokenMask
 from nmtkit.special_symbols import EOS, UNK
 
 HYPOTHESES = 4
@@ -27,23 +27,23 @@ def random_beam(sentences, models=1, dead=0.3, seed=2):
     """Readouts of each model, and scores, -inf in some slots but never in the first."""
     random = torch.Generator().manual_seed(seed)
     shape = (sentences, HYPOTHESES)
-    hidden = [
+    readouts = [
         torch.randn(*shape, 3, generator=random, dtype=torch.float64) * 2 for _ in range(models)
     ]
     scores = -torch.rand(shape, generator=random, dtype=torch.float64) * 5
     gone = torch.rand(shape, generator=random) < dead
     gone[:, 0] = False
-    return hidden, scores.masked_fill(gone, -torch.inf)
+    return readouts, scores.masked_fill(gone, -torch.inf)
 
 
 def nothing_forbidden(scores):
     return TokenMask(torch.zeros(scores.shape, dtype=torch.bool), False)
 
 
-def sorted_continuations(layers, hidden, scores, forbidden):
+def sorted_continuations(layers, readouts, scores, forbidden):
     """Every continuation of each sentence as (score, parent, word), best first."""
-    pairs = zip(layers, hidden, strict=True)
-    values = EQUAL([log_softmax(layer, readout) for layer, readout in pairs])
+    pairs = zip(layers, readouts, strict=True)
+    values = EQUAL_WEIGHTS([log_softmax(layer, readout) for layer, readout in pairs])
     values[..., EOS] = values[..., EOS].masked_fill(forbidden.eos, -torch.inf)
     if forbidden.unk:
         values[..., UNK] = -torch.inf
@@ -57,27 +57,25 @@ def sorted_continuations(layers, hidden, scores, forbidden):
     ]
 
 
-@pytest.mark.parametrize(
-    "size", [3, next_token.GROUP, next_token.GROUP + 1, 3 * next_token.GROUP - 1]
-)
+@pytest.mark.parametrize("size", [3, GROUP_TOKENS, GROUP_TOKENS + 1, 3 * GROUP_TOKENS - 1])
 @pytest.mark.parametrize("models", [1, 3])
 @pytest.mark.parametrize("dead", [0.0, 0.5])
-@pytest.mark.parametrize("room", [1, 50 * next_token.GROUP, next_token.ROOM])
+@pytest.mark.parametrize("room", [1, 50 * GROUP_TOKENS, next_token.MAX_LOGITS])
 def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, dead, room):
-    monkeypatch.setattr(next_token, "ROOM", room)
+    monkeypatch.setattr(next_token, "MAX_LOGITS", room)
     layers = random_layers(size, models)
-    hidden, scores = random_beam(9, models, dead)
+    readouts, scores = random_beam(9, models, dead)
     forbidden = TokenMask(torch.rand(scores.shape) < 0.5, unk=dead > 0)
-    expected = sorted_continuations(layers, hidden, scores, forbidden)
+    expected = sorted_continuations(layers, readouts, scores, forbidden)
     for count in (1, 4, 8):
-        found = NextTokenScorer(layers).best(hidden, scores, count, forbidden)
+        found = NextTokenScorer(layers).best(readouts, scores, count, forbidden)
         for row, best in enumerate(expected):
             real = [entry for entry in best[:count] if entry[0] > -torch.inf]
-            assert found.words[row, : len(real)].tolist() == [word for *_, word in real]
+            assert found.tokens[row, : len(real)].tolist() == [word for *_, word in real]
             assert found.parents[row, : len(real)].tolist() == [parent for _, parent, _ in real]
             assert found.scores[row, : len(real)].tolist() == pytest.approx([s for s, *_ in real])
             assert (found.scores[row, len(real) :] == -torch.inf).all()
-            assert (found.words[row, len(real) :] < size).all()
+            assert (found.tokens[row, len(real) :] < size).all()
 
 
 def test_equals_are_in_the_order_of_hypotheses_and_of_words():
@@ -87,29 +85,29 @@ def test_equals_are_in_the_order_of_hypotheses_and_of_words():
         [torch.ones(1, 2, 3)], scores, 10, nothing_forbidden(scores)
     )
     assert found.parents.tolist() == [[0, 0, 0, 1, 1, 1, 0, 0, 1, 1]]
-    assert found.words.tolist() == [[1, 3, 4, 1, 3, 4, 0, 2, 0, 2]]
+    assert found.tokens.tolist() == [[1, 3, 4, 1, 3, 4, 0, 2, 0, 2]]
 
 
 def test_the_layer_that_is_handed_in_is_not_changed():
     layers = random_layers(7)
     copies = [layers[0].W.clone(), layers[0].bias.clone()]
-    hidden, scores = random_beam(2)
-    NextTokenScorer(layers).best(hidden, scores, 3, TokenMask(scores < 0, unk=True))
+    readouts, scores = random_beam(2)
+    NextTokenScorer(layers).best(readouts, scores, 3, TokenMask(scores < 0, unk=True))
     for tensor, copy in zip((layers[0].W, layers[0].bias), copies, strict=True):
         assert torch.equal(tensor, copy)
 
 
 @pytest.mark.parametrize("models", [1, 2])
 def test_log_probs_are_the_mean_of_the_models(models):
-    layers = random_layers(next_token.GROUP + 5, models)
-    hidden, _ = random_beam(3, models)
-    parts = list(NextTokenScorer(layers).distributions(hidden))
+    layers = random_layers(GROUP_TOKENS + 5, models)
+    readouts, _ = random_beam(3, models)
+    parts = list(NextTokenScorer(layers).distributions(readouts))
     found = torch.cat([log_probs for _, log_probs in parts])
-    rows = [values.flatten(0, 1) for values in hidden]
+    rows = [values.flatten(0, 1) for values in readouts]
     probabilities = [
         log_softmax(layer, values).exp() for layer, values in zip(layers, rows, strict=True)
     ]
-    size = next_token.GROUP + 5
+    size = GROUP_TOKENS + 5
     torch.testing.assert_close(found[:, :size].exp(), torch.stack(probabilities).mean(0))
     assert (found[:, size:] == -torch.inf).all()
 
@@ -118,11 +116,11 @@ def test_a_model_in_8_bits_that_is_sure_of_itself_gives_no_score_above_0():
     (layer,) = random_layers(50)
     sure = FastOutputLayer(layer.W.float() * 40, layer.bias.float())
     layers = [sure, sure.to_int8()]
-    hidden, _ = random_beam(6)
-    readouts, scores = [hidden[0].float()], torch.zeros(6, HYPOTHESES, dtype=torch.float64)
+    readouts, _ = random_beam(6)
+    readouts, scores = [readouts[0].float()], torch.zeros(6, HYPOTHESES, dtype=torch.float64)
     exact, rounded = (
         NextTokenScorer([one]).best(readouts, scores, 5, nothing_forbidden(scores))
         for one in layers
     )
-    assert exact.scores.max() <= TOLERANCE and rounded.scores.max() <= TOLERANCE
+    assert exact.scores.max() <= MAX_LOG_PROB and rounded.scores.max() <= MAX_LOG_PROB
     assert (exact.scores - rounded.scores).abs().max() > 0.1, "8 bits do round"

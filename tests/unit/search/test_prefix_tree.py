@@ -31,7 +31,7 @@ def test_what_is_alike_is_there_once():
     assert second == ([0, 1], [1, 0], [0])
     assert third == ([0, 0], [0, 2], [1])
     assert fourth == ([0], [0], [])
-    assert tree.words == 8
+    assert tree.size == 8
     assert tree.paths == [[0, 3, 5], [0, 3, 6, 7], [1], [0, 3, 5], [2, 4]]
 
 
@@ -39,12 +39,12 @@ def test_what_is_alike_is_there_once():
 @given(st.lists(st.lists(st.integers(1, 3), max_size=6).map(lambda words: [*words, 0])))
 def test_paths_spell_the_translations_and_no_beginning_is_there_twice(targets):
     tree = PrefixTree(targets)
-    words = [word for level in tree.levels for word in level.words]
+    words = [word for level in tree.levels for word in level.tokens]
     assert [[words[place] for place in path] for path in tree.paths] == targets
     different = {tuple(t[: i + 1]) for t in targets for i in range(len(t))}
-    assert len(words) == tree.words == len(different)
+    assert len(words) == tree.size == len(different)
     for level, following in zip(tree.levels, tree.levels[1:], strict=False):
-        assert set(following.nodes) == set(range(len(level.following)))
+        assert set(following.prefixes) == set(range(len(level.extended)))
 
 
 def test_a_step_is_taken_for_each_beginning_and_no_more(prefix_model):
