@@ -1,0 +1,1 @@
+"""The prepared corpus as batches of word ids."""

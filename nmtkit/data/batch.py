@@ -1,4 +1,4 @@
-"""A batch of sentence pairs as tensors, and the one function that pads."""
+"""Batches of sentence pairs as tensors, and padding."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,13 +10,12 @@ Sentence = Sequence[int]
 
 
 class Batch(NamedTuple):
-    """Sentence pairs side by side; every sentence ends with `</s>`, which its length counts.
+    """Sentence pairs as padded tensors; every sentence ends with `</s>`.
 
     src, tgt: word ids, 0 at padding. Shapes: [batch, src_len], [batch, tgt_len], int64.
-    src_mask, tgt_mask: True at real positions. Same shapes, bool.
+    src_mask, tgt_mask: True at words and `</s>`, False at padding. Same shapes, bool.
     lines: line numbers in the prepared corpus, from 1.
-    pairs, tokens: sentence pairs, and target positions, of the whole batch that this is, or is a
-        part of.
+    pairs, tokens: sentence pairs and target tokens of the whole batch; this may be one part of it.
     """
 
     src: Tensor
@@ -28,10 +27,10 @@ class Batch(NamedTuple):
     tokens: int
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch with its words on another device.
+        """Copy the word ids to a device; the masks stay in the host's memory.
 
-        The masks stay in the host's memory: models ask them for lengths, which decide how often a
-        loop runs, and would have to wait for the device to tell.
+        Models read lengths from the masks to know how many steps a loop has; on a GPU they would
+        have to wait for the device.
         """
         return self._replace(
             src=self.src.to(device, non_blocking=True),
@@ -39,14 +38,14 @@ class Batch(NamedTuple):
         )
 
     def halves(self) -> "list[Batch]":
-        """The batch in two, each without the padding that only the other needed; itself alone where
-        it has but one pair."""
+        """Split the batch in two, each padded only as far as needed; one pair is not split."""
         if len(self.lines) < 2:
             return [self]
         middle = len(self.lines) // 2
-        return [self._rows(slice(None, middle)), self._rows(slice(middle, None))]
+        return [self._select_rows(slice(None, middle)), self._select_rows(slice(middle, None))]
 
-    def _rows(self, rows: slice) -> "Batch":
+    def _select_rows(self, rows: slice) -> "Batch":
+        """Return some of the pairs, padded only as far as needed."""
         src_mask, tgt_mask = self.src_mask[rows], self.tgt_mask[rows]
         src, tgt = slice(int(src_mask.sum(1).max())), slice(int(tgt_mask.sum(1).max()))
         return Batch(
@@ -61,9 +60,10 @@ class Batch(NamedTuple):
 
 
 def pad(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
-    """Put sentences of different lengths into one tensor.
+    """Pad sentences to the length of the longest.
 
-    :return: ids, 0 at padding [batch, longest] int64; mask, True at real positions, bool.
+    :return: ids, 0 at padding. Shape: [batch, max_len], int64. Mask, True at real positions. Same
+        shape, bool.
     """
     lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.int64)
     mask = torch.arange(max(lengths.tolist(), default=0)) < lengths.unsqueeze(1)
@@ -74,5 +74,5 @@ def pad(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
 
 
 def make_batch(src: Sequence[Sentence], tgt: Sequence[Sentence], lines: list[int]) -> Batch:
-    """Pad both sides of some pairs, which end with `</s>`."""
+    """Build a batch from sentence pairs, both sides ending with `</s>`."""
     return Batch(*pad(src), *pad(tgt), lines, len(lines), sum(map(len, tgt)))

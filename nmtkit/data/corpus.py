@@ -1,14 +1,14 @@
-"""The prepared corpus as word ids on disk, memory-mapped, so that its size costs no memory.
+"""The prepared corpus as word ids in memory-mapped files, so that its size costs no memory.
 
-Beside a prepared side `train.src` lie, made on first use and again when stale:
+For a prepared file `train.src` these files are made on first use, and again when they are stale:
 
-    train.src.KEY.ids      the ids of all sentences in a row, each ending with `</s>`; uint16, or
-                           int32 where the vocabulary is larger than 65,536
+    train.src.KEY.ids      ids of all sentences, each ending with `</s>`; uint16, or int32 if the
+                           vocabulary has more than 65,536 words
     train.src.KEY.offsets  int64: sentence i is ids[offsets[i]:offsets[i + 1]]
-    train.src.KEY.json     what they were made of: size, time and SHA-256 of text and vocabulary
+    train.src.KEY.json     size, time and SHA-256 of the text, and SHA-256 of the vocabulary
 
-KEY is the start of the vocabulary's SHA-256, so that models with different vocabularies can be
-trained on one folder.
+KEY is the beginning of the vocabulary's SHA-256, so that models with different vocabularies can be
+trained on one prepared folder.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
 FORMAT = 1
-LINES = 2000  # read at a time
+READ_LINES = 2000  # lines read at a time
 
 Ids = npt.NDArray[np.int64]
 
@@ -39,40 +39,44 @@ Ids = npt.NDArray[np.int64]
 class Side:
     """One side of a corpus. `ids` and `offsets` are memory-mapped; see the top of this file.
 
-    words: in the vocabulary: every id is below. stem: of the files' names, for messages.
+    vocabulary_size: upper bound of the ids. stem: beginning of the files' names, for messages.
     """
 
     ids: npt.NDArray[Any]
     offsets: npt.NDArray[np.int64]
-    words: int = 1 << 31
+    vocabulary_size: int = 1 << 31
     stem: str = "the corpus"
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> Ids:
-        """Ids of a sentence, `</s>` at its end. Shape: [length], int64.
+        """Return the ids of a sentence, with `</s>` at its end. Shape: [length], int64.
 
-        :raises DataError: they are none: the files are not those that were made.
+        :raises DataError: the files are damaged.
         """
-        found: Ids = self.ids[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
-        if not len(found) or found[-1] != EOS or found.view(np.uint64).max() >= self.words:
+        ids: Ids = self.ids[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+        # negative ids are huge as uint64
+        if not len(ids) or ids[-1] != EOS or ids.view(np.uint64).max() >= self.vocabulary_size:
             raise DataError(
-                f"{self.stem}.ids: damaged: sentence {index + 1} is none; remove the file, and it"
-                " is made again"
+                f"{self.stem}.ids: damaged at sentence {index + 1}; remove the file, and it is made"
+                " again"
             )
-        return found
+        return ids
 
     def lengths(self, indices: Ids) -> Ids:
-        """Lengths of the sentences `indices`, `</s>` counted."""
+        """Return the lengths of some sentences, `</s>` counted."""
         return self.offsets[indices + 1] - self.offsets[indices]
 
 
 class Corpus:
-    """Pairs of sentences by number."""
+    """Sentence pairs by index."""
 
     def __init__(self, src: Side, tgt: Side) -> None:
-        """:raises DataError: the sides have different numbers of sentences."""
+        """Join two sides.
+
+        :raises DataError: they have different numbers of sentences.
+        """
         if len(src) != len(tgt):
             raise DataError(
                 f"the sides of the prepared corpus differ: {len(src)} source and {len(tgt)} "
@@ -92,9 +96,10 @@ class Corpus:
         vocabularies: tuple[Vocabulary, Vocabulary],
         sides: tuple[str, str] = ("src", "tgt"),
     ) -> "Corpus":
-        """Open the ids of `split` of a prepared folder, making them first where needed.
+        """Open a split of a prepared folder; its ids are made first if needed.
 
-        :param sides: what the source and the target are called in the folder.
+        :param split: "train" or "dev".
+        :param sides: names of the source and target side in the folder.
         :raises DataError: a side is missing or cannot be read.
         """
         pairs = zip(sides, vocabularies, strict=True)
@@ -102,14 +107,14 @@ class Corpus:
 
 
 def open_side(text: Path, vocabulary: Vocabulary) -> Side:
-    """Memory-map the ids of a tokenised text, making the files first where they are stale."""
+    """Memory-map the ids of a tokenised text; the files are made first if they are stale."""
     if not text.is_file():
         raise DataError(f"{text}: no such file; is this a folder that 'nmtkit prepare' made?")
-    vocabulary_sum = _vocabulary_sum(vocabulary)
+    vocabulary_sum = _vocabulary_checksum(vocabulary)
     stem = text.with_name(f"{text.name}.{vocabulary_sum[:8]}")
     dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
-    if not _fresh(stem, text, vocabulary_sum, dtype):
-        _binarise(stem, text, vocabulary, dtype, vocabulary_sum)
+    if not _is_fresh(stem, text, vocabulary_sum, dtype):
+        _write_ids_files(stem, text, vocabulary, dtype, vocabulary_sum)
     offsets: npt.NDArray[np.int64] = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
     if offsets[-1] == 0:
         return Side(np.zeros(0, dtype), offsets)
@@ -117,43 +122,44 @@ def open_side(text: Path, vocabulary: Vocabulary) -> Side:
     return Side(ids, offsets, len(vocabulary), str(stem))
 
 
-def _vocabulary_sum(vocabulary: Vocabulary) -> str:
+def _vocabulary_checksum(vocabulary: Vocabulary) -> str:
     return hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
 
 
-def _fresh(stem: Path, text: Path, vocabulary_sum: str, dtype: np.dtype[Any]) -> bool:
-    """Whether the files were made of this text and vocabulary, and are whole."""
+def _is_fresh(stem: Path, text: Path, vocabulary_sum: str, dtype: np.dtype[Any]) -> bool:
+    """Return whether the files are complete and were made from this text and vocabulary."""
     try:
-        made = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))
+        description = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))
         sizes = [os.path.getsize(f"{stem}.{name}") for name in ("ids", "offsets")]
     except (OSError, ValueError):
         return False
-    if not isinstance(made, dict):
+    if not isinstance(description, dict):
         return False
-    if (made.get("format"), made.get("vocabulary")) != (FORMAT, vocabulary_sum):
+    if (description.get("format"), description.get("vocabulary")) != (FORMAT, vocabulary_sum):
         return False
-    if made.get("sizes") != sizes or not _fit(stem, sizes[0], sizes[1], dtype):
+    if description.get("sizes") != sizes or not _sizes_agree(stem, sizes[0], sizes[1], dtype):
         return False
     stat = text.stat()
-    unchanged = [stat.st_size, stat.st_mtime_ns] == [made.get("size"), made.get("mtime_ns")]
-    return unchanged or file_sha256(text) == made.get("sha256")
+    recorded = [description.get("size"), description.get("mtime_ns")]
+    unchanged = [stat.st_size, stat.st_mtime_ns] == recorded
+    return unchanged or file_sha256(text) == description.get("sha256")
 
 
-def _fit(stem: Path, ids: int, offsets: int, dtype: np.dtype[Any]) -> bool:
-    """Whether files of so many bytes belong together: the offsets end where the ids do."""
-    if not offsets or offsets % 8 or ids % dtype.itemsize:
+def _sizes_agree(stem: Path, ids_size: int, offsets_size: int, dtype: np.dtype[Any]) -> bool:
+    """Return whether the offsets end where the ids do; sizes of the files are in bytes."""
+    if not offsets_size or offsets_size % 8 or ids_size % dtype.itemsize:
         return False
-    ends = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
-    return (int(ends[0]), int(ends[-1])) == (0, ids // dtype.itemsize)
+    offsets = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
+    return (int(offsets[0]), int(offsets[-1])) == (0, ids_size // dtype.itemsize)
 
 
-def _binarise(
+def _write_ids_files(
     stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
 ) -> None:
-    """Write the three files; each appears whole, the JSON last."""
+    """Write the three files atomically, the JSON file last."""
     Path(f"{stem}.json").unlink(missing_ok=True)
-    with contextlib.ExitStack() as stack:  # which is left from the last to the first
-        made, offsets, ids = (
+    with contextlib.ExitStack() as stack:  # closes the last file first
+        json_file, offsets, ids = (
             stack.enter_context(atomic_file(f"{stem}.{name}", force=True))
             for name in ("json", "offsets", "ids")
         )
@@ -167,16 +173,16 @@ def _binarise(
             "sha256": file_sha256(text),
             "sizes": sizes,
         }
-        made.write(json.dumps(description, indent=1).encode())
+        json_file.write(json.dumps(description, indent=1).encode())
 
 
 def _write_ids(
     text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], ids: BinaryIO, offsets: BinaryIO
 ) -> list[int]:
-    """The sizes of both files, in bytes."""
+    """Write ids and offsets, and return the sizes of both files in bytes."""
     offsets.write(np.zeros(1, np.int64).tobytes())
     total = 0
-    for lines in read_text_blocks(text, LINES):
+    for lines in read_text_blocks(text, READ_LINES):
         block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
         ids.write(block.tobytes())
         offsets.write((total + 1 + np.flatnonzero(block == EOS)).astype(np.int64).tobytes())

@@ -1,4 +1,4 @@
-"""What a prepared folder says of itself: its `manifest.json`."""
+"""The manifest of a prepared folder: `manifest.json`."""
 
 from pathlib import Path
 from typing import Any
@@ -7,26 +7,26 @@ from nmtkit.errors import DataError
 from nmtkit.io.safe_json import parse_json
 
 FORMAT = 1
-"""Version of a prepared folder's layout; raised when older versions could not read it."""
+"""Version of a prepared folder's layout; raised when older versions of nmtkit cannot read it."""
 
-MANIFEST = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """The manifest of a prepared folder; under `text` is how its text was prepared.
+    """Read the manifest of a prepared folder; `text` says how its text was prepared.
 
-    :raises DataError: the folder has none, or one of another format.
+    :raises DataError: there is no manifest, or its format is unknown.
     """
-    path = Path(folder) / MANIFEST
+    path = Path(folder) / MANIFEST_FILE
     try:
         manifest = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         reason = f"cannot be read ({error.strerror}); name a folder that 'nmtkit prepare' made"
         raise DataError(f"{path}: {reason}") from error
     except ValueError as error:
-        raise DataError(f"{path}: not JSON: {error}; prepare the folder anew") from error
+        raise DataError(f"{path}: not JSON: {error}; prepare the folder again") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DataError(f"{path}: not of format {FORMAT}; prepare the folder anew")
+        raise DataError(f"{path}: not of format {FORMAT}; prepare the folder again")
     if not isinstance(manifest.get("text"), dict):
-        raise DataError(f"{path}: has no section 'text'; prepare the folder anew")
+        raise DataError(f"{path}: has no section 'text'; prepare the folder again")
     return manifest

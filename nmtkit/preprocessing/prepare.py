@@ -31,7 +31,7 @@ from typing import Any, BinaryIO
 from tqdm import tqdm
 
 import nmtkit
-from nmtkit.data.manifest import FORMAT, MANIFEST, read_manifest
+from nmtkit.data.manifest import FORMAT, MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.lines import STANDARD, file_sha256, open_output, read_raw_blocks
@@ -89,7 +89,7 @@ def prepare(
     _check_test_names(tests or {})
     splits: dict[str, Files] = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
     with (
-        output_folder(output, MANIFEST, "prepared folder", force) as folder,
+        output_folder(output, MANIFEST_FILE, "prepared folder", force) as folder,
         ProcessPool(workers) as pool,
     ):
         return _FolderWriter(settings, folder, pool).write(splits)
@@ -126,7 +126,7 @@ class _FolderWriter:
                 _log_counts({name: counts[name]})
         manifest = _manifest(self.settings, splits, counts, self.folder)
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        (self.folder / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
+        (self.folder / MANIFEST_FILE).write_text(text, encoding="utf-8", newline="\n")
         return read_manifest(self.folder)
 
     def _write_train(self, files: Files) -> dict[str, SplitCounts]:

@@ -1,0 +1,1 @@
+"""Training: the driver, the loop, checkpoints, validation, metrics and stop signals."""

@@ -33,7 +33,7 @@ from nmtkit.config_io import (
 )
 from nmtkit.data.batching import Batches, in_order
 from nmtkit.data.corpus import Corpus
-from nmtkit.data.manifest import MANIFEST, read_manifest
+from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.io.lines import read_lines
@@ -330,7 +330,7 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
 
     :param swapped: the model translates from the folder's target to its source.
     """
-    text = parse_section(TextConfig, manifest["text"], f"{data / MANIFEST}: text")
+    text = parse_section(TextConfig, manifest["text"], f"{data / MANIFEST_FILE}: text")
     if not swapped:
         return text
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)

@@ -9,7 +9,7 @@ import torch
 
 from nmtkit.config import DataConfig
 from nmtkit.data import batching
-from nmtkit.data.batching import Batches, Position, in_order, permuted
+from nmtkit.data.batching import Batches, Position, in_order, permute
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.errors import DataError
 
@@ -93,20 +93,20 @@ def test_positions_are_the_same_for_all_parts():
 @pytest.mark.parametrize("sizes", [range(1, 201), [4095, 4096, 4097, 100_003]])
 def test_the_order_is_a_permutation(sizes):
     for size in sizes:
-        found = permuted(np.arange(size), size, key=size + 5)
+        found = permute(np.arange(size), size, key=size + 5)
         assert found.dtype == np.int64
         assert np.array_equal(np.sort(found), np.arange(size)), size
 
 
 def test_every_place_of_the_permutation_can_be_asked_for_by_itself():
-    whole = permuted(np.arange(1000), 1000, key=3)
+    whole = permute(np.arange(1000), 1000, key=3)
     places = np.array([999, 0, 517, 0])
-    assert np.array_equal(permuted(places, 1000, key=3), whole[places])
+    assert np.array_equal(permute(places, 1000, key=3), whole[places])
     assert np.array_equal(places, [999, 0, 517, 0])
 
 
 def test_keys_give_unlike_orders():
-    orders = [permuted(np.arange(1000), 1000, key) for key in range(20)]
+    orders = [permute(np.arange(1000), 1000, key) for key in range(20)]
     for one, other in itertools.combinations([np.arange(1000), *orders], 2):
         assert np.mean(one == other) < 0.02  # expected: 0.001
 
@@ -117,14 +117,14 @@ def test_the_order_is_random(size):
     tenths = np.zeros((size, 10))
     for key in range(200):
         places = np.empty(size, np.int64)
-        places[permuted(np.arange(size), size, key)] = np.arange(size)
+        places[permute(np.arange(size), size, key)] = np.arange(size)
         tenths[np.arange(size), places * 10 // size] += 1
     squares = ((tenths - 20) ** 2 / 20).sum() / (9 * size)  # chi-squared per degree of freedom
     assert 0.9 < squares < 1.1
 
 
 def test_neighbours_are_torn_apart():
-    order = permuted(np.arange(10_000), 10_000, key=1)
+    order = permute(np.arange(10_000), 10_000, key=1)
     assert np.mean(np.abs(np.diff(order)) < 100) < 0.03  # expected: 0.02
     assert abs(np.corrcoef(order, np.arange(10_000))[0, 1]) < 0.04
 
@@ -268,7 +268,7 @@ def test_the_position_may_be_put_back_as_training_does():
 
 
 def test_pools_of_only_long_pairs_are_passed_over(monkeypatch):
-    monkeypatch.setattr(batching, "READ", 2)
+    monkeypatch.setattr(batching, "READ_PAIRS", 2)
     lengths = np.array([20] * 40 + [3])
     pairs = Corpus(side(lengths, 1), side(lengths, 50))
     batches = Batches(pairs, settings(batch_size=1, sort_pool=1), seed=1)
@@ -280,7 +280,7 @@ def test_the_number_of_pairs_looked_up_together_changes_nothing(monkeypatch):
     pairs = corpus(90)
     expected = [b.lines for b in epoch(Batches(pairs, settings(), seed=1))]
     for read in (1, 7, 50):
-        monkeypatch.setattr(batching, "READ", read)
+        monkeypatch.setattr(batching, "READ_PAIRS", read)
         assert [b.lines for b in epoch(Batches(pairs, settings(), seed=1))] == expected
 
 

@@ -93,7 +93,7 @@ def test_a_text_of_nothing(tmp_path, vocabulary, lines):
 
 @pytest.mark.parametrize("count", [1, 4, 5, 100])
 def test_how_many_lines_are_read_together_changes_nothing(text, vocabulary, monkeypatch, count):
-    monkeypatch.setattr(corpus, "LINES", count)
+    monkeypatch.setattr(corpus, "READ_LINES", count)
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
 
 
@@ -239,9 +239,7 @@ def test_ids_that_are_none_are_told_before_they_are_used(text, vocabulary, name,
     content = np.frombuffer(path.read_bytes(), np.int64 if name == ".offsets" else np.uint16).copy()
     content[place] = value
     path.write_bytes(content.tobytes())
-    with pytest.raises(
-        DataError, match="ids: damaged: sentence 1 is none; remove the file, and it"
-    ):
+    with pytest.raises(DataError, match="ids: damaged at sentence 1; remove the file, and it"):
         sentences(open_side(text, vocabulary))
 
 

@@ -27,5 +27,5 @@ def test_a_folder_without_one_names_the_remedy(tmp_path):
 )
 def test_what_is_none_is_refused(tmp_path, text, message):
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(DataError, match=f"manifest.json: {message}.*prepare the folder anew"):
+    with pytest.raises(DataError, match=f"manifest.json: {message}.*prepare the folder again"):
         read_manifest(tmp_path)
