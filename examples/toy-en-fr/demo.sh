@@ -34,10 +34,10 @@ say "Training a small RNNsearch (a few minutes)"
 
 say "Translating 1,000 sentences that it has never seen"
 "$NMTKIT" translate -m "$MODEL" < "$RAW/test.en" > "$WORK/test.hyp.fr"
-"$NMTKIT" evaluate "$WORK/test.hyp.fr" "$RAW/test.fr" --tokenize fr
+"$NMTKIT" evaluate "$WORK/test.hyp.fr" "$RAW/test.fr" -t fr
 
 say "Its alignments, against the true ones"
-"$NMTKIT" align -m "$MODEL" "$RAW/test.en" "$RAW/test.fr" --reference "$RAW/test.align"
+"$NMTKIT" align -m "$MODEL" "$RAW/test.en" "$RAW/test.fr" --gold "$RAW/test.align"
 
 say "Three sentences: where it looked for each French word"
 # Short enough for the terminal; the same lines are in test.en and in its translation.
@@ -54,5 +54,5 @@ say "Now try it yourself"
 echo "echo 'The old man sees her.' | $NMTKIT translate -m $MODEL"
 
 say "Writing a page to look at: how it learned, its figures, its translations and alignments"
-"$NMTKIT" report "$MODEL" --test "$RAW/test.en" "$RAW/test.fr" --output "$REPORT" --force
+"$NMTKIT" report "$MODEL" --source "$RAW/test.en" --reference "$RAW/test.fr" --output "$REPORT" --force
 echo "Open it in a browser: $REPORT"

@@ -109,8 +109,8 @@ features_rnn-wp := 6
 more_rnn-wp     := --count-unknown
 $(smt)/rnn/phrase-table.gz $(smt)/rnn-wp/phrase-table.gz: $(call ini,filtered) $(WORK)/phrases/phrase-rnn.$(first)/done
 	mkdir -p $(@D)
-	$(launch) $(NMTKIT) score -m $(WORK)/phrases/phrase-rnn.$(first) $(more_$(notdir $(@D))) \
-	  --phrase-table $$(ls $(trained_in)/filtered/phrase-table*.gz) --threads $(THREADS) --force -o $@
+	$(launch) $(NMTKIT) phrase-table score -m $(WORK)/phrases/phrase-rnn.$(first) $(more_$(notdir $(@D))) \
+	  $$(ls $(trained_in)/filtered/phrase-table*.gz) --threads $(THREADS) --force -o $@
 $(smt)/rnn/moses.ini $(smt)/rnn-wp/moses.ini: $(smt)/%/moses.ini: $(call ini,filtered) $(smt)/%/phrase-table.gz
 	sed -e '/^PhraseDictionary/s|path=[^ ]*|path=$(abspath $(smt)/$*/phrase-table.gz)|' \
 	  -e '/^PhraseDictionary/s/num-features=4/num-features=$(features_$*)/' \
@@ -132,7 +132,7 @@ $(smt)/text/checked: $(by_moses)/test.tok.en $(P_rnn)/manifest.json
 	  { echo "$<: $$theirs lines, but the test set has $$ours: not the same" >&2; false; }
 	touch $@
 
-rerank     = $(NMTKIT) rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
+rerank     = $(NMTKIT) nbest rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
 references = $$(foreach side,src tgt,$$(smt)/text/$$(firstword $$(subst ., ,$$(notdir $$*))).$$(side))
 
 $(call sets,baseline,hyp): $(smt)/baseline/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/checked
@@ -142,19 +142,19 @@ $(call sets,rnn,hyp): $(smt)/rnn/%.hyp: $(smt)/rnn/%.1000best.gz
 	$(rerank) $(whole)
 $(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/%.tgt
 	mkdir -p $(@D)
-	$(NMTKIT) rerank $< --oracle $(smt)/text/$*.tgt $(whole)
+	$(NMTKIT) nbest rerank $< --oracle $(smt)/text/$*.tgt $(whole)
 
 # The unweighted mean with log p of one or five LSTMs, each a feature: RNN0 to RNN4.
 lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(first)
 lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(first)
 lstms_reversed-5 := $(foreach s,1 2 3 4 5,$(WORK)/lstm/seq2seq-lstm.$s)
-averages_forward    := --average RNN0
-averages_reversed   := --average RNN0
-averages_reversed-5 := $(foreach i,0 1 2 3 4,--average RNN$i)
+averages_forward    := --mean-with RNN0
+averages_reversed   := --mean-with RNN0
+averages_reversed-5 := $(foreach i,0 1 2 3 4,--mean-with RNN$i)
 define rescored
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1))
 	mkdir -p $$(@D)
-	$$(launch) $$(NMTKIT) score $(addprefix -m ,$(lstms_$1)) --nbest $$< $(by_moses)/$$*.tok.en \
+	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) $$< $(by_moses)/$$*.tok.en \
 	  --threads $$(THREADS) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz
 	$$(rerank) $(averages_$1) $$(whole)
@@ -165,11 +165,11 @@ $(foreach way,forward reversed reversed-5,$(eval $(call rescored,$(way))))
 define with_cslm
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(WORK)/cslm/cslm.$(first)/done
 	mkdir -p $$(@D)
-	$$(launch) $$(NMTKIT) score -m $(WORK)/cslm/cslm.$(first) --nbest $$< --threads $$(THREADS) --force -o $$@
+	$$(launch) $$(NMTKIT) nbest score -m $(WORK)/cslm/cslm.$(first) $$< --threads $$(THREADS) --force -o $$@
 $(smt)/$1/weights: $(smt)/$1/dev.gz $(smt)/$2/moses.tuned.ini $(by_moses)/dev.tok.fr
-	$$(NMTKIT) tune $$< $(by_moses)/dev.tok.fr --start $(smt)/$2/moses.tuned.ini $(TUNE) --force -o $$@
+	$$(NMTKIT) nbest tune $$< $(by_moses)/dev.tok.fr --start $(smt)/$2/moses.tuned.ini $(TUNE) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz $(smt)/$1/weights
-	$$(rerank) --weights $(smt)/$1/weights $$(whole)
+	$$(rerank) --weights-file $(smt)/$1/weights $$(whole)
 endef
 $(eval $(call with_cslm,cslm,moses))
 $(eval $(call with_cslm,rnn-cslm,rnn))
@@ -183,9 +183,9 @@ $(smt)/%.all.json: $(smt)/%.hyp $(references)
 $(smt)/%.no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
 	$(judge_of) $(known) $(whole)
 $(smt)/%.10-20.json: $(smt)/%.hyp $(references)
-	$(judge_of) --words 10-20 $(whole)
+	$(judge_of) --length 10-20 $(whole)
 $(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
-	$(judge_of) $(known) --words 10-20 $(whole)
+	$(judge_of) $(known) --length 10-20 $(whole)
 
 # The phrase table beside the model trained on it: figure 3, tables 2 and 3 of Cho et al. 2014.
 $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
@@ -194,6 +194,6 @@ $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
 $(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json
 	$(NMTKIT) shortlist $(@D) $(SHORTLIST_phrases) --force
 $(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done
-	$(launch) $(NMTKIT) report --phrase-table $< -m $(WORK)/phrases/phrase-rnn.$(first) \
+	$(launch) $(NMTKIT) phrase-table report $< -m $(WORK)/phrases/phrase-rnn.$(first) \
 	  --threads $(THREADS) --format svg --force -o $(@D)
 endif

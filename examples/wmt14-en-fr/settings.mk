@@ -98,5 +98,5 @@ FAST_ALIGN   ?=
 MOSES_OUTPUT ?=
 MOSES_DEV    ?= dev
 MOSES_TEST   ?= test
-# Algorithm of `nmtkit tune`: Och's MERT as in the papers; MIRA is faster.
+# Algorithm of `nmtkit nbest tune`: Och's MERT as in the papers; MIRA is faster.
 TUNE         ?= $(if $(filter paper,$(SIZE)),--method mert,--method mira)

@@ -1,0 +1,1 @@
+"""The command line: one module per command, which turns options into one call."""

@@ -3,20 +3,26 @@
 import contextlib
 import json
 import logging
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from nmtkit.cli.common import (
-    batch_size_option,
-    configure_threads,
-    device_option,
+from nmtkit.cli.command import FILES, declare_command, group, option
+from nmtkit.cli.console import terminal_width
+from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.rules import different_files, excludes, exclusive, needs
+from nmtkit.cli.shared_options import (
+    FILE,
     force_option,
-    importing,
-    terminal_width,
-    threads_option,
+    json_option,
+    model_option,
+    output_option,
+    tokenized_option,
+    with_model,
 )
+from nmtkit.cli.startup import configure_threads, importing
 from nmtkit.cli.writers import alignment_line
 
 if TYPE_CHECKING:
@@ -26,55 +32,87 @@ if TYPE_CHECKING:
 log = logging.getLogger("nmtkit")
 
 
-@click.command()
-@click.argument("source", metavar="SRC")
-@click.argument("target", metavar="[TGT]", required=False)
-@click.option("-m", "--model", required=True, metavar="DIR", help="A model folder.")
-@click.option(
-    "-o", "--output", metavar="FILE", help="Where the alignments are written.  [default: stdout]"
+OF_PAIRS = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
+"""Arguments and options that need a target."""
+
+
+@declare_command(
+    rules=[
+        *excludes("--composition", *OF_PAIRS, because="it takes SRC alone"),
+        exclusive("--soft", "--show"),
+        needs("--min-count", "--lexicon"),
+        needs("--json", "--gold", because="--soft writes alignments as JSON"),
+        different_files("--output", "--lexicon"),
+    ],
+    renamed=[
+        Renamed("--structure", "--composition"),
+        Renamed("--reference {GOLD}", "--gold {GOLD}"),
+    ],
 )
-@click.option("--soft", is_flag=True, help="Write the whole matrix of each pair, as JSON.")
-@click.option("--show", is_flag=True, help="Draw the matrix of each pair with block characters.")
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Also draw each pair as a picture into this folder: 000001.png and so on.",
+@click.argument("source", type=FILE, metavar="SRC")
+@click.argument("target", type=FILE, metavar="[TGT]", required=False)
+@group(
+    FILES,
+    model_option(),
+    output_option("File of the alignments.  [default: stdout]", default=None),
+    option(
+        "--lexicon",
+        type=FILE,
+        metavar="FILE",
+        common=True,
+        help="Write a table of word translations. 'nmtkit translate --candidates' reads it."
+        " Alignments are then written to --output only.",
+    ),
+    option(
+        "--min-count",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Smallest number of links of a pair of words in --lexicon.  [default: 1]",
+    ),
+    tokenized_option("SRC and TGT are tokenised already."),
 )
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["png", "svg", "pdf"]),
-    default="png",
-    help="The kind of picture that --plot draws.",
+@group(
+    "Form",
+    option(
+        "--soft",
+        is_flag=True,
+        common=True,
+        help="Write the attention weights of each pair as JSON.",
+    ),
+    option("--show", is_flag=True, common=True, help="Draw the weights with block characters."),
+    option(
+        "--plot",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        common=True,
+        help="Draw a picture of each pair into this folder. They are named 000001.png and so on.",
+    ),
+    option(
+        "--format",
+        "picture_format",
+        type=click.Choice(["png", "svg", "pdf"]),
+        default="png",
+        help="Format of the pictures.",
+    ),
+    option(
+        "--composition",
+        is_flag=True,
+        help="Write how a grConv model composes each line of SRC, as JSON. --plot draws it.",
+    ),
 )
-@click.option(
-    "--structure",
-    is_flag=True,
-    help="Write instead what a grConv model makes of each line of SRC, as JSON; --plot draws it.",
+@group(
+    "Evaluation",
+    option(
+        "--gold",
+        type=FILE,
+        metavar="GOLD",
+        common=True,
+        help="Print the alignment error rate against these links. Lines have 'i-j' (sure) and 'i?j'"
+        " (possible), or NAACL 2003's format. Alignments are then written to --output only.",
+    ),
+    json_option("Print the alignment error rate as JSON."),
 )
-@click.option(
-    "--reference",
-    metavar="GOLD",
-    help="Print the alignment error rate against these links: lines of 'i-j' (sure) and 'i?j'"
-    " (possible), or NAACL 2003's form. Alignments are then written to --output only.",
-)
-@click.option(
-    "--lexicon",
-    metavar="FILE",
-    help="Write a table of word translations, for 'nmtkit translate --candidates'. Alignments are"
-    " then written to --output only.",
-)
-@click.option(
-    "--min-count",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="For --lexicon: leave out pairs of words that were linked less often.  [default: 1]",
-)
-@click.option("--tokenized", is_flag=True, help="Both files are tokenised already.")
-@batch_size_option
-@device_option
-@threads_option
+@with_model
 @force_option
 def command(
     source: str,
@@ -84,9 +122,10 @@ def command(
     soft: bool,
     show: bool,
     plot: Path | None,
-    kind: str,
-    structure: bool,
-    reference: str | None,
+    picture_format: str,
+    composition: bool,
+    gold: str | None,
+    as_json: bool,
     lexicon: str | None,
     min_count: int | None,
     tokenized: bool,
@@ -97,49 +136,44 @@ def command(
 ) -> None:
     """Align the words of each line of SRC with those of the same line of TGT.
 
-    One line is written for each pair: links 'i-j' from source word i to target word j, counted
-    from 0, every target word with the source word that the model looked at most, and never the
-    end of a sentence. Words are those after tokenising; pieces of words (BPE) are joined. The
-    soft form is a JSON object with the words, and for each target word the weights of the source
-    words; both sides end with </s>. Drawings of --show are cut to the width of a terminal.
+    One line is written for each pair: links 'i-j' from source word i to target word j, counted from
+    0. Every target word is linked to the source word with the highest attention weight, never to
+    the end of the sentence. Words are those after tokenising; BPE pieces of words are joined. With
+    --soft a line is a JSON object with the words, and for each target word the weights of the
+    source words; both sides end with </s>. Drawings of --show are cut to the width of a terminal.
 
     A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
-    by source word, the most probable first. Words are those that the model reads, with BPE pieces
-    of words; p is the share of the links of the source word that go to the target word. Made of
-    the model's own training corpus it makes translating faster; see docs/how-to/decode.md.
+    ordered by source word, the most probable first. Words are those that the model reads, with BPE
+    pieces of words; p is the share of the links of the source word that go to the target word. A
+    table made of the model's own training corpus makes translation faster; see
+    docs/how-to/decode.md.
 
-    A structure is a JSON object with the words of the source, which end with </s>, and the levels
-    of the pyramid over them: for each node how much of it is new, its left, and its right child.
+    With --composition a line is a JSON object with the words of the source, which end with </s>,
+    and the levels of the pyramid over them: for each node the weights of its new activation, its
+    left and its right child.
 
-    \b
     Examples:
-      nmtkit align --model model test.en test.fr > test.links
-      head -3 test.en | nmtkit align --model model - first3.fr --plot pictures
-      nmtkit align --model model test.en test.fr --reference test.gold
-      nmtkit align --model model train.en train.fr --lexicon model/lexicon.gz
+      nmtkit align -m model test.en test.fr > test.links
+      head -3 test.en | nmtkit align -m model - first3.fr --plot pictures
+      nmtkit align -m model test.en test.fr --gold test.gold
+      nmtkit align -m model train.en train.fr --lexicon model/lexicon.gz
+
     """
-    if soft and show:
-        raise click.UsageError("--soft and --show exclude each other.")
-    if structure:
-        if target or soft or show or reference or lexicon or min_count:
-            raise click.UsageError("--structure takes SRC alone, and of these options only --plot.")
-        configure_threads(threads)
-        _write_structures(source, model, output, plot, kind, tokenized, batch_size, device, force)
+    configure_threads(threads)
+    if composition:
+        _write_compositions(
+            source, model, output, plot, picture_format, tokenized, batch_size, device, force
+        )
         return
     if target is None:
-        raise click.UsageError("Missing argument 'TGT'; --structure alone does without.")
-    if min_count and not lexicon:
-        raise click.UsageError("--min-count belongs to --lexicon.")
-    if lexicon and lexicon == output:
-        raise click.UsageError("--output and --lexicon need different files.")
-    configure_threads(threads)
+        raise click.UsageError("Missing argument 'TGT'; only --composition takes SRC alone.")
     from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
 
-    gold = list(read_lines(reference)) if reference else []
+    gold_lines = list(read_lines(gold)) if gold else []
     with contextlib.ExitStack() as stack:
-        wanted = output or (None if reference or lexicon else "-")
-        results = stack.enter_context(open_output(wanted, force)) if wanted else None
-        width = terminal_width() if wanted == "-" else None
+        path = output or (None if gold or lexicon else "-")
+        results = stack.enter_context(open_output(path, force)) if path else None
+        width = terminal_width() if path == "-" else None
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
             from nmtkit.inference.aligner import Aligner
@@ -147,7 +181,7 @@ def command(
 
         aligner = Aligner.load(model, device=device, batch_size=batch_size)
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
-        found: list[set[tuple[int, int]]] = []
+        links: list[set[tuple[int, int]]] = []
         counts = LinkCounts() if table else None
         place = line_locator(source, target)
         alignments = aligner.align(pairs, tokenized, counts, place)
@@ -155,21 +189,21 @@ def command(
             if results:
                 results.write(_text(alignment, soft, show, width) + "\n")
             if plot:
-                _draw(plot / f"{number:06d}.{kind}", alignment, force)
-            if reference:
-                found.append(set(alignment.links()))
+                _draw(plot / f"{number:06d}.{picture_format}", alignment, force)
+            if gold:
+                links.append(set(alignment.links()))
         if table and counts:
             log.info("%s: %d pairs of words", lexicon, counts.write(table, min_count or 1))
-    if reference:
-        click.echo(_error_rate(found, gold, reference))
+    if gold:
+        click.echo(_error_rate(links, gold_lines, gold, as_json))
 
 
-def _write_structures(
+def _write_compositions(
     source: str,
     model: str,
     output: str | None,
     plot: Path | None,
-    kind: str,
+    picture_format: str,
     tokenized: bool,
     batch_size: int,
     device: str,
@@ -182,17 +216,19 @@ def _write_structures(
             from nmtkit.inference.composition import compositions
             from nmtkit.model_folder import load_model
 
-        found = compositions(load_model(model, device), read_lines(source), tokenized, batch_size)
-        for number, of_line in enumerate(found, start=1):
-            levels = [[[round(w, 6) for w in node] for node in nodes] for nodes in of_line.levels]
-            table = {"words": of_line.words, "levels": levels}
+        pyramids = compositions(
+            load_model(model, device), read_lines(source), tokenized, batch_size
+        )
+        for number, pyramid in enumerate(pyramids, start=1):
+            levels = [[[round(w, 6) for w in node] for node in nodes] for nodes in pyramid.levels]
+            table = {"words": pyramid.words, "levels": levels}
             results.write(json.dumps(table, ensure_ascii=False) + "\n")
             if plot:
                 from nmtkit.report.composition import plot_composition
 
                 plot.mkdir(parents=True, exist_ok=True)
                 plot_composition(
-                    plot / f"{number:06d}.{kind}", of_line.words, of_line.levels, force
+                    plot / f"{number:06d}.{picture_format}", pyramid.words, pyramid.levels, force
                 )
 
 
@@ -212,10 +248,15 @@ def _draw(path: Path, alignment: "Alignment", force: bool) -> None:
     plot_alignment(path, alignment.columns, alignment.rows, alignment.matrix.numpy(), force)
 
 
-def _error_rate(links: list[set[tuple[int, int]]], gold: list[str], name: str) -> str:
+def _error_rate(
+    links: list[set[tuple[int, int]]], gold: list[str], name: str, as_json: bool
+) -> str:
     from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
 
     rate = alignment_error_rate(links, read_gold_links(gold, name, sentences=len(links)))
+    if as_json:
+        figures = asdict(rate)
+        return json.dumps({"aer": figures.pop("value"), **figures})
     return (
         f"AER {rate.value:.4f}  precision {rate.precision:.4f}  recall {rate.recall:.4f}"
         f"  links {rate.links}  sure {rate.sure}  possible {rate.possible}"

@@ -1,38 +1,42 @@
-"""How this process's C library deals with memory that is free again."""
+"""How the C library reuses memory that was freed."""
 
 import ctypes
 import os
 from collections.abc import Mapping
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""What glibc's <malloc.h> calls these settings."""
+"""Names of these settings in glibc's <malloc.h>."""
 
-LARGEST_PIECE = 32 << 20
-"""Up to so many bytes a tensor lies where others lay before: the most that glibc would itself come
-to."""
+MAX_HEAP_BLOCK_BYTES = 32 << 20
+"""Larger blocks are mapped anew instead of reusing the heap; the largest value that glibc's own
+adaptation reaches."""
 
-KEPT = 1 << 30
-"""Bytes at the end of the heap that may be free and stay ours."""
+MAX_FREE_BYTES = 1 << 30
+"""Free bytes at the end of the heap that are not returned to the system."""
 
 
 def keep_freed_memory() -> bool:
-    """Let what is freed be taken again, instead of giving it back to the system.
+    """Make glibc keep freed memory for reuse instead of returning it to the system.
 
-    A training frees at every update what the next one takes again. glibc gives it back in between,
-    so that the system must find and empty 4 KiB after the other anew: at the paper's size 60,000
-    times an update. Peaks are as high as before. What the environment says of this goes first.
+    Each update of a training frees memory that the next one allocates again. By default glibc
+    returns it in between, and the system has to find and clear pages of 4 KiB again: 60,000 per
+    update at the paper's size. The peak of memory is the same. Settings of glibc in the environment
+    take precedence.
 
-    :return: whether it was done; other C libraries have settings of their own.
+    :return: True if the settings were made; other C libraries have none of these.
     """
-    if _is_told_by(os.environ):
+    if _set_in(os.environ):
         return False
     try:
         set_option = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return False
-    return bool(set_option(M_MMAP_THRESHOLD, LARGEST_PIECE) and set_option(M_TRIM_THRESHOLD, KEPT))
+    return bool(
+        set_option(M_MMAP_THRESHOLD, MAX_HEAP_BLOCK_BYTES)
+        and set_option(M_TRIM_THRESHOLD, MAX_FREE_BYTES)
+    )
 
 
-def _is_told_by(environment: Mapping[str, str]) -> bool:
+def _set_in(environment: Mapping[str, str]) -> bool:
     names = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"}
     return not names.isdisjoint(environment) or "threshold" in environment.get("GLIBC_TUNABLES", "")

@@ -1,12 +1,13 @@
 """Options of `nmtkit evaluate` for several systems, and for parts of a test set."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from nmtkit.cli.common import Function
+from nmtkit.cli.command import group, option
+from nmtkit.cli.shared_options import FILE, language_option
 
 if TYPE_CHECKING:
     _StringType = click.ParamType[str]
@@ -43,124 +44,6 @@ class MetricName(_StringType):
         return list(METRICS)
 
 
-def comparison_options(function: Function) -> Function:
-    """`--name --system --measure --bootstrap --seed`: the parameters `name`, `systems`, a tuple of
-    names and files, `measures`, `samples`, `seed`."""
-    for option in (
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="Of the samples of --bootstrap.  [default: 12345, sacreBLEU's]",
-        ),
-        click.option(
-            "--bootstrap",
-            "samples",
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="Give 95 % intervals, and p-values between systems, from so many samples of the"
-            " test set; 0 gives none.  [default: 1000 with --system, otherwise 0]",
-        ),
-        click.option(
-            "--measure",
-            "measures",
-            type=MetricName(),
-            multiple=True,
-            help="Only this measure; may be given several times. 'bleu' is the papers'.",
-        ),
-        click.option(
-            "--system",
-            "systems",
-            nargs=2,
-            multiple=True,
-            metavar="NAME HYP",
-            help="Another system and its translations; may be given several times.",
-        ),
-        click.option(
-            "--name", metavar="NAME", help="What the system of HYP is called.  [default: HYP]"
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-def strata_options(function: Function) -> Function:
-    """What strata are made of and by, and their picture."""
-    for option in (
-        click.option(
-            "--plot",
-            type=click.Path(dir_okay=False),
-            metavar="FILE",
-            help="Draw the first measure against what --by says: .png, .svg or .pdf. Parts of fewer"
-            " than 10 sentences are left out.",
-        ),
-        click.option(
-            "--sorted",
-            "neighbours",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Of --by length or rank: windows over N neighbours among the sorted sentences.",
-        ),
-        click.option(
-            "--window",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Of --by length: windows of N lengths, moved word by word, as the papers' 10.",
-        ),
-        click.option(
-            "--bounds",
-            callback=_bounds,
-            metavar="N,N,...",
-            help="Of --by: where the parts end.  [default: 10 to 60 words; 0 to 10 unknown words;"
-            " ranks 100, 200, 400, ... 6400]",
-        ),
-        click.option(
-            "--of",
-            "sides",
-            type=click.Choice(SIDES),
-            multiple=True,
-            help="Of --by: whose words count; may be given several times. 'both' asks the same of"
-            " each.  [default: source]",
-        ),
-        click.option(
-            "--by",
-            type=click.Choice(("length", "unknown", "rank")),
-            help="Give the figures of parts of the test set, too: by the number of words, by the"
-            " largest number of unknown words allowed, by the mean frequency rank of the words.",
-        ),
-        click.option(
-            "--words",
-            callback=_words,
-            metavar="LOW-HIGH",
-            help="Only sentences whose source and reference both have so many words (10-20).",
-        ),
-        click.option(
-            "--no-unk",
-            "no_unknown",
-            is_flag=True,
-            help="Only sentences without unknown words in source and reference.",
-        ),
-        click.option(
-            "--tgt-vocab",
-            metavar="FILE",
-            help="The words of the reference, by frequency: vocab.tgt.",
-        ),
-        click.option(
-            "--src-vocab",
-            metavar="FILE",
-            help="The words of the source, by frequency: vocab.src of a model or prepared folder.",
-        ),
-        click.option(
-            "--tokenize-source",
-            metavar="LANG",
-            help="SRC is raw text: tokenise it as text of this language; --hyphens splits it, too.",
-        ),
-        click.option("--source", metavar="SRC", help="What was translated, tokenised."),
-    ):
-        function = option(function)
-    return function
-
-
 def _bounds(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[float, ...]:
@@ -169,16 +52,143 @@ def _bounds(
     except ValueError:
         bounds = (math.nan,)
     if not all(map(math.isfinite, bounds)):
-        raise click.BadParameter(f"'{value}' is no list of numbers such as 10,20,30.")
+        raise click.BadParameter(f"'{value}' is not a list of numbers such as 10,20,30.")
     return bounds
 
 
-def _words(
+def _length(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[int, int] | None:
     if value is None:
         return None
     low, dash, high = value.partition("-")
     if not (dash and low.isdecimal() and high.isdecimal() and int(low) <= int(high)):
-        raise click.BadParameter(f"'{value}' is no range of words such as 10-20.")
+        raise click.BadParameter(f"'{value}' is not a range of words such as 10-20.")
     return int(low), int(high)
+
+
+def comparison_options(function: Any) -> Any:
+    """Declare the parameters `name`, `systems`, `measures`, `samples` and `seed`.
+
+    `systems` is a tuple of names and files.
+    """
+    return group(
+        "Systems and metrics",
+        option("--name", metavar="NAME", help="Name of the system of HYP.  [default: HYP]"),
+        option(
+            "--system",
+            "systems",
+            type=(str, FILE),
+            multiple=True,
+            metavar="NAME HYP",
+            common=True,
+            help="Another system and its translations. Repeatable.",
+        ),
+        option(
+            "--measure",
+            "measures",
+            type=MetricName(),
+            multiple=True,
+            common=True,
+            help="Only this metric. 'bleu' is the papers'. Repeatable.",
+        ),
+        option(
+            "--bootstrap",
+            "samples",
+            type=click.IntRange(min=0),
+            metavar="N",
+            common=True,
+            help="Samples for intervals and p-values. With 0 there are none. The default is 1000"
+            " with --system, and 0 without.",
+        ),
+        option(
+            "--seed",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="Seed of --bootstrap.  [default: 12345, sacreBLEU's]",
+        ),
+    )(function)
+
+
+def bucket_options(function: Any) -> Any:
+    """Declare the options that divide a test set, and that draw its parts."""
+    return group(
+        "Parts of the test set",
+        option(
+            "--by",
+            type=click.Choice(("length", "unknown", "rank")),
+            common=True,
+            help="Measure parts of the test set. They are made by the number of words, the largest"
+            " number of unknown words allowed, or the mean frequency rank of the words.",
+        ),
+        option(
+            "--of",
+            "sides",
+            type=click.Choice(SIDES),
+            multiple=True,
+            help="Side whose words --by counts; 'both' asks the same of each. Repeatable."
+            "  [default: source]",
+        ),
+        option(
+            "--bounds",
+            callback=_bounds,
+            metavar="N,N,...",
+            help="Upper bounds of the parts.  [default: 10 to 60 words; 0 to 10 unknown words;"
+            " ranks 100, 200, 400, ... 6400]",
+        ),
+        option(
+            "--window",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="For --by length: windows of N lengths, moved word by word; the papers have 10.",
+        ),
+        option(
+            "--sorted",
+            "neighbours",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="For --by length or rank: windows over N neighbours among the sorted sentences.",
+        ),
+        option(
+            "--length",
+            callback=_length,
+            metavar="LOW-HIGH",
+            help="Only sentences whose source and reference both have this many words: 10-20.",
+        ),
+        option(
+            "--no-unk",
+            "no_unknown",
+            is_flag=True,
+            help="Only sentences without unknown words in source and reference.",
+        ),
+        option(
+            "--source",
+            type=FILE,
+            metavar="SRC",
+            common=True,
+            help="Source of the test set. It is tokenised, unless -s names its language.",
+        ),
+        language_option(
+            "src", None, "Language of SRC, which is raw text. It is tokenised; see --hyphens."
+        ),
+        option(
+            "--src-vocab",
+            type=FILE,
+            metavar="FILE",
+            help="Words of the source by frequency: vocab.src of a model or prepared folder.",
+        ),
+        option(
+            "--tgt-vocab",
+            type=FILE,
+            metavar="FILE",
+            help="Words of the reference by frequency: vocab.tgt.",
+        ),
+        option(
+            "--plot",
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            common=True,
+            help="Draw the parts: .png, .svg or .pdf. The first metric is drawn. Parts of fewer"
+            " than 10 sentences are left out.",
+        ),
+    )(function)

@@ -1,4 +1,4 @@
-"""How a comparison of systems is written: as a table, as JSON, as CSV."""
+"""Comparisons of systems as a table, JSON or CSV."""
 
 import csv
 import io
@@ -27,11 +27,11 @@ COLUMNS = (
     *("by", "of", "low", "high", "place", "sentences", "system", "measure", "figure"),
     *("interval_low", "interval_high", "p", "signature"),
 )
-"""Of the CSV table; `p` is that of the difference from the first system."""
+"""Columns of the CSV table; `p` belongs to the difference from the first system."""
 
 
 def table(comparison: "Comparison") -> str:
-    """For people: the whole, the pairs of systems, then the strata by each measure."""
+    """Format as text: the whole test set, the pairs of systems, then the buckets by each metric."""
     blocks = [_whole(comparison)]
     if comparison.whole.sentences < comparison.lines:
         blocks.append(f"{comparison.whole.sentences} of {comparison.lines} sentences")
@@ -44,7 +44,7 @@ def table(comparison: "Comparison") -> str:
 
 
 def as_json(comparison: "Comparison", files: Mapping[str, str], references: str) -> str:
-    """For programs: all that was found.
+    """Format as JSON, with all figures.
 
     :param files: where each system's translations were read, by its name.
     """
@@ -70,26 +70,26 @@ def as_json(comparison: "Comparison", files: Mapping[str, str], references: str)
 
 
 def as_csv(comparison: "Comparison") -> str:
-    """For spreadsheets: one row for each figure, the whole first, where `by` is empty."""
+    """Format as CSV: one row per figure, those of the whole test set first, with an empty `by`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(_rows(comparison, comparison.whole, ["", "", "", "", ""]))
     for level in comparison.buckets:
-        stratum = level.bucket
-        numbers = [_number(x) for x in (stratum.low, stratum.high, stratum.position)]
+        bucket = level.bucket
+        numbers = [_number(x) for x in (bucket.low, bucket.high, bucket.position)]
         where = [level.bucketing.by, level.bucketing.of, *numbers]
         writer.writerows(_rows(comparison, level.result, where))
     return text.getvalue().rstrip("\n")
 
 
 def _whole(comparison: "Comparison") -> str:
-    """One line for each measure, or where there are several systems, for each of each."""
+    """Format the figures of the whole test set, one line per metric and system."""
     several = len(comparison.scores) > 1
     rows = []
     for number, (name, figures) in enumerate(comparison.whole.figures.items()):
         for system, figure in figures.items():
-            interval = [_spoken_interval(figure)] if figure.interval else []
+            interval = [_shown_interval(figure)] if figure.interval else []
             signature = comparison.scores[system][number].signature
             named = [name, system] if several else [name]
             rows.append([*named, f"{figure.value:6.2f}", *interval, signature])
@@ -112,13 +112,13 @@ def _levels(levels: Sequence["BucketResult"], measure: str, systems: Sequence[st
     rows = [[title, "sentences", *systems]]
     for level in levels:
         figures = level.result.figures.get(measure, {})
-        cells = [_spoken(figures[system]) if figures else "-" for system in systems]
+        cells = [_shown(figures[system]) if figures else "-" for system in systems]
         rows.append([_label(level), str(level.result.sentences), *cells])
     return f"{measure}\n{_aligned(rows)}"
 
 
 def _label(level: "BucketResult") -> str:
-    """A stratum's ends as people say them."""
+    """Return the bounds of a bucket as text."""
     low, high, by = level.bucket.low, level.bucket.high, level.bucketing.by
     if level.bucketing.neighbours:
         return f"{low:g}-{high:g}" if by == "length" else f"{low:.0f}-{high:.0f}"
@@ -131,11 +131,11 @@ def _label(level: "BucketResult") -> str:
     return f"{low + 1:g}-{high:g}" if by == "length" else f"{low:g}-{high:g}"
 
 
-def _spoken(figure: "Figure") -> str:
-    return f"{figure.value:.2f}" + (f" {_spoken_interval(figure)}" if figure.interval else "")
+def _shown(figure: "Figure") -> str:
+    return f"{figure.value:.2f}" + (f" {_shown_interval(figure)}" if figure.interval else "")
 
 
-def _spoken_interval(figure: "Figure") -> str:
+def _shown_interval(figure: "Figure") -> str:
     assert figure.interval
     return f"[{figure.interval.low:.2f}, {figure.interval.high:.2f}]"
 
@@ -148,7 +148,7 @@ def _by_division(comparison: "Comparison") -> Iterable[list["BucketResult"]]:
 
 
 def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
-    """Columns beside each other; those of numbers end in line, those in `left` begin in line."""
+    """Align columns: those in `left` to the left, others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -161,13 +161,13 @@ def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str
 
 
 def _level(level: "BucketResult") -> dict[str, Any]:
-    stratum, result = level.bucket, level.result
+    bucket, result = level.bucket, level.result
     return {
         "by": level.bucketing.by,
         "of": level.bucketing.of,
-        "low": _number(stratum.low),
-        "high": _number(stratum.high),
-        "place": _number(stratum.position),
+        "low": _number(bucket.low),
+        "high": _number(bucket.high),
+        "place": _number(bucket.position),
         "sentences": result.sentences,
         "figures": {
             name: {system: {"value": f.value, "interval": _interval(f)} for system, f in of.items()}
@@ -206,5 +206,5 @@ def _rows(
 
 
 def _number(value: float) -> float | None:
-    """None where there is none: JSON knows no infinity."""
+    """Return None for non-finite values, which JSON cannot hold."""
     return float(value) if math.isfinite(value) else None

@@ -1,63 +1,87 @@
 """`nmtkit curves`: model folders in, their learning curves out, as a table and a picture."""
 
+import json
 from pathlib import Path
 from typing import Literal
 
 import click
 
-from nmtkit.cli.common import force_option
+from nmtkit.cli.command import FILES, declare_command, group, option
+from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.rules import at_least_one, needs
+from nmtkit.cli.shared_options import (
+    FOLDER,
+    force_option,
+    json_option,
+    models_option,
+    output_option,
+)
 
 
-@click.command()
-@click.argument("model", nargs=-1, required=True)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Draw the curves; the ending says how: .png, .svg or .pdf.",
+@declare_command(
+    rules=[at_least_one("MODEL", "--model"), needs("--x-axis", "--plot")],
+    renamed=[Renamed("--by {UNIT}", "--x-axis {UNIT}")],
 )
-@click.option(
-    "--by",
-    "along",
-    type=click.Choice(["updates", "epochs", "seconds"]),
-    help="For --plot: what stands along x; seconds are those spent in updates.  [default: updates]",
+@click.argument("folders", nargs=-1, type=FOLDER, metavar="[MODEL]...")
+@group(
+    FILES,
+    models_option("Model folder, the same as MODEL. Repeatable.", required=False),
+    output_option(
+        "File of the table.  [default: -, unless --plot]",
+        default=None,
+    ),
+    json_option("Write the table as JSON."),
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Where the table is written.  [default: stdout, but nowhere with --plot]",
+@group(
+    "Picture",
+    option(
+        "--plot",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        common=True,
+        help="Draw the curves: .png, .svg or .pdf.",
+    ),
+    option(
+        "--x-axis",
+        type=click.Choice(["updates", "epochs", "seconds"]),
+        common=True,
+        help="Unit of the x axis. Seconds are those spent in updates.  [default: updates]",
+    ),
 )
 @force_option
 def command(
-    model: tuple[str, ...],
+    folders: tuple[str, ...],
+    models: tuple[str, ...],
     plot: Path | None,
-    along: Literal["updates", "epochs", "seconds"] | None,
+    x_axis: Literal["updates", "epochs", "seconds"] | None,
     output: str | None,
+    as_json: bool,
     force: bool,
 ) -> None:
-    """Give the learning curve of each model folder MODEL, also while it is being trained.
+    """Tabulate and draw the learning curves of each MODEL folder.
 
-    The table has a line each 100 updates and each validation, with tabs between the cells: the
-    model, 'training' or 'validation', updates, epochs, seconds spent in updates, cost per target
-    token (natural log), BLEU, and whether the validation was the best so far.
+    It works during training, too. The table has a row every 100 updates and one for each
+    validation, with tabs between the cells: the model, 'training' or 'validation', updates, epochs,
+    seconds spent in updates, cost per target token (natural log), BLEU, and whether the validation
+    was the best so far. With --json it is a list of objects with the names of the columns as keys.
 
-    The picture shows the costs of all models and, below, BLEU on the dev set. The cost of
-    training is what was minimised, with dropout and label smoothing where there are any.
+    The picture shows the costs of all models and, below, BLEU on the validation set. The training
+    cost is what was minimised, including dropout and label smoothing.
 
-    \b
     Examples:
       nmtkit curves model | cut -f 3,6
-      nmtkit curves rnnenc rnnsearch --by seconds --plot curves.svg
-    """
-    if along and not plot:
-        raise click.UsageError("--by belongs to --plot.")
-    from nmtkit.io.lines import open_output
-    from nmtkit.report.curves import format_table, plot_curves, read_curves
+      nmtkit curves rnnenc rnnsearch --x-axis seconds --plot curves.svg
 
-    curves = read_curves(model)
+    """
+    from nmtkit.io.lines import open_output
+    from nmtkit.report.curves import format_table, plot_curves, read_curves, records_of
+
+    curves = read_curves([*folders, *models])
     if output or not plot:
         with open_output(output or "-", force) as results:
-            results.writelines(f"{line}\n" for line in format_table(curves))
+            if as_json:
+                results.write(json.dumps(records_of(curves), ensure_ascii=False, indent=2) + "\n")
+            else:
+                results.writelines(f"{line}\n" for line in format_table(curves))
     if plot:
-        plot_curves(plot, curves, along or "updates", force)
+        plot_curves(plot, curves, x_axis or "updates", force)

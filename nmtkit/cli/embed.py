@@ -5,46 +5,58 @@ from typing import Literal
 
 import click
 
-from nmtkit.cli.common import (
-    batch_size_option,
-    configure_threads,
-    device_option,
+from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
+from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.rules import excludes, needs
+from nmtkit.cli.shared_options import (
+    FILE,
     force_option,
-    importing,
-    threads_option,
+    model_option,
+    output_option,
+    tokenized_option,
+    with_model,
 )
+from nmtkit.cli.startup import configure_threads, importing
 
 log = logging.getLogger("nmtkit")
 
 
-@click.command()
-@click.argument("text", metavar="[TEXT]", required=False)
-@click.option("-m", "--model", required=True, metavar="DIR", help="A model folder.")
-@click.option(
-    "--words",
-    type=click.Choice(["source", "target"]),
-    help="Give instead the words of this side's vocabulary, the most frequent first.",
+@declare_command(
+    rules=[
+        *excludes("--vocabulary", "TEXT", "--tokenized", because="it takes no text"),
+        needs("--limit", "--vocabulary"),
+    ],
+    renamed=[Renamed("--words {SIDE}", "--vocabulary {SIDE}")],
 )
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="For --words: so many at most."
+@click.argument("text", type=FILE, metavar="[TEXT]", required=False)
+@group(
+    FILES,
+    model_option(),
+    output_option("File of the vectors."),
 )
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="FILE",
-    show_default="stdout",
-    help="Where the vectors are written.",
+@group(
+    TEXT,
+    tokenized_option("TEXT is tokenised already."),
+    option(
+        "--vocabulary",
+        type=click.Choice(["source", "target"]),
+        common=True,
+        help="Words of this vocabulary instead of TEXT. The most frequent come first.",
+    ),
+    option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        common=True,
+        help="Only the first N words of --vocabulary.",
+    ),
 )
-@click.option("--tokenized", is_flag=True, help="TEXT is tokenised already.")
-@batch_size_option
-@device_option
-@threads_option
+@with_model
 @force_option
 def command(
     text: str | None,
     model: str,
-    words: Literal["source", "target"] | None,
+    vocabulary: Literal["source", "target"] | None,
     limit: int | None,
     output: str,
     tokenized: bool,
@@ -53,25 +65,21 @@ def command(
     threads: int,
     force: bool,
 ) -> None:
-    """Give the vector that a model makes of each line of TEXT, source sentences or phrases.
+    """Compute the vector of each line of TEXT: source sentences or phrases.
 
-    A line is written for each: the text, and the numbers of its vector, with tabs between.
-    'nmtkit map' draws them. TEXT is stdin where it is left out.
+    A line is written for each: the text and the numbers of its vector, with tabs between. 'nmtkit
+    map' draws them. TEXT is stdin by default.
 
-    The vector of a sentence is what the model itself takes for the whole of it: the summary c
-    (rnnenc, grconv, phrase-rnn), or the hidden states and cells of all layers (deep-lstm).
-    RNNsearch has no such vector; it gives the backward state at the first word. The vector of
-    a word is its row of the embedding matrix.
+    The vector of a sentence is the representation that the decoder gets: the summary c (rnnenc,
+    grconv, phrase-rnn), or the hidden states and cells of all layers (deep-lstm). RNNsearch has no
+    such vector; the backward state at the first word is used. The vector of a word is its row of
+    the embedding matrix.
 
-    \b
     Examples:
       nmtkit embed --model model sentences.en > sentences.tsv
-      nmtkit embed --model model --words target --limit 5000 | nmtkit map - --plot words.png
+      nmtkit embed -m model --vocabulary target --limit 5000 | nmtkit map - --plot words.png
+
     """
-    if words and (text or tokenized):
-        raise click.UsageError("--words takes no TEXT: it is about the model's own words.")
-    if limit and not words:
-        raise click.UsageError("--limit belongs to --words.")
     configure_threads(threads)
     from nmtkit.io.lines import open_output, read_lines
     from nmtkit.io.vectors import write_vectors
@@ -81,8 +89,8 @@ def command(
             from nmtkit.inference.embedder import Embedder
 
         embedder = Embedder.load(model, device, batch_size)
-        if words:
-            embeddings = embedder.embed_words(words, limit or 0)
+        if vocabulary:
+            vectors = embedder.embed_words(vocabulary, limit or 0)
         else:
-            embeddings = embedder.embed(read_lines(text or "-"), tokenized)
-        log.info("%d vectors", write_vectors(results, embeddings))
+            vectors = embedder.embed(read_lines(text or "-"), tokenized)
+        log.info("%d vectors", write_vectors(results, vectors))

@@ -1,17 +1,14 @@
-"""The command `nmtkit`: finds its subcommands, and turns failures into one line and a status.
+"""The command `nmtkit`: its subcommands, and errors as one line and an exit status.
 
-A subcommand's module is imported when it is called, or its own help asked for, and imports its
-driver (and torch) when it runs; so `--help` and shell completion answer at once.
+A subcommand's module is imported when it is called or its own help is shown, and imports its driver
+(and torch) when it runs; so `--help` and shell completion answer at once.
 
-Exit status: 0 done, 1 failed, 2 wrong usage; and what a shell reports of a program that a signal
-has ended, 128 and its number: 130 interrupted, 143 asked to terminate, 141 nobody reads stdout any
-more.
+Exit status: 0 success, 1 failure, 2 wrong usage; after a signal 128 plus its number, as shells
+report it: 130 interrupted, 143 terminated, 141 broken pipe.
 """
 
 import atexit
 import contextlib
-import difflib
-import importlib
 import io
 import logging
 import os
@@ -23,33 +20,45 @@ from typing import Any, NoReturn, TextIO
 
 import click
 from click.exceptions import Exit
-from click.shell_completion import CompletionItem, shell_complete
+from click.shell_completion import shell_complete
 
 import nmtkit
-from nmtkit.cli.common import LOGGER, configure_logging, write_stderr
+from nmtkit.cli.command import GENERAL, group, option
+from nmtkit.cli.command_group import LazyGroup
+from nmtkit.cli.console import LOGGER, configure_logging, write_stderr
+from nmtkit.cli.old_spellings import Renamed
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.parallel import environment
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
-    "select": ("nmtkit.cli.select", "Take the pairs of a corpus that are like a domain."),
-    "shortlist": ("nmtkit.cli.shortlist", "List the most frequent words of a corpus."),
+    "select": ("nmtkit.cli.select", "Select the pairs of a corpus that are like a domain."),
+    "shortlist": ("nmtkit.cli.shortlist", "Make the vocabulary of the most frequent words."),
     "train": ("nmtkit.cli.train", "Train a model on a prepared corpus."),
-    "curves": ("nmtkit.cli.curves", "Tabulate and draw the course of trainings."),
+    "curves": ("nmtkit.cli.curves", "Tabulate and draw learning curves."),
     "translate": ("nmtkit.cli.translate", "Translate lines from stdin to stdout."),
-    "score": ("nmtkit.cli.score", "Give the log-probability of translations."),
-    "rerank": ("nmtkit.cli.rerank", "Give the best hypotheses of an n-best list."),
-    "tune": ("nmtkit.cli.tune", "Find weights for the features of an n-best list."),
+    "score": ("nmtkit.cli.score", "Compute log-probabilities of translations."),
+    "nbest": ("nmtkit.cli.nbest", "Score, rerank and tune n-best lists of Moses."),
+    "phrase-table": ("nmtkit.cli.phrase_table", "Score phrase tables of Moses, and compare."),
     "align": ("nmtkit.cli.align", "Align the words of sentence pairs, and draw them."),
-    "embed": ("nmtkit.cli.embed", "Give a model's vectors of sentences or words."),
+    "embed": ("nmtkit.cli.embed", "Compute vectors of sentences or words."),
     "map": ("nmtkit.cli.map", "Draw vectors in the plane, by PCA or t-SNE."),
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
-    "report": ("nmtkit.cli.report", "Show what models have learned, on a page to look at."),
+    "report": ("nmtkit.cli.report", "Write a page on models and their translations."),
 }
-"""Name -> module that holds it under the name `command`, and what it does in one sentence."""
+"""Name -> module that holds it under the name `command`, and its purpose in one sentence."""
 
-TOGETHER = ("train", "translate", "score")
-"""Those that several processes can do together."""
+MOVED = (
+    Renamed("rerank", "nbest rerank"),
+    Renamed("tune", "nbest tune"),
+    Renamed("score --phrase-table {TABLE}", "phrase-table score {TABLE}"),
+    Renamed("score --nbest {LIST}", "nbest score {LIST}"),
+    Renamed("report --phrase-table {TABLE}", "phrase-table report {TABLE}"),
+)
+"""Command lines of version 0.1.0 that other commands serve today."""
+
+SHARE_WORK = ("train", "translate", "score")
+"""Commands that several processes can run together."""
 
 EXTRAS = {
     "matplotlib": "plots",
@@ -58,10 +67,10 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "kenlm": "kenlm",
 }
-"""Module that may be missing -> the extra that installs it."""
+"""Optional module -> the extra that installs it."""
 
 COMPLETION_VARIABLE = "_NMTKIT_COMPLETE"
-"""Set by the shell's completion code: what is asked for, such as `bash_complete`."""
+"""Environment variable by which a shell asks for completions: `bash_complete`."""
 
 FAILED = 1
 SIGNALLED = 128
@@ -69,46 +78,8 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(COMMANDS[cmd_name][0]).command
-        assert isinstance(command, click.Command)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not ctx.resilient_parsing:
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            remedy = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(COMMANDS)}."
-            ctx.fail(f"No such command '{name}'; {remedy}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [
-            CompletionItem(name, help=help_text)
-            for name, (_, help_text) in COMMANDS.items()
-            if name.startswith(incomplete)
-        ]
-        return names + click.Command.shell_complete(self, ctx, incomplete)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args and not ctx.resilient_parsing:
-            click.echo(ctx.get_help(), err=True)
-            ctx.exit(2)
-        return super().parse_args(ctx, args)
+class Program(LazyGroup):
+    """The command `nmtkit` itself: its subcommands, and what happens when one fails."""
 
     def main(
         self,
@@ -117,9 +88,9 @@ class LazyGroup(click.Group):
         *_: Any,
         **context_settings: Any,
     ) -> NoReturn:
-        """Run a command line and leave with the exit status; see `run`.
+        """Run a command line and exit with its status; see `run`.
 
-        It stands in for click's own, so that tests meet the very statuses that users meet.
+        It replaces click's own method, so that tests see the statuses that users see.
         """
         context_settings.pop("standalone_mode", None)
         sys.exit(self.run(args, prog_name, **context_settings))
@@ -130,12 +101,13 @@ class LazyGroup(click.Group):
         prog_name: str | None = None,
         **context_settings: Any,
     ) -> int:
-        """Run a command line, and report what fails.
+        """Run a command line, and report errors.
 
-        :param args: what follows the command's name; by default what this process was given.
+        :param args: the words after `nmtkit`; by default those of this process.
         :return: the exit status. A fault of the program is raised.
         """
         open_standard_streams()
+        configure_logging(logging.INFO)
         arguments = sys.argv[1:] if args is None else list(args)
         name = prog_name or "nmtkit"
         if instruction := os.environ.get(COMPLETION_VARIABLE):
@@ -145,8 +117,8 @@ class LazyGroup(click.Group):
                 self.invoke(context)
             sys.stdout.flush()
             status = 0
-        except Exit as wish:
-            status = wish.exit_code
+        except Exit as end:
+            status = end.exit_code
         except (KeyboardInterrupt, click.Abort):
             status = INTERRUPTED
         except TrainingInterrupted as error:
@@ -159,17 +131,20 @@ class LazyGroup(click.Group):
 
 
 def report(error: Exception) -> int:
-    """Say in one line what failed; the exit status. A fault of the program is raised again."""
+    """Write an error in one line, and return the exit status.
+
+    A fault of the program is raised again.
+    """
     sentence = explain(error)
     if sentence is None:
         raise error
-    LOGGER.debug("the error came about like this:", exc_info=error)
+    LOGGER.debug("traceback of the error:", exc_info=error)
     write_stderr(f"nmtkit: error: {one_line(sentence)}")
     return error.exit_code if isinstance(error, click.ClickException) else FAILED
 
 
 def explain(error: Exception) -> str | None:
-    """A failure that is no fault of the program, in a sentence; None where it may be one."""
+    """Return a sentence for an error of the user or the system; None for a fault of the program."""
     if isinstance(error, NmtkitError):
         return str(error)
     if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -188,7 +163,7 @@ def explain(error: Exception) -> str | None:
 
 
 def place_of(error: OSError) -> str:
-    """The file that an error of the operating system is about."""
+    """Return the file that an error of the operating system names."""
     if isinstance(error.filename, str | bytes | os.PathLike):
         return os.fsdecode(error.filename)
     try:
@@ -199,17 +174,17 @@ def place_of(error: OSError) -> str:
 
 
 def one_line(message: str) -> str:
-    """`message` without line breaks, which TOML and operating systems put into theirs.
+    """Return `message` without line breaks, which messages of TOML and operating systems have.
 
-    What a terminal would not print but obey (a message may quote a file that somebody else has
-    made) is written as its number.
+    Characters that a terminal would obey rather than print are escaped: a message may quote a file
+    of someone else.
     """
     line = " ".join(part.strip() for part in message.splitlines())
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def open_standard_streams() -> None:
-    """stdout in UTF-8 with bare newlines whatever the locale; a closed stream is an empty one."""
+    """Make stdout UTF-8 with bare newlines in any locale, and open closed streams as empty ones."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -218,10 +193,10 @@ def open_standard_streams() -> None:
 
 
 def close_stdout(status: int) -> int:
-    """Write what is left for stdout; the exit status, which is another when that fails.
+    """Flush stdout, and return the exit status, which is another if that fails.
 
-    Where nobody reads any more, or the disk is full, the rest is dropped here: the interpreter
-    would try once more when it ends, and complain.
+    If the reader has left or the disk is full, the rest is dropped here; the interpreter would try
+    again at exit, and complain.
     """
     try:
         sys.stdout.flush()
@@ -235,15 +210,15 @@ def close_stdout(status: int) -> int:
 
 
 def drop_output(stream: TextIO) -> None:
-    """Let whatever is still buffered in `stream` go nowhere."""
+    """Discard what is still buffered in `stream`."""
     with contextlib.suppress(OSError, ValueError):  # a stream in memory has no file behind it
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
 
 
-def print_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """The versions a report of a problem needs, read without importing torch."""
-    if not wanted or ctx.resilient_parsing:
+def print_versions(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Print the versions that a bug report needs, read without importing torch."""
+    if not value or ctx.resilient_parsing:
         return
     from importlib import metadata
 
@@ -258,57 +233,57 @@ def print_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Program,
+    lazy_commands=COMMANDS,
+    moved=MOVED,
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,
         "show_default": True,
     },
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log more, and where an error came from.")
-@click.option("-q", "--quiet", is_flag=True, help="Log warnings only, and draw no progress bars.")
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=print_versions,
-    help="Show the versions of nmtkit, torch and Python, and exit.",
+@group(
+    GENERAL,
+    option(
+        "--version",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=print_versions,
+        help="Show the versions of nmtkit, torch and Python, and exit.",
+    ),
 )
 @click.pass_context
-def cli(ctx: click.Context, verbose: bool, quiet: bool) -> None:
+def cli(ctx: click.Context) -> None:
     """Neural machine translation from the papers that began it.
 
-    Text is UTF-8, one sentence a line; '-' is stdin or stdout, and a name that ends in .gz is a
-    gzip file. Results go to stdout or to the file named, everything else to stderr.
+    Text is UTF-8, one sentence per line; '-' is stdin or stdout, and a file whose name ends in .gz
+    is compressed. Results go to stdout or to --output, everything else to stderr.
 
-    \b
     Example:
       nmtkit translate --model model < english.txt > french.txt
 
-    'nmtkit COMMAND --help' explains a command.
+    The exit status is 0 if the work is done, 1 if it failed, 2 if the command line is wrong.
+
     """
-    if verbose and quiet:
-        raise click.UsageError("--verbose and --quiet exclude each other; give one of them.")
-    if environment.size() > 1 and ctx.invoked_subcommand not in TOGETHER:
+    if environment.size() > 1 and ctx.invoked_subcommand not in SHARE_WORK:
         raise click.UsageError(
-            f"'{ctx.invoked_subcommand}' is work for one process, and {environment.size()} were"
-            f" started together; only {', '.join(TOGETHER)} can share their work."
+            f"'{ctx.invoked_subcommand}' runs in one process, and {environment.size()} were"
+            f" started together; only {', '.join(SHARE_WORK)} can share their work."
         )
-    configure_logging(logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO)
 
 
 def main() -> NoReturn:
-    """What the console script `nmtkit` calls."""
+    """Run the console script `nmtkit`."""
     end_process(cli.run(prog_name="nmtkit"))
 
 
 def end_process(status: int) -> NoReturn:
-    """Leave, all that was to be written being written, without taking apart what is in memory.
+    """Exit at once, with streams flushed and exit handlers run, but without freeing memory.
 
-    Once torch is imported, the interpreter and torch's own tables take a tenth of a second for
-    that, and more where a fork has the same pages. What is registered to be called at the end is.
-    Where threads are still at work, or other processes of this job, it is left to the interpreter.
+    Freeing takes the interpreter and torch a tenth of a second once torch is imported, and more if
+    a fork shares the pages. If threads are still running, or the job has other processes, the
+    interpreter exits as usual.
     """
     if threading.active_count() > 1 or environment.size() > 1:
         sys.exit(status)

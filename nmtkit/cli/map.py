@@ -1,52 +1,75 @@
-"""`nmtkit map`: vectors in, their places in the plane and a picture out."""
+"""`nmtkit map`: vectors in, their points in the plane and a picture out."""
 
 from pathlib import Path
 from typing import Literal
 
 import click
 
-from nmtkit.cli.common import force_option
+from nmtkit.cli.command import FILES, declare_command, group, option
+from nmtkit.cli.rules import needs
+from nmtkit.cli.shared_options import FILE, force_option, output_option
 
 
-@click.command()
-@click.argument("vectors", metavar="VECTORS")
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Draw the map; the ending says how: .png, .svg or .pdf.",
+@declare_command(
+    rules=[
+        needs("--perplexity", "--method tsne"),
+        needs("--seed", "--method tsne"),
+        needs("--zoom", "--plot"),
+        needs("--nearest", "--zoom"),
+    ]
 )
-@click.option(
-    "--method",
-    type=click.Choice(["pca", "tsne", "none"]),
-    help="How vectors come into the plane; 'none' is for those that are places already.  [default:"
-    " pca, but none for vectors of two numbers]",
+@click.argument("vectors", type=FILE, metavar="VECTORS")
+@group(
+    FILES,
+    output_option("File of the points.  [default: -, unless --plot]", default=None),
 )
-@click.option(
-    "--perplexity",
-    type=click.FloatRange(min=1),
-    metavar="P",
-    help="For t-SNE: about how many near neighbours of each count.  [default: 30]",
+@group(
+    "Projection",
+    option(
+        "--method",
+        type=click.Choice(["pca", "tsne", "none"]),
+        common=True,
+        help="Method. 'none' takes vectors of two numbers as points.  [default: pca, or none]",
+    ),
+    option(
+        "--perplexity",
+        type=click.FloatRange(min=1),
+        metavar="P",
+        common=True,
+        help="Neighbours that t-SNE considers.  [default: 30]",
+    ),
+    option(
+        "--seed",
+        type=click.IntRange(min=0),
+        metavar="N",
+        common=True,
+        help="Seed of t-SNE.  [default: 1]",
+    ),
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="For t-SNE.  [default: 1]")
-@click.option(
-    "--zoom",
-    "zooms",
-    multiple=True,
-    metavar="TEXT",
-    help="Draw the region around this text once more, larger; may be given several times.",
-)
-@click.option(
-    "--nearest",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="For --zoom: texts in such a region.  [default: 40]",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Where the places are written.  [default: stdout, but nowhere with --plot]",
+@group(
+    "Picture",
+    option(
+        "--plot",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        common=True,
+        help="Draw the map: .png, .svg or .pdf.",
+    ),
+    option(
+        "--zoom",
+        "zooms",
+        multiple=True,
+        metavar="TEXT",
+        common=True,
+        help="Draw the region around a text enlarged. Repeatable.",
+    ),
+    option(
+        "--nearest",
+        type=click.IntRange(min=2),
+        metavar="N",
+        common=True,
+        help="Texts in such a region.  [default: 40]",
+    ),
 )
 @force_option
 def command(
@@ -60,28 +83,22 @@ def command(
     output: str | None,
     force: bool,
 ) -> None:
-    """Bring vectors into the plane, and draw them as a map.
+    """Project vectors into the plane, and draw them as a map.
 
     VECTORS has a line for each text: the text and its numbers, with tabs between, as 'nmtkit embed'
-    writes them; '-' is stdin. Places are written in the same form, and so can be drawn again with
-    other regions.
+    writes them; '-' is stdin. The points are written in the same form, and so can be drawn again
+    with other regions.
 
-    Principal components (pca) show the two directions in which the vectors differ most; with
-    Barnes-Hut t-SNE (tsne) neighbours stay neighbours, which takes a minute for 5,000 vectors.
-    Labels are written as far as there is room, those of the first lines first.
+    Principal components (pca) show the two directions in which the vectors differ most; Barnes-Hut
+    t-SNE (tsne) keeps neighbours together, which takes a minute for 5,000 vectors. Labels are drawn
+    where there is room, those of the first lines first.
 
-    \b
     Examples:
       nmtkit map sentences.tsv --plot sentences.svg
-      nmtkit map words.tsv --method tsne --output places.tsv
-      nmtkit map places.tsv --plot words.png --zoom dog --zoom three
+      nmtkit map words.tsv --method tsne -o points.tsv
+      nmtkit map points.tsv --plot words.png --zoom dog --zoom three
+
     """
-    if (perplexity or seed is not None) and method != "tsne":
-        raise click.UsageError("--perplexity and --seed belong to --method tsne.")
-    if (zooms or nearest) and not plot:
-        raise click.UsageError("--zoom and --nearest belong to --plot.")
-    if nearest and not zooms:
-        raise click.UsageError("--nearest belongs to --zoom.")
     from nmtkit.io.lines import open_output
     from nmtkit.io.vectors import read_vectors, write_vectors
     from nmtkit.report.map import check_map, make_map, plot_map

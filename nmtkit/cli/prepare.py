@@ -4,167 +4,193 @@ from typing import Any
 
 import click
 
-from nmtkit.cli.common import force_option, language_options, workers_option
+from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
+from nmtkit.cli.rules import exclusive, needs, one_of
+from nmtkit.cli.shared_options import (
+    FOLDER,
+    READABLE_FILE,
+    force_option,
+    invalid_option,
+    language_options,
+    output_option,
+    tokenized_option,
+    workers_option,
+)
 
-FILE = click.Path(allow_dash=True)
-PHRASES_HELD_OUT = 1000
+HELD_OUT_PHRASE_PAIRS = 1000
+"""Default of `--held-out` for a phrase table without `--dev`."""
+
+NO_REWRITING = "the words of a phrase table are left as they are"
 
 
-@click.command(
-    epilog="Example: nmtkit prepare --train train.en train.fr --dev dev.en dev.fr --test news"
-    " news.en news.fr -s en -t fr --bpe 10000 --output prepared, or nmtkit prepare --phrase-table"
-    " phrase-table.gz --output phrases"
+def _named_once(
+    context: click.Context, parameter: click.Parameter, tests: tuple[tuple[str, str, str], ...]
+) -> dict[str, tuple[str, str]]:
+    named = {name: (src, tgt) for name, src, tgt in tests}
+    if len(named) < len(tests):
+        raise click.BadParameter("two test sets have the same name; give each its own.")
+    return named
+
+
+def _one_or_two(
+    context: click.Context, parameter: click.Parameter, files: tuple[str, ...]
+) -> tuple[str, ...]:
+    if len(files) > 2:
+        raise click.BadParameter("give one file for both sides, or two.")
+    return files
+
+
+@declare_command(
+    rules=[
+        one_of("--train", "--phrase-table"),
+        exclusive("--dev", "--held-out >0"),
+        exclusive("--phrase-table", "--hyphens", because=NO_REWRITING),
+        exclusive("--phrase-table", "--escape", because=NO_REWRITING),
+        exclusive("--bpe", "--bpe-codes"),
+        needs("--bpe-separate", "--bpe"),
+    ]
 )
-@click.option(
-    "--train",
-    type=FILE,
-    nargs=2,
-    metavar="SRC TGT",
-    help="The training data: a source file and a target file, line by line each other's"
-    " translation. Files are UTF-8, and gzip where the name ends in .gz.",
-)
-@click.option(
-    "--phrase-table",
-    type=FILE,
-    metavar="FILE",
-    help="Training data of another form: the phrase pairs of a phrase table in Moses's text format."
-    " Their words are left as they are (as with --tokenized, also those of --dev and --test). How"
-    " often a pair was seen counts for nothing, and each is kept once: copies are looked for among"
-    " the lines with one source phrase, which Moses writes together; with --dedup in the whole"
-    " table, which takes memory.",
-)
-@click.option(
-    "--dev",
-    type=FILE,
-    nargs=2,
-    metavar="SRC TGT",
-    help="The data that training is watched with. Every line is kept.",
-)
-@click.option(
-    "--held-out",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Take N random pairs out of the training data, with all copies of them, and watch training"
-    f" with these. Which they are depends on the pairs alone.  [default: {PHRASES_HELD_OUT} of a"
-    " phrase table where there is no --dev, else 0]",
-)
-@click.option(
-    "--test",
-    "tests",
-    type=(str, FILE, FILE),
-    multiple=True,
-    metavar="NAME SRC TGT",
-    help="A test set and the name for its files. Every line is kept. May be given repeatedly.",
-)
-@click.option(
-    "--output", type=click.Path(), required=True, metavar="DIR", help="The folder to make."
+@group(
+    FILES,
+    option(
+        "--train",
+        type=READABLE_FILE,
+        nargs=2,
+        metavar="SRC TGT",
+        common=True,
+        help="Training data. Line n of SRC and line n of TGT translate each other.",
+    ),
+    option(
+        "--phrase-table",
+        type=READABLE_FILE,
+        metavar="FILE",
+        common=True,
+        help="Training data: the pairs of a Moses phrase table. Words are left as they are, as with"
+        " --tokenized, also those of --dev and --test. Each pair is kept once, however often it was"
+        " counted. Copies are searched among neighbouring lines with the same source phrase, which"
+        " is Moses's order; with --dedup in the whole table, which takes memory.",
+    ),
+    option(
+        "--dev",
+        type=READABLE_FILE,
+        nargs=2,
+        metavar="SRC TGT",
+        common=True,
+        help="Validation set. Every line is kept.",
+    ),
+    option(
+        "--held-out",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Move N random pairs with all their copies from the training data to the validation"
+        " set. The choice depends on the pairs alone."
+        f"  [default: {HELD_OUT_PHRASE_PAIRS} of a phrase table without --dev, else 0]",
+    ),
+    option(
+        "--test",
+        "tests",
+        type=(str, READABLE_FILE, READABLE_FILE),
+        multiple=True,
+        callback=_named_once,
+        metavar="NAME SRC TGT",
+        common=True,
+        help="Test set, and the name of its files. Every line is kept. Repeatable.",
+    ),
+    output_option("Prepared folder.", type=FOLDER, metavar="DIR", default=None, required=True),
 )
 @language_options
-@click.option(
-    "--tokenized", is_flag=True, help="The files are tokenised already; leave their words alone."
+@group(
+    TEXT,
+    tokenized_option("Text is tokenised already. Its words are left as they are."),
+    option(
+        "--hyphens",
+        is_flag=True,
+        help="Split words at hyphens, as tokenizer.perl -a does: 'well @-@ known'.",
+    ),
+    option(
+        "--escape",
+        is_flag=True,
+        help="Write & ' \" | < > [ ] as XML entities, as tokenizer.perl does without -no-escape.",
+    ),
+    invalid_option,
 )
-@click.option(
-    "--hyphens",
-    is_flag=True,
-    help="Split words at hyphens, as tokenizer.perl -a does: 'well @-@ known'.",
+@group(
+    "Subwords",
+    option(
+        "--bpe",
+        "merges",
+        type=click.IntRange(min=1),
+        metavar="MERGES",
+        common=True,
+        help="Learn this many BPE merges. They are learned from the training data and applied to"
+        " all text.",
+    ),
+    option(
+        "--bpe-separate",
+        is_flag=True,
+        help="Learn BPE for each side alone, not for both together.",
+    ),
+    option(
+        "--bpe-codes",
+        type=click.Path(),
+        multiple=True,
+        callback=_one_or_two,
+        metavar="FILE",
+        help="Apply the merges of this subword-nmt file. Given twice, the first is for the source"
+        " and the second for the target.",
+    ),
 )
-@click.option(
-    "--escape",
-    is_flag=True,
-    help="Write & ' \" | < > [ ] as XML entities, as tokenizer.perl does without -no-escape.",
+@group(
+    "Cleaning of training data",
+    option(
+        "--max-length",
+        type=click.IntRange(min=1),
+        default=50,
+        metavar="N",
+        common=True,
+        help="Longest side of a pair in words. BPE is not counted.",
+    ),
+    option(
+        "--max-ratio",
+        type=click.FloatRange(min=1),
+        default=9.0,
+        metavar="R",
+        help="Largest ratio of the lengths of the two sides.",
+    ),
+    option("--dedup", is_flag=True, help="Drop pairs that occurred before."),
 )
-@click.option(
-    "--max-length",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    metavar="N",
-    help="Leave out training pairs with more words on either side, counted before BPE.",
-)
-@click.option(
-    "--max-ratio",
-    type=click.FloatRange(min=1),
-    default=9.0,
-    show_default=True,
-    metavar="R",
-    help="Leave out training pairs with more than R times as many words on one side.",
-)
-@click.option("--dedup", is_flag=True, help="Leave out training pairs that were there before.")
-@click.option(
-    "--bpe",
-    "merges",
-    type=click.IntRange(min=1),
-    metavar="MERGES",
-    help="Learn so many BPE merges from the training data and apply them everywhere.",
-)
-@click.option(
-    "--bpe-separate",
-    is_flag=True,
-    help="Learn BPE on each side alone. Without this it is learned on both together.",
-)
-@click.option(
-    "--bpe-codes",
-    type=click.Path(),
-    multiple=True,
-    metavar="FILE",
-    help="Apply the BPE merges of this subword-nmt file instead. Given twice, the first is for"
-    " the source and the second for the target.",
-)
-@click.option(
-    "--invalid",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="What to do about a line that is not UTF-8: stop, or drop its training pair (in dev and"
-    " test sets the line stays, with replacement characters).",
-)
-@workers_option
+@group(HARDWARE, workers_option)
 @force_option
 def command(
     train: tuple[str, str] | None,
     phrase_table: str | None,
     dev: tuple[str, str] | None,
-    tests: tuple[tuple[str, str, str], ...],
+    tests: dict[str, tuple[str, str]],
     output: str,
     workers: int,
     force: bool,
     **options: Any,
 ) -> None:
-    """Turn raw parallel text, or a phrase table, into a prepared folder: tokenised, cleaned, cut by
-    BPE if wanted.
+    """Turn raw parallel text, or a phrase table, into a prepared folder.
 
-    The folder holds the text ready for training, the BPE merges, and a manifest with every
-    setting, checksum and count. It appears whole or not at all.
+    Text is tokenised, cleaned and, with --bpe, cut into subwords. The folder holds the text ready
+    for training, the BPE merges, and a manifest with every setting, checksum and count. It appears
+    whole or not at all. Files are UTF-8, and gzip if the name ends in .gz.
+
+    Examples:
+      nmtkit prepare --train train.en train.fr --dev dev.en dev.fr -s en -t fr -o prepared
+      nmtkit prepare --train a.en a.fr --dev b.en b.fr --test news c.en c.fr --bpe 10000 -o prepared
+      nmtkit prepare --phrase-table phrase-table.gz -o phrases
+
     """
     from nmtkit.preprocessing.prepare import prepare
 
-    named = {name: (src, tgt) for name, src, tgt in tests}
-    if len(named) < len(tests):
-        raise click.BadParameter("Each test set needs a name of its own.", param_hint="'--test'")
-    pairs = _training_data(train, phrase_table)
     if phrase_table:
-        options = _phrase_options(dev, **options)
-    if dev and options["held_out"]:
-        raise click.UsageError("The dev set is either given (--dev) or --held-out; choose one.")
-    prepare(_settings(**options), output, pairs, dev or None, named, workers, force)
-
-
-def _training_data(train: tuple[str, str] | None, phrase_table: str | None) -> Any:
-    """What the driver takes: two files, or a phrase table alone."""
-    if bool(train) == bool(phrase_table):
-        raise click.UsageError("Training data is either --train or --phrase-table; give one.")
-    return train or (phrase_table,)
-
-
-def _phrase_options(dev: tuple[str, str] | None, **options: Any) -> dict[str, Any]:
-    """The options as a phrase table needs them."""
-    if options["hyphens"] or options["escape"]:
-        raise click.UsageError(
-            "The words of a phrase table are left as they are; leave out --hyphens and --escape."
-        )
-    if options["held_out"] is None and not dev:
-        options["held_out"] = PHRASES_HELD_OUT
-    return {**options, "tokenized": True}
+        options["tokenized"] = True
+        if options["held_out"] is None and not dev:
+            options["held_out"] = HELD_OUT_PHRASE_PAIRS
+    pairs: Any = train or (phrase_table,)
+    prepare(_settings(**options), output, pairs, dev or None, tests, workers, force)
 
 
 def _settings(
@@ -179,16 +205,10 @@ def _settings(
     held_out: int | None,
     **cleaning: Any,
 ) -> Any:
-    """The options as the driver's settings."""
+    """Return the options as settings of `prepare`."""
     from nmtkit.config import TextConfig
     from nmtkit.preprocessing.prepare import PrepareSettings
 
-    if merges and bpe_codes:
-        raise click.UsageError("BPE is either learned (--bpe) or given (--bpe-codes); choose one.")
-    if bpe_separate and not merges:
-        raise click.UsageError("--bpe-separate says how BPE is learned; give --bpe too.")
-    if len(bpe_codes) > 2:
-        raise click.UsageError("--bpe-codes can be given once, for both sides, or twice.")
     separate = bpe_separate or len(bpe_codes) == 2
     text = TextConfig(
         src_language=src_language,

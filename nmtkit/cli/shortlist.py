@@ -2,31 +2,45 @@
 
 import click
 
-from nmtkit.cli.common import force_option
+from nmtkit.cli.command import FILES, declare_command, group, option
+from nmtkit.cli.shared_options import force_option, output_option
 
-SIZE = click.IntRange(min=3)
+VOCABULARY_SIZE = click.IntRange(min=3)
+"""Words of a vocabulary: `</s>`, `<unk>` and at least one of the corpus."""
 
 
-@click.command(
-    epilog="Examples: nmtkit shortlist prepared --size 30000;"
-    " nmtkit shortlist corpus.tok.fr.gz --size 15000 --output vocab.fr"
-)
+@declare_command()
 @click.argument("corpus", type=click.Path(allow_dash=True))
-@click.option(
-    "--size",
-    type=SIZE,
-    default=30000,
-    show_default=True,
-    metavar="K",
-    help="How many words to keep, </s> and <unk> counted.",
+@group(
+    FILES,
+    output_option(
+        "Vocabulary file, if CORPUS is a file. '-' is stdout.  [default: -]", default=None
+    ),
 )
-@click.option("--src-size", type=SIZE, metavar="K", help="As --size, for the source alone.")
-@click.option("--tgt-size", type=SIZE, metavar="K", help="As --size, for the target alone.")
-@click.option(
-    "--output",
-    type=click.Path(allow_dash=True),
-    metavar="FILE",
-    help="The vocabulary file to write, where CORPUS is a file; '-' is stdout.  [default: -]",
+@group(
+    "Size",
+    option(
+        "--size",
+        type=VOCABULARY_SIZE,
+        default=30000,
+        metavar="K",
+        common=True,
+        help="Vocabulary size, </s> and <unk> included.",
+    ),
+    option(
+        "--src-size",
+        type=VOCABULARY_SIZE,
+        metavar="K",
+        common=True,
+        help="Size of the source vocabulary.  [default: --size]",
+    ),
+    option(
+        "--tgt-size",
+        type=VOCABULARY_SIZE,
+        metavar="K",
+        common=True,
+        help="Size of the target vocabulary.  [default: --size]",
+    ),
 )
 @force_option
 def command(
@@ -37,11 +51,19 @@ def command(
     output: str | None,
     force: bool,
 ) -> None:
-    """List the most frequent words of CORPUS, and report how much of it they cover.
+    """Make the vocabulary of the K most frequent words of CORPUS ("shortlist").
 
-    CORPUS is a prepared folder, which gets the files vocab.src and vocab.tgt, or a tokenised
-    file. Of equally frequent words those come first whose characters do. Each line has a word, a
-    tab and its count.
+    CORPUS is a prepared folder, where the files vocab.src and vocab.tgt are written, or a tokenised
+    file. Each line has a word, a tab and its count; equally frequent words are in the order of
+    their characters. The share of the corpus that the vocabulary covers is logged.
+
+    The papers call this vocabulary a shortlist; Marian calls it the vocabulary, and what it calls a
+    shortlist is --candidates of 'nmtkit translate'.
+
+    Examples:
+      nmtkit shortlist prepared --size 30000
+      nmtkit shortlist corpus.tok.fr.gz --size 15000 -o vocab.fr
+
     """
     from pathlib import Path
 
@@ -50,10 +72,12 @@ def command(
     if Path(corpus).is_dir():
         if output is not None:
             raise click.UsageError(
-                "--output is for a file; a prepared folder gets vocab.src and vocab.tgt."
+                "--output needs a file as CORPUS; a prepared folder gets vocab.src and vocab.tgt."
             )
         cut_shortlists(corpus, src_size or size, tgt_size or size, force)
     elif src_size or tgt_size:
-        raise click.UsageError("--src-size and --tgt-size are for a prepared folder; use --size.")
+        raise click.UsageError(
+            "--src-size and --tgt-size need a prepared folder as CORPUS; use --size."
+        )
     else:
         cut_shortlist(corpus, size, output or "-", force)

@@ -4,50 +4,84 @@ from pathlib import Path
 
 import click
 
+from nmtkit.cli import completion
 from nmtkit.cli.allocator import keep_freed_memory
-from nmtkit.cli.common import configure_threads, device_option, force_option, threads_option
+from nmtkit.cli.command import FILES, HARDWARE, declare_command, group, option
+from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.shared_options import (
+    PathName,
+    device_option,
+    force_option,
+    output_option,
+    threads_option,
+)
+from nmtkit.cli.startup import configure_threads
+
+DEFAULT_RECIPE = "rnnsearch-modern"
 
 
-@click.command()
-@click.argument("prepared", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="The model folder; where one is already, training goes on in it.",
+@declare_command(renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")])
+@click.argument("prepared", type=PathName(path_type=Path, file_okay=False), required=False)
+@group(
+    FILES,
+    output_option(
+        "Model folder. An interrupted training goes on in it.",
+        type=PathName(path_type=Path, file_okay=False),
+        metavar="DIR",
+        default=None,
+    ),
+    option(
+        "--tensorboard",
+        is_flag=True,
+        help="Write TensorBoard files into the model folder.",
+    ),
 )
-@click.option(
-    "-r",
-    "--recipe",
-    metavar="NAME",
-    help="Settings that come with nmtkit; --list-recipes names them.  [default: rnnsearch-modern]",
+@group(
+    "Settings",
+    option(
+        "-r",
+        "--recipe",
+        metavar="NAME",
+        shell_complete=completion.recipes,
+        common=True,
+        help=f"Named settings. See --list-recipes.  [default: {DEFAULT_RECIPE}]",
+    ),
+    option(
+        "-c",
+        "--config",
+        "config_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        common=True,
+        help="Settings in a TOML file. Its key 'base' may name a recipe to start from.",
+    ),
+    option(
+        "-S",
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="SECTION.KEY=VALUE",
+        shell_complete=completion.settings,
+        common=True,
+        help="One setting: training.seed=2. Repeatable.",
+    ),
+    option(
+        "--reverse",
+        is_flag=True,
+        common=True,
+        help="Translate from target to source. The same as --set data.swap_sides=true.",
+    ),
+    option(
+        "--list-recipes",
+        is_flag=True,
+        common=True,
+        help="Print the names of the recipes, and exit.",
+    ),
+    option(
+        "--show-config", is_flag=True, common=True, help="Print the settings as TOML, and exit."
+    ),
 )
-@click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A TOML file with settings; its key 'base' may name a recipe to start from.",
-)
-@click.option(
-    "-s",
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="SECTION.KEY=VALUE",
-    help="One setting, such as training.seed=2; may be given many times.",
-)
-@click.option(
-    "--reverse",
-    is_flag=True,
-    help="Translate the other way: from the target of PREPARED to its source. The same as --set"
-    " data.swap_sides=true.",
-)
-@click.option("--tensorboard", is_flag=True, help="Write TensorBoard files into the model folder.")
-@click.option("--list-recipes", is_flag=True, help="Print the names of the recipes, and exit.")
-@click.option("--show-config", is_flag=True, help="Print the settings as TOML, and exit.")
-@device_option
-@threads_option
+@group(HARDWARE, device_option, threads_option)
 @force_option
 def command(
     prepared: Path | None,
@@ -63,18 +97,18 @@ def command(
     threads: int,
     force: bool,
 ) -> None:
-    """Train a model on the folder PREPARED, which 'nmtkit prepare' and 'nmtkit shortlist' made.
+    """Train a model on the folder PREPARED of 'nmtkit prepare' and 'nmtkit shortlist'.
 
-    The same command given again goes on exactly where training stood, or says that it is over.
-    Settings are taken from the recipe, then the config file, then --set. Figures of the training
-    are written to metrics.jsonl in the model folder, which 'nmtkit curves' tabulates and draws;
-    --force throws away a model folder that exists and starts anew. In processes that torchrun
-    starts together each works on its part of every batch.
+    Run again, the same command continues exactly where training stopped, or says that it is
+    finished; --force deletes an existing model folder and starts anew. Settings come from the
+    recipe, then the config file, then --set. Metrics are written to metrics.jsonl in the model
+    folder; 'nmtkit curves' tabulates and draws them. Processes that torchrun starts together each
+    work on a part of every batch.
 
-    \b
     Examples:
-      nmtkit train prepared --output model --recipe rnnsearch-50 --set training.seed=2
-      torchrun --nproc-per-node 2 -m nmtkit train prepared --output model
+      nmtkit train prepared -o model --recipe rnnsearch-50 --set training.seed=2
+      torchrun --nproc-per-node 2 -m nmtkit train prepared -o model
+
     """
     from nmtkit.config_io import recipe_names
 
@@ -83,7 +117,7 @@ def command(
         click.echo("\n".join(recipe_names()))
         return
     if recipe is None and config_file is None:
-        recipe = "rnnsearch-modern"
+        recipe = DEFAULT_RECIPE
     if show_config:
         from nmtkit.training.train import describe_settings
 

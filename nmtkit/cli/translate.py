@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
-from nmtkit.cli.common import (
-    averaging_options,
-    batch_size_option,
-    configure_threads,
-    device_option,
-    force_option,
-    importing,
-    threads_option,
-    warn,
-    written_by_first,
-)
-from nmtkit.cli.search_options import search_options
-from nmtkit.cli.segment_options import Segmenting, segment_options
+from nmtkit.cli.command import declare_command
+from nmtkit.cli.console import warn
+from nmtkit.cli.segment_options import Segmenting
+from nmtkit.cli.shared_options import FILE
+from nmtkit.cli.startup import configure_threads, importing, written_by_first
+from nmtkit.cli.translate_options import RENAMED, RULES, translate_options
 from nmtkit.cli.writers import Format, alignment_line, translation_lines
 
 if TYPE_CHECKING:
@@ -29,86 +22,9 @@ if TYPE_CHECKING:
     from nmtkit.inference.translator import Translator
 
 
-@click.command()
-@click.argument("source", metavar="[INPUT]", default="-")
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    required=True,
-    metavar="DIR",
-    help="A model folder; given several times, the models translate together as an ensemble.",
-)
-@averaging_options
-@click.option(
-    "-o", "--output", default="-", metavar="FILE", help="Where the translations are written."
-)
-@search_options
-@click.option(
-    "--n-best",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Write the N best translations of each line, in Moses's n-best format; fewer where"
-    " search finds fewer. The beam must hold as many.",
-)
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Draw N translations of each line at random from the model, instead of searching; more"
-    " than one are written in the n-best format, in the order drawn.",
-)
-@click.option(
-    "--counts",
-    is_flag=True,
-    help="With --sample: write each different translation once, the most frequent first, with the"
-    " number of times that it was drawn.",
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=1,
-    metavar="S",
-    help="Decides what --sample draws, and random segments.",
-)
-@click.option(
-    "--scores",
-    is_flag=True,
-    help="Write 'score<TAB>translation', and '<TAB>unfinished' behind a translation that met the"
-    " longest length.",
-)
-@click.option("--alignments", metavar="FILE", help="Write the alignment of each translation.")
-@click.option(
-    "--alignment-format",
-    type=click.Choice(["hard", "soft"]),
-    default="hard",
-    help="For --alignments: links 'i-j', or the whole matrix as JSON.",
-)
-@click.option(
-    "--quantize",
-    is_flag=True,
-    help="Multiply with matrices of 8 bits: faster on a CPU, and nearly the same translations.",
-)
-@click.option(
-    "--candidates",
-    metavar="FILE",
-    help="Make each translation of likely words alone, which is faster: those of this lexical"
-    " table ('nmtkit align --lexicon' writes one, Moses's lex.f2e is another) and the most"
-    " frequent ones.",
-)
-@click.option(
-    "--replace-unk",
-    metavar="copy|TABLE",
-    help="Write in the place of each unknown word the source word that it owes most to ('copy'), or"
-    " the likeliest translation of that word in a lexical table, if it has one.",
-)
-@segment_options
-@click.option("--tokenized", is_flag=True, help="The input is tokenised, and the output shall be.")
-@batch_size_option
-@device_option
-@threads_option
-@force_option
+@declare_command(rules=RULES, renamed=RENAMED)
+@click.argument("source", type=FILE, metavar="[INPUT]", default="-")
+@translate_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -135,42 +51,38 @@ def command(
 ) -> None:
     """Translate the lines of INPUT, stdin by default.
 
-    There is one line of output for each line of input, in the same order; an empty line has an
-    empty translation. A line that arrives alone is translated at once, lines that arrive fast are
-    translated many at a time. What is not UTF-8 is read as U+FFFD, with a warning. Processes that
-    torchrun starts together share the lines, and one of them writes.
+    Each line of input has one line of output, in the same order; an empty line has an empty
+    translation. A line that arrives alone is translated at once, lines that arrive fast in batches.
+    Bytes that are not UTF-8 are read as U+FFFD, with a warning. Processes that torchrun starts
+    together share the lines, and one of them writes.
 
-    A score is the natural logarithm of the probability of the tokens chosen, of the end of the
-    sentence, too, and so 0 or less; 'nmtkit score' gives the translation the same score. With
-    --quantize that is so but for the rounding to 8 bits, and with --candidates probabilities are
-    those among the candidates of a line, so that scores are a little higher. The n-best format
-    has a line
+    A score is the natural logarithm of the probability of the chosen tokens including </s>, and so
+    0 or less; 'nmtkit score' gives the same score. With --quantize scores differ by the rounding to
+    8 bits; with --candidates probabilities are those among the candidates of a line, so that scores
+    are a little higher. The n-best format has a line
 
-    \b
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
 
-    for each translation, NUMBER counting the lines of input from 0; --counts puts 'count= C' behind
-    SCORE, and a coverage penalty is in the last field, too. Alignments are between words counted
-    from 0, those of the input after tokenising and those of the translation before detokenising; a
-    line of them belongs to each translation written. The soft form is a JSON object with the words,
-    and for each target word the weights of the source words; both sides end with </s>.
+    for each translation, where NUMBER counts the lines of input from 0. --counts adds 'count= C'
+    behind SCORE; the last field includes a coverage penalty. Alignments link words counted from 0:
+    words of the input after tokenising, words of the translation before detokenising. They have a
+    line for each translation written. The soft format is a JSON object with the words, and for each
+    target word the weights of the source words; both sides end with </s>.
 
     With --segment all spans of a line, up to --max-segment words, are translated, and scored by the
-    --reverse-model: a line of 20 words takes some 200 times as long as without. The score is the
-    sum over the segments, each of which has an end of its own. --segments writes for each line a
-    JSON list of objects with 'source' and 'target', both tokenised, 'score' and 'confidence'.
+    --reverse-model: a line of 20 words takes about 200 times as long as without. The score is the
+    sum over the segments, each with its own </s>. --segments writes for each line a JSON list of
+    objects with 'source' and 'target', both tokenised, 'score' and 'confidence'.
 
-    \b
     Examples:
-      echo 'A man is reading.' | nmtkit translate --model model
-      nmtkit translate -m model1 -m model2 test.en --beam 5 --output test.fr
+      nmtkit translate -m model < test.en > test.fr
+      echo 'A man is reading.' | nmtkit translate -m model
+      nmtkit translate -m model1 -m model2 test.en --beam 5 -o test.fr
       nmtkit translate -m model test.en --quantize --candidates model/lexicon.gz
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
+
     """
     listed = n_best is not None or (sample or 1) > 1 or counts
-    _check(n_best, sample, counts, listed and scores, alignments, output)
-    others = {"--n-best": n_best, "--sample": sample, "--alignments": alignments}
-    segmenting.check(others, output)
     format: Format
     format = "counts" if counts else "n-best" if listed else "scores" if scores else "text"
     configure_threads(threads)
@@ -257,29 +169,6 @@ def _warn_unfinished(unfinished: int, number: int) -> None:
             f"{unfinished} of {number} translations are unfinished: they met the longest"
             " length; --max-length-ratio sets it"
         )
-
-
-def _check(
-    n_best: int | None,
-    sample: int | None,
-    counts: bool,
-    scores_twice: bool,
-    alignments: str | None,
-    output: str,
-) -> None:
-    """Refuse options that exclude each other."""
-    if sample and n_best:
-        raise click.UsageError("--sample and --n-best exclude each other.")
-    if counts and not sample:
-        raise click.UsageError("--counts is for --sample.")
-    if counts and alignments:
-        raise click.UsageError(
-            "--counts joins translations whose alignments differ; leave one out."
-        )
-    if scores_twice:
-        raise click.UsageError("The n-best format has the scores already; leave out --scores.")
-    if alignments == output:
-        raise click.UsageError("--output and --alignments need different files.")
 
 
 def _with_tables(

@@ -71,6 +71,28 @@ def format_table(curves: Mapping[str, Curve]) -> Iterator[str]:
             yield "\t".join((name.replace("\t", " "), *_cells(point)))
 
 
+def records_of(curves: Mapping[str, Curve]) -> list[dict[str, str | int | float | bool | None]]:
+    """Return the rows of `table_of` as records for JSON; what was not measured is None."""
+    records: list[dict[str, str | int | float | bool | None]] = []
+    for name, curve in curves.items():
+        points: list[Point] = [*curve.training, *curve.validation]
+        for point in sorted(points, key=lambda point: point.update):
+            validated = point if isinstance(point, ValidationPoint) else None
+            records.append(
+                {
+                    "model": name,
+                    "kind": "validation" if validated else "training",
+                    "update": point.update,
+                    "epoch": point.epoch,
+                    "seconds": point.seconds,
+                    "cost_per_token": point.cost_per_token,
+                    "bleu": validated.bleu if validated else None,
+                    "best": validated.best if validated else None,
+                }
+            )
+    return records
+
+
 def _cells(point: Point) -> Iterator[str]:
     validation = isinstance(point, ValidationPoint)
     yield "validation" if validation else "training"

@@ -333,9 +333,9 @@ def evaluation_commands(report: ModelReport) -> list[str]:
     for name, file in zip(names[1:], hypotheses[1:], strict=True):
         command += ["--system", name, file]
     hyphens = ["--hyphens"] if text.hyphens and not report.tokenized else []
-    kind = "--detokenize" if report.tokenized else "--tokenize"
-    command += [kind, text.tgt_language, *hyphens, *bootstrap]
-    raw = [] if report.tokenized else ["--tokenize-source", text.src_language]
+    tokenized = ["--tokenized"] if report.tokenized else []
+    command += [*tokenized, "-t", text.tgt_language, *hyphens, *bootstrap]
+    raw = [] if report.tokenized else ["-s", text.src_language]
     commands = [command]
     for by in dict.fromkeys(level.bucketing.by for level in report.by_bucket.buckets):
         vocabulary = (

@@ -73,10 +73,10 @@ def test_each_pair_has_a_figure(align, tmp_path, kind, begin):
 def test_its_own_links_have_no_error(align, tmp_path):
     links = tmp_path / "links"
     align("-o", links)
-    told = align("--reference", links).stdout
+    told = align("--gold", links).stdout
     assert re.match(r"AER 0\.0000  precision 1\.0000  recall 1\.0000  links 4 ", told)
     other = tmp_path / "other"
-    with_links = align("--reference", links, "-o", other)
+    with_links = align("--gold", links, "-o", other)
     assert with_links.stdout == told
     assert other.read_text() == links.read_text()
 
@@ -85,13 +85,13 @@ def test_other_links_have_an_error(align, tmp_path):
     right = align().stdout.split("\n")
     first = (int(right[0].split("-")[0]) + 1) % 3
     (tmp_path / "gold").write_text("\n".join([f"{first}-0 {right[0].split()[1]}", *right[1:]]))
-    told = align("--reference", tmp_path / "gold").stdout
+    told = align("--gold", tmp_path / "gold").stdout
     assert told.startswith("AER 0.2500  precision 0.7500  recall 0.7500")
 
 
 def test_gold_links_of_other_sentences_are_an_error(align, tmp_path):
     (tmp_path / "gold").write_text("0-0\n")
-    result = align("--reference", tmp_path / "gold", status=1)
+    result = align("--gold", tmp_path / "gold", status=1)
     assert result.stdout == "" and len(result.stderr.splitlines()) == 1
 
 
@@ -156,7 +156,7 @@ def test_composition_of_a_sentence(prepared, small_options, nmtkit, tmp_path):
     folder, source = tmp_path / "model", tmp_path / "lines"
     source.write_text("one two three\n\nsix\n")
     nmtkit("train", prepared, "-o", folder, "-r", "grconv", *small_options("grconv"))
-    options = ["align", "--structure", "--model", folder, source]
+    options = ["align", "--composition", "--model", folder, source]
     found = [json.loads(row) for row in nmtkit(*options).stdout.split("\n")[:-1]]
     assert [table["words"] for table in found] == [
         ["one", "two", "three", "</s>"],
@@ -183,5 +183,5 @@ def test_composition_of_a_sentence(prepared, small_options, nmtkit, tmp_path):
 
 def test_a_model_without_composition_is_refused(nmtkit, model, tmp_path):
     (tmp_path / "lines").write_text("one\n")
-    result = nmtkit("align", "--structure", "--model", model, tmp_path / "lines", status=1)
+    result = nmtkit("align", "--composition", "--model", model, tmp_path / "lines", status=1)
     assert "no structure" in result.stderr and result.stdout == ""

@@ -126,7 +126,7 @@ def test_gold_links_beyond_the_sentence_are_only_missed(
     """mozilla/translations#450: an alignment out of range was a segmentation fault."""
     (tmp_path / "gold").write_text("0-0 900-900\n" * 4)
     files = [corpus / "test.en", corpus / "test.fr"]
-    result = nmtkit("align", "-m", model, *files, "--reference", tmp_path / "gold")
+    result = nmtkit("align", "-m", model, *files, "--gold", tmp_path / "gold")
     assert result.stdout.startswith("AER 0.") or result.stdout.startswith("AER 1.")
     assert "sure 8" in result.stdout
 

@@ -29,7 +29,7 @@ def test_several_models_in_one_figure(
 ) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "curves.pdf"
-    plot = ["curves", model, language_model, "--plot", picture, "--by", along]
+    plot = ["curves", model, language_model, "--plot", picture, "--x-axis", along]
     assert nmtkit(*plot).stdout == ""
     assert picture.read_bytes().startswith(b"%PDF")
     assert "exists already" in nmtkit(*plot, status=1).stderr
@@ -53,6 +53,8 @@ def test_invalid_and_damaged_folders_are_refused(
     assert not (tmp_path / "t.tsv").exists()
 
 
-@pytest.mark.parametrize("wrong", [[], ["model", "--by", "updates"], ["m", "--by", "hours"]])
+@pytest.mark.parametrize(
+    "wrong", [[], ["model", "--x-axis", "updates"], ["m", "--x-axis", "hours"]]
+)
 def test_wrong_usage(nmtkit: Nmtkit, wrong: list[str]) -> None:
     nmtkit("curves", *wrong, status=2)

@@ -95,14 +95,14 @@ def test_json_tells_the_same_in_full(run: Run) -> None:
 
 
 def test_raw_text_is_tokenised_for_the_papers_bleu_alone(run: Run) -> None:
-    raw = table(run("hyp.fr", "ref.fr", "--tokenize", "fr"))
+    raw = table(run("hyp.fr", "ref.fr", "-t", "fr"))
     assert raw[0][1] == table(run("hyp.tok", "ref.tok"))[0][1]
     assert "|tok:moses-fr|" in raw[0][2]
     assert raw[1:] == table(run("hyp.fr", "ref.fr"))[1:]
 
 
 def test_hyphens_are_split_when_asked_for(run: Run) -> None:
-    result = json.loads(run("hyp.fr", "ref.fr", "--tokenize", "fr", "--hyphens", "--json").stdout)
+    result = json.loads(run("hyp.fr", "ref.fr", "-t", "fr", "--hyphens", "--json").stdout)
     expected = tokenized_bleu(tokenized(RAW_HYP, hyphens=True), tokenized(RAW_REF, hyphens=True))
     assert result["measures"][0]["reference_length"] == expected.reference_length
     assert expected.reference_length == sum(map(len, map(str.split, tokenized(RAW_REF)))) + 4
@@ -110,7 +110,7 @@ def test_hyphens_are_split_when_asked_for(run: Run) -> None:
 
 
 def test_tokenised_text_is_detokenised_for_the_other_measures_alone(run: Run) -> None:
-    rows = table(run("hyp.tok", "ref.tok", "--detokenize", "fr"))
+    rows = table(run("hyp.tok", "ref.tok", "--tokenized", "-t", "fr"))
     detokenizer = Detokenizer("fr")
     both = (
         [detokenizer.detokenize(line.split()) for line in tokenized(RAW_HYP)],
@@ -144,12 +144,12 @@ def test_lines_end_at_newlines_alone(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "warning"),
     [
-        (["hyp.fr", "ref.fr"], "reads as if raw, .* use --tokenize LANG"),
-        (["hyp.tok", "ref.tok"], "reads as if tokenised, .* use --detokenize LANG"),
+        (["hyp.fr", "ref.fr"], "reads as if raw, .* add -t LANG"),
+        (["hyp.tok", "ref.tok"], "reads as if tokenised, .* add --tokenized -t LANG"),
         (["hyp.fr", "ref.tok"], "hyp.fr reads as if raw but ref.tok as if tokenised"),
         (["ref.tok", "ref.fr"], "ref.tok reads as if tokenised but ref.fr as if raw"),
-        (["ref.tok", "ref.tok", "--tokenize", "fr"], "tokenised already; leave out --tokenize"),
-        (["ref.fr", "ref.fr", "--detokenize", "fr"], "raw already; leave out --detokenize"),
+        (["ref.tok", "ref.tok", "-t", "fr"], "tokenised already; add --tokenized"),
+        (["ref.fr", "ref.fr", "--tokenized", "-t", "fr"], "raw already; leave out --tokenized"),
         (["ref.tok", "escaped.tok"], "ref.tok reads as if unescaped but escaped.tok as if escaped"),
         (["bpe.tok", "ref.tok"], "bpe.tok holds subwords"),
     ],
@@ -165,9 +165,9 @@ def test_text_in_another_form_than_needed_is_told_on_stderr(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["hyp.fr", "ref.fr", "--tokenize", "fr"],
-        ["hyp.tok", "ref.tok", "--detokenize", "fr"],
-        ["escaped.tok", "escaped.tok", "--detokenize", "fr"],
+        ["hyp.fr", "ref.fr", "-t", "fr"],
+        ["hyp.tok", "ref.tok", "--tokenized", "-t", "fr"],
+        ["escaped.tok", "escaped.tok", "--tokenized", "-t", "fr"],
     ],
 )
 def test_text_in_the_form_needed_is_measured_in_silence(run: Run, arguments: list[str]) -> None:
@@ -201,6 +201,6 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
 
 
 def test_help_needs_no_measure(run: Run) -> None:
-    result = run("--help")
+    result = run("--help-all")
     assert result.exit_code == 0
     assert "multi-bleu" in result.stdout and "Examples:" in result.stdout

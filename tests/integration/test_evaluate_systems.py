@@ -117,7 +117,7 @@ def test_json_tells_all(run: Run) -> None:
 
 
 def test_csv_has_a_row_for_each_figure(run: Run) -> None:
-    options = ["--by", "length", "--source", "src", "--bounds", "8,16", "--format", "csv"]
+    options = ["--by", "length", "--source", "src", "--bounds", "8,16", "--csv"]
     found = rows(run(*BOTH, *BLEU, *options, "--bootstrap", "9"))
     assert [(r["by"], r["low"], r["high"], r["system"]) for r in found] == [
         *(("", "", "", system) for system in SYSTEMS),
@@ -130,7 +130,7 @@ def test_csv_has_a_row_for_each_figure(run: Run) -> None:
         assert (row["p"] == "") == (row["system"] == "good")
     long = [i for i in range(60) if len(SRC[i].split()) > 16]
     assert float(found[-1]["figure"]) == pytest.approx(bleu("bad", long))
-    assert len(rows(run("good", "ref", "--format", "csv"))) == 4
+    assert len(rows(run("good", "ref", "--csv"))) == 4
 
 
 def test_strata_as_text(run: Run) -> None:
@@ -148,7 +148,7 @@ def test_strata_as_text(run: Run) -> None:
 
 def test_by_unknown_words_of_each_side(run: Run) -> None:
     options = ["--by", "unknown", *VOCABULARY, "--of", "reference", "--of", "both"]
-    found = rows(run("bad", "ref", *BLEU, *options, "--source", "src", "--format", "csv"))[1:]
+    found = rows(run("bad", "ref", *BLEU, *options, "--source", "src", "--csv"))[1:]
     zut = [line.split().count("zut") for line in REF]
     for side in ("reference", "both"):
         of_side = [row for row in found if row["of"] == side]
@@ -160,11 +160,11 @@ def test_by_unknown_words_of_each_side(run: Run) -> None:
 
 def test_by_rank_and_in_windows(run: Run) -> None:
     by_rank = ["--by", "rank", "--of", "reference", "--tgt-vocab", "vocab.tgt", "--sorted", "20"]
-    found = rows(run("bad", "ref", *BLEU, *by_rank, "--format", "csv"))[1:]
+    found = rows(run("bad", "ref", *BLEU, *by_rank, "--csv"))[1:]
     assert {row["sentences"] for row in found} == {"20"} and len(found) == 21
     assert [float(r["place"]) for r in found] == sorted(float(r["place"]) for r in found)
     window = ["--by", "length", "--source", "src", "--window", "10"]
-    found = rows(run("bad", "ref", *BLEU, *window, "--format", "csv"))[1:]
+    found = rows(run("bad", "ref", *BLEU, *window, "--csv"))[1:]
     lengths = [len(line.split()) for line in SRC]
     part = [i for i in range(60) if min(lengths) <= lengths[i] < min(lengths) + 10]
     assert found[0]["sentences"] == str(len(part))
@@ -172,7 +172,7 @@ def test_by_rank_and_in_windows(run: Run) -> None:
 
 
 def test_only_sentences_without_unknown_words_and_of_10_to_20(run: Run) -> None:
-    options = ["--source", "src", *VOCABULARY, "--no-unk", "--words", "10-20"]
+    options = ["--source", "src", *VOCABULARY, "--no-unk", "--length", "10-20"]
     result = run("bad", "ref", *BLEU, *options)
     part = [i for i in range(60) if "zut" not in REF[i] and 10 <= len(REF[i].split()) <= 20]
     first, told = result.stdout.rstrip("\n").split("\n\n")
@@ -183,19 +183,18 @@ def test_only_sentences_without_unknown_words_and_of_10_to_20(run: Run) -> None:
 
 def test_raw_text_is_tokenised_on_each_side(run: Run, tmp_path: Path) -> None:
     (tmp_path / "raw").write_text("Un chien, l'eau.\nOui.\n", "utf-8")
-    options = ["--tokenize", "fr", "--source", "raw", "--by", "length", "--of", "both"]
+    options = ["-t", "fr", "--source", "raw", "--by", "length", "--of", "both"]
     found = rows(
         run(
             "raw",
             "raw",
             *BLEU,
             *options,
-            "--tokenize-source",
+            "-s",
             "en",
             "--bounds",
             "2,7",
-            "--format",
-            "csv",
+            "--csv",
         )
     )
     assert len(Tokenizer("fr").tokenize("Un chien, l'eau.")) == 6
@@ -242,7 +241,7 @@ def test_only_what_is_measured_is_warned_of(run: Run) -> None:
             "word ranks of the reference need its vocabulary",
         ),
         (["good", "ref", "--no-unk"], "unknown words of the source need the source"),
-        (["good", "ref", "--words", "90-99", "--source", "src"], "none of the 60 sentences"),
+        (["good", "ref", "--length", "90-99", "--source", "src"], "none of the 60 sentences"),
         (["good", "ref", "--by", "rank", "--window", "10"], "cannot divide by rank"),
         (["good", "ref", "--by", "length", "--bounds", "9,3"], "must rise"),
         (["good", "ref", "--system", "b", "missing"], "missing: cannot be read"),
@@ -267,11 +266,11 @@ def test_what_cannot_be_compared_fails_in_one_line(
         ["--source", "src"],
         ["--seed", "3"],
         ["--seed", "3", "--system", "b", "bad", "--bootstrap", "0"],
-        ["--words", "20-10"],
-        ["--words", "ten"],
+        ["--length", "20-10"],
+        ["--length", "ten"],
         ["--by", "length", "--bounds", "a,b"],
         ["--by", "length", "--bounds", "nan"],
-        ["--json", "--format", "csv"],
+        ["--json", "--csv"],
         ["--measure", "meteor"],
     ],
 )

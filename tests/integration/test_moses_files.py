@@ -71,8 +71,8 @@ def test_a_list_that_is_read_with_its_features_and_totals_is_written_as_it_was(
     """Through the command: Moses's own weights give its totals, and so the same list."""
     part = tmp_path / "part"
     part.write_bytes(b"".join(itertools.islice(raw(LIST), HEAD)))
-    options = ["--weights", INI, "--original", INI, "--list", tmp_path / "list"]
-    nmtkit("rerank", part, *options, "-o", tmp_path / "best")
+    options = ["--weights-file", INI, "--original", INI, "--list", tmp_path / "list"]
+    nmtkit("nbest", "rerank", part, *options, "-o", tmp_path / "best")
     assert (tmp_path / "list").read_bytes() == part.read_bytes()
     best = (tmp_path / "best").read_text().splitlines()
     expected = (MOSES / "out" / "test2016.hyp.fr").read_text().split("\n")

@@ -68,7 +68,7 @@ def test_a_model_of_a_table_scores_it(
     """The same as `score` gives the phrases as two files."""
     output = tmp_path / "out.gz"
     score = ["score", "-m", phrase_rnn, "--device", "cpu"]
-    result = nmtkit(*score, "--phrase-table", table, "-o", output, "--logs", "--count-unknown")
+    result = nmtkit("phrase-table", *score, table, "-o", output, "--logs", "--count-unknown")
     assert "num-features=4" in result.stderr and result.stdout == ""
     before, after = rows(table), rows(output)
     assert [[*row[:2], *row[3:]] for row in after] == [[*row[:2], *row[3:]] for row in before]
@@ -83,7 +83,7 @@ def test_a_model_of_a_table_scores_it(
 
 def test_a_plain_table_through_a_pipe(nmtkit: Nmtkit, table: Path, phrase_rnn: Path) -> None:
     text = gzip.decompress(table.read_bytes())
-    run = ["score", "-m", phrase_rnn, "-m", phrase_rnn, "--device", "cpu", "--phrase-table", "-"]
+    run = ["phrase-table", "score", "-m", phrase_rnn, "-m", phrase_rnn, "--device", "cpu", "-"]
     result = nmtkit(*run, input=text)
     for line, old in zip(result.stdout.splitlines(), text.decode().splitlines(), strict=True):
         *_, one, two = line.split(" ||| ")[2].split()
@@ -134,7 +134,7 @@ def test_lines_that_are_none(
     nmtkit: Nmtkit, phrase_rnn: Path, tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "table").write_text(text)
-    run = ["score", "-m", phrase_rnn, "--device", "cpu", "--phrase-table", tmp_path / "table"]
+    run = ["phrase-table", "score", "-m", phrase_rnn, "--device", "cpu", tmp_path / "table"]
     assert message in nmtkit(*run, "-o", tmp_path / "out", status=1).stderr
     run = ["prepare", "--phrase-table", tmp_path / "table", "--output", tmp_path / "out"]
     assert message in nmtkit(*run, status=1).stderr
@@ -144,18 +144,20 @@ def test_lines_that_are_none(
 @pytest.mark.parametrize(
     "wrong",
     [
-        ["--phrase-table", "x", "src", "tgt"],
-        ["--phrase-table", "x", "--per-word"],
-        ["--phrase-table", "x", "--normalize"],
-        ["--phrase-table", "x", "--average", "logs"],
-        ["--phrase-table", "x", "--weights", "1"],
+        ["phrase-table", "x", "src", "tgt"],
+        ["phrase-table", "x", "--per-word"],
+        ["phrase-table", "x", "--normalize"],
+        ["phrase-table", "x", "--average", "logs"],
+        ["phrase-table", "x", "--weights", "1"],
         ["src", "tgt", "--logs"],
         ["src", "tgt", "--count-unknown"],
-        ["--phrase-table", "x", "--nbest", "y"],
-        ["--phrase-table", "x", "--raw"],
-        ["--phrase-table", "x", "--feature", "RNN0"],
+        ["phrase-table", "x", "--nbest", "y"],
+        ["phrase-table", "x", "--raw"],
+        ["phrase-table", "x", "--feature", "RNN0"],
         [],
     ],
 )
 def test_wrong_usage(nmtkit: Nmtkit, wrong: list[str]) -> None:
-    nmtkit("score", "-m", "model", *wrong, status=2)
+    command = ["phrase-table", "score"] if "phrase-table" in wrong else ["score"]
+    words = [word for word in wrong if word != "phrase-table"]
+    nmtkit(*command, "-m", "model", *words, status=2)

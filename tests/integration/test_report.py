@@ -38,8 +38,8 @@ def report(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> Callable[..., Result]
     """`report(table, ...)`: a small report in `tmp_path / "out"`."""
 
     def call(table: object, *options: object, **settings: object) -> Result:
-        run = ["report", "--phrase-table", table, "-o", tmp_path / "out", "--device", "cpu"]
-        small = ["--pairs", 50, "--phrases", 2, "--samples", 4]
+        run = ["phrase-table", "report", table, "-o", tmp_path / "out", "--device", "cpu"]
+        small = ["--pairs", 50, "--phrases", 2, "--sample", 4]
         return nmtkit(*run, *small, *options, **settings)
 
     return call
@@ -90,7 +90,7 @@ def test_the_scored_table_gives_the_same_report(
     report(table, "-m", model)
     expected = told(tmp_path / "out")
     scored = tmp_path / "scored.gz"
-    score = ["score", "-m", model, "--device", "cpu", "--phrase-table", table, "--logs"]
+    score = ["phrase-table", "score", "-m", model, "--device", "cpu", table, "--logs"]
     nmtkit(*score, "-o", scored)
     report(scored, "--column", 5, "--logs", "--force")
     found = told(tmp_path / "out")

@@ -115,7 +115,7 @@ def reported(
     """A page on two models and a file, and the folder that it is in."""
     folder = tmp_path_factory.mktemp("reported")
     (folder / "other.txt").write_text((texts / "test.fr").read_text().replace("un ", "deux "))
-    run = ["report", model, second, "--test", texts / "test.en", texts / "test.fr"]
+    run = ["report", model, second, "--source", texts / "test.en", "--reference", texts / "test.fr"]
     more = ["--system", "Other <b>", folder / "other.txt", "--device", "cpu", "--bootstrap", 50]
     result = nmtkit(*run, *more, "-o", folder / "page.html")
     assert result.stdout == "" and "40 sentences, model and enc and Other <b>" in result.stderr
@@ -138,7 +138,7 @@ def evaluated(
     monkeypatch.chdir(folder)
     words = [shlex.split(command) for command in page.commands]
     assert all(command[:2] == ["nmtkit", "evaluate"] for command in words)
-    return [json.loads(nmtkit(*command[1:], "--format", "json").stdout) for command in words]
+    return [json.loads(nmtkit(*command[1:], "--json").stdout) for command in words]
 
 
 def test_every_figure_equals_that_of_evaluate(
@@ -227,12 +227,21 @@ def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Pat
     """Without a second system there are no differences; tokenised text is measured as such."""
     (tmp_path / "src").write_text("one two .\nthree\n")
     (tmp_path / "ref").write_text("un deux .\ntrois\n")
-    run = ["report", model, "--test", tmp_path / "src", tmp_path / "ref", "--device", "cpu"]
+    run = [
+        "report",
+        model,
+        "--source",
+        tmp_path / "src",
+        "--reference",
+        tmp_path / "ref",
+        "--device",
+        "cpu",
+    ]
     nmtkit(*run, "--tokenized", "--beam", 2, "--bootstrap", 0, "-o", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     page = Page(text)
     assert "Differences between systems" not in page.tables
-    assert "--detokenize fr --bootstrap 0" in page.commands[0]
+    assert "--tokenized -t fr --bootstrap 0" in page.commands[0]
     assert "beam 2" in text
     assert all(len(s[2][0][7]) <= 1 for s in page.data["sentences"])  # a beam of 2: one other
     again = nmtkit(*run, "-o", tmp_path / "page.html", status=1)
@@ -242,15 +251,16 @@ def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Name models and their --test SRC REF, or a --phrase-table."),
-        (["MODEL"], "Name models and their --test SRC REF, or a --phrase-table."),
-        (["--test", "SRC", "REF"], "name a model folder before --test"),
-        (["MODEL", "--test", "SRC", "REF", "--column", 5], "--column does not go with --test."),
-        (["MODEL", "--test", "SRC", "REF", "-m", "x"], "--model does not go with --test."),
-        (["--phrase-table", "x", "--tokenized"], "--tokenized does not go with --phrase-table."),
-        (["--phrase-table", "x", "--beam", 3], "--beam does not go with --phrase-table."),
-        (["--phrase-table", "x", "MODEL"], "MODEL does not go with --phrase-table"),
-        (["--phrase-table", "x"], "come from --model or --column"),
+        ([], "Missing option '--source'"),
+        (["MODEL"], "Missing option '--source'"),
+        (["MODEL", "--source", "SRC"], "Missing option '--reference'"),
+        (["--source", "SRC", "--reference", "REF"], "MODEL or --model is needed"),
+        (["MODEL", "--source", "SRC", "--reference", "REF", "--column", 5], "No such option"),
+        (["MODEL", "--test", "SRC", "REF", "--pairs", 5], "No such option '--pairs'"),
+        (["--phrase-table", "x", "--tokenized"], "No such option '--tokenized'"),
+        (["--phrase-table", "x", "--beam", 3], "No such option '--beam'"),
+        (["--phrase-table", "x", "MODEL"], "unexpected extra argument"),
+        (["--phrase-table", "x"], "--model or --column is needed"),
     ],
 )
 def test_options_of_the_other_form_are_refused(
@@ -266,7 +276,7 @@ def test_errors_give_one_line_and_no_page(
     src, ref = texts / "test.en", texts / "test.fr"
     (tmp_path / "short").write_text("un\n")
     (tmp_path / "empty").write_text("")
-    for models, test, message in (
+    for models, (source, reference), message in (
         ([model], [src, tmp_path / "short"], "test.en has 40, "),
         ([model], [tmp_path / "empty", tmp_path / "empty"], "is empty; a report needs sentences"),
         ([model], [src, tmp_path / "none"], "none: cannot be read"),
@@ -274,7 +284,8 @@ def test_errors_give_one_line_and_no_page(
         ([language_model], [src, ref], "a language model does not translate"),
         ([model, model], [src, ref], "two systems are called"),
     ):
-        result = nmtkit("report", *models, "--test", *test, "-o", tmp_path / "out", status=1)
+        files = ["--source", source, "--reference", reference, "-o", tmp_path / "out"]
+        result = nmtkit("report", *models, *files, status=1)
         lines = [line for line in result.stderr.splitlines() if "error" in line]
         assert len(lines) == 1 and message in lines[0], result.stderr
         assert not (tmp_path / "out").exists()

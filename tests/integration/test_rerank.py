@@ -1,4 +1,4 @@
-"""`nmtkit rerank` and `nmtkit tune` through the real command line."""
+"""`nmtkit nbest rerank` and `nmtkit nbest tune` through the real command line."""
 
 import gzip
 
@@ -26,14 +26,14 @@ def files(tmp_path):
 def test_the_lists_own_order_is_left_to_the_byte(nmtkit, files):
     for name in ("list", "list.gz"):
         again = files / f"again-{name}"
-        result = nmtkit("rerank", files / name, "--list", again)
+        result = nmtkit("nbest", "rerank", files / name, "--list", again)
         assert result.stdout == "un x\n\nbonjour\n"
         assert "warning: 1 sentences have no hypotheses in" in result.stderr
         data = again.read_bytes()
         assert (gzip.decompress(data) if name.endswith("gz") else data).decode() == LIST
     ini, kept = files / "moses.ini", files / "kept"
-    own = ["--weights", ini, "--original", ini, "--list", kept]
-    result = nmtkit("rerank", "-", *own, input=LIST)
+    own = ["--weights-file", ini, "--original", ini, "--list", kept]
+    result = nmtkit("nbest", "rerank", "-", *own, input=LIST)
     assert kept.read_text() == LIST
     assert "moses.ini: no weight for RNN0; using 0" in result.stderr
 
@@ -41,7 +41,15 @@ def test_the_lists_own_order_is_left_to_the_byte(nmtkit, files):
 def test_the_even_average_sets_the_list_right(nmtkit, files):
     out = files / "out"
     result = nmtkit(
-        "rerank", files / "list", "--average", "RNN0", "--list", out, "-o", files / "best"
+        "nbest",
+        "rerank",
+        files / "list",
+        "--mean-with",
+        "RNN0",
+        "--list",
+        out,
+        "-o",
+        files / "best",
     )
     assert result.stdout == ""
     assert (files / "best").read_text() == "un deux\n\nbonjour\n"
@@ -54,14 +62,16 @@ def test_the_even_average_sets_the_list_right(nmtkit, files):
 
 
 def test_weights_without_the_original_leave_the_totals_out(nmtkit, files):
-    result = nmtkit("rerank", files / "list", "--weights", files / "moses.ini", "--sentences", 4)
+    result = nmtkit(
+        "nbest", "rerank", files / "list", "--weights-file", files / "moses.ini", "--sentences", 4
+    )
     assert result.stdout == "\n\nbonjour\n\n"
     assert "not in the list, ignored: UnknownWordPenalty0" in result.stderr
     assert "2 sentences have no hypotheses" in result.stderr
 
 
 def test_the_oracle_is_told(nmtkit, files):
-    result = nmtkit("rerank", files / "list", "--oracle", files / "ref")
+    result = nmtkit("nbest", "rerank", files / "list", "--oracle", files / "ref")
     assert result.stdout == "un deux\n\nbonjour trois quatre cinq\n\n"
     best = files / "best"
     best.write_text(result.stdout)
@@ -76,59 +86,86 @@ def test_the_oracle_is_told(nmtkit, files):
 @pytest.mark.parametrize("start", [[], ["--start", "moses.ini"]])
 def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
     start = [files / s if "." in s else s for s in start]
-    arguments = ["tune", files / "list.gz", files / "ref", *options, *start]
+    arguments = ["nbest", "tune", files / "list.gz", files / "ref", *options, *start]
     message = nmtkit(*arguments, "-o", files / "tuned").stderr
     assert nmtkit(*arguments).stdout == (files / "tuned").read_text()
-    ranked = nmtkit("rerank", files / "list", "--weights", files / "tuned", "--sentences", 4)
+    ranked = nmtkit(
+        "nbest", "rerank", files / "list", "--weights-file", files / "tuned", "--sentences", 4
+    )
     (files / "best").write_text(ranked.stdout)
     figure = nmtkit("evaluate", files / "best", files / "ref").stdout.split()[2]
     last = message.splitlines()[-1].split()
     assert last[:3] == ["nmtkit:", "BLEU", f"{figure},"]
     assert float(figure) >= float(last[-4])
-    again = ["tune", files / "list", files / "ref", "--restarts", 0, "--start", files / "tuned"]
+    again = [
+        "nbest",
+        "tune",
+        files / "list",
+        files / "ref",
+        "--restarts",
+        0,
+        "--start",
+        files / "tuned",
+    ]
     assert f"BLEU {figure} with the starting weights" in nmtkit(*again).stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["rerank", "none"], 1, "none: cannot be read"),
-        (["rerank", "list", "--weights", "none"], 1, "none: cannot be read"),
-        (["rerank", "list", "--weights", "ref"], 1, "ref: has no section [weight]"),
-        (["rerank", "list", "--average", "CSLM0"], 1, "list:1: has no values of 'CSLM0'"),
-        (["rerank", "list", "--average", "TM0"], 1, "list:1: has 2 values of 'TM0'"),
-        (["rerank", "list", "--sentences", "2"], 1, "list:4: sentence 2, counted from 0"),
-        (["rerank", "bad"], 1, "bad:1: has 1 of the fields"),
+        (["nbest", "rerank", "none"], 1, "none: cannot be read"),
+        (["nbest", "rerank", "list", "--weights-file", "none"], 1, "none: cannot be read"),
+        (["nbest", "rerank", "list", "--weights-file", "ref"], 1, "ref: has no section [weight]"),
         (
-            ["rerank", "odd", "--weights", "moses.ini"],
+            ["nbest", "rerank", "list", "--mean-with", "CSLM0"],
+            1,
+            "list:1: has no values of 'CSLM0'",
+        ),
+        (["nbest", "rerank", "list", "--mean-with", "TM0"], 1, "list:1: has 2 values of 'TM0'"),
+        (["nbest", "rerank", "list", "--sentences", "2"], 1, "list:4: sentence 2, counted from 0"),
+        (["nbest", "rerank", "bad"], 1, "bad:1: has 1 of the fields"),
+        (
+            ["nbest", "rerank", "odd", "--weights-file", "moses.ini"],
             1,
             "odd:2: has the features LM0 (1), but",
         ),
         (
-            ["rerank", "list", "--weights", "xm"],
+            ["nbest", "rerank", "list", "--weights-file", "xm"],
             1,
             "xm: has weights for 'XM0', which is not a feature",
         ),
-        (["rerank", "list", "--weights", "rest"], 1, "no section [original-weight]"),
-        (["rerank", "list", "--oracle", "short"], 1, "list:4: sentence 2"),
-        (["rerank", "list", "--oracle", "ref", "--average", "RNN0"], 2, "exclude each other"),
-        (["rerank", "list", "--oracle", "ref", "--sentences", "4"], 2, "--sentences is not for"),
-        (["rerank", "list", "--original", "moses.ini"], 2, "--original belongs to --weights"),
-        (["rerank", "list", "--list", "-"], 2, "need different files"),
-        (["rerank", "-", "--weights", "-"], 2, "stdin ('-') can be only one"),
-        (["tune", "list", "none"], 1, "none: cannot be read"),
-        (["tune", "bad", "ref"], 1, "bad:1: has 1 of the fields"),
-        (["tune", "odd", "ref"], 1, "odd:2: has the features"),
-        (["tune", "empty", "ref"], 1, "the n-best list is empty"),
-        (["tune", "list", "short"], 1, "list:4: sentence 2, counted from 0, is beyond"),
-        (["tune", "list", "ref", "--start", "xm"], 1, "xm: has weights for 'XM0'"),
+        (["nbest", "rerank", "list", "--weights-file", "rest"], 1, "no section [original-weight]"),
+        (["nbest", "rerank", "list", "--oracle", "short"], 1, "list:4: sentence 2"),
         (
-            ["tune", "list", "ref", "--restarts", "1", "--method", "mira"],
+            ["nbest", "rerank", "list", "--oracle", "ref", "--mean-with", "RNN0"],
             2,
-            "--restarts belongs to",
+            "exclude each other",
         ),
-        (["tune", "list", "ref", "--epochs", "1"], 2, "--epochs belongs to --method mira"),
-        (["tune", "-", "-"], 2, "stdin ('-') can be only one"),
+        (
+            ["nbest", "rerank", "list", "--oracle", "ref", "--sentences", "4"],
+            2,
+            "--sentences and --oracle exclude each other",
+        ),
+        (
+            ["nbest", "rerank", "list", "--original", "moses.ini"],
+            2,
+            "--original needs --weights-file",
+        ),
+        (["nbest", "rerank", "list", "--list", "-"], 2, "need different files"),
+        (["nbest", "rerank", "-", "--weights-file", "-"], 2, "stdin ('-') can be only one"),
+        (["nbest", "tune", "list", "none"], 1, "none: cannot be read"),
+        (["nbest", "tune", "bad", "ref"], 1, "bad:1: has 1 of the fields"),
+        (["nbest", "tune", "odd", "ref"], 1, "odd:2: has the features"),
+        (["nbest", "tune", "empty", "ref"], 1, "the n-best list is empty"),
+        (["nbest", "tune", "list", "short"], 1, "list:4: sentence 2, counted from 0, is beyond"),
+        (["nbest", "tune", "list", "ref", "--start", "xm"], 1, "xm: has weights for 'XM0'"),
+        (
+            ["nbest", "tune", "list", "ref", "--restarts", "1", "--method", "mira"],
+            2,
+            "--restarts needs",
+        ),
+        (["nbest", "tune", "list", "ref", "--epochs", "1"], 2, "--epochs needs --method mira"),
+        (["nbest", "tune", "-", "-"], 2, "stdin ('-') can be only one"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(nmtkit, files, monkeypatch, arguments, status, message):
@@ -149,16 +186,16 @@ def test_existing_files_are_kept(nmtkit, files):
     out = files / "out"
     out.write_text("kept")
     for arguments in (
-        ["rerank", files / "list", "-o", out],
-        ["rerank", files / "list", "--list", out],
-        ["tune", files / "list", files / "ref", "-o", out, "--restarts", 0],
+        ["nbest", "rerank", files / "list", "-o", out],
+        ["nbest", "rerank", files / "list", "--list", out],
+        ["nbest", "tune", files / "list", files / "ref", "-o", out, "--restarts", 0],
     ):
         assert "exists already; use --force" in nmtkit(*arguments, status=1).stderr
         assert out.read_text() == "kept"
-    nmtkit("rerank", files / "list", "-o", out, "--force")
+    nmtkit("nbest", "rerank", files / "list", "-o", out, "--force")
     assert out.read_text().startswith("un x\n")
 
 
 def test_empty_lists_have_empty_output(nmtkit):
-    assert nmtkit("rerank", "-", input="").stdout == ""
-    assert nmtkit("rerank", "-", "--sentences", 2, input="").stdout == "\n\n"
+    assert nmtkit("nbest", "rerank", "-", input="").stdout == ""
+    assert nmtkit("nbest", "rerank", "-", "--sentences", 2, input="").stdout == "\n\n"

@@ -1,6 +1,7 @@
 """`nmtkit score` of plain text and of n-best lists, through the real command line."""
 
 import gzip
+import json
 import re
 
 import pytest
@@ -59,11 +60,11 @@ def test_raw_text_is_tokenised_and_tokenised_text_is_not(nmtkit, language_model)
         return numbers(nmtkit("score", "-m", language_model, "-", *options, input=text))
 
     assert score("un, deux\n") == score("un , deux\n", "--tokenized") == score("un , deux\n")
-    assert score("un, deux\n", "--tokenized") != score("un, deux\n", "--raw")
+    assert score("un, deux\n", "--tokenized") != score("un, deux\n")
 
 
 def test_a_list_is_written_again_with_a_feature_more(nmtkit, language_model, nbest):
-    result = nmtkit("score", "-m", language_model, "--nbest", nbest)
+    result = nmtkit("nbest", "score", "-m", language_model, nbest)
     assert re.sub(r" CSLM0= \S+", "", result.stdout) == LIST
     found = feature(result.stdout, "CSLM0")
     text = "un deux\nun deux\n\nbonjour trois\n"
@@ -73,14 +74,14 @@ def test_a_list_is_written_again_with_a_feature_more(nmtkit, language_model, nbe
 
 
 def test_unknown_words_are_a_feature_on_request(nmtkit, language_model, nbest):
-    out = nmtkit("score", "-m", language_model, "--nbest", nbest, "--count-unknown").stdout
+    out = nmtkit("nbest", "score", "-m", language_model, nbest, "--count-unknown").stdout
     assert re.sub(r" CSLM0= \S+ WP0= -?\d\S*", "", out) == LIST
     assert [float(w) for w in re.findall(r"WP0= (\S+)", out)] == [0, 0, 0, -1]
 
 
 def test_models_that_translate_have_the_source(nmtkit, model, language_model, nbest, source):
     models = ["-m", model, "-m", language_model, "-m", model]
-    result = nmtkit("score", *models, "--nbest", nbest, source)
+    result = nmtkit("nbest", "score", *models, nbest, source)
     assert re.sub(r" (RNN|CSLM)\d= [-\d.]+", "", result.stdout) == LIST
     first = result.stdout.splitlines()[0]
     assert re.search(r"-12 RNN0= (\S+) CSLM0= \S+ RNN1= \1 \|\|\| -4.40479$", first)
@@ -95,25 +96,25 @@ def test_models_that_translate_have_the_source(nmtkit, model, language_model, nb
 def test_a_list_comes_from_stdin_or_gzip_and_goes_into_a_file(
     nmtkit, language_model, nbest, tmp_path
 ):
-    expected = nmtkit("score", "-m", language_model, "--nbest", nbest).stdout
+    expected = nmtkit("nbest", "score", "-m", language_model, nbest).stdout
     packed, output = tmp_path / "list.gz", tmp_path / "out.gz"
     packed.write_bytes(gzip.compress(LIST.encode()))
-    nmtkit("score", "-m", language_model, "--nbest", packed, "-o", output)
+    nmtkit("nbest", "score", "-m", language_model, packed, "-o", output)
     assert gzip.decompress(output.read_bytes()).decode() == expected
-    piped = nmtkit("score", "-m", language_model, "--nbest", "-", input=LIST)
+    piped = nmtkit("nbest", "score", "-m", language_model, "-", input=LIST)
     assert piped.stdout == expected
-    assert nmtkit("score", "-m", language_model, "--nbest", "-", input="").stdout == ""
+    assert nmtkit("nbest", "score", "-m", language_model, "-", input="").stdout == ""
 
 
-def test_features_have_the_names_that_are_asked_for(nmtkit, model, language_model, nbest, source):
+def test_features_can_be_named(nmtkit, model, language_model, nbest, source):
     options = ["--feature", "NMT", "--feature", "FLUENCY"]
     both = ["-m", model, "-m", language_model]
-    out = nmtkit("score", *both, "--nbest", nbest, source, *options).stdout
+    out = nmtkit("nbest", "score", *both, nbest, source, *options).stdout
     assert len(re.findall(r" NMT= -[\d.]+ FLUENCY= -[\d.]+ \|\|\| ", out)) == 4
-    again = nmtkit("score", *both, "--nbest", "-", source, *options, input=out, status=1)
+    again = nmtkit("nbest", "score", *both, "-", source, *options, input=out, status=1)
     assert "stdin:1: has a feature 'NMT' already" in again.stderr
     named = ["--feature", "LM0"]
-    taken = nmtkit("score", "-m", language_model, "--nbest", nbest, *named, status=1)
+    taken = nmtkit("nbest", "score", "-m", language_model, nbest, *named, status=1)
     assert "list:1: has a feature 'LM0' already" in taken.stderr
 
 
@@ -122,7 +123,7 @@ def test_our_own_lists_are_plain_text(nmtkit, model, tmp_path):
     source.write_text("one two\nsix\n")
     options = ["-m", model, "--n-best", 3, "--beam", 4, "--no-unk", source, "-o", nbest]
     nmtkit("translate", *options)
-    out = nmtkit("score", "-m", model, "--nbest", nbest, source, "--raw").stdout
+    out = nmtkit("nbest", "score", "-m", model, nbest, source, "--no-tokenized").stdout
     rows = re.findall(r"nmtkit0= (\S+) RNN0= (\S+) ", out)
     assert len(rows) == len(out.splitlines()) > 3
     close = [abs(float(one) - float(other)) < 1e-3 for one, other in rows]
@@ -132,23 +133,23 @@ def test_our_own_lists_are_plain_text(nmtkit, model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (["-m", "LM", "--nbest", "LIST", "SRC"], 2, "A language model reads no source"),
+        (["nbest", "-m", "LM", "LIST", "SRC"], 2, "A language model reads no source"),
         (["-m", "LM", "SRC", "SRC"], 2, "A language model reads no source"),
         (["-m", "RNN", "SRC"], 1, "give both, SRC and TGT"),
-        (["-m", "RNN", "--nbest", "LIST"], 1, "give SRC, too"),
-        (["-m", "RNN", "--nbest", "LIST", "SRC", "SRC"], 2, "give SRC alone"),
-        (["-m", "RNN", "--nbest", "-", "-"], 2, "not both"),
-        (["-m", "LM", "--nbest", "LIST", "--per-word"], 2, "--per-word is not for --nbest"),
-        (["-m", "LM", "--nbest", "LIST", "--weights", "1"], 2, "--weights and --average"),
-        (["-m", "LM", "--nbest", "LIST", "--average", "logs"], 2, "--weights and --average"),
-        (["-m", "LM", "--nbest", "LIST", "--feature", "a b"], 1, "cannot be called 'a b'"),
-        (["-m", "LM", "--nbest", "LIST", "--feature", "a", "--feature", "b"], 1, "2 feature names"),
-        (["-m", "LM", "SRC", "--feature", "a"], 2, "--feature belongs to --nbest"),
+        (["nbest", "-m", "RNN", "LIST"], 1, "give SRC, too"),
+        (["nbest", "-m", "RNN", "LIST", "SRC", "SRC"], 2, "unexpected extra argument"),
+        (["nbest", "-m", "RNN", "-", "-"], 2, "stdin ('-') can be only one of LIST and SRC"),
+        (["nbest", "-m", "LM", "LIST", "--per-word"], 2, "No such option '--per-word'"),
+        (["nbest", "-m", "LM", "LIST", "--weights", "1"], 2, "No such option '--weights'"),
+        (["nbest", "-m", "LM", "LIST", "--average", "logs"], 2, "No such option '--average'"),
+        (["nbest", "-m", "LM", "LIST", "--feature", "a b"], 1, "cannot be called 'a b'"),
+        (["nbest", "-m", "LM", "LIST", "--feature", "a", "--feature", "b"], 1, "2 feature names"),
+        (["-m", "LM", "SRC", "--feature", "a"], 2, "No such option '--feature'"),
         (["-m", "LM"], 2, "Missing argument"),
-        (["-m", "LM", "--nbest", "gone"], 1, "gone: cannot be read"),
+        (["nbest", "-m", "LM", "gone"], 1, "gone: cannot be read"),
         (["-m", "LM", "gone"], 1, "gone: cannot be read"),
-        (["-m", "RNN", "--nbest", "LIST", "SHORT"], 1, "list:4: sentence 2"),
-        (["-m", "LM", "--nbest", "SRC"], 1, "source:1: has 1 of the fields"),
+        (["nbest", "-m", "RNN", "LIST", "SHORT"], 1, "list:4: sentence 2"),
+        (["nbest", "-m", "LM", "SRC"], 1, "source:1: has 1 of the fields"),
     ],
 )
 def test_a_mistake_is_one_line_and_no_file(
@@ -159,6 +160,28 @@ def test_a_mistake_is_one_line_and_no_file(
     stand["SHORT"] = tmp_path / "short"
     given = [stand.get(option, option) for option in options]
     output = tmp_path / "out"
-    result = nmtkit("score", *given, "-o", output, status=status)
+    command = ["nbest", "score", *given[1:]] if given[0] == "nbest" else ["score", *given]
+    result = nmtkit(*command, "-o", output, status=status)
     [line] = [line for line in result.stderr.splitlines() if "error" in line]
     assert message in line and not output.exists()
+
+
+def test_scores_as_json_are_the_same_figures(nmtkit, model, source):
+    command = ["score", "-m", model, source, source]
+    plain = numbers(nmtkit(*command))
+    records = [json.loads(line) for line in nmtkit(*command, "--json").stdout.splitlines()]
+    assert [record["log_prob"] for record in records] == pytest.approx(plain, abs=1e-6)
+    assert [set(record) for record in records] == [{"log_prob", "tokens"}] * 3
+    words = nmtkit(*command, "--per-word").stdout.splitlines()
+    records = [
+        json.loads(line) for line in nmtkit(*command, "--per-word", "--json").stdout.splitlines()
+    ]
+    for row, record in zip(words, records, strict=True):
+        expected = [float(value) for value in row.split()]
+        assert record["word_log_probs"] == pytest.approx(expected, abs=1e-6)
+        assert record["tokens"] == len(expected)
+    means = numbers(nmtkit(*command, "--normalize"))
+    records = [
+        json.loads(line) for line in nmtkit(*command, "--normalize", "--json").stdout.splitlines()
+    ]
+    assert [record["normalized"] for record in records] == pytest.approx(means, abs=1e-6)

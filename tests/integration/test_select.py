@@ -99,7 +99,7 @@ def test_the_domain_is_preferred(select, folder: Path, options: list[object]) ->
 
 
 def test_the_scores_tell_which_were_taken(select, folder: Path, tmp_path: Path) -> None:
-    pairs, _ = select("--pairs", 25, "--scores", tmp_path / "scores")
+    pairs, _ = select("--pairs", 25, "--scores-file", tmp_path / "scores")
     scores = [float(line) for line in read_lines(tmp_path / "scores")]
     pool = read(files(folder, "pool"))
     best = sorted(sorted(range(len(pool)), key=scores.__getitem__)[:25])
@@ -109,7 +109,7 @@ def test_the_scores_tell_which_were_taken(select, folder: Path, tmp_path: Path) 
 def test_words_are_counted_on_the_side_that_is_compared(select, tmp_path: Path) -> None:
     for side, number in (("both", 0), ("src", 0), ("tgt", 1)):
         scores = tmp_path / "scores"
-        pairs, _ = select("--words", 60, "--side", side, "--scores", scores)
+        pairs, _ = select("--words", 60, "--side", side, "--scores-file", scores)
         used = sum(len(pair[number].split()) for pair in pairs)
         more, _ = select("--pairs", len(pairs) + 1, "--side", side)
         assert used <= 60 < sum(len(pair[number].split()) for pair in more)
@@ -124,16 +124,16 @@ def test_all_of_several_pools_and_a_warning(select, folder: Path) -> None:
 def test_workers_and_blocks_change_nothing(
     select, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = select("--words", 90, "--scores", tmp_path / "one")[0]
+    one = select("--words", 90, "--scores-file", tmp_path / "one")[0]
     monkeypatch.setattr(cross_entropy, "BLOCK", 40)
-    two = select("--words", 90, "--scores", tmp_path / "two", workers=2)[0]
+    two = select("--words", 90, "--scores-file", tmp_path / "two", workers=2)[0]
     assert one == two
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_the_seed_decides_about_the_sample(select, tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        select("--pairs", 5, "--seed", seed, "--scores", tmp_path / name)
+        select("--pairs", 5, "--seed", seed, "--scores-file", tmp_path / name)
     same, again, other = ((tmp_path / name).read_bytes() for name in "abc")
     assert same == again != other
 
@@ -145,7 +145,7 @@ def test_lines_stay_as_they_are(nmtkit: Nmtkit, folder: Path, tmp_path: Path) ->
     zipped.write_bytes(gzip.compress(pool[1].read_bytes()))
     output = [tmp_path / "out.en.gz", tmp_path / "out.fr"]
     nmtkit("select", "--domain", "-", folder / "domain.fr", "--pool", pool[0], zipped, "--output",
-           *output, "--pairs", 9, "--workers", 1, "--scores", tmp_path / "scores",
+           *output, "--pairs", 9, "--workers", 1, "--scores-file", tmp_path / "scores",
            input=(folder / "domain.en").read_bytes())  # fmt: skip
     assert read(output)[:1] == kept[:1] and len(read(output)) == 4
     assert (tmp_path / "scores").read_text().split("\n")[1:3] == ["inf", "inf"]
@@ -203,31 +203,33 @@ def test_parts_are_no_larger_than_memory_allows(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        ([], "How much to take: give one of --pairs, --words and --best-cut"),
-        (["--pairs", 3, "--words", 4], "How much to take"),
-        (["--best-cut"], "--best-cut is found by --dev; give both or neither"),
-        (["--pairs", 3, "--dev", "a", "b"], "--best-cut is found by --dev"),
-        (["--pairs", 3, "--lm-domain", "a"], "give --lm-domain and --lm-general twice each"),
-        (["--pairs", 3, "--side", "src", "--lm-general", "a"], "once each, or neither"),
+        ([], "One of --pairs, --words or --best-cut is needed"),
+        (["--pairs", 3, "--words", 4], "--pairs and --words exclude each other"),
+        (["--best-cut"], "--best-cut needs --dev"),
+        (["--pairs", 3, "--dev", "a", "b"], "--dev needs --best-cut"),
+        (["--pairs", 3, "--lm-domain", "a"], "--lm-domain needs --lm-general"),
+        (["--pairs", 3, "--lm-domain", "a", "--lm-general", "b"],
+         "--side both needs --lm-domain twice"),
+        (["--pairs", 3, "--side", "src", "--lm-general", "a"], "--lm-general needs --lm-domain"),
         (["--pairs", 3, "--side", "src", "--lm-domain", "a", "--lm-general", "b"],
-         "--lm-domain stands in for --domain"),
+         "--domain and --lm-domain exclude each other"),
         (["--pairs", 0], "'--pairs'"),
     ],
 )  # fmt: skip
-def test_wrong_usage(nmtkit: Nmtkit, folder: Path, options: list[object], told: str) -> None:
+def test_wrong_usage(nmtkit: Nmtkit, folder: Path, options: list[object], message: str) -> None:
     domain = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool")]
     result = nmtkit("select", *domain, "--output", "x", "y", *options, status=2)
-    assert told in result.stderr and len(result.stderr.splitlines()) == 1
+    assert message in result.stderr and len(result.stderr.splitlines()) == 1
 
 
 def test_a_domain_is_needed(nmtkit: Nmtkit, folder: Path) -> None:
     pool = ["--pool", *files(folder, "pool"), "--output", "x", "y"]
-    assert "'--domain'" in nmtkit("select", *pool, "--pairs", 3, status=2).stderr
+    assert "--domain" in nmtkit("select", *pool, "--pairs", 3, status=2).stderr
     options = ["--best-cut", "--dev", "a", "b", "--side", "src"]
     models = ["--lm-domain", "a", "--lm-general", "b"]
-    assert "'--domain'" in nmtkit("select", *pool, *options, *models, status=2).stderr
+    assert "--domain" in nmtkit("select", *pool, *options, *models, status=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_wrong_files(
     ]
     how = ["--best-cut", "--dev", *files(tmp_path, "dev")] if option == "--dev" else ["--pairs", 2]
     result = nmtkit("select", *given, *how, "--output", *files(tmp_path, "out"), "--workers", 1,
-                    "--scores", tmp_path / "scores", status=1)  # fmt: skip
+                    "--scores-file", tmp_path / "scores", status=1)  # fmt: skip
     assert told in result.stderr
     assert not {"out.en", "out.fr", "scores"} & {path.name for path in tmp_path.iterdir()}
 
@@ -289,7 +291,7 @@ def test_existing_output_is_kept(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -
 def test_outputs_with_one_name(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
     given = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"), "--pairs", 2]
     for output, scores in ((["-", "-"], "s"), (["x", "y"], "y")):
-        result = nmtkit("select", *given, "--output", *output, "--scores", scores, status=1)
+        result = nmtkit("select", *given, "--output", *output, "--scores-file", scores, status=1)
         assert "the outputs need different names" in result.stderr
 
 
@@ -337,7 +339,7 @@ def models(tmp_path: Path, side: int) -> list[object]:
 def test_models_of_kenlm(select, tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     scores = tmp_path / "scores"
-    options = [*models(tmp_path, 0), *models(tmp_path, 1), "--scores", scores]
+    options = [*models(tmp_path, 0), *models(tmp_path, 1), "--scores-file", scores]
     pairs, _ = select("--pairs", 20, *options, domain=False)
     assert len(pairs) == 20 and all(map(is_news, pairs))
     import math

@@ -156,10 +156,10 @@ def test_files_that_do_not_fit_are_refused_by_rank_0(model, text, corpus, each):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["prepare"], "'prepare' is work for one process, and 2 were started together"),
+        (["prepare"], "'prepare' runs in one process, and 2 were started together"),
         (["align", "--help"], "only train, translate, score can share their work"),
-        (["score", "--model", "m", "--nbest", "list"], "--nbest is work for one process"),
-        (["score", "--model", "m", "--phrase-table", "t"], "--phrase-table is work for one"),
+        (["score", "--model", "m", "--nbest", "list"], "'nbest' runs in one process"),
+        (["score", "--model", "m", "--phrase-table", "t"], "'phrase-table' runs in one process"),
     ],
 )
 def test_work_for_one_process_is_refused_to_several(each, arguments, reason):

@@ -108,7 +108,7 @@ def test_a_language_model_does_not_translate(prepared, language_model, nmtkit, t
     assert "a language model does not translate" in refused.stderr and refused.stdout == ""
     aligned = nmtkit("align", "-m", language_model, "-", prepared / "dev.tgt", status=1)
     assert aligned.stdout == ""
-    bleu = ["train", prepared, "-o", tmp_path / "lm", "-r", "cslm", "-s", "training.dev_bleu=true"]
+    bleu = ["train", prepared, "-o", tmp_path / "lm", "-r", "cslm", "-S", "training.dev_bleu=true"]
     assert "training.dev_bleu" in nmtkit(*bleu, status=1).stderr
     assert not (tmp_path / "lm").exists()
 
@@ -187,7 +187,7 @@ def test_recipes_are_listed(nmtkit):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_shown_settings_read_back(nmtkit, tmp_path, recipe):
-    shown = nmtkit("train", "--show-config", "-r", recipe, "-s", "training.seed=17").stdout
+    shown = nmtkit("train", "--show-config", "-r", recipe, "-S", "training.seed=17").stdout
     path = tmp_path / "my.toml"
     path.write_text(shown, encoding="utf-8")
     expected = make_config(recipe, overrides=["training.seed=17"])

@@ -116,7 +116,7 @@ def test_scores_are_those_of_score(translate, nmtkit, model, tmp_path):
     """The law: what translate says of a translation, score says of it, too."""
     lines = [line for line in LINES if line.strip()]
     (tmp_path / "src").write_text("".join(f"{line}\n" for line in lines))
-    for options in ([], ["--beam", 1], ["--no-unk", "--rule", "bounded"]):
+    for options in ([], ["--beam", 1], ["--no-unk", "--beam-mode", "bounded"]):
         found = rows(translate(lines, "--scores", "--tokenized", *options))
         finished = [row.split("\t") for row in found if not row.endswith("unfinished")]
         kept = [n for n, row in enumerate(found) if not row.endswith("unfinished")]
@@ -168,7 +168,7 @@ def test_models_may_count_unequally(translate, model, nmtkit, tmp_path):
     )
     refused = translate(LINES, "-m", model, "--weights", "1", status=1)
     assert "1 weights for 2 models" in refused.stderr
-    assert "no list of numbers" in translate(LINES, "--weights", "a,b", status=2).stderr
+    assert "not a list of numbers" in translate(LINES, "--weights", "a,b", status=2).stderr
 
 
 def test_alignments_go_to_their_file(translate, tmp_path):

@@ -32,7 +32,7 @@ def test_every_translation_model_gives_sentence_vectors(
     found = rows(nmtkit(*embed, corpus / "test.en").stdout)
     assert [row[0] for row in found] == (corpus / "test.en").read_text().splitlines()
     assert all(len(row) == 1 + size for row in found)
-    words = rows(nmtkit(*embed, "--words", "source").stdout)
+    words = rows(nmtkit(*embed, "--vocabulary", "source").stdout)
     vocabulary = (tmp_path / "m" / "vocab.src").read_text().splitlines()
     assert [row[0] for row in words] == [line.split("\t")[0] for line in vocabulary[2:]]
     assert all(len(row) == 1 + 6 for row in words)
@@ -65,7 +65,7 @@ def test_tokenized_lines_are_not_tokenized_again(model: Path, nmtkit: Nmtkit) ->
 def test_words_by_tsne(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     vectors = tmp_path / "words.tsv.gz"
-    embed = ["embed", "-m", model, "--device", "cpu", "--words", "target", "-o", vectors]
+    embed = ["embed", "-m", model, "--device", "cpu", "--vocabulary", "target", "-o", vectors]
     nmtkit(*embed, "--limit", 7)
     tsne = ["map", vectors, "--method", "tsne", "--perplexity", 2]
     places = [nmtkit(*tsne, "--seed", seed).stdout for seed in (0, 0)]
@@ -108,9 +108,9 @@ def test_without_sklearn_nothing_is_read(
     "wrong",
     [
         ["embed"],
-        ["embed", "-m", "model", "--words", "source", "text"],
+        ["embed", "-m", "model", "--vocabulary", "source", "text"],
         ["embed", "-m", "model", "--limit", 5],
-        ["embed", "-m", "model", "--words", "both"],
+        ["embed", "-m", "model", "--vocabulary", "both"],
         ["map"],
         ["map", "v.tsv", "--zoom", "a"],
         ["map", "v.tsv", "--plot", "a.png", "--nearest", 5],

@@ -15,9 +15,12 @@ from typing import NamedTuple
 import pytest
 
 import nmtkit
-from nmtkit.cli.main import COMMANDS
+from nmtkit.cli.command_group import walk
+from nmtkit.cli.main import cli
 
 PACKAGE = Path(nmtkit.__file__).parent
+
+COMMANDS = dict(walk(cli))
 
 BASE = {"config", "config_io", "seeds", "errors", "special_symbols"}
 """What every room above `models` and `text` may import."""
@@ -211,7 +214,7 @@ def test_imports_point_one_way(path: Path) -> None:
         ("search.beam", "from ..models.layers import maxout"),
         ("training.train", "from nmtkit.report import page"),
         ("data.batch", "from nmtkit.inference import translator"),
-        ("inference.translator", "from nmtkit.cli.common import warn"),
+        ("inference.translator", "from nmtkit.cli.console import warn"),
         ("cli.translate", "from nmtkit.inference.translator import Translator"),
         ("cli.translate", "def f():\n    from nmtkit.models.base import Step"),
     ],
@@ -254,8 +257,8 @@ def loaded_by(code: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["nmtkit", "nmtkit.errors", "nmtkit.config", "nmtkit.cli.main", "nmtkit.cli.common"]
-    + [module for module, _ in COMMANDS.values()],
+    ["nmtkit", "nmtkit.errors", "nmtkit.config", "nmtkit.cli.main", "nmtkit.cli.console"]
+    + [command.callback.__module__ for command in COMMANDS.values() if command.callback],
 )
 def test_importing_starts_nothing_heavy(module: str) -> None:
     assert loaded_by(f"import {module}") == set()
@@ -276,7 +279,7 @@ def test_text_is_prepared_without_torch(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--version"], ["--help"], *([c, "--help"] for c in COMMANDS)]
+    "arguments", [["--version"], ["--help"], *([*path, "--help-all"] for path in COMMANDS)]
 )
 def test_help_starts_nothing_heavy(arguments: list[str]) -> None:
     code = (

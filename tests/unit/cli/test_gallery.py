@@ -1,16 +1,18 @@
 """The page of pictures is true: its pictures are there and small, its commands exist."""
 
-import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-from nmtkit.cli.main import COMMANDS
+from nmtkit.cli.command_group import walk
+from nmtkit.cli.main import cli
+
+COMMANDS = dict(walk(cli))
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "gallery.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-COMMAND = re.compile(r"\bnmtkit ([a-z]+) ((?:[^|>\n\\`]|\\\n)*)")
+COMMAND = re.compile(r"\bnmtkit ((?:nbest |phrase-table )?[a-z]+) ((?:[^|>\n\\`]|\\\n)*)")
 
 
 def test_every_picture_is_on_the_page_and_each_is_small() -> None:
@@ -23,12 +25,12 @@ def test_every_picture_is_on_the_page_and_each_is_small() -> None:
 
 @pytest.mark.parametrize(("name", "rest"), COMMAND.findall(TEXT))
 def test_every_command_has_the_options_that_the_page_gives_it(name: str, rest: str) -> None:
-    command = importlib.import_module(COMMANDS[name][0]).command
+    command = COMMANDS[tuple(name.split())]
     known = {option for parameter in command.params for option in parameter.opts}
     assert set(re.findall(r"(?<!\S)--?[a-z-]+", rest)) <= known | {"--help", "-"}
 
 
 def test_commands_are_found_on_the_page() -> None:
     found = [name for name, _ in COMMAND.findall(TEXT)]
-    assert {"align", "evaluate", "curves", "embed", "map", "report"} <= set(found)
+    assert {"align", "evaluate", "curves", "embed", "map", "phrase-table report"} <= set(found)
     assert len(found) > 10

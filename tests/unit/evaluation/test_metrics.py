@@ -293,6 +293,6 @@ def test_a_metric_of_one_entry_is_a_choice_of_evaluate_and_in_its_outputs(tmp_pa
     assert '"Word accuracy"' in run(command, [*files, "--json"]).output
     buckets = [*files, "--measure", "toy", "--by", "length", "--of", "reference"]
     assert run(command, buckets).output.count("Word accuracy") == 2
-    rows = run(command, [*buckets, "--system", "same", str(ref), "--format", "csv"]).output
+    rows = run(command, [*buckets, "--system", "same", str(ref), "--csv"]).output
     assert "same,Word accuracy,100.0" in rows
     assert "not one of" in run(command, [*files, "--measure", "none"]).stderr

@@ -20,6 +20,9 @@ import json, os, sys
 command, *words = sys.argv[1:]
 with open(os.environ["CALLS"], "a") as calls:
     calls.write(" ".join(sys.argv[1:]) + "\\n")
+group = command if command in ("nbest", "phrase-table") else ""
+if group:
+    command, *words = words
 def after(*names):
     return next(words[at + 1] for at, word in enumerate(words) if word in names)
 def read(path):
@@ -57,7 +60,7 @@ elif command == "translate":
     sources = [word for word in words if word.endswith(".src")]
     print("\\n".join(read(sources[0])))
 elif command == "score":
-    if "--nbest" in words or "--phrase-table" in words:
+    if group:
         write(after("-o"), "")
     else:
         print("\\n".join("-1" for _ in read(words[-1])))
@@ -267,11 +270,16 @@ def test_moses_output_is_rescored_tuned_and_reported(whole: Run, tmp_path: Path)
     status, told = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *named)
     assert status == 0, told
     calls = run.called()
-    reranked = [call for call in calls if call.startswith("rerank")]
-    for words in ("--average RNN0", "--average RNN3 --average RNN4", "--oracle", "--weights"):
+    reranked = [call for call in calls if call.startswith("nbest rerank")]
+    for words in (
+        "--mean-with RNN0",
+        "--mean-with RNN3 --mean-with RNN4",
+        "--oracle",
+        "--weights-file",
+    ):
         assert any(words in call for call in reranked)
-    assert any(call.startswith("tune") and "--start" in call for call in calls)
-    assert any(call.startswith("report --phrase-table") for call in calls)
+    assert any(call.startswith("nbest tune") and "--start" in call for call in calls)
+    assert any(call.startswith("phrase-table report") for call in calls)
     text = (run.work / "results/tables.md").read_text()
     assert "| oracle (paper: about 45) | 45 | 1.00 |" in text
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text

@@ -1,0 +1,230 @@
+"""The commands' base class: options in named groups, help that fits one screen, shared options.
+
+`--help` shows the common options of a command, `--help-all` everything. An option is declared by
+`option(...)` within a `group("Search", ...)`; `common=True` puts it on the first screen.
+"""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from nmtkit.cli.console import choose_verbosity
+from nmtkit.cli.old_spellings import Renamed, modernised
+from nmtkit.cli.rules import Rule, check
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
+
+MAX_NAMES_WIDTH = 30
+"""Cells of the column of spellings on the first screen of help; longer ones push their text."""
+
+MIN_EXAMPLE, MAX_EXAMPLE = 16, 70
+"""Characters of an example on the first screen of help: a whole command on one line."""
+
+FILES = "Input and output"
+TEXT = "Text"
+SEARCH = "Search"
+HARDWARE = "Hardware"
+GENERAL = "General"
+
+
+class Option(click.Option):
+    """An option that knows its group in the help, and whether the first screen shows it.
+
+    An environment variable that holds a wrong value is named in the message.
+    """
+
+    def __init__(self, *arguments: Any, common: bool = False, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.common = common
+        self.group = ""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return the name for error messages: the variable's where the value came from it."""
+        source = ctx.get_parameter_source(self.name or "") if ctx else None
+        if source is ParameterSource.ENVIRONMENT:
+            return f"the environment variable {self.envvar}"
+        return " / ".join(f"'{spelling}'" for spelling in self.opts)
+
+
+def option(*spellings: str, common: bool = False, **settings: Any) -> Callable[[Any], Any]:
+    """Declare an option as `click.option` does.
+
+    :param common: `--help` shows it; otherwise `--help-all` alone does.
+    """
+    if "envvar" in settings:
+        settings["show_envvar"] = True
+    return click.option(*spellings, cls=Option, common=common, **settings)
+
+
+def group(title: str, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Give a command options that stand together in its help under `title`."""
+
+    def decorate(function: Any) -> Any:
+        for add in reversed(options):
+            function = add(function)
+        for parameter in getattr(function, "__click_params__", ()):
+            if isinstance(parameter, Option) and not parameter.group:
+                parameter.group = title
+        return function
+
+    return decorate
+
+
+class Command(click.Command):
+    """A command of nmtkit.
+
+    :param rules: conditions on its options, checked before it runs.
+    :param renamed: its options of earlier versions.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        rules: Sequence[Rule] = (),
+        renamed: Sequence[Renamed] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.help = keep_indented(self.help or "")
+        self.rules, self.renamed = rules, renamed
+        self.params += general_options()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments in today's or earlier spellings."""
+        return super().parse_args(ctx, modernised(args, self.renamed, ctx.resilient_parsing))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Check the command's rules, and run it."""
+        check(self.rules, ctx)
+        return super().invoke(ctx)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first screen of help: the common options, and one example."""
+        self.format_usage(ctx, formatter)
+        paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
+        formatter.write(f"\n{textwrap.indent(_filled(paragraphs[0], formatter.width - 2), '  ')}\n")
+        rows = [(o.group, *_names_and_help(o, ctx)) for o in self._options(ctx) if o.common]
+        column = max((len(n) for _, n, _ in rows if len(n) <= MAX_NAMES_WIDTH), default=0)
+        title = ""
+        formatter.write("\n")
+        for section, names, text in rows:
+            if section != title:
+                formatter.write(f"{section}:\n")
+                title = section
+            formatter.write(f"  {names:{column}}  {text}".rstrip() + "\n")
+        formatter.write("\n")
+        if example := self._example():
+            formatter.write(f"Example: {example}\n")
+        formatter.write(f"All options, details, examples: {ctx.command_path} --help-all\n")
+
+    def _example(self) -> str:
+        """Return the first example of the full help that fits a line; empty where none does."""
+        lines = inspect.cleandoc(self.help or "").partition("\nExample")[2].splitlines()[1:]
+        whole = [line.strip() for line in lines if not line.endswith("\\")]
+        return next((line for line in whole if MIN_EXAMPLE <= len(line) <= MAX_EXAMPLE), "")
+
+    def full_help(self, ctx: click.Context) -> str:
+        """Return the whole help: the description, all options by group, the examples."""
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        self.format_epilog(ctx, formatter)
+        for title, options in self._grouped(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl([record for o in options if (record := o.get_help_record(ctx))])
+        formatter.write("\n")
+        self.format_commands_section(ctx, formatter)
+        return formatter.getvalue().rstrip("\n")
+
+    def format_commands_section(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of subcommands, where there are any."""
+
+    def _options(self, ctx: click.Context) -> Iterator[Option]:
+        for parameters in self._grouped(ctx).values():
+            yield from (o for o in parameters if isinstance(o, Option))
+
+    def _grouped(self, ctx: click.Context) -> dict[str, list[click.Option]]:
+        """Return the visible options by group, in the order of their declaration."""
+        groups: dict[str, list[click.Option]] = {}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                title = parameter.group if isinstance(parameter, Option) else GENERAL
+                groups.setdefault(title, []).append(parameter)
+        general = groups.pop(GENERAL)
+        return {**groups, GENERAL: general}
+
+
+def declare_command(
+    *, rules: Sequence[Rule] = (), renamed: Sequence[Renamed] = (), **settings: Any
+) -> Callable[[Callable[..., Any]], Command]:
+    """Declare a command as `click.command` does."""
+    return click.command(cls=Command, rules=rules, renamed=renamed, **settings)
+
+
+def general_options() -> list[click.Parameter]:
+    """Return the options that every command has."""
+    flags: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True}
+    options = [
+        Option(
+            ["-q", "--quiet"],
+            callback=choose_verbosity,
+            help="Log warnings only, and draw no progress bars.",
+            **flags,
+        ),
+        Option(
+            ["-v", "--verbose"],
+            callback=choose_verbosity,
+            help="Log more, and where an error came from.",
+            **flags,
+        ),
+        Option(
+            ["--help-all"],
+            callback=_show_full_help,
+            help="Show all options, details and examples, and exit.",
+            **flags,
+        ),
+    ]
+    for each in options:
+        each.group = GENERAL
+    return list[click.Parameter](options)
+
+
+def _show_full_help(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        assert isinstance(context.command, Command)
+        click.echo(context.command.full_help(context))
+        context.exit()
+
+
+def _names_and_help(shown: Option, context: click.Context) -> tuple[str, str]:
+    """Return the columns of the first screen: spelling, and the help's first sentence."""
+    names, _ = shown.get_help_record(context) or ("", "")
+    text = inspect.cleandoc(shown.help or "")
+    first = re.split(r"\.\s+(?=[^\W\d_]|['-])", text.partition("  [")[0], maxsplit=1)[0]
+    written = re.search(r"  \[(default: .*)\]$", text)
+    extra = shown.get_help_extra(context)
+    notes = [written.group(1)] if written else []
+    if shown.required:
+        notes = ["required"]
+    elif "default" in extra and shown.default is not None and shown.default is not False:
+        notes = [f"default: {extra['default']}"]
+    return names, "  ".join([first.rstrip(".") + ".", *(f"[{note}]" for note in notes)])
+
+
+def keep_indented(text: str) -> str:
+    """Mark the paragraphs of a help text that have indented lines, which click then leaves alone.
+
+    These are examples and formats; click's mark is a line with the character backspace.
+    """
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(f"\b\n{p}" if re.search("^ ", p, re.MULTILINE) else p for p in paragraphs)
+
+
+def _filled(text: str, width: int) -> str:
+    return textwrap.fill(" ".join(text.split()), width)

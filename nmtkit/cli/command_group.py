@@ -1,0 +1,102 @@
+"""A group of commands whose modules are imported when one of them is called."""
+
+import difflib
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from nmtkit.cli.command import Command
+from nmtkit.cli.old_spellings import Renamed, moved_command
+
+Commands = Mapping[str, tuple[str, str]]
+"""Name -> the module that holds it under the name `command`, and its purpose in one sentence."""
+
+
+class LazyGroup(Command, click.Group):
+    """A group that imports a command when it is called or its own help is asked for.
+
+    :param commands: its commands in the order of the help.
+    :param moved: command lines of earlier versions that another command serves today.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        lazy_commands: Commands,
+        moved: Sequence[Renamed] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.lazy_commands, self.moved = lazy_commands, moved
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.lazy_commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; return None where none has that name."""
+        if cmd_name not in self.lazy_commands:
+            return None
+        command = importlib.import_module(self.lazy_commands[cmd_name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, also by the name of an earlier version."""
+        args = moved_command(args, self.moved, ctx.command_path, ctx.resilient_parsing)
+        name = args[0]
+        if name not in self.lazy_commands and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(name, self.lazy_commands, n=1)
+            known = ", ".join(self.lazy_commands)
+            remedy = f"did you mean '{near[0]}'?" if near else f"there are {known}."
+            ctx.fail(f"No such command '{name}'; {remedy}")
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one screen: the purpose, the commands, and where to read more."""
+        self.format_usage(ctx, formatter)
+        first = (self.help or "").partition("\n\n")[0]
+        formatter.write(f"\n  {' '.join(first.split())}\n\n")
+        self.format_commands_section(ctx, formatter)
+        path = ctx.command_path
+        formatter.write(f"\n'{path} COMMAND --help' explains a command,\n")
+        formatter.write(f"'{path} --help-all' tells more about this one.\n")
+
+    def format_commands_section(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their purposes, without importing them."""
+        column = max(map(len, self.lazy_commands)) + 2
+        formatter.write("Commands:\n")
+        for name, (_, purpose) in self.lazy_commands.items():
+            formatter.write(f"  {name:{column}}{purpose}\n")
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names of commands without importing them."""
+        names = [
+            CompletionItem(name, help=purpose)
+            for name, (_, purpose) in self.lazy_commands.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options before the command; without arguments the help goes to stderr."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+
+def walk(group: LazyGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Command]]:
+    """Yield all commands below a group, groups before their own, with the words that call them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert isinstance(command, Command)
+        yield (*path, name), command
+        if isinstance(command, LazyGroup):
+            yield from walk(command, (*path, name))

@@ -1,0 +1,94 @@
+"""Shell completion of recipes and settings, without importing torch."""
+
+import ast
+import dataclasses
+import functools
+import typing
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+import click
+
+
+def recipes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a recipe."""
+    from nmtkit.config_io import recipe_names
+
+    return [name for name in recipe_names() if name.startswith(incomplete)]
+
+
+def settings(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a setting: `training.se` to `training.seed=`, `model.type=` to the models' names.
+
+    With `--recipe` the settings of its model are offered, otherwise those of all models.
+    """
+    key, equals, _ = incomplete.partition("=")
+    known = {**_config_settings(), **_model_settings(context.params.get("recipe"))}
+    if equals:
+        words = [f"{key}={value}" for value in known.get(key, ())]
+    else:
+        words = [f"{name}=" for name in known]
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def _config_settings() -> dict[str, list[str]]:
+    """Return the settings of all sections but `[model]`, with the values that are words."""
+    from nmtkit.config import SECTIONS
+
+    found = {}
+    for section, config in SECTIONS.items():
+        types = typing.get_type_hints(config)
+        for field in dataclasses.fields(config):
+            found[f"{section}.{field.name}"] = _values(types[field.name])
+    return found
+
+
+def _values(kind: Any) -> list[str]:
+    if kind is bool:
+        return ["true", "false"]
+    return [str(value) for value in typing.get_args(kind) if isinstance(value, str)]
+
+
+def _model_settings(recipe: str | None) -> dict[str, list[str]]:
+    """Return the settings of `[model]`, of a recipe's model where one is named."""
+    from nmtkit.config_io import recipe_names, recipe_table
+
+    models = _model_fields()
+    found: dict[str, list[str]] = {"model.type": list(models)}
+    chosen = recipe_table(recipe)["model"]["type"] if recipe in recipe_names() else None
+    for name, fields in models.items():
+        if chosen in (None, name):
+            found |= {f"model.{field}": [] for field in fields}
+    return found
+
+
+@functools.cache
+def _model_fields() -> dict[str, list[str]]:
+    """Return the models' names and the fields of their configs, read from their source files.
+
+    Importing the models would import torch, which takes longer than a user waits for <TAB>.
+    """
+    folder = resources.files("nmtkit") / "models"
+    modules: dict[str, str] = {}
+    models: dict[str, str] = {}
+    for node in ast.walk(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules |= {alias.name: node.module.rpartition(".")[2] for alias in node.names}
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Name):
+                    models[str(key.value)] = value.id
+    sources = {
+        name: (folder / f"{modules[model]}.py").read_text(encoding="utf-8")
+        for name, model in models.items()
+    }
+    return {name: list(_config_fields(source)) for name, source in sources.items()}
+
+
+def _config_fields(source: str) -> Iterator[str]:
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Config"):
+            for line in node.body:
+                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                    yield line.target.id

@@ -1,0 +1,84 @@
+"""What the user sees on stderr: the log, warnings and progress bars."""
+
+import logging
+import shutil
+import sys
+
+import click
+
+LOGGER = logging.getLogger("nmtkit")
+
+VERBOSITY = "nmtkit.verbosity"
+"""Key of the context's `meta` that holds the name of `--quiet` or `--verbose`."""
+
+
+def warn(message: str) -> None:
+    """Warn the user of something odd that does not stop the command."""
+    LOGGER.warning("%s", message)
+
+
+def show_progress() -> bool:
+    """Return whether progress bars are drawn: on a terminal, and not with `--quiet`."""
+    return sys.stderr.isatty() and LOGGER.isEnabledFor(logging.INFO)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal behind stdout in cells; None where it is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def choose_verbosity(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Set the level of the log, as the callback of `--quiet` and `--verbose`.
+
+    :raises click.UsageError: both were given, before or after the command's name.
+    """
+    if not value or context.resilient_parsing:
+        return
+    first = context.meta.setdefault(VERBOSITY, parameter.name)
+    if first != parameter.name:
+        raise click.UsageError("--quiet and --verbose exclude each other; give one of them.")
+    configure_logging(logging.WARNING if parameter.name == "quiet" else logging.DEBUG)
+
+
+def configure_logging(level: int) -> None:
+    """Send the package's log to stderr, one `nmtkit: message` per line.
+
+    A second call changes the level only.
+
+    :param level: the lowest level shown, such as `logging.INFO`.
+    """
+    if not any(isinstance(handler, _StderrHandler) for handler in LOGGER.handlers):
+        handler = _StderrHandler()
+        handler.setFormatter(_Formatter())
+        LOGGER.addHandler(handler)
+    LOGGER.setLevel(level)
+
+
+def write_stderr(line: str) -> None:
+    """Write one line to stderr, above any progress bars."""
+    bars = sys.modules.get("tqdm")  # not imported here: without tqdm no bar can be drawn
+    if bars is None:
+        print(line, file=sys.stderr, flush=True)
+    else:
+        bars.tqdm.write(line, file=sys.stderr)
+        sys.stderr.flush()
+
+
+class _Formatter(logging.Formatter):
+    """`nmtkit: message`, with the level's name for warnings and errors."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
+        return f"nmtkit: {level}{record.message}"
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to the current `sys.stderr`, so that redirection is respected."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            write_stderr(self.format(record))
+        except OSError:  # stderr is closed; the results matter more than the log
+            return
+        except Exception:
+            self.handleError(record)

@@ -1,0 +1,120 @@
+"""`nmtkit nbest score`: an n-best list in, the list with a feature of each model out."""
+
+import logging
+
+import click
+
+from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
+from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.rules import one_stdin
+from nmtkit.cli.shared_options import (
+    FILE,
+    force_option,
+    models_option,
+    output_option,
+    with_model,
+)
+from nmtkit.cli.startup import configure_threads, importing
+
+log = logging.getLogger("nmtkit")
+
+
+@declare_command(rules=[one_stdin("LIST", "SRC")], renamed=[Renamed("--raw", "--no-tokenized")])
+@click.argument("nbest", type=FILE, metavar="LIST")
+@click.argument("source", type=FILE, metavar="[SRC]", required=False)
+@group(
+    FILES,
+    models_option("Model folder. Repeatable; each model adds a feature."),
+    output_option("File of the list with the scores."),
+)
+@group(
+    "Features",
+    option(
+        "--feature",
+        "features",
+        multiple=True,
+        metavar="NAME",
+        common=True,
+        help="Feature name. Given once for each model.  [default: RNN0 or CSLM0]",
+    ),
+    option(
+        "--normalize",
+        is_flag=True,
+        common=True,
+        help="Divide by the number of tokens with </s>.",
+    ),
+    option(
+        "--count-unknown",
+        is_flag=True,
+        common=True,
+        help="Add a feature that counts unknown words. It is WP0= -w for a hypothesis with w words"
+        " outside of the (first) model's vocabulary.",
+    ),
+)
+@group(
+    TEXT,
+    option(
+        "--tokenized/--no-tokenized",
+        default=True,
+        common=True,
+        help="Text is tokenised.",
+    ),
+)
+@with_model
+@force_option
+def command(
+    nbest: str,
+    source: str | None,
+    models: tuple[str, ...],
+    features: tuple[str, ...],
+    output: str,
+    normalize: bool,
+    count_unknown: bool,
+    tokenized: bool,
+    batch_size: int,
+    device: str,
+    threads: int,
+    force: bool,
+) -> None:
+    """Score the hypotheses of the n-best LIST, and write it with the scores in it.
+
+    LIST has lines as Moses writes them, and may be '-' for stdin or a .gz file:
+
+      NUMBER ||| HYPOTHESIS ||| LM0= -44.02 TM0= -9.1 -12.6 ||| TOTAL
+
+    NUMBER counts the sentences from 0. Each line is written unchanged, with a feature for each
+    model behind the others: the log-probability of the hypothesis. Features are named RNN0, RNN1
+    and so on, those of language models CSLM0, ... A model that translates needs SRC, one sentence
+    per line; a language model reads no source.
+
+    LIST and SRC are expected to be tokenised as Moses left them, and the model's corpus should have
+    been prepared from the same tokens. For a list of raw text, as 'nmtkit translate --n-best'
+    writes it, add --no-tokenized.
+
+    Examples:
+      nmtkit nbest score -m cslm moses.100best.gz -o rescored.gz
+      nmtkit nbest score -m model moses.100best.gz test.tok.en --feature RNNSEARCH0
+
+    """
+    configure_threads(threads)
+    from nmtkit.io.lines import open_output, read_lines
+    from nmtkit.smt.nbest import read_nbest
+
+    with open_output(output, force) as results:
+        with importing():
+            from nmtkit.smt.rescorer import Rescorer
+
+        rescorer = Rescorer.load(
+            *models,
+            names=features,
+            device=device,
+            batch_size=batch_size,
+            count_unknown=count_unknown,
+        )
+        if source is not None and not rescorer.reads_source:
+            raise click.UsageError("A language model reads no source; leave SRC out.")
+        sources = None if source is None else list(read_lines(source))
+        for entry in rescorer.rescore(read_nbest(nbest), sources, tokenized, normalize):
+            results.write(entry.line + "\n")
+        for sentence in rescorer.summary():
+            log.info("%s", sentence)

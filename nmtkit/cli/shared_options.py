@@ -1,0 +1,155 @@
+"""Options that mean the same in every command that has them."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from nmtkit.cli.command import GENERAL, HARDWARE, TEXT, group, option
+
+
+class PathName(click.Path):
+    """A path that shells complete. The command finds out whether it is there, and is what it needs.
+
+    So what is wrong with a file is a failure of the command, not a wrong use of its options.
+    """
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Return the path as it was given."""
+        return self.coerce_path_result(value)
+
+
+FILE = PathName()
+FOLDER = PathName(file_okay=False)
+READABLE_FILE = click.Path(allow_dash=True)
+
+Add = Callable[[Any], Any]
+"""What adds an option to a function."""
+
+device_option = option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    envvar="NMTKIT_DEVICE",
+    common=True,
+    help="Device of the model. 'auto' takes a GPU where there is one.",
+)
+threads_option = option(
+    "--threads",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    envvar="NMTKIT_THREADS",
+    common=True,
+    help="CPU cores; 0 takes all. Where OMP_NUM_THREADS is set, 0 takes as many as it says.",
+)
+batch_size_option = option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=64,
+    envvar="NMTKIT_BATCH_SIZE",
+    help="Sentences that the model processes together. It changes the speed only.",
+)
+workers_option = option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=lambda: os.cpu_count() or 1,
+    show_default=False,
+    envvar="NMTKIT_WORKERS",
+    common=True,
+    help="Processes. The result does not depend on their number.  [default: all CPU cores]",
+)
+force_option = group(
+    GENERAL,
+    option("--force", is_flag=True, help="Replace existing output; without it that is an error."),
+)
+
+with_model = group(HARDWARE, device_option, threads_option, batch_size_option)
+"""The options of a command that runs a model on a stream of sentences."""
+
+
+def model_option(help: str = "Model folder.", **settings: Any) -> Add:
+    """Declare `-m/--model DIR`."""
+    settings = {"type": FOLDER, "metavar": "DIR", "common": True, "required": True, **settings}
+    return option("-m", "--model", help=help, **settings)
+
+
+def models_option(help: str, **settings: Any) -> Add:
+    """Declare `-m/--model DIR` that may be repeated: the parameter `models`."""
+    settings = {"type": FOLDER, "metavar": "DIR", "common": True, "required": True, **settings}
+    return option("-m", "--model", "models", multiple=True, help=help, **settings)
+
+
+def output_option(help: str, **settings: Any) -> Add:
+    """Declare `-o/--output FILE`."""
+    settings = {"type": FILE, "metavar": "FILE", "default": "-", "common": True, **settings}
+    return option("-o", "--output", help=help, **settings)
+
+
+def json_option(help: str) -> Add:
+    """Declare `--json`: the parameter `as_json`."""
+    return option("--json", "as_json", is_flag=True, common=True, help=help)
+
+
+def tokenized_option(help: str) -> Add:
+    """Declare `--tokenized`: the input is tokenised already."""
+    return option("--tokenized", is_flag=True, common=True, help=help)
+
+
+def language_options(function: Any) -> Any:
+    """Declare `-s` and `-t` of raw text: the parameters `src_language` and `tgt_language`."""
+    return group(TEXT, language_option("src", "en"), language_option("tgt", "fr"))(function)
+
+
+def language_option(side: str, default: str | None, help: str = "") -> Add:
+    """Declare `-s/--src-language LANG` or `-t/--tgt-language LANG`."""
+    word = {"src": "Source", "tgt": "Target"}[side]
+    return option(
+        f"-{side[0]}",
+        f"--{side}-language",
+        default=default,
+        metavar="LANG",
+        common=True,
+        help=help or f"{word} language, a two-letter code.",
+    )
+
+
+invalid_option = option(
+    "--invalid",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    help="Lines that are not UTF-8: stop with an error, or drop their pair. In dev and test sets"
+    " 'drop' keeps the line, with replacement characters.",
+)
+
+
+def averaging_options(function: Any) -> Any:
+    """Declare `--weights` and `--average`, a list of numbers and a way to average."""
+    return group(
+        "Ensemble",
+        option(
+            "--weights",
+            callback=_numbers,
+            metavar="W,W,...",
+            help="Weights of the models, in the order of --model.  [default: all alike]",
+        ),
+        option(
+            "--average",
+            type=click.Choice(["probabilities", "logs"]),
+            default="probabilities",
+            help="What is averaged over the models: their probabilities of the next word, or the"
+            " logarithms of these.",
+        ),
+    )(function)
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> list[float]:
+    try:
+        return [float(number) for number in value.split(",")] if value else []
+    except ValueError:
+        raise click.BadParameter(f"'{value}' is not a list of numbers such as 0.6,0.4.") from None

@@ -1,0 +1,137 @@
+"""Options of `nmtkit translate`: what they exclude and need, and their earlier spellings."""
+
+from typing import Any
+
+import click
+
+from nmtkit.cli.command import FILES, group, option
+from nmtkit.cli.rules import Rule, different_files, excludes, exclusive, needs
+from nmtkit.cli.search_options import RENAMED_SEARCH, search_options
+from nmtkit.cli.segment_options import SEGMENT_RULES, segment_options
+from nmtkit.cli.shared_options import (
+    FILE,
+    averaging_options,
+    force_option,
+    models_option,
+    output_option,
+    tokenized_option,
+    with_model,
+)
+
+HAS_SCORES = "the n-best format has the scores"
+
+RULES: list[Rule] = [
+    exclusive("--n-best", "--sample"),
+    needs("--counts", "--sample"),
+    exclusive("--counts", "--alignments", because="translations that are equal differ in these"),
+    exclusive("--scores", "--n-best", because=HAS_SCORES),
+    exclusive("--scores", "--sample >1", because=HAS_SCORES),
+    exclusive("--scores", "--counts", because=HAS_SCORES),
+    *SEGMENT_RULES,
+    *excludes("--segment", "--n-best", "--sample", "--alignments"),
+    different_files("--output", "--alignments", "--segments"),
+]
+
+RENAMED = RENAMED_SEARCH
+
+
+def translate_options(function: Any) -> Any:
+    """Declare all options of `nmtkit translate`.
+
+    Those of search become the parameter `search`, those of segments `segmenting`.
+    """
+    for add in reversed(
+        (
+            FILES_AND_FORM,
+            search_options,
+            DRAWING,
+            SPEED,
+            averaging_options,
+            segment_options,
+            with_model,
+            force_option,
+        )
+    ):
+        function = add(function)
+    return function
+
+
+FILES_AND_FORM = group(
+    FILES,
+    models_option("Model folder. Repeatable; several are an ensemble."),
+    output_option("File of the translations."),
+    option(
+        "--n-best",
+        type=click.IntRange(min=1),
+        metavar="N",
+        common=True,
+        help="Write the N best translations, as Moses does. There are fewer where search finds"
+        " fewer; N is at most the beam size.",
+    ),
+    option(
+        "--scores",
+        is_flag=True,
+        common=True,
+        help="Write 'SCORE<TAB>TRANSLATION'. Translations that reached the longest length have"
+        " '<TAB>unfinished' behind.",
+    ),
+    option(
+        "--alignments",
+        type=FILE,
+        metavar="FILE",
+        common=True,
+        help="Write the alignment of each translation to a file.",
+    ),
+    option(
+        "--alignment-format",
+        type=click.Choice(["hard", "soft"]),
+        default="hard",
+        help="Format of --alignments: links 'i-j', or all attention weights as JSON.",
+    ),
+    tokenized_option("Input is tokenised. So is the output."),
+    option(
+        "--replace-unk",
+        metavar="copy|TABLE",
+        help="Replace each unknown word by the source word with the highest attention weight"
+        " ('copy'), or by the most probable translation of that word in a lexical table.",
+    ),
+)
+
+DRAWING = group(
+    "Sampling",
+    option(
+        "--sample",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Draw N translations of each line at random from the model, instead of searching. More"
+        " than one are written in the n-best format, in the order drawn.",
+    ),
+    option(
+        "--counts",
+        is_flag=True,
+        help="Write each different translation of --sample once, the most frequent first, with its"
+        " count.",
+    ),
+    option(
+        "--seed", type=int, default=1, metavar="N", help="Seed of --sample and --segment random."
+    ),
+)
+
+SPEED = group(
+    "Speed",
+    option(
+        "--quantize",
+        is_flag=True,
+        common=True,
+        help="Multiply 8-bit matrices. It is faster on a CPU, with nearly the same translations.",
+    ),
+    option(
+        "--candidates",
+        type=FILE,
+        metavar="FILE",
+        common=True,
+        help="Choose from likely words only, by a lexical table. It is faster (Jean et al. 2015;"
+        " Marian calls this a shortlist). 'nmtkit align --lexicon' writes such a table, Moses's"
+        " lex.f2e is another; the most frequent words are always candidates.",
+    ),
+)

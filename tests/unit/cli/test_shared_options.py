@@ -1,0 +1,99 @@
+"""Options that several commands share, and the environment variables of their defaults."""
+
+import os
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from nmtkit.cli import shared_options
+from nmtkit.cli.command import declare_command, group
+from nmtkit.cli.main import cli
+
+
+@declare_command()
+@group(
+    "Hardware",
+    shared_options.device_option,
+    shared_options.threads_option,
+    shared_options.batch_size_option,
+    shared_options.workers_option,
+)
+@shared_options.force_option
+def command(device: str, threads: int, batch_size: int, workers: int, force: bool) -> None:
+    """Print the values.
+
+    Example: none.
+    """
+    click.echo(f"{device} {threads} {batch_size} {workers} {force}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["--workers", "7"], "auto 0 64 7 False\n"),
+        (
+            "--device cpu --threads 2 --batch-size 3 --workers 4 --force".split(),
+            "cpu 2 3 4 True\n",
+        ),
+    ],
+)
+def test_options_reach_the_command(arguments: list[str], printed: str) -> None:
+    assert CliRunner().invoke(command, arguments).output == printed
+
+
+def test_all_cores_work_by_default() -> None:
+    assert f" {os.cpu_count() or 1} False" in CliRunner().invoke(command, []).output
+
+
+@pytest.mark.parametrize("arguments", [["--device", "tpu"], ["--threads", "-1"]])
+def test_a_value_out_of_range_is_wrong_usage(arguments: list[str]) -> None:
+    assert CliRunner().invoke(command, arguments).exit_code == 2
+
+
+VARIABLES = {
+    "NMTKIT_DEVICE": "cpu",
+    "NMTKIT_THREADS": "2",
+    "NMTKIT_BATCH_SIZE": "3",
+    "NMTKIT_WORKERS": "4",
+}
+
+
+def test_environment_variables_set_defaults() -> None:
+    assert CliRunner().invoke(command, env=VARIABLES).output == "cpu 2 3 4 False\n"
+
+
+def test_options_override_environment_variables() -> None:
+    printed = CliRunner().invoke(command, ["--threads", "5", "--device", "auto"], env=VARIABLES)
+    assert printed.output == "auto 5 3 4 False\n"
+
+
+def test_an_empty_environment_variable_is_ignored() -> None:
+    empty = dict.fromkeys(VARIABLES, "")
+    assert (
+        CliRunner().invoke(command, ["--workers", "1"], env=empty).output == "auto 0 64 1 False\n"
+    )
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_help_names_the_environment_variables(name: str) -> None:
+    text = CliRunner().invoke(command, ["--help-all"], terminal_width=100).output
+    assert f"env var: {name}" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NMTKIT_DEVICE", "tpu"),
+        ("NMTKIT_THREADS", "many"),
+        ("NMTKIT_THREADS", "-1"),
+        ("NMTKIT_BATCH_SIZE", "0"),
+    ],
+)
+def test_a_wrong_value_in_the_environment_is_named_with_its_variable(name: str, value: str) -> None:
+    result = CliRunner().invoke(
+        cli, ["translate", "-m", "model"], env={name: value}, prog_name="nmtkit"
+    )
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"the environment variable {name}: " in result.stderr and value in result.stderr
+    assert result.stderr.count("\n") == 1
