@@ -23,9 +23,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def browser_or_skip() -> tuple[str, str]:
-    """Chromium and its driver.
+    """Return the paths of Chromium and its driver.
 
-    :raises Skipped: one of them, or selenium, is not installed.
+    :raises Skipped: One of them, or selenium, is not installed.
     """
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     driver = shutil.which("chromedriver")
@@ -38,7 +38,7 @@ def browser_or_skip() -> tuple[str, str]:
 
 @contextmanager
 def browser() -> Iterator["Chrome"]:
-    """A browser of its own profile, which is gone afterwards."""
+    """Open a browser with a temporary profile."""
     chromium, driver = browser_or_skip()
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
@@ -58,7 +58,7 @@ def browser() -> Iterator["Chrome"]:
 
 
 def resize(opened: "Chrome", width: int, height: int, dark: bool = False) -> None:
-    """Another screen, as a phone's; whether its owner likes the dark. Nothing moves smoothly."""
+    """Set the window size and the light or dark scheme, and disable smooth scrolling."""
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     wishes = {
@@ -70,6 +70,6 @@ def resize(opened: "Chrome", width: int, height: int, dark: bool = False) -> Non
 
 
 def printed(opened: "Chrome", path: Path) -> None:
-    """The page as PDF."""
+    """Save the page as PDF."""
     found = opened.execute_cdp_cmd("Page.printToPDF", {})
     path.write_bytes(base64.b64decode(found["data"]))

@@ -106,7 +106,7 @@ def test_soft_and_show_are_mutually_exclusive(align):
 
 
 def table_of(path):
-    """The lines of a lexical table: target word, source word, p."""
+    """Return the lines of a lexicon: target word, source word, p."""
     rows = [line.split(" ") for line in read_lines(path)]
     return [(target, source, float(share)) for target, source, share in rows]
 

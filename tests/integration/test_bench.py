@@ -10,7 +10,7 @@ from systems import Data, Nmtkit, Task
 
 @pytest.fixture
 def task(prepared: Path, tmp_path: Path) -> Task:
-    """Three updates, an epoch each, of a model that trains in a moment."""
+    """Return a task of three one-epoch updates of a tiny model."""
     return Task(Data.open(prepared, tmp_path), tmp_path / "task", Sizes(6, 8, 5, 4), 3, 1)
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 
 @pytest.fixture(scope="module")
 def mirror(tmp_path_factory: Any) -> Iterator[Any]:
-    """A server of the mirror that SIZE=smoke makes for itself."""
+    """Serve the mirror that SIZE=smoke makes for itself."""
     folder = tmp_path_factory.mktemp("smoke")
     words = ["make", "-s", "-f", str(EXAMPLES / "wmt14-en-fr" / "data.mk"), "SIZE=smoke"]
     made = f"{folder}/mirror/mirror.json"
@@ -33,7 +33,7 @@ def mirror(tmp_path_factory: Any) -> Iterator[Any]:
 
 
 class Recipe:
-    """`make` in a folder of its own."""
+    """The example's Makefile in a folder of its own."""
 
     def __init__(self, work: Path, url: str) -> None:
         self.work = work
@@ -48,7 +48,7 @@ class Recipe:
         self.words += [f"PYTHON={sys.executable}", "SELECT_WORDS=20000"]
 
     def make(self, *arguments: str, status: int = 0) -> str:
-        """What it says."""
+        """Run make and return its output."""
         root = str(EXAMPLES.parent)
         known = os.environ | {
             "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])

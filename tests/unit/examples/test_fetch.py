@@ -1,4 +1,4 @@
-"""Fetching: from servers that break off, lie, move and vanish, and from a folder filled by hand."""
+"""Downloads from servers that fail in many ways, and files placed by hand."""
 
 import gzip
 import hashlib
@@ -24,7 +24,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 @pytest.fixture
 def mirror(tmp_path: Path) -> Iterator[Any]:
-    """A server that has all files under `a/`, and its faults."""
+    """Serve all files under `a/`, with faults."""
     (tmp_path / "served" / "a").mkdir(parents=True)
     for name, content in CONTENT.items():
         (tmp_path / "served" / "a" / name).write_bytes(content)
@@ -37,7 +37,7 @@ def mirror(tmp_path: Path) -> Iterator[Any]:
 
 
 class Corpus:
-    """A list of both files, and the folder that they shall come to."""
+    """A list of both files, and their target folder."""
 
     def __init__(self, path: Path, *places: str) -> None:
         self.list = path / "files.toml"
@@ -323,7 +323,7 @@ def test_two_processes_do_not_write_the_same_file(corpus: Corpus, capsys: Any) -
 
 class TestMirror:
     def manifest(self, mirror: Any) -> None:
-        """The mirror has files of its own under the names."""
+        """Give the mirror its own files under the official names."""
         own = {name: content[::2] for name, content in CONTENT.items()}
         for name, content in own.items():
             (mirror.folder / "a" / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""The experiments of examples/papers: what their tables say, and which commands they run."""
+"""examples/papers: the content of its tables, and the commands that make runs."""
 
 import math
 import shutil
@@ -19,7 +19,7 @@ REFERENCES = ["u v w x", "u v w x y", "u v w x z", "w x y z u v"]
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """A corpus with one set, two seeds of one model, and what they made of the set."""
+    """Return a corpus with one set, two seeds of one model, and their outputs."""
     for name, lines in {
         "text/test.src": SOURCES,
         "text/test.tgt": REFERENCES,
@@ -104,7 +104,7 @@ make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not inst
 
 
 def commands(*arguments: str) -> str:
-    """What make would run, each command on one line."""
+    """Return the commands that make would run, one per line."""
     words = ["make", "-n", "-C", str(FOLDER), "NMTKIT=nmtkit", "WORK=none", *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     return done.stdout.replace("\\\n", " ")

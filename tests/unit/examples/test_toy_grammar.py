@@ -1,4 +1,4 @@
-"""The toy corpus: laws of French and of alignments, read off the text alone."""
+"""The toy corpus: rules of French and of alignments, checked on its text alone."""
 
 import importlib.util
 import itertools
@@ -24,7 +24,7 @@ PLURAL = {"les", "des", "ces", "mes", "tes", "ses", "nos", "vos", "leurs", "aux"
 
 
 def load(name: str) -> ModuleType:
-    """The script of this name, as a module."""
+    """Import a script by name."""
     spec = importlib.util.spec_from_file_location(f"toy_{name}", FOLDER / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -39,18 +39,18 @@ verbs: Any = importlib.import_module("toygrammar.verbs")
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Any]:
-    """The first pairs of seed 1."""
+    """Return the first pairs of seed 1."""
     return list(itertools.islice(generate.pairs(1), SIZE))
 
 
 @pytest.fixture(scope="module")
 def french(pairs: list[Any]) -> str:
-    """The French lines, in small letters, with their ends marked."""
+    """Return the French lines in lower case, with marked ends."""
     return "\n".join(f" {pair.french.lower()} " for pair in pairs)
 
 
 def run(folder: Path, *options: str) -> int:
-    """What the script returns when told to write a few pairs."""
+    """Run the script for a few pairs and return its status."""
     sizes = ["--train", "300", "--dev", "40", "--test", "50"]
     return int(generate.main(["--output", str(folder), *sizes, *options]))
 
@@ -113,7 +113,7 @@ class TestGenerate:
 
 
 def lines_of(path: Path, size: int | None = None) -> list[str]:
-    """The lines of a file, which has so many."""
+    """Return the lines of a file after checking their number."""
     lines = path.read_text(encoding="utf-8").split("\n")
     assert lines.pop() == "" and (size is None or len(lines) == size)
     return lines
@@ -134,7 +134,7 @@ class TestCorpus:
             assert len(set(pair.alignment)) == len(pair.alignment)
 
     def test_each_sentence_has_one_translation(self) -> None:
-        """Short sentences come again under another seed, and then with the same translation."""
+        """Short sentences recur under another seed, with the same translation."""
         drawn = [list(itertools.islice(generate.pairs(s, max_words=8), SIZE)) for s in (1, 2)]
         known, others = ({p.english: (p.french, p.links) for p in some} for some in drawn)
         met = set(known) & set(others)
@@ -311,7 +311,7 @@ AMBIGUOUS = {"porte", "lit", "montre", "fils"}
 
 
 def forms(nouns: Any) -> dict[str, tuple[set[str], set[str]]]:
-    """Each French noun form with its genders (m, f) and numbers (s, p)."""
+    """Return each French noun form with its genders (m, f) and numbers (s, p)."""
     known: dict[str, tuple[set[str], set[str]]] = {}
     for noun in nouns:
         for form, number in ((noun.french, "s"), (noun.french_plural, "p")):

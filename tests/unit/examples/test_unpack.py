@@ -1,4 +1,4 @@
-"""Texts out of archives: what is taken, in which form, and what is refused."""
+"""Texts from archives: what is extracted, in which form, and what is refused."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ EN, FR = b"one\ntwo\n", b"un\ndeux\n"
 
 
 def tar(path: Path, members: Mapping[str, bytes | tarfile.TarInfo], mode: Any = "w:gz") -> Path:
-    """An archive of files, and of what else is given as it shall stand there."""
+    """Write an archive of files and of further members."""
     with tarfile.open(path, mode) as made:
         for name, content in members.items():
             info = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)

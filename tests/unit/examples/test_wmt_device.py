@@ -1,4 +1,4 @@
-"""What runs where: examples/wmt14-en-fr/device.py shares GPUs out."""
+"""examples/wmt14-en-fr/device.py distributes GPUs."""
 
 import fcntl
 import os

@@ -1,7 +1,6 @@
-"""The make of examples/wmt14-en-fr: which commands it runs, and which it does not run again.
+"""The Makefile of examples/wmt14-en-fr: which commands it runs, and which it does not repeat.
 
-A stand-in for nmtkit writes what the real command would, at once; what the real one makes of the
-same recipe is shown by tests/faults/wmt14.py.
+A stand-in for nmtkit writes similar files at once; tests/faults/wmt14.py runs the real one.
 """
 
 import os
@@ -85,9 +84,9 @@ else:
 
 
 class Run:
-    """The recipe in a folder of its own, with the stand-in.
+    """The example in a folder of its own, with the stand-in.
 
-    :param like: a run whose corpora are taken over, as they were left.
+    :param like: A run whose corpora are reused as they are.
     """
 
     def __init__(self, folder: Path, like: "Run | None" = None) -> None:
@@ -100,7 +99,7 @@ class Run:
                 shutil.copytree(like.work / name, self.work / name)
 
     def make(self, *words: str, size: str = "smoke", **environment: str) -> tuple[int, str]:
-        """Status and all that was said."""
+        """Run make; return status and output."""
         command = ["make", "-f", str(RECIPE / "Makefile"), f"SIZE={size}", f"WORK={self.work}"]
         command += [f"NMTKIT={self.nmtkit}", f"PYTHON={sys.executable}", *words]
         variables = {**os.environ, "CALLS": str(self.calls), **environment}
@@ -110,7 +109,7 @@ class Run:
         return done.returncode, done.stdout + done.stderr
 
     def called(self) -> list[str]:
-        """The commands since the last question."""
+        """Return the commands since the last call."""
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []
         self.calls.write_text("")
         return lines
@@ -118,7 +117,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The recipe, run to its end with two jobs."""
+    """Run the example to its end with two jobs."""
     run = Run(tmp_path_factory.mktemp("wmt"))
     status, told = run.make("-j2")
     assert status == 0, told
@@ -179,7 +178,7 @@ def test_the_longer_training_resumes_the_shorter(whole: Run) -> None:
 
 
 def commands(run: Run, *words: str, **settings: str) -> list[str]:
-    """What would be run from nothing, each command on one line."""
+    """Return the commands of a run from scratch, one per line."""
     status, told = run.make("-n", *words, **settings)
     assert status == 0, told
     return told.replace("\\\n", " ").splitlines()

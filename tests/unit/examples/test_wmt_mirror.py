@@ -1,4 +1,4 @@
-"""The recipe of WMT'14: its list of files, small mirrors, and the rules that lead to the texts."""
+"""The data of the WMT'14 example: its list of files, small mirrors, and the data rules."""
 
 import gzip
 import http.client
@@ -24,7 +24,7 @@ SIZE = {"giga": 60, "un": 50, "europarl": 40, "commoncrawl": 45, "news-commentar
 
 @pytest.fixture(scope="module")
 def bitext(tmp_path_factory: Any) -> list[str]:
-    """Options: a bitext of numbered lines, as gzip and plain, and sets beside it."""
+    """Return options for a bitext of numbered lines, gzipped and plain, and sets."""
     folder = tmp_path_factory.mktemp("bitext")
     for side in ("en", "fr"):
         lines = "".join(f"{side} & {number}\n" for number in range(260)).encode()
@@ -45,7 +45,7 @@ def make_mirror(bitext: list[str], output: Path) -> int:
 
 
 def texts(mirror: Path, output: Path) -> dict[str, list[bytes]]:
-    """What the recipe's own list unpacks from a mirror: the lines of each text."""
+    """Return the lines of each text that the example's list unpacks from a mirror."""
     files, sets = listing.read_listing(FOLDER / "files.toml")
     for file in listing.at_mirror(
         [files[name] for name in sets["official"]], str(mirror), Patience()
@@ -150,7 +150,7 @@ make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not inst
 
 
 def commands(folder: Path, *arguments: str) -> str:
-    """What make would run, each command on one line."""
+    """Return the commands that make would run, one per line."""
     words = ["make", "-n", "-f", str(FOLDER / "data.mk"), f"WORK={folder}", *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     return done.stdout.replace("\\\n", " ")

@@ -1,4 +1,4 @@
-"""The tables of examples/wmt14-en-fr: what is published, what is ours, and what is left out."""
+"""The tables of examples/wmt14-en-fr: published figures, ours, and missing ones."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ SIGNATURES = ["tok:none", "tok:13a"]
 
 
 def evaluation(bleu: float, sacrebleu: float, sentences: int = 3003) -> str:
-    """As `nmtkit evaluate --json` writes it."""
+    """Return JSON as `nmtkit evaluate --json` writes it."""
     values = zip((tables.PAPERS_BLEU, tables.SACREBLEU), (bleu, sacrebleu), SIGNATURES, strict=True)
     measures = [{"name": n, "value": v, "signature": s} for n, v, s in values]
     return json.dumps({"sentences": sentences, "systems": [{"measures": measures}]})
@@ -34,7 +34,7 @@ def training(folder: Path, updates: int, hours: float) -> None:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """What RNNenc-30, of two seeds, has left."""
+    """Make the outputs of RNNenc-30 with two seeds."""
     for seed, bleu in (("1", 10.0), ("2", 12.0)):
         folder = tmp_path / f"rnn/rnnenc-30.{seed}"
         training(folder, 800_000, 100.0)
