@@ -76,7 +76,7 @@ class Encoded(EncodedTensors):
 
 @dataclass(frozen=True)
 class State(FixedSizeState):
-    """The decoder between two steps: h s_{i-1} and c d_{i-1} of each layer. [B, k, L, n]."""
+    """The decoder between two steps; h: s_{i-1}, c: d_{i-1}, of each layer. [B, k, L, n]."""
 
     h: Tensor
     c: Tensor

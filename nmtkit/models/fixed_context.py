@@ -12,7 +12,8 @@ left out, * element-wise:
 
 Each model's own file says how it computes c (`summarise`). `step` takes one target position, for k
 hypotheses a sentence; `teacher_forced` computes the same for the N positions of given translations.
-Shapes: B sentences; m, n, l and r are `embedding`, `hidden`, `maxout` and `softmax_rank`.
+The gated unit is `layers.gru_step`. Shapes: B sentences; m, n, l and r are `embedding`, `hidden`,
+`maxout` and `softmax_rank`.
 
 Departures and readings:
 

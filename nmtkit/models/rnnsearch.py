@@ -15,7 +15,8 @@ Equations (appendix A.2; biases left out, as there), * element-wise:
 `encode` computes U_a h_j, C h_j and C_o h_j once for each source position: the average of C h_j by
 alpha_i is C c_i. `step` takes one target position, for k hypotheses a sentence. `teacher_forced`
 computes the same for all positions of given translations: the recursion in `decoder_scan`, all
-else at once. Shapes: B sentences, N real positions, m, n, n' and l as in B.1.
+else at once. The gated unit is `layers.gru_step`. Shapes: B sentences, N real positions; m, n, n'
+and l as in B.1.
 
 Departures and readings:
 
@@ -282,21 +283,18 @@ class RNNsearch(EncoderDecoder):
             return self.inference.step(prev, state, encoded)
         y = self.apply_dropout(self.target_embeddings(prev))  # E_y y_{i-1} [B, k, m]
         s = state.state  # s_{i-1} [B, k, n]
-        if (
-            self.config.decoder_variant == "groundhog"
-        ):  # it reads y_{i-1} first; s_0 has none to read
+        variant = self.config.decoder_variant
+        if variant == "groundhog":  # the waiting state reads y_{i-1} now; s_0 has none to read
             read = self._next_state(s, y, state.context)
             s = torch.where((prev == BOS).unsqueeze(-1), s, read)
         alignment = self.align(s, encoded)  # alpha_i [B, k, T_x]
         contexts = alignment @ encoded.values  # [C | C_o] c_i [B, k, 3n + 2l]
-        gate_context = contexts[..., : 3 * self.config.hidden]
-        readout_context = contexts[..., 3 * self.config.hidden :]
-        if self.config.decoder_variant == "groundhog":
+        widths = [3 * self.config.hidden, 2 * self.config.maxout]
+        gate_context, readout_context = torch.split(contexts, widths, dim=-1)
+        if variant == "groundhog":
             return Step(self._readout(s, y, readout_context), State(s, gate_context), alignment)
         s_i = self._next_state(s, y, gate_context)  # [B, k, n]
-        readout = self._readout(
-            s_i if self.config.decoder_variant == "paper-v1" else s, y, readout_context
-        )
+        readout = self._readout(s_i if variant == "paper-v1" else s, y, readout_context)
         return Step(readout, State(s_i, state.context), alignment)
 
     def align(self, state: Tensor, encoded: Encoded) -> Tensor:
@@ -327,9 +325,8 @@ class RNNsearch(EncoderDecoder):
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
         words = packing.pack(pairs.tgt)  # y_i [N]
         previous = previous_words(pairs.tgt, packing)  # y_{i-1} [N]
-        if (
-            self.config.decoder_variant == "groundhog"
-        ):  # s_i reads y_i; two uses, one gradient of E_y
+        variant = self.config.decoder_variant
+        if variant == "groundhog":  # s_i reads y_i; looked up together for one gradient of E_y
             both = self.apply_dropout(self.target_embeddings(torch.cat([previous, words])))
             y, read = both.chunk(2)
         else:
@@ -343,7 +340,7 @@ class RNNsearch(EncoderDecoder):
         before, after, packed = decoder_scan(inputs, encoded.initial, memory, weights, packing)
         alignment = packing.pad(packed)  # alpha_ij [B, T_y, T_x]
         context = packing.pack(torch.bmm(alignment, readout_values))  # C_o c_i [N, 2l]
-        s = after if self.config.decoder_variant == "paper-v1" else before
+        s = after if variant == "paper-v1" else before
         readout = self._readout(s, y, context)  # [N, l]
         return TeacherForced(readout, words, packing, alignment, order)
 

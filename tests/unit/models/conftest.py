@@ -18,7 +18,7 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def given_to_onednn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+def onednn_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The operands of each product that oneDNN computes."""
     given: list[tuple[Any, ...]] = []
     multiply = matmul._by_onednn

@@ -68,7 +68,7 @@ def node(weights: dict[str, Array], left: Array, right: Array) -> tuple[Array, A
     return w[0] * new + w[1] * left + w[2] * right, w
 
 
-def climb(weights: dict[str, Array], source: list[int]) -> tuple[Array, list[list[Array]]]:
+def compose(weights: dict[str, Array], source: list[int]) -> tuple[Array, list[list[Array]]]:
     """The top, and the coefficients of each level from 1 on."""
     level = [weights["U"] @ weights["E_x"][word] + weights["b_U"] for word in source]
     coefficients = []
@@ -101,7 +101,7 @@ def decoder_of(model: Any) -> Decoder:
     )
 
 
-def pyramid_of(model: Any) -> dict[str, Array]:
+def composition_of(model: Any) -> dict[str, Array]:
     p = parameters(model)
     transposed = {name: p[name].T for name in ("U", "W_l", "W_r", "G_l", "G_r")}
     return transposed | {name: p[name] for name in ("E_x", "b_U", "b_h", "b_w")}

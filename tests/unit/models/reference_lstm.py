@@ -38,7 +38,7 @@ def advanced(unit: Unit, x: Array, h: Array, c: Array) -> Cells:
     return o * np.tanh(cells), cells
 
 
-def climbed(units: list[Unit], x: Array, states: list[Cells]) -> list[Cells]:
+def composed(units: list[Unit], x: Array, states: list[Cells]) -> list[Cells]:
     """One position in every layer, from the lowest."""
     after = []
     for unit, (h, c) in zip(units, states, strict=True):
@@ -54,7 +54,7 @@ def encoded(E_x: Array, units: list[Unit], source: list[int], reverse: bool) -> 
     states: list[Cells] = [(zeros, zeros) for _ in units]
     words = [*source[:-1][::-1], source[-1]] if reverse else source
     for word in words:
-        states = climbed(units, E_x[word], states)
+        states = composed(units, E_x[word], states)
     return states
 
 
@@ -69,7 +69,7 @@ def probabilities(
     W_o, b_y = output
     embedded, found = np.zeros(E_y.shape[1]), []
     for word in target:
-        states = climbed(units, embedded, states)
+        states = composed(units, embedded, states)
         found.append(softmax(W_o @ states[-1][0] + b_y))
         embedded = E_y[word]
     return found

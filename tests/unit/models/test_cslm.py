@@ -57,7 +57,7 @@ def test_each_step_gives_the_reference_probabilities(model):
             prev = torch.tensor([[word]])
 
 
-def test_the_source_says_nothing(model):
+def test_the_source_is_ignored(model):
     here, there = (
         model.score(*pad(sources), *pad(TARGETS)).log_probs for sources in (SOURCES, [[0]] * 4)
     )
@@ -85,14 +85,14 @@ def test_contexts_are_the_words_before():
     assert contexts(torch.tensor([[0]]), 3).tolist() == [[[-1, -1, -1]]]
 
 
-def drawn(config: CSLMConfig) -> dict[str, Any]:
+def initialised(config: CSLMConfig) -> dict[str, Any]:
     torch.manual_seed(11)
     model = CSLM(config, 130, 110)
     return {name: value.detach() for name, value in model.named_parameters()}
 
 
 def test_matrices_have_the_papers_uniform_distribution_and_biases_are_0():
-    for name, value in drawn(CSLMConfig(6, 20, 48, 32)).items():
+    for name, value in initialised(CSLMConfig(6, 20, 48, 32)).items():
         if value.dim() == 1:
             assert (value == 0).all(), name
             continue
@@ -101,7 +101,7 @@ def test_matrices_have_the_papers_uniform_distribution_and_biases_are_0():
 
 
 def test_scaled_rectified_layers_keep_the_size_of_what_they_are_given():
-    parameters = drawn(CSLMConfig(6, 200, 800, 800, initialisation="scaled"))
+    parameters = initialised(CSLMConfig(6, 200, 800, 800, initialisation="scaled"))
     x = torch.randn(500, 1200)
     for layer in (1, 2):
         x = torch.relu(x @ parameters[f"W_{layer}"])

@@ -50,7 +50,7 @@ def close(found, expected):
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_the_encoder_hands_over_every_layers_last_states(model):
+def test_encode_returns_every_layers_last_states(model):
     encoded = model.encode(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
         for layer, (h, c) in enumerate(states_of(model, source)):
@@ -58,7 +58,7 @@ def test_the_encoder_hands_over_every_layers_last_states(model):
             close(encoded.c[row, layer], c)
 
 
-def test_a_sentences_vector_is_all_that_the_encoder_hands_over(model):
+def test_summarise_returns_all_states_of_the_encoder(model):
     found = model.summarise(*pad(SOURCES))
     assert found.shape == (len(SOURCES), 2 * model.config.layers * model.config.hidden)
     for row, source in enumerate(SOURCES):
@@ -87,27 +87,27 @@ def test_each_step_gives_the_reference_probabilities(model):
             prev = torch.tensor([[word]])
 
 
-def test_words_are_turned_and_the_end_of_the_sentence_stays_behind_them():
+def test_words_are_reversed_and_eos_stays_last():
     src, mask = pad(SOURCES)
     found = reverse_words(src, mask)
     for row, source in enumerate(SOURCES):
         assert found[row, : len(source)].tolist() == [*source[:-1][::-1], 0]
 
 
-def drawn(config: DeepLSTMConfig) -> dict[str, Any]:
+def initialised(config: DeepLSTMConfig) -> dict[str, Any]:
     torch.manual_seed(11)
     model = DeepLSTM(config, 130, 110)
     return {name: value.detach() for name, value in model.named_parameters()}
 
 
 def test_all_parameters_have_the_papers_uniform_distribution():
-    for name, value in drawn(DeepLSTMConfig(40, 48, layers=2)).items():
+    for name, value in initialised(DeepLSTMConfig(40, 48, layers=2)).items():
         assert value.abs().max() <= UNIFORM, name
         assert abs(float(value.std()) / (UNIFORM / 3**0.5) - 1) < 2.5 / value.numel() ** 0.5, name
 
 
 def test_scaled_forget_gates_start_open():
-    parameters = drawn(DeepLSTMConfig(40, 48, layers=2, initialisation="scaled"))
+    parameters = initialised(DeepLSTMConfig(40, 48, layers=2, initialisation="scaled"))
     for side in ("encoder", "decoder"):
         for layer in range(2):
             b = parameters[f"{side}.b.{layer}"]

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.models import MODELS
+from nmtkit.models import MODELS, deep_lstm, grconv, layers, rnnsearch
+from nmtkit.models.kernels import Twin
 from tests.unit.models import test_laws as laws
 
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "models.md"
@@ -35,7 +36,16 @@ def test_the_example_obeys_the_laws(mean: Any) -> None:
     laws.test_padding_changes_nothing(mean, batch, 0.0)
     laws.test_a_batch_of_n_is_n_batches_of_one(mean, batch)
     laws.test_gradient_is_that_of_finite_differences(mean)
-    laws.test_a_model_ready_for_search_takes_the_same_steps(mean, batch)
+    laws.test_for_inference_takes_the_same_steps(mean, batch)
+
+
+def test_every_pair_of_twins_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for module in (layers, rnnsearch, deep_lstm, grconv):
+        for twin in vars(module).values():
+            if isinstance(twin, Twin):
+                assert f"`{twin.plain.__name__}`" in text
+                assert f"`{twin.fast.__module__.rpartition('.')[2]}.py`" in text
 
 
 def test_every_model_and_recipe_is_on_the_page() -> None:

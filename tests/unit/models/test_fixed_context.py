@@ -38,7 +38,7 @@ def model(request):
 def summary(model, source):
     """c by the reference."""
     if isinstance(model, GrConv):
-        return reference.climb(reference.pyramid_of(model), source)[0]
+        return reference.compose(reference.composition_of(model), source)[0]
     p = parameters(model)
     h = reference.last_state(p["E_x"], reference.encoder_of(model), source)
     return np.tanh(p["V"].T @ h + p["b_V"]) if "V" in p else h
@@ -64,14 +64,14 @@ def test_log_probabilities_are_the_references(model):
         close(scored.log_probs[row, : len(target)], expected)
 
 
-def test_the_pyramids_coefficients_are_the_references():
+def test_composition_coefficients_are_the_references():
     torch.manual_seed(4)
     model = GrConv(GrConvConfig(3, 6, 4, 2), 9, 7).double()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.8)
     for found, source in zip(model.compositions(*pad(SOURCES)), SOURCES, strict=True):
-        _, expected = reference.climb(reference.pyramid_of(model), source)
+        _, expected = reference.compose(reference.composition_of(model), source)
         assert len(found) == len(expected) == len(source) - 1
         for level, nodes in zip(found, expected, strict=True):
             close(level, np.array(nodes))
@@ -86,7 +86,7 @@ def test_the_papers_sizes_are_the_defaults():
     assert GrConvConfig().units == 2000
 
 
-def drawn(config):
+def initialised(config):
     torch.manual_seed(11)
     model = MODELS[model_name(config)](config, 130, 110)
     return {name: value.detach() for name, value in model.named_parameters()}
@@ -94,7 +94,7 @@ def drawn(config):
 
 @pytest.mark.parametrize("initialisation", ["paper", "scaled"])
 def test_recurrent_matrices_are_orthogonal_each(initialisation):
-    parameters = drawn(RNNencConfig(40, 48, 30, initialisation=initialisation))
+    parameters = initialised(RNNencConfig(40, 48, 30, initialisation=initialisation))
     blocks = [parameters["U_enc"], parameters["U_dec"]]
     blocks += [*parameters["U_zr_enc"].chunk(2, dim=1), *parameters["U_zr_dec"].chunk(2, dim=1)]
     for block in blocks:
@@ -102,15 +102,15 @@ def test_recurrent_matrices_are_orthogonal_each(initialisation):
     assert all(not torch.equal(a, b) for i, a in enumerate(blocks) for b in blocks[:i])
 
 
-def test_the_pyramids_matrices_have_the_papers_spectral_radius():
-    parameters = drawn(GrConvConfig(40, 48, 32, 30))
+def test_composition_matrices_have_the_papers_spectral_radius():
+    parameters = initialised(GrConvConfig(40, 48, 32, 30))
     for name in ("W_l", "W_r"):
         square = parameters[name] @ parameters[name].t()
         torch.testing.assert_close(square, RADIUS**2 * torch.eye(48), atol=1e-5, rtol=0)
 
 
 def test_the_papers_normal_distribution():
-    parameters = drawn(PhraseRNNConfig(40, 48, 30, softmax_rank=44))
+    parameters = initialised(PhraseRNNConfig(40, 48, 30, softmax_rank=44))
     for name, value in parameters.items():
         if name.startswith("b_"):
             assert (value == 0).all(), name
@@ -119,7 +119,7 @@ def test_the_papers_normal_distribution():
 
 
 def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
-    parameters = drawn(RNNencConfig(40, 48, 30, softmax_rank=44, initialisation="scaled"))
+    parameters = initialised(RNNencConfig(40, 48, 30, softmax_rank=44, initialisation="scaled"))
     widths = {"W_enc": (40, 48), "W_dec": (40, 48), "C": (48, 48), "P": (30, 44), "U_o": (48, 60)}
     for name, (inputs, outputs) in widths.items():
         bound = (6 / (inputs + outputs)) ** 0.5
@@ -128,14 +128,14 @@ def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
         assert abs(float(parameters[name].std()) * 40**0.5 - 1) < 0.05
 
 
-def test_factored_words_have_the_rank_that_was_asked_for():
-    parameters = drawn(RNNencConfig(40, 48, 30, softmax_rank=4))
+def test_factored_softmax_has_the_rank_of_the_config():
+    parameters = initialised(RNNencConfig(40, 48, 30, softmax_rank=4))
     assert parameters["F_o"].shape == (110, 4) and parameters["P"].shape == (30, 4)
     assert "W_o" not in parameters
-    assert "W_o" in drawn(RNNencConfig(40, 48, 30))
+    assert "W_o" in initialised(RNNencConfig(40, 48, 30))
 
 
-def test_nothing_is_drawn_where_parameters_wait_to_be_read():
+def test_meta_parameters_are_not_initialised():
     with torch.device("meta"):
         model = RNNenc(RNNencConfig(3, 4, 2), 9, 7)
     assert all(parameter.is_meta for parameter in model.parameters())

@@ -139,9 +139,7 @@ def test_next_words_have_probabilities_that_sum_to_1(model, batch):
 
 
 @fast_only
-def test_cost_and_gradients_do_not_depend_on_the_library_that_multiplies(
-    model, batch, monkeypatch, given_to_onednn
-):
+def test_cost_and_gradients_are_the_same_by_onednn(model, batch, monkeypatch, onednn_calls):
     if isinstance(model, GrowingModel):
         pytest.skip("its own products are always torch's")
     model.loss(*batch).backward()
@@ -151,7 +149,7 @@ def test_cost_and_gradients_do_not_depend_on_the_library_that_multiplies(
     model.float().loss(*batch).backward()
     found = [parameter.grad for parameter in model.parameters()]
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
-    assert len(given_to_onednn) > 5
+    assert len(onednn_calls) > 5
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
@@ -335,7 +333,7 @@ def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
             torch.testing.assert_close(after.readout[sentence, k], parent)
 
 
-def test_padding_that_all_have_can_be_left_out(model, batch, prefixes):
+def test_trim_padding_changes_no_step(model, batch, prefixes):
     rows = torch.tensor([2, 3])  # of 3 and 2 words
     encoded = model.encode(*batch[:2]).select_sentences(rows)
     narrow = encoded.trim_padding()
@@ -357,7 +355,7 @@ def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes
         assert torch.equal(value, copy)
 
 
-def test_a_model_ready_for_search_takes_the_same_steps(model, batch):
+def test_for_inference_takes_the_same_steps(model, batch):
     src, src_mask, tgt, _ = batch
     expected = stepped(model, src, src_mask, tgt)
     ready = model.for_inference()
@@ -409,7 +407,7 @@ def test_a_summary_is_one_vector_for_each_sentence_whatever_its_batch(model, bat
         torch.testing.assert_close(summary[row], model.summarise(*pad([source]))[0])
 
 
-def test_every_word_and_their_order_count_in_a_summary(model):
+def test_summaries_depend_on_every_word_and_on_their_order(model):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(0.3)  # so that no gate shuts a word out
@@ -418,7 +416,7 @@ def test_every_word_and_their_order_count_in_a_summary(model):
     assert all((first - other).abs().max() > 1e-6 for other in others)
 
 
-def test_embeddings_are_rows_of_the_vocabularies_matrices(model):
+def test_embeddings_are_rows_of_the_embedding_matrices(model):
     words = torch.tensor([[3, 1, 4], [0, 0, 2]])
     assert torch.equal(model.target_embeddings(words), model.E_y[words])
     found = with_source_vectors(model).source_embeddings(words)

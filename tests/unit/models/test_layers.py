@@ -52,7 +52,7 @@ def chunk(request, monkeypatch):
     ("words", "width", "rows"),
     [(10_000, 128, 192), (10_000, 500, 512), (80_000, 620, 64), (30_000, 256, 256), (7, 4, 64)],
 )
-def test_rows_of_logits_are_few_and_need_no_copies(words, width, rows):
+def test_chunks_of_logits_are_small_and_need_no_copies(words, width, rows):
     found = softmax._rows(torch.empty(words, width, device="meta"))
     assert found == rows and found % matmul.LARGE_ROW_MULTIPLE == 0
     assert found * words <= softmax.MAX_LOGITS or found == matmul.LARGE_ROW_MULTIPLE
@@ -128,7 +128,7 @@ def test_target_log_probs_are_torchs(chunk, rows):
     assert not found.requires_grad and found.dtype == torch.float64
 
 
-def test_masked_softmax_is_softmax_of_what_is_left():
+def test_masked_softmax_is_the_softmax_of_unmasked_positions():
     energies = torch.randn(2, 3, 5, dtype=torch.float64)
     mask = torch.tensor([[True, False, True, True, False], [True] * 5]).unsqueeze(1)
     found = masked_softmax(energies, mask)

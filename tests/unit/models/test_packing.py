@@ -30,7 +30,7 @@ def test_packing_lists_every_real_position_once_step_by_step(lengths):
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_what_is_packed_and_padded_again_is_the_same_with_zeros_at_padding(lengths):
+def test_pad_undoes_pack_with_zeros_at_padding(lengths):
     mask = mask_of(lengths, 6)
     values = torch.randn(*mask.shape, 2)
     packing = packing_of(mask)

@@ -16,7 +16,7 @@ from tests.unit.models import reference_rnnsearch as reference
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0]]
 TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0]]
-READINGS: list[Any] = ["paper-v1", "paper-v2", "groundhog"]
+DECODER_VARIANTS: list[Any] = ["paper-v1", "paper-v2", "groundhog"]
 
 
 @pytest.fixture(params=[False, True], ids=["own", "tied"])
@@ -24,7 +24,7 @@ def tied(request):
     return request.param
 
 
-@pytest.fixture(params=READINGS)
+@pytest.fixture(params=DECODER_VARIANTS)
 def model(request, tied):
     torch.manual_seed(4)
     config = RNNsearchConfig(3, 4, 5, 2, decoder_variant=request.param, tied=tied)
@@ -66,7 +66,7 @@ def test_the_start_is_the_backward_state_at_the_first_word(model):
         close(state.state[row, 0], s_0)
 
 
-def test_the_vector_asked_for_in_a_summarys_place_is_the_same_state(model):
+def test_summarise_returns_the_backward_state_at_the_first_word(model):
     weights = reference.weights_of(model)
     found = model.summarise(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
@@ -128,9 +128,11 @@ def test_loss_is_the_references(model):
     close(model.loss(*pad(SOURCES), *pad(TARGETS)), expected)
 
 
-def test_the_readings_differ():
+def test_decoder_variants_differ():
     torch.manual_seed(4)
-    models = [RNNsearch(RNNsearchConfig(3, 4, 5, 2, decoder_variant=r), 9, 7) for r in READINGS]
+    models = [
+        RNNsearch(RNNsearchConfig(3, 4, 5, 2, decoder_variant=r), 9, 7) for r in DECODER_VARIANTS
+    ]
     for model in models[1:]:
         model.load_state_dict(models[0].state_dict())
     with torch.no_grad():
@@ -148,7 +150,7 @@ def test_the_papers_sizes_are_the_defaults():
     assert (config.tied, config.dropout, config.initialisation) == (False, 0.0, "paper")
 
 
-def drawn(**changes):
+def initialised(**changes):
     torch.manual_seed(11)
     config = RNNsearchConfig(40, 48, 56, 30, **changes)
     named = RNNsearch(config, 130, 110).named_parameters()
@@ -161,7 +163,7 @@ def shapes(parameters):
 
 def test_parameters_have_the_papers_sizes():
     m, n, align, pool, K_x, K_y = 40, 48, 56, 30, 130, 110
-    joined = shapes(drawn())
+    joined = shapes(initialised())
     matrices = {
         "E_x": (K_x, m),
         "W_enc": (m, 6 * n),
@@ -181,13 +183,13 @@ def test_parameters_have_the_papers_sizes():
         "W_o": (K_y, pool),
     }
     assert {name: shape for name, shape in joined.items() if len(shape) > 1} == matrices
-    tied = shapes(drawn(tied=True))
+    tied = shapes(initialised(tied=True))
     assert "W_o" not in tied and tied["P"] == (pool, m)
 
 
 @pytest.mark.parametrize("initialisation", ["paper", "scaled"])
 def test_recurrent_matrices_are_orthogonal_each(initialisation):
-    parameters = drawn(initialisation=initialisation)
+    parameters = initialised(initialisation=initialisation)
     blocks = [*parameters["U_enc"], parameters["U_dec"]]
     for joined in [*parameters["U_zr_enc"], parameters["U_zr_dec"]]:
         blocks += joined.chunk(2, dim=1)
@@ -199,7 +201,7 @@ def test_recurrent_matrices_are_orthogonal_each(initialisation):
 
 @pytest.mark.parametrize("initialisation", ["paper", "scaled"])
 def test_biases_are_0(initialisation):
-    parameters = drawn(initialisation=initialisation)
+    parameters = initialised(initialisation=initialisation)
     biases = {name for name in parameters if name.startswith("b_")}
     assert biases == {"b_enc", "b_s", "b_dec", "b_a", "b_o", "b_y"}
     assert all((parameters[name] == 0).all() for name in biases)
@@ -207,7 +209,7 @@ def test_biases_are_0(initialisation):
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_the_papers_normal_distributions(tied):
-    parameters = drawn(tied=tied)
+    parameters = initialised(tied=tied)
     assert (parameters["v_a"] == 0).all()
     others = {
         name: value
@@ -224,7 +226,7 @@ def test_the_papers_normal_distributions(tied):
 
 
 def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
-    parameters = drawn(initialisation="scaled", tied=True)
+    parameters = initialised(initialisation="scaled", tied=True)
     widths = {"W_enc": (40, 48), "W_dec": (40, 48), "C": (96, 48)}
     plain = ["W_s", "W_a", "U_a", "U_o", "V_o", "C_o", "P"]
     widths |= {name: tuple(parameters[name].shape) for name in plain}

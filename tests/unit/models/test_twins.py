@@ -265,7 +265,7 @@ def test_the_environment_chooses(value, plain):
     assert done.stdout.strip() == str(plain)
 
 
-def test_what_plain_pieces_choose_ends_with_the_block():
+def test_plain_pieces_end_with_the_block():
     with pytest.raises(ZeroDivisionError), plain_pieces():
         assert kernels.PLAIN
         raise ZeroDivisionError

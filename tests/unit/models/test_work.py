@@ -79,7 +79,7 @@ def needed(src_lengths, tgt_lengths):
     [([6] * 8, [6] * 8), ([20, 3, 3, 3, 2], [4, 3, 20, 2, 2]), ([9, 8, 2, 1], [12, 1, 1, 1])],
     ids=["equally long", "much padding", "more padding"],
 )
-def test_no_product_is_computed_that_the_equations_do_not_ask_for(src, tgt):
+def test_only_the_products_of_the_equations_are_computed(src, tgt):
     # Sums over the source for C_o are made of padded rows, and two terms of v_a are extra.
     assert needed(src, tgt) * 0.9 < work(src, tgt).products < needed(src, tgt) * 1.1
 

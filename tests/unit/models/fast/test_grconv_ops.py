@@ -16,7 +16,7 @@ def leaves(lengths):
     return [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
 
 
-def climbed(leaves, packing):
+def composed(leaves, packing):
     h, W, b = leaves
     return compose(h, W, b, packing)
 
@@ -41,9 +41,9 @@ def joined(left, right, W, b):
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_tops_and_gradients_are_those_of_the_plain_loop(lengths):
+def test_top_nodes_and_gradients_are_those_of_the_plain_loop(lengths):
     packing, ours, theirs = packing_of(lengths), leaves(lengths), leaves(lengths)
-    found, _ = climbed(ours, packing)
+    found, _ = composed(ours, packing)
     expected = plain(theirs, packing)
     torch.testing.assert_close(found, expected)
     weights = torch.randn_like(found)
@@ -57,13 +57,13 @@ def test_tops_and_gradients_are_those_of_the_plain_loop(lengths):
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_gradients_are_those_of_finite_differences(lengths):
     packing = packing_of(lengths)
-    assert torch.autograd.gradcheck(lambda *a: climbed(a, packing)[0], leaves(lengths))
+    assert torch.autograd.gradcheck(lambda *a: composed(a, packing)[0], leaves(lengths))
 
 
 def test_only_the_papers_nodes_are_computed():
     packing = packing_of([5, 3, 3, 1])
     assert level_sizes(packing) == [12, 8, 5, 2, 1]
-    _, coefficients = climbed(leaves([5, 3, 3, 1]), packing)
+    _, coefficients = composed(leaves([5, 3, 3, 1]), packing)
     assert len(coefficients) == sum(length * (length - 1) // 2 for length in (5, 3, 3, 1))
     torch.testing.assert_close(coefficients.sum(1), torch.ones(16, dtype=torch.float64))
     assert not coefficients.requires_grad

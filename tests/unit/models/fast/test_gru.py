@@ -42,7 +42,7 @@ def scan(arguments, packing):
 @pytest.mark.parametrize(
     ("ready", "least", "most"), [(Prepacked, 0.0, 1e-5), (Int8Matrices, 1e-6, 0.05)]
 )
-def test_the_scan_of_search_is_nearly_the_scan(lengths, ready, least, most):
+def test_gru_scan_inference_is_close_to_gru_scan(lengths, ready, least, most):
     packing, batch = packing_of(lengths), len(lengths)
     x, h_0 = torch.randn(2, sum(lengths), 3 * N), torch.randn(2, batch, N)
     U_zr, U = torch.randn(2, N, 2 * N), torch.randn(2, N, N)
@@ -108,7 +108,7 @@ def flat(x, s_0, memory, weights, _):
     return [x, s_0, memory[0], memory[1], *weights]
 
 
-def test_gated_step_is_the_units_equations():
+def test_gru_step_computes_the_units_equations():
     torch.manual_seed(0)
     x, h = torch.randn(2, 3 * N).double(), torch.randn(2, N).double()
     U_z, U_r, U = (torch.randn(N, N).double() for _ in range(3))
@@ -121,7 +121,7 @@ def test_gated_step_is_the_units_equations():
 
 @pytest.mark.parametrize("units", [1, 2, 3])
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_gated_scan_is_repeated_gated_step(lengths, units):
+def test_gru_scan_is_repeated_gru_step(lengths, units):
     arguments, packing = gated_arguments(lengths, units), packing_of(lengths)
     found, expected = scan(arguments, packing), plain_gated_scan(arguments, packing)
     torch.testing.assert_close(found, expected)
@@ -131,7 +131,7 @@ def test_gated_scan_is_repeated_gated_step(lengths, units):
     torch.testing.assert_close(ours, theirs)
 
 
-def test_gated_scan_gradcheck():
+def test_gru_scan_gradcheck():
     packing = packing_of([2, 4, 1])
     assert torch.autograd.gradcheck(
         lambda *arguments: scan(arguments, packing), tuple(gated_arguments([2, 4, 1], 2))
@@ -139,14 +139,14 @@ def test_gated_scan_gradcheck():
 
 
 @pytest.mark.parametrize("wanted", range(4))
-def test_gated_scan_gives_the_gradient_of_any_one_argument(wanted):
+def test_gru_scan_gives_the_gradient_of_any_one_argument(wanted):
     packing = packing_of([3, 1])
     arguments = [a.detach().clone() for a in gated_arguments([3, 1], 2)]
     arguments[wanted].requires_grad_()
     assert torch.autograd.gradcheck(lambda *a: scan(a, packing), tuple(arguments))
 
 
-def test_gated_scan_without_gradients_gives_the_same():
+def test_gru_scan_without_gradients_gives_the_same():
     arguments, packing = gated_arguments([5, 4, 2], 2), packing_of([5, 4, 2])
     plain = scan([a.detach() for a in arguments], packing)
     assert torch.equal(plain, scan(arguments, packing))

@@ -65,7 +65,7 @@ def test_some_columns_are_those_of_the_whole_product():
 
 
 @pytest.mark.parametrize("quantize", [False, True])
-def test_listed_logits_are_those_of_the_whole_layer(quantize):
+def test_candidate_logits_are_those_of_the_whole_layer(quantize):
     layer, hidden = FastOutputLayer(draw(20, 16, seed=2), draw(20)), draw(3, 2, 16)
     lists = torch.tensor([[0, 3, 19], [5, 6, -1], [2, -1, -1]])
     if quantize:
@@ -82,7 +82,7 @@ def test_listed_logits_are_those_of_the_whole_layer(quantize):
     torch.testing.assert_close(listed.select(rows).logits(hidden[rows]), expected[rows])
 
 
-def test_several_matrices_of_8_bits_are_each_by_itself():
+def test_stacked_int8_products_are_separate():
     a, addend, stacked = draw(2, 5, 16), draw(2, 5, 20, seed=3), draw(2, 16, 20, seed=2)
     found = Int8Matrices(stacked).addmm(addend, a)
     for d in range(2):
@@ -91,7 +91,7 @@ def test_several_matrices_of_8_bits_are_each_by_itself():
 
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("width", [7, 4])
-def test_sums_of_bytes_are_nearly_the_sums(k, width):
+def test_weighted_sums_of_8_bit_rows_are_close(k, width):
     """Each value is off by at most half of one of 255 steps; views of fewer positions, too."""
     values, weights = draw(5, 7, 24), draw(5, k, width, seed=2).softmax(2)
     expected = weighted_sums(weights, values[:, :width])
@@ -104,7 +104,7 @@ def test_sums_of_bytes_are_nearly_the_sums(k, width):
     torch.testing.assert_close(weighted_sums(weights.double(), packed), found.double())
 
 
-def test_columns_of_each_rows_own_are_those_of_the_whole_product():
+def test_logits_at_columns_are_those_of_the_whole_product():
     a, addend, matrix = draw(5, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
     columns = torch.tensor([[0, 3], [5, 5], [2, 18], [19, 1], [7, 7]])
     found = matrix.logits_at_columns(a, addend, columns)
@@ -112,7 +112,7 @@ def test_columns_of_each_rows_own_are_those_of_the_whole_product():
 
 
 @pytest.mark.parametrize("room", [0, 3, 100])
-def test_rows_that_are_not_kept_are_computed_again(monkeypatch, room):
+def test_rows_beyond_the_cache_are_computed_again(monkeypatch, room):
     monkeypatch.setattr(embedding_cache, "MAX_CACHE_BYTES", 8 * room)
     asked = []
 
@@ -126,7 +126,7 @@ def test_rows_that_are_not_kept_are_computed_again(monkeypatch, room):
     assert asked.count(7) == (1 if room == 100 else 2)
 
 
-def test_rows_are_computed_once_and_only_for_words_that_come():
+def test_cache_computes_a_row_once_and_only_when_its_word_comes():
     asked = []
 
     def compute(words):
@@ -142,7 +142,7 @@ def test_rows_are_computed_once_and_only_for_words_that_come():
 
 
 @pytest.mark.parametrize("packs", [True, False])
-def test_tiles_are_the_layers_logits(monkeypatch, packs):
+def test_shards_give_the_layers_logits(monkeypatch, packs):
     """Whether or not this build of torch can put matrices in order."""
     if not packs:
         monkeypatch.setattr(matmul, "_has_onednn", lambda: False)

@@ -23,11 +23,11 @@ def assert_close(found, expected):
 
 
 @pytest.fixture(params=["oneDNN", "torch"])
-def library(request, monkeypatch, given_to_onednn):
+def library(request, monkeypatch, onednn_calls):
     """Let all products be those of one library."""
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1 if request.param == "oneDNN" else 1 << 60)
     yield
-    assert bool(given_to_onednn) == (request.param == "oneDNN")
+    assert bool(onednn_calls) == (request.param == "oneDNN")
 
 
 @pytest.mark.parametrize("strided", [False, True], ids=["rows", "columns of others"])
@@ -46,7 +46,7 @@ def test_products_are_those_of_numpy(library, strided):
         assert_close(matmul_transposed(a, addend), exact(a.t(), addend))
 
 
-def test_several_products_stand_side_by_side(library):
+def test_stacked_products_are_separate(library):
     a, B, addend = draw(2, 300, n), draw(2, n, w, seed=2), draw(2, 300, w, seed=3)
     expected = torch.stack([exact(*both) for both in zip(a, B, strict=True)])
     for matrices in (B, B.transpose(1, 2).contiguous().transpose(1, 2)):
@@ -80,7 +80,7 @@ def test_the_same_operands_give_the_same_product(library):
     assert torch.equal(matmul_transposed(a, a), matmul_transposed(a, a))
 
 
-def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
+def test_onednn_gets_few_different_numbers_of_rows(monkeypatch):
     """Each is prepared first, and what is prepared is kept."""
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     given, B = [], draw(n, w)
@@ -97,13 +97,13 @@ def test_onednn_is_asked_for_few_numbers_of_rows(monkeypatch):
 
 
 @pytest.mark.parametrize("most", [1, 64, 100, 160, 200, 750, 10_000])
-def test_the_rows_taken_at_once_are_given_as_they_are(monkeypatch, given_to_onednn, most):
+def test_chunks_of_rows_are_not_copied(monkeypatch, onednn_calls, most):
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     rows = module.chunk_rows(most)
     assert rows <= max(most, module.LARGE_ROW_MULTIPLE)
     a = draw(rows, n)
     assert Prepacked(draw(n, w, seed=2)).matmul(a).shape == (rows, w)
-    assert given_to_onednn[-1][0] is a
+    assert onednn_calls[-1][0] is a
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
@@ -132,7 +132,7 @@ def test_under_autocast_products_are_of_its_type(monkeypatch):
         assert matmul(a, B).dtype == addmm(draw(w), a, B).dtype == torch.bfloat16
 
 
-def test_a_torch_without_these_functions_multiplies_by_itself(monkeypatch):
+def test_without_the_private_functions_torch_multiplies(monkeypatch):
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     monkeypatch.setattr(module, "_pack", lambda _: torch.ops.mkldnn.no_such_function)
     module._has_onednn.cache_clear()
