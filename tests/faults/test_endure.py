@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.faults.endure import GROWTH, Growth
 
 
-def test_neither_files_nor_memory_grow():
+def test_open_files_and_memory_do_not_grow():
     script = Path(__file__).with_name("endure.py")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(script), "--updates", "300", "--lines", "5000"]
@@ -18,7 +18,7 @@ def test_neither_files_nor_memory_grow():
     assert re.match(r"300 updates in .*\n5000 lines in .*\n$", result.stdout)
 
 
-def test_what_grows_is_told():
+def test_growth_is_reported():
     growth = Growth([5, 6, *[6] * 18], [0, 10 << 20, *[12 << 20] * 18])
     assert growth.faults() == []
     growth.files[-1] += 1
@@ -26,7 +26,7 @@ def test_what_grows_is_told():
     assert growth.faults() == ["open files grew from 6 to 7", "memory grew from 12 to 28 MiB"]
 
 
-def test_this_process_is_looked_at():
+def test_the_process_itself_is_measured():
     growth = Growth()
     growth.look()
     with open(__file__):

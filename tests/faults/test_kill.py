@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.parametrize(("kills", "ranks"), [(12, 1), pytest.param(6, 2, marks=pytest.mark.slow)])
-def test_a_training_killed_again_and_again_is_one_never_touched(kills, ranks):
+def test_a_training_killed_many_times_equals_one_never_killed(kills, ranks):
     script = Path(__file__).with_name("kill.py")
     command = [sys.executable, str(script), "--kills", str(kills), "--ranks", str(ranks)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -21,12 +21,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
-def test_a_sound_file_is_taken(reader: Reader, folder: Path):
+def test_a_valid_file_is_accepted(reader: Reader, folder: Path):
     assert tried(reader, folder, (folder / reader.file).read_bytes())
 
 
 @pytest.mark.parametrize("place", range(len(READERS)), ids=lambda place: READERS[place].name)
-def test_whatever_is_in_a_file_it_is_taken_or_refused_in_a_sentence(place, folder):
+def test_any_file_is_accepted_or_refused_with_a_message(place, folder):
     """A reader gets some of the cases here, and each of them goes to several readers."""
     reader = READERS[place]
     cases = list(plain_cases((folder / reader.file).read_bytes()))
@@ -34,7 +34,7 @@ def test_whatever_is_in_a_file_it_is_taken_or_refused_in_a_sentence(place, folde
         tried(reader, folder, content)
 
 
-def test_a_fault_is_found(folder):
+def test_a_fault_is_detected(folder):
     """The law is none that nothing breaks."""
 
     def broken(_: Path) -> None:
@@ -54,6 +54,6 @@ def test_a_fault_is_found(folder):
     assert (folder / "table").read_bytes() == before
 
 
-def test_readers_have_names_of_their_own():
+def test_readers_have_unique_names():
     names = [reader.name for reader in READERS]
     assert len(names) == len(set(names)) > 50

@@ -300,7 +300,7 @@ main()
 """
 
 
-def test_a_training_killed_and_started_again_is_one_never_killed(prepared, small, nmtkit, tmp_path):
+def test_a_training_killed_and_restarted_equals_one_never_killed(prepared, small, nmtkit, tmp_path):
     settings = ["training.max_updates=18", "training.validate_every=4", "model.dropout=0.2"]
     options = ["--recipe", "toy", "--threads", 1, "--device", "cpu", *small]
     options += [option for setting in settings for option in ("--set", setting)]

@@ -26,7 +26,7 @@ def test_settings_cannot_be_changed_in_place():
         TrainingConfig().seed = 3  # type: ignore[misc]
 
 
-def test_whole_numbers_stand_for_real_ones_and_not_the_other_way():
+def test_whole_numbers_become_floats_but_not_the_reverse():
     assert parse_section(TrainingConfig, {"learning_rate": 1}, "here").learning_rate == 1.0
     assert type(parse_section(TrainingConfig, {"learning_rate": 1}, "here").learning_rate) is float
     with pytest.raises(ConfigError, match=r"here\.seed: expected int, not 1\.0"):
@@ -142,7 +142,7 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
         ({"training": {"max_epochs": 5, "cooldown": 6}}, "cooldown needs training.max_updates"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(table, message):
+def test_a_mistake_is_reported_with_its_place(table, message):
     with pytest.raises(ConfigError) as error:
         parse_config(table, "my.toml")
     assert str(error.value).startswith("my.toml: ") and message in str(error.value)
@@ -158,7 +158,7 @@ def test_a_mistake_is_named_with_its_place(table, message):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("value", [0, -3])
-def test_what_counts_is_at_least_one(key, value):
+def test_counts_must_be_at_least_one(key, value):
     section, _, name = key.partition(".")
     with pytest.raises(ConfigError, match=f"{key} must be at least 1, not {value}"):
         parse_config({section: {name: value}}, "here")
@@ -176,7 +176,7 @@ def test_what_counts_is_at_least_one(key, value):
         "search.max_length_ratio=-1.0",
     ],
 )  # fmt: skip
-def test_values_that_cannot_mean_anything_are_refused(override):
+def test_values_out_of_range_are_refused(override):
     key = override.partition("=")[0]
     with pytest.raises(ConfigError, match=key):
         make_config("rnnsearch-30", overrides=[override])
@@ -189,7 +189,7 @@ def test_values_that_cannot_mean_anything_are_refused(override):
         'model.type = ["rnnsearch"]', "base = 3",
     ],
 )  # fmt: skip
-def test_what_is_no_table_or_name_is_refused(tmp_path, text):
+def test_sections_and_model_names_of_a_wrong_type_are_refused(tmp_path, text):
     (tmp_path / "my.toml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError):
         make_config(config_file=tmp_path / "my.toml")

@@ -54,12 +54,12 @@ def read_back(config):
 # Recipes
 
 
-def test_the_recipes_are_those():
+def test_the_recipes_are_listed():
     assert recipe_names() == RECIPES
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_goes_through_toml(name):
+def test_a_recipe_survives_toml(name):
     config = make_config(name)
     assert read_back(config) == config
 
@@ -88,7 +88,7 @@ def test_rnnsearch_30_has_the_papers_settings():
     assert (config.search.length_penalty, config.search.forbid_unk) == (1.0, False)
 
 
-def test_rnnsearch_50_is_rnnsearch_30_but_for_two_settings():
+def test_rnnsearch_50_differs_from_rnnsearch_30_in_two_settings():
     short, long = flat(make_config("rnnsearch-30")), flat(make_config("rnnsearch-50"))
     differing = {key: (short[key], long[key]) for key in short if short[key] != long[key]}
     assert differing == {
@@ -105,7 +105,7 @@ def test_the_cslm_stops_after_ten_epochs_without_improvement():
     assert (config.training.max_updates, config.training.max_epochs) == (0, 0.0)
 
 
-def test_the_modern_recipe_uses_what_is_modern():
+def test_the_modern_recipe_has_modern_settings():
     config = make_config("rnnsearch-modern")
     assert config.model.tied and config.model.dropout > 0
     assert config.data.batch_unit == "tokens"
@@ -171,7 +171,7 @@ def test_the_other_models_have_the_papers_settings():
 # Documents
 
 
-def test_every_kind_of_value_survives_toml():
+def test_every_type_of_value_survives_toml():
     config = Config(
         model=RNNsearchConfig(hidden=7, tied=True, dropout=1 / 3, decoder_variant="paper-v2"),
         data=DataConfig(order="random"),
@@ -182,7 +182,7 @@ def test_every_kind_of_value_survives_toml():
     assert read_back(config) == config
 
 
-def test_the_document_says_its_format_and_model():
+def test_the_document_has_its_format_and_model():
     table = tomllib.loads(write_toml(Config(model=RNNsearchConfig())))
     assert table["format"] == 2 and table["model"]["type"] == "rnnsearch"
     assert set(table) == {"format", "model", "data", "training", "search", "text"}
@@ -191,14 +191,14 @@ def test_the_document_says_its_format_and_model():
 # Files, bases, overrides
 
 
-def test_a_file_over_its_base(tmp_path):
+def test_a_file_overrides_its_base(tmp_path):
     path = tmp_path / "my.toml"
     path.write_text('base = "rnnsearch-50"\n[model]\nhidden = 9\n', encoding="utf-8")
     base, mine = flat(make_config("rnnsearch-50")), flat(make_config(config_file=path))
     assert {key for key in base if base[key] != mine[key]} == {"model.hidden"}
 
 
-def test_a_file_over_a_recipe_and_overrides_over_both(tmp_path):
+def test_a_file_overrides_a_recipe_and_overrides_override_both(tmp_path):
     path = tmp_path / "my.toml"
     path.write_text("training.seed = 5\ndata.pool = 6\n", encoding="utf-8")
     config = make_config(
@@ -218,7 +218,7 @@ def test_a_file_over_a_recipe_and_overrides_over_both(tmp_path):
         (b"training.sed = 1", r"my\.toml: training: there is no setting 'sed'; did you mean 'seed"),
     ],
 )
-def test_a_file_with_a_mistake_is_named(tmp_path, content, message):
+def test_a_mistake_is_reported_with_its_file(tmp_path, content, message):
     path = tmp_path / "my.toml"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=message):
@@ -247,12 +247,12 @@ def test_overrides_are_toml_values_or_bare_words(text, table):
 
 
 @pytest.mark.parametrize("text", ["seed=2", "training.seed", "training.=2", ".seed=2", "=", ""])
-def test_an_override_of_another_form_shows_the_form(text):
+def test_a_malformed_override_shows_the_form(text):
     with pytest.raises(ConfigError, match=r"expected SECTION\.KEY=VALUE, e\.g\. training\.seed=2"):
         parse_override(text)
 
 
-def test_merging_takes_the_upper_where_both_have_a_key():
+def test_the_upper_table_wins_in_a_merge():
     lower = {"data": {"sort_pool": 1, "order": "random"}, "format": 1}
     upper = {"data": {"sort_pool": 2}, "training": {"seed": 3}}
     assert merge_tables(lower, upper) == {
@@ -263,7 +263,7 @@ def test_merging_takes_the_upper_where_both_have_a_key():
     assert lower["data"] == {"sort_pool": 1, "order": "random"}
 
 
-def test_a_base_is_only_read_not_kept():
+def test_the_key_base_is_not_kept():
     table = {"base": "rnnsearch-50", "data": {"sort_pool": 3}}
     assert "base" not in with_base(table)
     assert with_base(table)["data"]["sort_pool"] == 3
@@ -273,7 +273,7 @@ def test_a_base_is_only_read_not_kept():
 @pytest.mark.parametrize(
     ("base", "told"), [("'oy'", "there is no recipe 'oy'; did you mean 'toy'"), ("3", "not 3")]
 )
-def test_a_file_whose_base_is_none_is_named(tmp_path, base, told):
+def test_a_base_that_does_not_exist_is_reported_with_its_file(tmp_path, base, told):
     (tmp_path / "mine.toml").write_text(f"base = {base}\n")
     with pytest.raises(ConfigError, match=f"mine.toml: base: .*{told}"):
         make_config(config_file=tmp_path / "mine.toml")

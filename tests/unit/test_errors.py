@@ -16,7 +16,7 @@ from nmtkit.errors import (
 )
 
 
-def test_a_message_that_quotes_a_megabyte_keeps_its_ends():
+def test_a_long_message_keeps_its_beginning_and_end():
     message = f"list:7: '{'x' * 1_000_000}' is no number; write one"
     told = str(DataError(message))
     assert told.startswith("list:7: 'xxx") and told.endswith("xxx' is no number; write one")
@@ -27,14 +27,14 @@ def test_a_message_that_quotes_a_megabyte_keeps_its_ends():
 @pytest.mark.parametrize(
     "length", [5, MAX_MESSAGE_LENGTH, MAX_MESSAGE_LENGTH + 1, 10 * MAX_MESSAGE_LENGTH]
 )
-def test_it_travels_between_processes(kind, length):
+def test_errors_can_be_pickled(kind, length):
     error = kind("x" * length)
     found = pickle.loads(pickle.dumps(error))
     assert type(found) is kind and str(found) == str(error)
     assert (str(error) == "x" * length) == (length <= MAX_MESSAGE_LENGTH)
 
 
-def test_want_of_memory_is_known_whoever_says_it():
+def test_lack_of_memory_is_recognised_from_python_and_torch():
     with pytest.raises(RuntimeError) as found:
         torch.empty(2**50, dtype=torch.uint8)
     for error in (MemoryError(), torch.OutOfMemoryError("CUDA"), found.value):

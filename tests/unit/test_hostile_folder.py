@@ -60,7 +60,7 @@ def with_header(path: Path, header: object, size: int = 0) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.toml", "vocab.src", "vocab.tgt", PARAMS])
-def test_a_link_that_leads_out_is_not_followed(folder, name):
+def test_a_link_out_of_the_folder_is_not_followed(folder, name):
     elsewhere = folder.parent / "elsewhere"
     os.replace(folder / name, elsewhere)
     (folder / name).symlink_to(elsewhere)
@@ -70,7 +70,7 @@ def test_a_link_that_leads_out_is_not_followed(folder, name):
     refused(folder, f"{name}: is a link that leads out")
 
 
-def test_codes_that_are_not_used_must_not_lead_out_either(folder):
+def test_unused_bpe_merges_may_not_link_out_either(folder):
     (folder / "bpe.src").symlink_to("/etc/hostname")
     refused(folder, "bpe.src: is a link that leads out")
 
@@ -83,7 +83,7 @@ def test_links_within_the_folder_and_to_it_are_followed(folder):
 
 
 @pytest.mark.parametrize("name", ["config.toml", "vocab.src", PARAMS])
-def test_what_is_no_file_is_not_opened(folder, name):
+def test_only_regular_files_are_opened(folder, name):
     """A pipe would be waited at for ever."""
     (folder / name).unlink()
     os.mkfifo(folder / name)
@@ -105,7 +105,7 @@ def test_millions_of_short_lines_are_not_read(folder, name, little_memory):
     refused(folder, f"{name}: has 2,000,001 lines, but such a file never has more than 2,000,000")
 
 
-def test_more_parameters_than_the_config_asks_for_are_not_read(folder, little_memory):
+def test_more_parameters_than_the_model_has_are_not_read(folder, little_memory):
     """The file says that it has a hundred gigabytes, and, as a sparse file, it has."""
     size = 100 << 30
     names = dict(build_model(CONFIG, 4, 3).named_parameters())
@@ -132,13 +132,13 @@ def test_more_parameters_than_the_config_asks_for_are_not_read(folder, little_me
         b"\xff" * 100,
     ],
 )
-def test_a_header_of_something_else_is_found_out(folder, header, little_memory):
+def test_an_invalid_header_is_detected(folder, header, little_memory):
     with_header(folder / PARAMS, header, 16)
     refused(folder, f"{PARAMS}: (cannot be read as parameters|does not belong to this model)")
 
 
 @pytest.mark.parametrize("offsets", [[0, 1 << 42], [0, 48], [-48, 0], [8, 56], ["0", "48"], []])
-def test_a_header_that_lies_of_places_is_found_out(folder, offsets, little_memory):
+def test_wrong_offsets_in_a_header_are_detected(folder, offsets, little_memory):
     """Names, types and shapes are right; the file has not the bytes that they would need."""
     header = {
         name: {"dtype": "F32", "shape": list(value.shape), "data_offsets": offsets}
@@ -148,7 +148,7 @@ def test_a_header_that_lies_of_places_is_found_out(folder, offsets, little_memor
     refused(folder, f"{PARAMS}: cannot be read as parameters")
 
 
-def test_a_header_longer_than_the_file_is_found_out(folder, little_memory):
+def test_a_header_longer_than_the_file_is_detected(folder, little_memory):
     (folder / PARAMS).write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
     refused(folder, f"{PARAMS}: cannot be read as parameters")
 
@@ -175,14 +175,14 @@ def test_parameters_that_are_not_the_models_are_refused(folder, change, message)
     refused(folder, message)
 
 
-def test_great_values_are_numbers(folder):
+def test_large_values_are_accepted(folder):
     parameters = {name: value.clone() for name, value in parameters_of(build(4, 3)).items()}
     parameters["E_x"].fill_(3e38)
     write_parameters(folder / PARAMS, parameters)
     load_model(folder, "cpu")
 
 
-def test_values_that_are_too_great_to_multiply_are_told_with_their_file(folder):
+def test_values_that_overflow_are_reported_with_their_file(folder):
     parameters = {name: value.clone() for name, value in parameters_of(build(4, 3)).items()}
     parameters["W_o"].fill_(3e38)
     parameters["b_o"].fill_(-3e38)
@@ -226,7 +226,7 @@ def test_a_vocabulary_of_another_size_or_no_words_is_refused(folder, rows, messa
         ("include = '/etc/passwd'", "there is no setting 'include'"),
     ],
 )
-def test_a_config_names_nothing_and_ends(folder, line, message):
+def test_a_config_cannot_name_other_files(folder, line, message):
     text = (folder / "config.toml").read_text()
     (folder / "config.toml").write_text(text.replace("[data]", f"[data]\n{line}", 1))
     text = (folder / "config.toml").read_text().replace("max_length = 50\n", "")
@@ -234,7 +234,7 @@ def test_a_config_names_nothing_and_ends(folder, line, message):
     refused(folder, message)
 
 
-def test_a_number_that_is_no_float_is_out_of_range(folder):
+def test_a_number_too_large_for_a_float_is_out_of_range(folder):
     text = (folder / "config.toml").read_text()
     large = text.replace("learning_rate = 1.0", f"learning_rate = {'9' * 400}")
     assert large != text
@@ -279,7 +279,7 @@ def rewritten(checkpoint: Path, change) -> None:
         lambda s: s.update(sums=[1]),
     ],
 )
-def test_a_progress_that_is_none_is_damage(checkpoint, change):
+def test_an_invalid_progress_is_a_damaged_checkpoint(checkpoint, change):
     rewritten(checkpoint[0], change)
     with pytest.raises(CorruptFileError, match="damaged checkpoint"):
         load_checkpoint(checkpoint[0], *checkpoint[1])
@@ -297,7 +297,7 @@ def test_a_progress_that_is_none_is_damage(checkpoint, change):
         ("random.cpu", torch.zeros(3, dtype=torch.uint8), "RNG state"),
     ],
 )
-def test_a_state_of_other_tensors_is_not_read(checkpoint, name, value, message):
+def test_a_state_with_wrong_tensors_is_not_read(checkpoint, name, value, message):
     from nmtkit.io.lines import file_sha256
     from nmtkit.io.parameters import read_parameters
 
@@ -308,7 +308,7 @@ def test_a_state_of_other_tensors_is_not_read(checkpoint, name, value, message):
         load_checkpoint(checkpoint[0], *checkpoint[1])
 
 
-def test_a_vocabulary_of_a_prepared_folder_is_checked_alike(folder):
+def test_the_vocabulary_of_a_prepared_folder_is_checked_too(folder):
     (folder.parent / "prepared/vocab.src").write_text("</s>\t1\na b\n")
     from nmtkit.model_folder import read_vocabularies
 

@@ -76,7 +76,7 @@ def test_an_empty_folder_may_be_there_before(tmp_path, prepared):
     assert read_config(tmp_path / "model") == CONFIG
 
 
-def test_what_is_there_is_not_touched(tmp_path, prepared):
+def test_an_existing_folder_is_not_touched(tmp_path, prepared):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis").write_text("mine")
@@ -87,14 +87,14 @@ def test_what_is_there_is_not_touched(tmp_path, prepared):
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis"]
 
 
-def test_a_folder_that_cannot_be_filled_is_not_made(tmp_path, prepared):
+def test_a_folder_that_cannot_be_completed_is_not_created(tmp_path, prepared):
     (prepared / "vocab.tgt").unlink()
     with pytest.raises(FileNotFoundError):
         create_model_folder(tmp_path / "model", CONFIG, prepared)
     assert [path.name for path in tmp_path.iterdir()] == ["prepared"]
 
 
-def test_bpe_codes_come_along_and_are_used(tmp_path, prepared):
+def test_bpe_merges_are_copied_and_used(tmp_path, prepared):
     for side in ("src", "tgt"):
         BPE.learn({"aab": 5}, 1).save(prepared / f"bpe.{side}")
     text = dataclasses.replace(CONFIG.text, bpe="joint")
@@ -124,7 +124,7 @@ def test_a_loaded_model_is_ready_for_use(made):
     assert torch.equal(one, other) and one.isfinite()
 
 
-def test_best_last_or_any_file(made, tmp_path):
+def test_parameters_are_best_last_or_any_file(made, tmp_path):
     assert torch.equal(opened(made).E_x, E_x(0))
     assert torch.equal(opened(made, "last").E_x, E_x(1))
     torch.manual_seed(7)
@@ -137,7 +137,7 @@ def test_a_folder_can_be_moved(made, tmp_path):
     assert torch.equal(opened(tmp_path / "elsewhere").E_x, E_x(0))
 
 
-def test_what_is_no_model_folder_is_said_to_be(tmp_path):
+def test_other_folders_are_reported(tmp_path):
     for folder in (tmp_path, tmp_path / "gone"):
         with pytest.raises(ModelError, match=r"no config\.toml; is this a folder that 'nmtkit tr"):
             load_model(folder)
@@ -200,7 +200,7 @@ def test_damaged_parameters_are_named(made, content):
 
 
 @pytest.mark.parametrize("available", [True, False])
-def test_devices(monkeypatch, available):
+def test_device_names(monkeypatch, available):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
     assert find_device("cpu") == torch.device("cpu")
     assert find_device("auto") == torch.device("cuda" if available else "cpu")
@@ -221,7 +221,7 @@ def test_devices(monkeypatch, available):
         'type = "phrase-rnn"\noutput_rank = 9999999',
     ],
 )
-def test_sizes_that_no_model_has_are_refused_before_memory_is_taken(made, lines):
+def test_impossible_sizes_are_refused_before_memory_is_taken(made, lines):
     settings = (made / "config.toml").read_text()
     begin, end = settings.index("[model]"), settings.index("[data]")
     (made / "config.toml").write_text(f"{settings[:begin]}[model]\n{lines}\n\n{settings[end:]}")
@@ -238,7 +238,7 @@ def test_sizes_that_the_file_does_not_have_cost_no_memory(made):
         load_model(made, "cpu")
 
 
-def test_what_a_killed_process_left_of_a_config_is_removed(made):
+def test_a_half_written_config_of_a_killed_process_is_removed(made):
     (made / ".config.toml.0123456789abcdef").write_text("[mod")
     write_config(made, CONFIG)
     model = build_model(CONFIG, 4, 3)
@@ -247,14 +247,14 @@ def test_what_a_killed_process_left_of_a_config_is_removed(made):
     assert read_config(made) == CONFIG
 
 
-def test_the_present_folder_may_become_a_model_folder(tmp_path, prepared, monkeypatch):
+def test_the_current_folder_may_become_a_model_folder(tmp_path, prepared, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     create_model_folder(Path("."), CONFIG, prepared)
     assert read_config(tmp_path / "here") == CONFIG
 
 
-def test_what_a_killed_process_left_beside_the_folder_goes(tmp_path, prepared):
+def test_leftovers_beside_the_folder_are_removed(tmp_path, prepared):
     left = tmp_path / ".model.0123456789abcdef"
     left.mkdir()
     (left / "vocab.src").touch()

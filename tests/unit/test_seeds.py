@@ -11,7 +11,7 @@ def test_seeds_of_different_numbers_are_all_different():
     assert all(0 <= seed < 2**63 for seed in seeds)
 
 
-def test_order_number_and_digits_of_the_numbers_count():
+def test_order_and_grouping_of_the_numbers_matter():
     assert (
         len(
             {
@@ -31,6 +31,6 @@ def test_seeds_are_the_first_63_bits_of_the_digest_of_the_written_numbers():
     assert derive_seed(7, 41) == int(digest[:16], 16) // 2
 
 
-def test_torch_takes_them():
+def test_torch_accepts_the_seeds():
     for number in range(100):
         torch.Generator().manual_seed(derive_seed(number))

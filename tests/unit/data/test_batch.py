@@ -5,7 +5,7 @@ import torch
 from nmtkit.data.batch import make_batch, pad
 
 
-def test_pad_keeps_every_word_and_marks_the_rest():
+def test_pad_keeps_every_word_and_masks_the_rest():
     sentences = [[5, 3, 0], [0], [7, 0]]
     ids, mask = pad(sentences)
     assert ids.dtype == torch.int64 and mask.dtype == torch.bool
@@ -20,7 +20,7 @@ def test_pad_takes_ids_of_any_size():
     assert ids.tolist() == [[2**40, 0]]
 
 
-def test_pad_copes_with_sentences_without_a_word():
+def test_pad_accepts_empty_sentences():
     ids, mask = pad([[], [4, 0]])
     assert ids.tolist() == [[0, 0], [4, 0]] and mask.tolist() == [[False, False], [True, True]]
 
@@ -44,7 +44,7 @@ def test_halves_are_the_batches_of_half_the_pairs():
     assert one.halves() == [one]
 
 
-def test_the_words_of_a_batch_move_and_its_masks_stay_with_the_host():
+def test_ids_move_to_the_device_and_masks_stay_on_the_host():
     batch = make_batch([[4, 0]], [[5, 0]], [1]).to(torch.device("meta"))
     assert batch.src.device.type == batch.tgt.device.type == "meta"
     assert batch.src_mask.device.type == batch.tgt_mask.device.type == "cpu"
@@ -59,7 +59,7 @@ def test_a_batch_may_be_empty():
     assert whole is batch
 
 
-def test_halves_are_parts_of_the_same_batch():
+def test_halves_keep_the_size_of_the_whole_batch():
     batch = make_batch([[4, 0], [5, 6, 0]], [[0], [9, 0]], [17, 3])
     assert (batch.pairs, batch.tokens) == (2, 3)
     assert [(half.pairs, half.tokens) for half in batch.halves()] == [(2, 3), (2, 3)]

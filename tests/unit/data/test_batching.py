@@ -67,7 +67,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("parts", [2, 7])
 @pytest.mark.parametrize("unit", UNITS)
-def test_parts_of_a_batch_are_the_batch(unit, parts):
+def test_the_parts_of_all_ranks_make_up_the_batch(unit, parts):
     pairs = corpus(37)
     whole = epoch(Batches(pairs, settings(unit), seed=1))
     shares = [epoch(Batches(pairs, settings(unit), 1, part=(n, parts))) for n in range(parts)]
@@ -83,7 +83,7 @@ def test_parts_of_a_batch_are_the_batch(unit, parts):
     assert 0 in sizes or parts == 2
 
 
-def test_positions_are_the_same_for_all_parts():
+def test_all_ranks_have_the_same_positions():
     pairs, config = corpus(37), settings()
     streams = [Batches(pairs, config, 1, part=part) for part in [(0, 1), (1, 3), (2, 3)]]
     for _ in zip(range(25), *streams, strict=False):
@@ -98,14 +98,14 @@ def test_the_order_is_a_permutation(sizes):
         assert np.array_equal(np.sort(found), np.arange(size)), size
 
 
-def test_every_place_of_the_permutation_can_be_asked_for_by_itself():
+def test_each_element_of_the_permutation_can_be_computed_alone():
     whole = permute(np.arange(1000), 1000, key=3)
     places = np.array([999, 0, 517, 0])
     assert np.array_equal(permute(places, 1000, key=3), whole[places])
     assert np.array_equal(places, [999, 0, 517, 0])
 
 
-def test_keys_give_unlike_orders():
+def test_keys_give_different_orders():
     orders = [permute(np.arange(1000), 1000, key) for key in range(20)]
     for one, other in itertools.combinations([np.arange(1000), *orders], 2):
         assert np.mean(one == other) < 0.02  # expected: 0.001
@@ -123,7 +123,7 @@ def test_the_order_is_random(size):
     assert 0.9 < squares < 1.1
 
 
-def test_neighbours_are_torn_apart():
+def test_neighbours_are_separated():
     order = permute(np.arange(10_000), 10_000, key=1)
     assert np.mean(np.abs(np.diff(order)) < 100) < 0.03  # expected: 0.02
     assert abs(np.corrcoef(order, np.arange(10_000))[0, 1]) < 0.04
@@ -144,7 +144,7 @@ def test_each_epoch_uses_each_short_pair_once_and_no_long_one(unit, order, shuff
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_pairs_stay_pairs(unit):
+def test_pairs_stay_together(unit):
     pairs = corpus(60)
     for batch in epoch(Batches(pairs, settings(unit), seed=1)):
         for row, line in enumerate(batch.lines):
@@ -191,7 +191,7 @@ def test_random_order_uses_the_same_batches_of_a_pool(unit):
     assert sorted(b.lines for b in ascending) == sorted(b.lines for b in shuffled)
 
 
-def test_a_pool_holds_the_batches_it_is_said_to():
+def test_a_pool_has_sort_pool_batches():
     batches = Batches(corpus(400, longest=10), settings(batch_size=5, sort_pool=4), seed=1)
     stream, starts = iter(batches), []
     while batches.position.epoch == 0:
@@ -215,7 +215,7 @@ def test_the_papers_settings_give_batches_of_80_in_ascending_order():
 
 
 @pytest.mark.parametrize("shuffle", SHUFFLES)
-def test_epochs_have_one_order_or_one_each(shuffle):
+def test_shuffle_gives_one_order_or_one_per_epoch(shuffle):
     batches = Batches(corpus(80), settings(shuffle=shuffle), seed=1)
     stream = iter(batches)
     epochs: list[list[list[int]]] = [[], []]
@@ -226,7 +226,7 @@ def test_epochs_have_one_order_or_one_each(shuffle):
 
 
 @pytest.mark.parametrize(("unit", "order", "shuffle"), OPTIONS)
-def test_the_seed_decides(unit, order, shuffle):
+def test_the_seed_decides_the_order(unit, order, shuffle):
     pairs = corpus(60)
 
     def lines(seed):
@@ -238,7 +238,7 @@ def test_the_seed_decides(unit, order, shuffle):
 
 
 @pytest.mark.parametrize(("unit", "order", "shuffle"), OPTIONS)
-def test_going_on_from_any_position_is_never_having_stopped(unit, order, shuffle):
+def test_resuming_from_any_position_gives_the_same_batches(unit, order, shuffle):
     pairs, config = corpus(50), settings(unit, order, shuffle)
     whole = Batches(pairs, config, seed=3)
     stream = iter(whole)
@@ -255,7 +255,7 @@ def test_going_on_from_any_position_is_never_having_stopped(unit, order, shuffle
         assert number + 3 >= len(positions) or resumed.position == positions[number + 3]
 
 
-def test_the_position_may_be_put_back_as_training_does():
+def test_the_position_can_be_set():
     pairs = corpus(50)
     first = Batches(pairs, settings(), seed=3)
     expected = list(itertools.islice(first, 7))
@@ -267,7 +267,7 @@ def test_the_position_may_be_put_back_as_training_does():
     assert not any(same(batch, following) for batch in expected)
 
 
-def test_pools_of_only_long_pairs_are_passed_over(monkeypatch):
+def test_pools_of_only_long_pairs_are_skipped(monkeypatch):
     monkeypatch.setattr(batching, "READ_PAIRS", 2)
     lengths = np.array([20] * 40 + [3])
     pairs = Corpus(side(lengths, 1), side(lengths, 50))
@@ -284,7 +284,7 @@ def test_the_number_of_pairs_looked_up_together_changes_nothing(monkeypatch):
         assert [b.lines for b in epoch(Batches(pairs, settings(), seed=1))] == expected
 
 
-def test_a_length_is_that_of_the_longer_side_without_its_end():
+def test_max_length_applies_to_the_longer_side_without_its_end_symbol():
     src, tgt = np.array([10, 11, 3, 10]), np.array([10, 3, 11, 1])
     pairs = Corpus(side(src, 1), side(tgt, 50))
     (batch,) = epoch(Batches(pairs, settings(), seed=1))
@@ -311,7 +311,7 @@ def test_progress_counts_epochs():
 
 
 @pytest.mark.parametrize("size", [1, 3, 10, 400])
-def test_in_order_gives_every_pair_once_however_long(size):
+def test_in_order_yields_every_pair_once(size):
     pairs = corpus(size, longest=30)
     batches = list(in_order(pairs, 3))
     assert sorted(line for b in batches for line in b.lines) == list(range(1, size + 1))
@@ -323,7 +323,7 @@ def test_in_order_gives_every_pair_once_however_long(size):
             assert batch.src[row][batch.src_mask[row]].tolist() == pairs.src[line - 1].tolist()
 
 
-def test_in_order_puts_like_lengths_together():
+def test_in_order_sorts_by_length_within_windows():
     pairs = corpus(150, longest=30)
     (first, *_, last) = in_order(pairs, 3)
     assert first.tgt.size(1) < 4 and last.tgt.size(1) > 28

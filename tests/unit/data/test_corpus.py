@@ -57,7 +57,7 @@ def age(path, seconds=1000):
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns - seconds * 10**9))
 
 
-def test_sentences_come_back_with_their_ends(text, vocabulary):
+def test_sentences_are_read_back_with_their_end_symbols(text, vocabulary):
     side = open_side(text, vocabulary)
     assert sentences(side) == [
         [2, 3, 2, EOS],
@@ -76,7 +76,7 @@ def test_only_the_three_files_are_left(text, vocabulary):
     assert set(stored(text)) == {".ids", ".offsets", ".json"}
 
 
-def test_a_second_opening_reads_what_is_there(text, vocabulary):
+def test_a_second_opening_uses_the_existing_files(text, vocabulary):
     first = sentences(open_side(text, vocabulary))
     for path in stored(text).values():
         age(path)
@@ -86,7 +86,7 @@ def test_a_second_opening_reads_what_is_there(text, vocabulary):
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["", "", ""]])
-def test_a_text_of_nothing(tmp_path, vocabulary, lines):
+def test_an_empty_text(tmp_path, vocabulary, lines):
     side = open_side(write(tmp_path / "dev.tgt", lines), vocabulary)
     assert sentences(side) == [[EOS] for _ in lines]
 
@@ -119,7 +119,7 @@ def test_a_changed_text_of_the_same_size_is_read_again(text, vocabulary):
     assert sentences(open_side(text, vocabulary)) == expected(changed, vocabulary)
 
 
-def test_a_touched_text_is_not_made_again(text, vocabulary):
+def test_a_touched_text_is_not_read_again(text, vocabulary):
     open_side(text, vocabulary)
     for path in stored(text).values():
         age(path)
@@ -129,7 +129,7 @@ def test_a_touched_text_is_not_made_again(text, vocabulary):
     assert made(text)[".ids"] == before[".ids"]
 
 
-def test_vocabularies_of_the_same_size_do_not_disturb_each_other(text, vocabulary):
+def test_vocabularies_of_the_same_size_have_separate_files(text, vocabulary):
     other = Vocabulary([*WORDS[:2], "c", "b", "a"])
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
     assert sentences(open_side(text, other)) == expected(LINES, other)
@@ -151,14 +151,14 @@ def test_damaged_files_are_made_again(text, vocabulary, suffix, damage):
 
 
 @pytest.mark.parametrize("content", ["[]", "null", "3", '{"format": 99}', "{}"])
-def test_a_description_that_is_another_is_made_again(text, vocabulary, content):
+def test_a_wrong_description_is_made_again(text, vocabulary, content):
     open_side(text, vocabulary)
     stored(text)[".json"].write_text(content, encoding="utf-8")
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
     assert json.loads(stored(text)[".json"].read_text(encoding="utf-8"))["format"] == 1
 
 
-def test_ids_take_two_bytes_as_long_as_they_fit(tmp_path):
+def test_ids_take_two_bytes_if_they_fit(tmp_path):
     for size, width in ((65_536, 2), (65_537, 4)):
         vocabulary = Vocabulary([*WORDS[:2], *(f"w{i}" for i in range(2, size))])
         path = write(tmp_path / f"train.{size}", [f"w{size - 1} w2", f"w{size // 2}"])
@@ -172,7 +172,7 @@ def test_the_ids_are_not_read_into_memory(text, vocabulary):
     assert isinstance(side.ids, np.memmap) and isinstance(side.offsets, np.memmap)
 
 
-def test_an_interrupted_making_is_not_taken_for_whole(text, vocabulary, monkeypatch):
+def test_interrupted_writing_is_not_mistaken_for_complete(text, vocabulary, monkeypatch):
     class Stopped(Exception):
         pass
 
@@ -210,7 +210,7 @@ def test_a_missing_side_is_named(tmp_path, vocabulary):
         Corpus.open(tmp_path, "train", (vocabulary, vocabulary))
 
 
-def test_a_line_that_is_not_utf8_is_named_and_leaves_nothing(tmp_path, vocabulary):
+def test_a_line_that_is_not_utf8_is_reported_and_leaves_no_files(tmp_path, vocabulary):
     path = tmp_path / "train.src"
     path.write_bytes(b"a b\n\xff c\n")
     with pytest.raises(DataError, match=r"train\.src:2: not valid UTF-8"):
@@ -218,7 +218,7 @@ def test_a_line_that_is_not_utf8_is_named_and_leaves_nothing(tmp_path, vocabular
     assert [p.name for p in tmp_path.iterdir()] == ["train.src"]
 
 
-def test_files_that_do_not_fit_each_other_are_made_again(text, vocabulary):
+def test_inconsistent_files_are_made_again(text, vocabulary):
     """Their JSON has been made to say that they are right."""
     for suffix, content in ((".offsets", b""), (".offsets", b"\0" * 9), (".ids", b"\0\0")):
         open_side(text, vocabulary)
@@ -233,7 +233,7 @@ def test_files_that_do_not_fit_each_other_are_made_again(text, vocabulary):
 @pytest.mark.parametrize(
     ("name", "place", "value"), [(".ids", 0, 5), (".ids", 3, 2), (".offsets", 1, 0)]
 )
-def test_ids_that_are_none_are_told_before_they_are_used(text, vocabulary, name, place, value):
+def test_invalid_ids_are_reported_before_use(text, vocabulary, name, place, value):
     open_side(text, vocabulary)
     path = stored(text)[name]
     content = np.frombuffer(path.read_bytes(), np.int64 if name == ".offsets" else np.uint16).copy()
@@ -243,7 +243,7 @@ def test_ids_that_are_none_are_told_before_they_are_used(text, vocabulary, name,
         sentences(open_side(text, vocabulary))
 
 
-def test_what_a_killed_process_left_goes(text, vocabulary):
+def test_leftovers_of_a_killed_process_are_removed(text, vocabulary):
     open_side(text, vocabulary)
     ids = stored(text)[".ids"]
     left, other = (ids.with_name(f".{ids.name}.{name}") for name in ("0123456789abcdef", "notes"))

@@ -4,12 +4,12 @@ from nmtkit.data.manifest import read_manifest
 from nmtkit.errors import DataError
 
 
-def test_what_it_says_is_given(tmp_path):
+def test_the_manifest_is_read(tmp_path):
     (tmp_path / "manifest.json").write_text('{"format": 1, "text": {"bpe": "joint"}, "more": 2}')
     assert read_manifest(tmp_path) == {"format": 1, "text": {"bpe": "joint"}, "more": 2}
 
 
-def test_a_folder_without_one_names_the_remedy(tmp_path):
+def test_a_folder_without_a_manifest_names_the_remedy(tmp_path):
     with pytest.raises(DataError, match=r"manifest\.json: cannot be read.*nmtkit prepare"):
         read_manifest(tmp_path)
 
@@ -25,7 +25,7 @@ def test_a_folder_without_one_names_the_remedy(tmp_path):
         ('{"format": 1, "text": []}', "has no section 'text'"),
     ],
 )
-def test_what_is_none_is_refused(tmp_path, text, message):
+def test_an_invalid_manifest_is_refused(tmp_path, text, message):
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(DataError, match=f"manifest.json: {message}.*prepare the folder again"):
         read_manifest(tmp_path)

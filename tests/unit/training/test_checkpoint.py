@@ -63,7 +63,7 @@ def same(model, other):
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_checkpoint_brings_everything_back(tmp_path, optimizer):
+def test_loading_a_checkpoint_restores_everything(tmp_path, optimizer):
     model, its = make(optimizer)
     path = save_checkpoint(tmp_path, model, its, PROGRESS)
     expected = torch.randn(3)
@@ -80,7 +80,7 @@ def test_a_checkpoint_brings_everything_back(tmp_path, optimizer):
         assert all(torch.equal(mine[key], theirs[key]) for key in mine)
 
 
-def test_a_checkpoint_of_no_update_yet(tmp_path):
+def test_a_checkpoint_before_the_first_update_loads(tmp_path):
     model, its = make("adam", updates=0)
     path = save_checkpoint(tmp_path, model, its, Progress())
     other, others = make("adam", seed=2, updates=0)
@@ -88,7 +88,7 @@ def test_a_checkpoint_of_no_update_yet(tmp_path):
     assert same(model, other)
 
 
-def test_the_newest_is_last_and_what_is_not_whole_is_none(tmp_path):
+def test_checkpoints_are_listed_in_order_and_incomplete_ones_are_ignored(tmp_path):
     model, its = make()
     assert list_checkpoints(tmp_path) == []
     for updates in (900, 1000, 20, 123456789):
@@ -108,7 +108,7 @@ def test_old_checkpoints_are_removed(tmp_path):
     assert [int(path.name) for path in list_checkpoints(tmp_path)] == [3, 4]
 
 
-def test_saving_again_and_over_an_interrupted_saving(tmp_path):
+def test_saving_replaces_a_checkpoint_and_removes_leftovers(tmp_path):
     model, its = make()
     aside = tmp_path / "checkpoints" / ".00000007.0123456789abcdef"
     aside.mkdir(parents=True)
@@ -126,7 +126,7 @@ def test_saving_again_and_over_an_interrupted_saving(tmp_path):
 
 @pytest.mark.parametrize("name", ["params.safetensors", "state.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", ["truncated", "removed", "empty", "other"])
-def test_a_damaged_checkpoint_is_said_to_be(tmp_path, name, damage):
+def test_a_damaged_checkpoint_is_reported(tmp_path, name, damage):
     path = save_checkpoint(tmp_path, *make("adam"), PROGRESS)
     content = (path / name).read_bytes()
     if damage == "removed":
@@ -139,7 +139,7 @@ def test_a_damaged_checkpoint_is_said_to_be(tmp_path, name, damage):
 
 
 @pytest.mark.parametrize("name", ["params.safetensors", "state.safetensors"])
-def test_a_bit_that_has_turned_is_found(tmp_path, name):
+def test_a_flipped_bit_is_detected(tmp_path, name):
     path = save_checkpoint(tmp_path, *make("adam"), PROGRESS)
     content = bytearray((path / name).read_bytes())
     content[-1] ^= 1
@@ -162,7 +162,7 @@ def three(tmp_path, damaged=()):
 
 
 @pytest.mark.parametrize(("damaged", "found"), [((), 7), ((7,), 6), ((7, 6), 5), ((6,), 7)])
-def test_the_newest_that_is_sound_is_taken(tmp_path, damaged, found, caplog):
+def test_the_newest_undamaged_checkpoint_is_loaded(tmp_path, damaged, found, caplog):
     three(tmp_path, damaged)
     (tmp_path / "checkpoints" / ".00000008.tmp").mkdir()
     model, optimizer = make(seed=99)
@@ -176,13 +176,13 @@ def test_the_newest_that_is_sound_is_taken(tmp_path, damaged, found, caplog):
     assert not list((tmp_path / "checkpoints").glob(".*"))
 
 
-def test_none_that_is_sound_is_no_beginning(tmp_path):
+def test_training_does_not_restart_if_every_checkpoint_is_damaged(tmp_path):
     three(tmp_path, (5, 6, 7))
     with pytest.raises(ModelError, match="every checkpoint is damaged"):
         load_newest_checkpoint(tmp_path, *make())
 
 
-def test_a_checkpoint_that_is_due_takes_the_place_of_an_interruption(tmp_path):
+def test_the_next_checkpoint_replaces_that_of_an_interruption(tmp_path):
     save_checkpoint(tmp_path, *make(), PROGRESS, interrupted=True)
     later = dataclasses.replace(PROGRESS, updates=9)
     save_checkpoint(tmp_path, *make(), later, interrupted=True)
@@ -193,7 +193,7 @@ def test_a_checkpoint_that_is_due_takes_the_place_of_an_interruption(tmp_path):
 
 
 @pytest.mark.parametrize("key", ["updates", "position", "best_cost"])
-def test_a_description_without_a_key_or_with_one_too_many(tmp_path, key):
+def test_missing_and_unknown_fields_are_reported(tmp_path, key):
     path = save_checkpoint(tmp_path, *make(), PROGRESS)
     state = json.loads((path / "state.json").read_text())
     state["progress"][f"{key}s"] = state["progress"].pop(key)
@@ -202,13 +202,13 @@ def test_a_description_without_a_key_or_with_one_too_many(tmp_path, key):
         load_checkpoint(path, *make())
 
 
-def test_a_checkpoint_of_another_model(tmp_path):
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     path = save_checkpoint(tmp_path, *make(), PROGRESS)
     with pytest.raises(ModelError, match=r"weight is F32 \[2, 3\].*\[2, 5\]"):
         load_checkpoint(path, *make(size=5))
 
 
-def test_the_average_is_the_mean(tmp_path):
+def test_averaged_parameters_are_the_mean(tmp_path):
     paths, values = [], []
     for updates in range(3):
         model, its = make(seed=updates)
@@ -220,7 +220,7 @@ def test_the_average_is_the_mean(tmp_path):
         assert found.keys() == {"weight", "bias"}
 
 
-def test_an_interrupted_saving_leaves_the_checkpoints_before(tmp_path, monkeypatch):
+def test_interrupted_saving_keeps_earlier_checkpoints(tmp_path, monkeypatch):
     first = save_checkpoint(tmp_path, *make(), PROGRESS)
 
     def fail(*_: object) -> None:

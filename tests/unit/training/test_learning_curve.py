@@ -29,7 +29,7 @@ def written(tmp_path):
     return tmp_path
 
 
-def test_what_the_monitor_wrote_is_read(written):
+def test_the_curve_is_what_the_metrics_logger_wrote(written):
     curve = read_curve(written)
     assert [(p.update, p.epoch, p.seconds) for p in curve.training] == [
         (100, 0.25, 50.0),
@@ -43,7 +43,7 @@ def test_what_the_monitor_wrote_is_read(written):
     )
 
 
-def test_a_last_line_cut_short_is_left_out(written):
+def test_a_truncated_last_line_is_ignored(written):
     whole = read_curve(written)
     path = written / "metrics.jsonl"
     text = path.read_bytes()
@@ -54,7 +54,7 @@ def test_a_last_line_cut_short_is_left_out(written):
         assert curve.training == whole.training and curve.validation == whole.validation[:-1]
 
 
-def test_costs_that_are_not_finite_are_nan(written):
+def test_non_finite_costs_are_nan(written):
     path = written / "metrics.jsonl"
     line = json.loads(path.read_text().splitlines()[0]) | {"cost_per_token": math.inf}
     path.write_text(json.dumps(line) + "\n")
@@ -78,13 +78,13 @@ def test_an_empty_file_is_an_empty_curve(tmp_path):
         b"\xff",
     ],
 )
-def test_a_line_of_another_kind_is_named(written, line):
+def test_an_invalid_line_is_reported_with_its_place(written, line):
     path = written / "metrics.jsonl"
     path.write_bytes(path.read_bytes() + line + b"\n")
     with pytest.raises(DataError, match=r"metrics\.jsonl:5: not "):
         read_curve(written)
 
 
-def test_a_folder_without_metrics_is_no_training(tmp_path):
+def test_a_folder_without_metrics_is_refused(tmp_path):
     with pytest.raises(ModelError, match="no such file; 'nmtkit train' writes it"):
         read_curve(tmp_path)

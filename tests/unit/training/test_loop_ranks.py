@@ -69,7 +69,7 @@ def begun(begin):
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_updates_are_those_of_one_process(begun, together, size):
+def test_updates_equal_those_of_one_process(begun, together, size):
     def task():
         with join_process_group("cpu") as process_group:
             return [trained(begun(process_group, **way)) for way in WAYS]
@@ -83,7 +83,7 @@ def test_updates_are_those_of_one_process(begun, together, size):
         assert [figures for figures, _ in other] == [figures for figures, _ in first]
 
 
-def test_of_a_rank_without_pairs_nothing_is_computed(begun, together):
+def test_a_rank_without_pairs_computes_nothing(begun, together):
     """Batches of one pair, on two ranks: the second never has any."""
 
     def task():
@@ -115,7 +115,7 @@ def broken(training, updates):
     return training
 
 
-def test_an_update_that_fails_on_one_rank_is_left_out_on_all(begun, together):
+def test_an_update_that_is_not_finite_on_one_rank_is_skipped_on_all(begun, together):
     def task():
         with join_process_group("cpu") as process_group:
             return trained(broken(begun(process_group), {2} if process_group.rank == 1 else set()))
@@ -127,7 +127,7 @@ def test_an_update_that_fails_on_one_rank_is_left_out_on_all(begun, together):
     assert equal(first[1], other[1])
 
 
-def test_too_many_of_them_end_all(begun, together):
+def test_too_many_skipped_updates_stop_all_ranks(begun, together):
     def task():
         with join_process_group("cpu") as process_group:
             training = begun(process_group, max_nonfinite=3, max_updates=100)
@@ -137,7 +137,7 @@ def test_too_many_of_them_end_all(begun, together):
     assert all("the 3th time in a row" in outcome.error for outcome in outcomes)
 
 
-def test_a_rank_that_lacks_memory_computes_its_part_in_smaller_ones(begun, together):
+def test_a_rank_short_of_memory_splits_its_part(begun, together):
     def task():
         with join_process_group("cpu") as process_group:
             training = begun(process_group)
@@ -202,14 +202,14 @@ def train(begun, together):
     return call
 
 
-def test_a_signal_to_one_rank_ends_all_at_the_same_update(train, tmp_path):
+def test_a_signal_to_one_rank_stops_all_after_the_same_update(train, tmp_path):
     ends = [found for found, _ in train(3, stop=7)]
     assert ends == [(7, signal.SIGTERM)] * 3
     saved = [path.name for path in (tmp_path / "model" / "checkpoints").iterdir()]
     assert sorted(saved) == ["00000005", "00000007.interrupted"]
 
 
-def test_a_signal_that_comes_twice_at_once_still_saves(train, tmp_path):
+def test_a_signal_sent_twice_at_once_still_saves(train, tmp_path):
     """As where a cluster sends it to every process, and torchrun passes it on."""
     twice = (signal.SIGTERM, signal.SIGTERM)
     ends = [found for found, _ in train(2, stop=3, signals=twice)]
@@ -218,7 +218,7 @@ def test_a_signal_that_comes_twice_at_once_still_saves(train, tmp_path):
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 1), (1, 2)])
-def test_any_number_of_ranks_goes_on(train, before, after):
+def test_any_number_of_ranks_can_resume(train, before, after):
     train(before, stop=7, signals=[signal.SIGINT])
     (end, parameters), *others = train(after)
     assert end == (12, None)
@@ -228,7 +228,7 @@ def test_any_number_of_ranks_goes_on(train, before, after):
     assert all(equal(parameters, other) for _, other in others)
 
 
-def test_stopping_and_going_on_is_exact_with_dropout(train):
+def test_resuming_is_exact_with_dropout(train):
     train(2, dropout=0.4, stop=7)
     (_, parameters), _ = train(2, dropout=0.4)
     (_, whole), _ = train(2, "whole", dropout=0.4)
@@ -237,7 +237,7 @@ def test_stopping_and_going_on_is_exact_with_dropout(train):
     assert not equal(undropped, whole)
 
 
-def test_ranks_drop_out_different_units(begun, together):
+def test_ranks_have_different_dropout_masks(begun, together):
     """Both with the same batch: with the same units left out, costs would be equal."""
 
     def task():
@@ -252,7 +252,7 @@ def test_ranks_drop_out_different_units(begun, together):
     assert one != other
 
 
-def test_rank_0_alone_writes(begun, together, monkeypatch, tmp_path):
+def test_only_rank_0_writes(begun, together, monkeypatch, tmp_path):
     def task():
         with join_process_group("cpu") as process_group:
             if not process_group.is_main:
@@ -270,7 +270,7 @@ def test_rank_0_alone_writes(begun, together, monkeypatch, tmp_path):
     assert (tmp_path / "model" / "params.best.safetensors").is_file()
 
 
-def test_a_disk_that_is_full_on_rank_0_ends_all(begun, together, monkeypatch):
+def test_a_full_disk_on_rank_0_stops_all_ranks(begun, together, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -285,7 +285,7 @@ def test_a_disk_that_is_full_on_rank_0_ends_all(begun, together, monkeypatch):
 
 
 @pytest.mark.parametrize("lost", [0, 1])
-def test_a_rank_that_is_killed_ends_the_others_and_nothing_is_lost(begun, together, train, lost):
+def test_a_killed_rank_stops_the_others_and_nothing_is_lost(begun, together, train, lost):
     def life():
         with join_process_group("cpu") as process_group:
             settings = {"folder": "killed", "max_updates": 12, "validate_every": 5}

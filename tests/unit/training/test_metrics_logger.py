@@ -33,7 +33,7 @@ def run(metrics_logger, updates, first=1):
         )
 
 
-def test_every_hundredth_update_reports_the_means_since_the_last(tmp_path):
+def test_every_100_updates_the_means_are_logged(tmp_path):
     metrics_logger = monitored(tmp_path)
     run(metrics_logger, 2 * LOG_EVERY + 5)
     first, second = lines(tmp_path)
@@ -45,7 +45,7 @@ def test_every_hundredth_update_reports_the_means_since_the_last(tmp_path):
     assert first["words_per_second"] > 0
 
 
-def test_a_validation_is_written_with_all_its_figures(tmp_path):
+def test_all_figures_of_a_validation_are_written(tmp_path):
     metrics_logger = monitored(tmp_path)
     metrics_logger.log_validation(Progress(updates=7, decays=2, seconds=3.21), FOUND, is_best=True)
     (line,) = lines(tmp_path)
@@ -62,13 +62,13 @@ def test_a_validation_is_written_with_all_its_figures(tmp_path):
     }
 
 
-def test_no_bleu_is_null(tmp_path):
+def test_unmeasured_bleu_is_null(tmp_path):
     monitored(tmp_path).log_validation(Progress(), dataclasses.replace(FOUND, bleu=None), False)
     (line,) = lines(tmp_path)
     assert line["dev_bleu"] is None and line["best"] is False
 
 
-def test_going_on_forgets_what_came_after_the_checkpoint(tmp_path):
+def test_resuming_removes_lines_after_the_checkpoint(tmp_path):
     metrics_logger = monitored(tmp_path)
     run(metrics_logger, 3 * LOG_EVERY)
     metrics_logger.log_validation(Progress(updates=2 * LOG_EVERY), FOUND, True)
@@ -77,7 +77,7 @@ def test_going_on_forgets_what_came_after_the_checkpoint(tmp_path):
     assert lines(tmp_path) == kept and len(kept) == 3
 
 
-def test_going_on_survives_a_line_cut_short(tmp_path):
+def test_resuming_survives_a_truncated_line(tmp_path):
     metrics_logger = monitored(tmp_path)
     run(metrics_logger, 2 * LOG_EVERY)
     content = (tmp_path / "metrics.jsonl").read_text()
@@ -87,7 +87,7 @@ def test_going_on_survives_a_line_cut_short(tmp_path):
 
 
 @pytest.mark.parametrize("row", ["\xff", "[]", "3", '{"update": null}', "[" * 100_000, "9" * 5000])
-def test_going_on_survives_lines_that_are_none(tmp_path, row):
+def test_resuming_survives_invalid_lines(tmp_path, row):
     run(monitored(tmp_path), LOG_EVERY)
     content = (tmp_path / "metrics.jsonl").read_bytes()
     (tmp_path / "metrics.jsonl").write_bytes(row.encode("latin-1") + b"\n" + content)
@@ -95,7 +95,7 @@ def test_going_on_survives_lines_that_are_none(tmp_path, row):
     assert (tmp_path / "metrics.jsonl").read_bytes() == content
 
 
-def test_going_on_without_metrics_is_no_error(tmp_path):
+def test_resuming_without_metrics_is_no_error(tmp_path):
     monitored(tmp_path).resume(5)
     assert not (tmp_path / "metrics.jsonl").exists()
 
@@ -106,14 +106,14 @@ def told(caplog):
         yield caplog
 
 
-def test_people_are_told_of_validations(tmp_path, told):
+def test_validations_are_logged(tmp_path, told):
     monitored(tmp_path).log_validation(Progress(updates=7), FOUND, is_best=True)
     (message,) = told.messages
     assert "update 7" in message and "2.5000" in message and "30.250" in message
     assert "dev BLEU 12.35" in message and message.endswith("(best)")
 
 
-def test_people_are_told_of_updates_where_there_is_no_bar(tmp_path, told):
+def test_updates_are_logged_without_a_progress_bar(tmp_path, told):
     metrics_logger = monitored(tmp_path)
     metrics_logger.log_validation(Progress(updates=7), FOUND, is_best=False)
     assert not told.messages[-1].endswith("(best)")
@@ -126,7 +126,7 @@ def test_people_are_told_of_updates_where_there_is_no_bar(tmp_path, told):
     ("settings", "minutes"),
     [({}, None), ({"max_updates": 400}, "5.0"), ({"max_epochs": 1, "max_updates": 400}, "1.7")],
 )
-def test_the_time_left_is_that_to_the_nearest_limit(tmp_path, told, settings, minutes):
+def test_the_time_left_is_until_the_nearest_limit(tmp_path, told, settings, minutes):
     run(monitored(tmp_path, **settings), LOG_EVERY)
     message = told.messages[-1]
     assert ("left" in message) == (minutes is not None)
@@ -161,9 +161,7 @@ def validate_thrice(metrics_logger):
     metrics_logger.close()
 
 
-def test_on_a_terminal_each_validation_after_the_first_draws_the_course(
-    tmp_path, told, on_terminal
-):
+def test_a_terminal_shows_the_course_from_the_second_validation_on(tmp_path, told, on_terminal):
     on_terminal(Terminal())
     validate_thrice(monitored(tmp_path))
     drawn = [message for message in told.messages if "█" in message]
@@ -173,7 +171,7 @@ def test_on_a_terminal_each_validation_after_the_first_draws_the_course(
     ]
 
 
-def test_a_training_that_goes_on_draws_its_earlier_course_too(tmp_path, told, on_terminal):
+def test_a_resumed_training_shows_its_earlier_course(tmp_path, told, on_terminal):
     on_terminal(Terminal())
     validate_thrice(monitored(tmp_path))
     metrics_logger = monitored(tmp_path)
@@ -183,7 +181,7 @@ def test_a_training_that_goes_on_draws_its_earlier_course_too(tmp_path, told, on
     assert told.messages[-1] == "dev cost 4.000 █▃▁ 2.500, BLEU 6.0 ▁▂█ 12.3"
 
 
-def test_a_line_that_somebody_wrote_costs_the_drawing_and_no_more(tmp_path, told, on_terminal):
+def test_a_foreign_line_prevents_only_the_drawing(tmp_path, told, on_terminal):
     on_terminal(Terminal())
     metrics_logger = monitored(tmp_path)
     metrics_logger.path.write_text('{"update": 1}\n')
@@ -191,9 +189,7 @@ def test_a_line_that_somebody_wrote_costs_the_drawing_and_no_more(tmp_path, told
     assert len(told.messages) == 3 and len(metrics_logger.path.read_text().splitlines()) == 4
 
 
-def test_where_no_terminal_is_or_one_without_blocks_there_is_text_alone(
-    tmp_path, told, on_terminal
-):
+def test_without_a_terminal_or_block_characters_only_text_is_logged(tmp_path, told, on_terminal):
     plain = Terminal()
     plain.encoding = "ascii"
     on_terminal(plain)
@@ -203,7 +199,7 @@ def test_where_no_terminal_is_or_one_without_blocks_there_is_text_alone(
     assert len(told.messages) == 6 and all(message.isascii() for message in told.messages)
 
 
-def test_stdout_is_left_alone(tmp_path, capsys):
+def test_nothing_is_written_to_stdout(tmp_path, capsys):
     metrics_logger = monitored(tmp_path)
     run(metrics_logger, LOG_EVERY)
     metrics_logger.log_validation(Progress(updates=LOG_EVERY), FOUND, True)
@@ -211,7 +207,7 @@ def test_stdout_is_left_alone(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_tensorboard_that_is_not_installed_says_what_to_install(tmp_path, monkeypatch):
+def test_missing_tensorboard_says_what_to_install(tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments):

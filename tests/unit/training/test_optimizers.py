@@ -31,7 +31,7 @@ def stepped(**settings):
 
 
 @pytest.mark.parametrize(("rho", "epsilon", "rate"), [(0.95, 1e-6, 1.0), (0.5, 1e-3, 0.3)])
-def test_adadelta_is_zeilers(rho, epsilon, rate):
+def test_adadelta_equals_zeilers_equations(rho, epsilon, rate):
     x, squares, changes = START, np.zeros((2, 2)), np.zeros((2, 2))
     expected = []
     for g in GRADIENTS:
@@ -45,7 +45,7 @@ def test_adadelta_is_zeilers(rho, epsilon, rate):
 
 
 @pytest.mark.parametrize(("epsilon", "rate"), [(1e-8, 0.001), (1e-3, 0.5)])
-def test_adam_is_kingma_and_bas(epsilon, rate):
+def test_adam_equals_kingma_and_bas_equations(epsilon, rate):
     x, m, v = START, np.zeros((2, 2)), np.zeros((2, 2))
     expected = []
     for t, g in enumerate(GRADIENTS, start=1):
@@ -88,7 +88,7 @@ def test_the_rate_is_constant_by_default():
     assert rates([0, 1, 10**6]) == [0.8] * 3
 
 
-def test_warming_up_is_a_straight_line_from_the_first_update_on():
+def test_warmup_is_linear_from_the_first_update_on():
     assert rates(range(6), warmup=4) == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.8])
 
 
@@ -97,12 +97,12 @@ def test_each_decay_multiplies():
     assert [learning_rate(config, 7, 0.0, decays) for decays in range(3)] == [0.8, 0.4, 0.2]
 
 
-def test_cooling_down_is_a_straight_line_to_the_last_update():
+def test_cooldown_is_linear_to_the_last_update():
     found = rates(range(10), max_updates=10, cooldown=4)
     assert found == pytest.approx([0.8] * 7 + [0.6, 0.4, 0.2])
 
 
-def test_the_three_movements_multiply():
+def test_warmup_cooldown_and_decay_multiply():
     found = rates([0, 1, 2, 3], decays=1, warmup=2, max_updates=4, cooldown=2)
     assert found == pytest.approx([0.2, 0.4, 0.4, 0.2])
 

@@ -16,7 +16,7 @@ MANIFEST = {
 }
 
 
-def test_the_command_is_one_that_a_shell_understands():
+def test_the_command_is_quoted_for_a_shell():
     command = train_command(
         "my data", "model", "toy", None, ["training.seed=2", "data.sort_pool=3"]
     )
@@ -27,7 +27,7 @@ def test_the_command_is_one_that_a_shell_understands():
     assert "--config settings.toml" in train_command("a", "b", None, "settings.toml", [])
 
 
-def test_what_is_noted_is_read_back(tmp_path):
+def test_provenance_is_read_back(tmp_path):
     origin = provenance_of("nmtkit train a", MANIFEST, "cpu")
     (tmp_path / PROVENANCE_FILE).write_text(json.dumps(origin))
     assert read_provenance(tmp_path) == origin
@@ -37,12 +37,12 @@ def test_what_is_noted_is_read_back(tmp_path):
     assert set(origin["versions"]) == {"nmtkit", "torch", "python"}
 
 
-def test_a_folder_begun_before_has_none(tmp_path):
+def test_an_old_folder_has_no_provenance(tmp_path):
     assert read_provenance(tmp_path) is None
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 99}', b"\xff"])
-def test_a_damaged_note_is_named(tmp_path, text):
+def test_damaged_provenance_is_reported(tmp_path, text):
     (tmp_path / PROVENANCE_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ModelError, match=r"origin\.json: "):
         read_provenance(tmp_path)

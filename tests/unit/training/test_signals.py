@@ -23,7 +23,7 @@ def usual_handlers():
         signal.signal(number, handler)
 
 
-def test_what_is_ignored_stays_ignored():
+def test_an_ignored_signal_stays_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with StopSignals() as interruption:
         signal.raise_signal(signal.SIGINT)
@@ -32,7 +32,7 @@ def test_what_is_ignored_stays_ignored():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_is_noted_and_handlers_come_back(number):
+def test_the_first_signal_is_recorded_and_handlers_are_restored(number):
     before = signal.getsignal(number)
     with StopSignals() as interruption:
         assert interruption.signal is None
@@ -42,7 +42,7 @@ def test_the_first_signal_is_noted_and_handlers_come_back(number):
     assert signal.getsignal(number) == before
 
 
-def test_for_a_while_a_second_one_is_taken_for_the_first(monkeypatch):
+def test_within_the_grace_a_second_signal_counts_as_the_first(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("nmtkit.training.signals.time.monotonic", lambda: now[0])
     with StopSignals(grace=5) as interruption:
@@ -56,7 +56,7 @@ def test_for_a_while_a_second_one_is_taken_for_the_first(monkeypatch):
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
-def test_in_another_thread_nothing_is_handled():
+def test_other_threads_handle_no_signals():
     found = []
 
     def work():
@@ -81,7 +81,7 @@ def test_a_folder_is_locked_while_the_block_runs(tmp_path):
         pass
 
 
-def test_what_a_killed_process_leaves_locks_nothing(tmp_path):
+def test_the_lock_file_of_a_killed_process_locks_nothing(tmp_path):
     code = (
         "import os, pathlib, sys; from nmtkit.training.signals import lock_model_folder\n"
         "with lock_model_folder(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
@@ -92,7 +92,7 @@ def test_what_a_killed_process_leaves_locks_nothing(tmp_path):
         assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
 
 
-def test_a_folder_that_is_removed_meanwhile_is_no_error(tmp_path):
+def test_removing_the_locked_folder_is_no_error(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     with lock_model_folder(folder):

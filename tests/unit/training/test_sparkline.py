@@ -15,12 +15,12 @@ def validations(costs, bleu):
     ]
 
 
-def test_the_lowest_is_the_lowest_block_and_the_highest_the_highest():
+def test_blocks_range_from_the_lowest_to_the_highest_value():
     assert sparkline([8.0, 1.0, 4.5, 2.0], 9) == "█▁▅▂"
     assert sparkline(list(range(8)), 8) == BLOCKS
 
 
-def test_more_values_than_room_are_drawn_by_their_means():
+def test_too_many_values_are_averaged():
     assert sparkline([0, 2, 7, 9, 14, 16, 21, 23], 4) == sparkline([1, 8, 15, 22], 4)
     for count in range(1, 60):
         values = [float(value) for value in range(count)]
@@ -32,11 +32,11 @@ def test_more_values_than_room_are_drawn_by_their_means():
     ("values", "drawn"),
     [([3.0], "▁"), ([2.0] * 3, "▁▁▁"), ([1.0, math.nan, 2.0, math.inf], "▁ █ ")],
 )
-def test_few_equal_and_infinite_figures(values, drawn):
+def test_single_equal_and_infinite_values(values, drawn):
     assert sparkline(values, 5) == drawn
 
 
-def test_figures_stand_at_the_ends_of_their_curves():
+def test_first_and_last_figures_stand_beside_the_curve():
     points = validations([4.8124, 3.0, 2.1046], [3.14, 12.0, 21.36])
     assert course(points, 100) == "dev cost 4.812 █▃▁ 2.105, BLEU 3.1 ▁▄█ 21.4"
 
@@ -46,12 +46,12 @@ def test_without_bleu_there_is_one_curve():
     assert course(points, 100) == "dev cost 4.000 █▅▁ 2.000"
 
 
-def test_one_validation_is_no_course():
+def test_one_validation_gives_an_empty_line():
     assert course([], 80) == course(validations([4.0], [1.0]), 80) == ""
 
 
 @pytest.mark.parametrize("columns", [60, 72, 92, 400])
-def test_the_line_is_no_longer_than_the_terminal(columns):
+def test_the_line_fits_the_terminal(columns):
     many = validations([12.0] * 100, [55.5] * 100)
     assert len(course(many, columns)) <= columns
     assert len(course(many, 20)) == len(course(many, 53))  # one block each is the least

@@ -128,7 +128,7 @@ def test_the_same_settings_give_the_same_model(run):
 
 
 @pytest.mark.parametrize("recipe", ["toy", "rnnsearch-50"])
-def test_stopping_and_going_on_is_never_having_stopped(run, recipe, monkeypatch):
+def test_a_resumed_training_equals_an_uninterrupted_one(run, recipe, monkeypatch):
     whole = run("whole", recipe=recipe)
     real = Trainer.update
     for death in (2, 5):  # in the third update, then in the sixth
@@ -145,7 +145,7 @@ def test_stopping_and_going_on_is_never_having_stopped(run, recipe, monkeypatch)
     assert_same_training(whole, run("stopped", recipe=recipe))
 
 
-def test_a_raised_limit_goes_on(run):
+def test_a_training_resumes_with_a_raised_limit(run):
     whole = run("whole", "training.max_updates=8", "training.cooldown=0")
     run("parts", "training.max_updates=4", "training.cooldown=0")
     assert_same_training(whole, run("parts", "training.max_updates=8", "training.cooldown=0"))
@@ -161,7 +161,7 @@ def give_old_names(folder):
 
 
 @pytest.mark.parametrize("words", ["old", "new"])
-def test_a_training_begun_with_old_names_of_settings_goes_on(run, caplog, words):
+def test_a_training_started_with_old_setting_names_resumes(run, caplog, words):
     sizes = {"training.average": 2, "training.accumulate": 2, "model.reading": "paper-v2"}
     names = RENAMED_SETTINGS if words == "new" else {name: name for name in sizes}
     changes = [f"{names[name]}={value}" for name, value in sizes.items()]
@@ -180,7 +180,7 @@ def test_a_training_begun_with_old_names_of_settings_goes_on(run, caplog, words)
     assert text.startswith("format = 2\n") and "\nkeep_checkpoints = " in text
 
 
-def test_other_settings_are_refused_under_their_new_names(run):
+def test_changed_settings_are_reported_by_their_new_names(run):
     folder = run()
     give_old_names(folder)
     with pytest.raises(
@@ -214,7 +214,7 @@ def test_the_result_has_the_figures_of_the_whole_training(prepared, tmp_path):
     assert trained(6) == second  # which was finished
 
 
-def test_the_result_lacks_figures_that_were_not_measured(prepared, tmp_path):
+def test_unmeasured_figures_of_the_result_are_none(prepared, tmp_path):
     overrides = [*SMALL, "training.dev_bleu=false"]
     result = train(prepared, tmp_path / "model", "toy", overrides=overrides, device="cpu")
     assert result.dev_bleu is None and result.best_dev_cost is not None
@@ -255,7 +255,7 @@ def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
         ("training.validate_every=3", "started with training.validate_every = 2"),
     ],
 )
-def test_another_setting_is_refused_with_its_name(run, override, message):
+def test_resuming_with_another_setting_is_refused(run, override, message):
     before = contents(run())
     with pytest.raises(ConfigError) as error:
         run("model", override)
@@ -264,7 +264,7 @@ def test_another_setting_is_refused_with_its_name(run, override, message):
     assert all(path.read_bytes() == content for path, content in before.items()), folder
 
 
-def test_another_way_of_preparing_is_refused(run, prepared):
+def test_resuming_with_another_text_preparation_is_refused(run, prepared):
     run()
     text = {**TEXT, "tokenized": False}
     (prepared / "manifest.json").write_text(json.dumps({"format": 1, "text": text}))
@@ -279,14 +279,14 @@ def test_limits_and_search_may_change(run, override):
     run("model", override)
 
 
-def test_force_begins_anew(run):
+def test_force_starts_again(run):
     first = contents(run("model", "training.seed=2"))
     plain = run("plain")
     assert_same_training(plain, run("model", force=True))
     assert contents(plain.parent / "model") != first
 
 
-def test_force_removes_nothing_but_model_folders(run, tmp_path):
+def test_force_removes_only_model_folders(run, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("mine")
     (tmp_path / "file").write_text("mine")
@@ -298,7 +298,7 @@ def test_force_removes_nothing_but_model_folders(run, tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
+def test_other_folders_are_left_alone(run, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("mine")
     with pytest.raises(ModelError, match="exists and is not a model folder"):
@@ -318,7 +318,7 @@ def files_of_at_most(size):
 
 
 @pytest.mark.parametrize("done", [0, 4])
-def test_a_full_disk_costs_nothing_that_was_saved(run, tmp_path, done):
+def test_a_full_disk_loses_nothing_that_was_saved(run, tmp_path, done):
     level = "training.cooldown=0"  # as that depends on the number of updates
     whole = run("whole", level)
     if done:
@@ -359,7 +359,7 @@ MISSPELT = '{"format": 1, "text": {"bpee": 1}}'
         ("dev.src", "", DataError, "0 source and 5 target lines"),
     ],
 )
-def test_what_is_wrong_with_the_prepared_folder_is_said(
+def test_mistakes_in_the_prepared_folder_are_reported(
     run, prepared, tmp_path, name, content, kind, message
 ):
     (prepared / name).unlink()
@@ -371,14 +371,14 @@ def test_what_is_wrong_with_the_prepared_folder_is_said(
     assert not (tmp_path / "model").exists()
 
 
-def test_going_on_keeps_what_may_change(run):
+def test_resuming_stores_changed_limits_and_search_settings(run):
     folder = run()
     run("model", "training.max_updates=8", "search.beam=3")
     kept = parse_config(read_toml(folder / "config.toml"), "kept")
     assert (kept.training.max_updates, kept.search.beam) == (8, 3)
 
 
-def test_other_shortlists_than_it_was_begun_with_are_refused(run, prepared):
+def test_resuming_with_other_shortlists_is_refused(run, prepared):
     folder = run()
     before = (folder / "params.last.safetensors").read_bytes()
     with open(prepared / "vocab.tgt", "a", encoding="utf-8") as file:
@@ -395,7 +395,7 @@ def test_an_empty_dev_set_is_refused(run, prepared):
         run()
 
 
-def test_only_long_pairs_are_refused(run, prepared):
+def test_a_corpus_of_only_long_pairs_is_refused(run, prepared):
     for side in ("src", "tgt"):
         write(prepared / f"train.{side}", ["alpha " * 80 + "beta"])
     with pytest.raises(DataError, match="raise data.max_length") as error:
@@ -409,7 +409,7 @@ def test_a_mistake_in_the_settings_leaves_no_folder(run, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_the_dev_figures_are_those_of_translating_and_scoring(run, prepared):
+def test_dev_figures_equal_those_of_translator_and_scorer(run, prepared):
     folder = run("model", "training.average_checkpoints=1")
     last = metrics(folder)[-1]
     src, tgt = ((prepared / f"dev.{side}").read_text().splitlines() for side in ("src", "tgt"))
@@ -423,14 +423,14 @@ def test_the_dev_figures_are_those_of_translating_and_scoring(run, prepared):
     assert last["dev_cost_per_sentence"] == pytest.approx(total / 5, abs=1e-3)
 
 
-def test_costs_begin_near_chance(run):
+def test_the_first_costs_are_near_chance(run):
     folder = run("model", "model.initialisation=paper", "training.max_updates=2",
                  "training.cooldown=0")  # fmt: skip
     first = metrics(folder)[0]["dev_cost_per_token"]
     assert first == pytest.approx(math.log(7), abs=0.1)  # seven words, all equally likely
 
 
-def test_no_dev_bleu_is_measured_where_none_is_wanted(run):
+def test_dev_bleu_can_be_turned_off(run):
     folder = run("model", "training.dev_bleu=false")
     assert {row["dev_bleu"] for row in metrics(folder)} == {None}
 
@@ -453,7 +453,7 @@ def test_the_prepared_folder_may_be_gone_when_the_model_is_used(run, prepared):
     assert len(Vocabulary.load(folder / "vocab.src")) == 7
 
 
-def test_checkpoints_are_kept_as_asked(run):
+def test_keep_checkpoints_sets_the_number_of_checkpoints(run):
     folder = run("model", "training.keep_checkpoints=2", "training.average_checkpoints=1")
     assert [int(path.name) for path in list_checkpoints(folder)] == [4, 6]
 
@@ -474,7 +474,7 @@ def test_the_start_is_logged_with_versions_and_seed(run, caplog):
 
 @pytest.mark.parametrize("name", [".lock", "metrics.jsonl", "config.toml", "checkpoints/00000009"])
 @pytest.mark.parametrize("exists", [True, False])
-def test_nothing_is_written_where_a_link_leads_out(run, tmp_path, name, exists):
+def test_nothing_is_written_through_a_link_out_of_the_folder(run, tmp_path, name, exists):
     """A folder that somebody else has made: its lock file would empty what it leads to."""
     folder = run()
     other = tmp_path / "mine"

@@ -96,7 +96,7 @@ def test_the_gradient_is_that_of_the_models_loss(begin, cost):
 
 
 @pytest.mark.parametrize("cost", ["batch-sum", "sentence-mean", "token-mean"])
-def test_accumulating_two_batches_is_one_batch_of_both(begin, cost):
+def test_accumulating_two_batches_equals_one_batch_of_both(begin, cost):
     found, update = gradient_of(begin, cost, gradient_accumulation=2)
     training = begin(loss_reduction=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd")
     stream = iter(training.batches)
@@ -116,7 +116,7 @@ def test_accumulating_two_batches_is_one_batch_of_both(begin, cost):
 
 
 @pytest.mark.parametrize("cost", ["batch-sum", "token-mean"])
-def test_a_long_gradient_is_shortened_and_keeps_its_direction(begin, cost):
+def test_a_long_gradient_is_clipped_and_keeps_its_direction(begin, cost):
     plain, update = gradient_of(begin, cost)
     clip = update.norm / 3
     training = begin(loss_reduction=cost, clip_norm=clip, learning_rate=0.0, optimizer="sgd")
@@ -127,7 +127,7 @@ def test_a_long_gradient_is_shortened_and_keeps_its_direction(begin, cost):
 
 
 @pytest.mark.parametrize("factor", [1.01, 100])
-def test_a_short_gradient_is_left_alone(begin, factor):
+def test_a_short_gradient_is_not_clipped(begin, factor):
     plain, update = gradient_of(begin, "token-mean")
     training = begin(loss_reduction="token-mean", clip_norm=factor * update.norm, learning_rate=0.0)
     training.update()
@@ -153,7 +153,7 @@ def test_updates_lower_the_cost(begin):
 
 
 @pytest.mark.parametrize("settings", [{"warmup": 4}, {"max_updates": 6, "cooldown": 3}])
-def test_the_learning_rate_moves_with_the_updates(begin, settings):
+def test_the_learning_rate_follows_the_schedule(begin, settings):
     training = begin(
         optimizer="sgd", learning_rate=0.8, **{"max_updates": 6, "validate_every": 50, **settings}
     )
@@ -192,7 +192,7 @@ def validation(cost=1.0, bleu=None):
         ([float("inf"), 5.0], [0, 0], [0, 0]),
     ],
 )
-def test_costs_are_judged(costs, stale, decays):
+def test_early_stopping_counts_validations_without_improvement(costs, stale, decays):
     config = TrainingConfig(lr_decay_patience=2)
     progress, found = Progress(updates=1), []
     for cost in costs:
@@ -216,7 +216,7 @@ def test_costs_are_judged(costs, stale, decays):
         ([(3.0, 0.0), (2.0, 0.1)], [0, 0], [0, 0]),
     ],
 )
-def test_bleu_decides_on_the_best_and_cost_on_the_rate(figures, stale, decays):
+def test_bleu_decides_early_stopping_and_cost_the_decay(figures, stale, decays):
     config = TrainingConfig(early_stopping_metric="bleu", lr_decay_patience=2)
     progress, found = Progress(), []
     for cost, bleu in figures:
@@ -234,7 +234,7 @@ def test_patience_0_never_decays():
     assert (progress.decays, progress.stale) == (0, 49)
 
 
-def test_a_decay_is_told(caplog):
+def test_a_decay_is_logged(caplog):
     config = TrainingConfig(lr_decay=0.25, lr_decay_patience=1)
     with caplog.at_level(logging.INFO, "nmtkit"):
         update_early_stopping(
@@ -243,20 +243,20 @@ def test_a_decay_is_told(caplog):
     assert caplog.messages == ["learning rate multiplied by 0.25 from now on"]
 
 
-def test_validations_come_when_they_are_due_and_at_the_end(begin):
+def test_validations_run_when_due_and_at_the_end(begin):
     training = begin(max_updates=7, validate_every=3)
     training.run()
     assert [row["update"] for row in metrics(training)] == [3, 6, 7]
     assert training.progress.updates == 7
 
 
-def test_an_end_that_is_due_anyway_is_validated_once(begin):
+def test_a_validation_due_at_the_end_runs_once(begin):
     training = begin(max_updates=6, validate_every=3)
     training.run()
     assert [row["update"] for row in metrics(training)] == [3, 6]
 
 
-def test_epochs_end_a_training(begin):
+def test_max_epochs_ends_a_training(begin):
     training = begin(max_updates=0, max_epochs=2, validate_every=1000)
     training.run()
     assert training.progress.position == Position(2)
@@ -264,7 +264,7 @@ def test_epochs_end_a_training(begin):
     assert [row["update"] for row in metrics(training)] == [12]
 
 
-def test_validations_come_at_the_ends_of_epochs(begin):
+def test_validations_run_at_the_ends_of_epochs(begin):
     training = begin(max_updates=20, validate_every=1, validate_epochs=1.0)
     training.run()
     assert [row["update"] for row in metrics(training)] == [6, 12, 18, 20]  # 6 updates an epoch
@@ -275,7 +275,7 @@ def test_validations_come_at_the_ends_of_epochs(begin):
     ("every", "accumulate", "updates"),
     [(2.0, 1, [12]), (0.3, 1, [2, 4, 6, 8, 10, 12]), (1.0, 4, [2, 3]), (0.01, 6, [1, 2])],
 )
-def test_validations_come_with_the_first_update_beyond(begin, every, accumulate, updates):
+def test_validate_epochs_validates_after_the_first_update_beyond(begin, every, accumulate, updates):
     """2 updates a pool, 3 pools an epoch; where batches are joined, an epoch may end within."""
     training = begin(
         max_updates=0, max_epochs=2.0, validate_epochs=every, gradient_accumulation=accumulate
@@ -284,7 +284,7 @@ def test_validations_come_with_the_first_update_beyond(begin, every, accumulate,
     assert [row["update"] for row in metrics(training)] == updates
 
 
-def test_ten_epochs_without_improvement_end_a_training(begin, dev):
+def test_patience_counts_validations_by_epochs(begin, dev):
     figures = dev(costs=[5.0, 6.0, 4.0, *[4.0 + n for n in range(10)], 1.0])
     training = begin(dev=figures, max_updates=0, validate_epochs=1.0, patience=10)
     training.run()
@@ -294,7 +294,7 @@ def test_ten_epochs_without_improvement_end_a_training(begin, dev):
     assert equal(read_parameters(training.folder / "params.best.safetensors"), figures.seen[2])
 
 
-def test_cost_that_does_not_fall_ends_a_training(begin, dev):
+def test_early_stopping_on_cost(begin, dev):
     figures = dev(costs=[5.0, 4.0, 4.5, 4.0, 4.1, 1.0])
     training = begin(dev=figures, max_updates=0, validate_every=1, patience=3)
     training.run()
@@ -304,7 +304,7 @@ def test_cost_that_does_not_fall_ends_a_training(begin, dev):
     assert equal(read_parameters(training.folder / "params.last.safetensors"), figures.seen[4])
 
 
-def test_bleu_that_does_not_rise_ends_a_training(begin, dev):
+def test_early_stopping_on_bleu(begin, dev):
     figures = dev(costs=[9.0, 8.0, 7.0, 6.0, 5.0], bleus=[1.0, 3.0, 2.0, 3.0, 9.0])
     training = begin(
         dev=figures, max_updates=0, validate_every=1, patience=2, early_stopping_metric="bleu"
@@ -330,7 +330,7 @@ def test_a_decayed_rate_is_used_from_the_next_update_on(begin, dev):
 
 
 @pytest.mark.parametrize(("keep", "average", "left"), [(1, 1, 1), (3, 1, 3), (1, 2, 2), (9, 1, 5)])
-def test_so_many_checkpoints_are_kept(begin, keep, average, left):
+def test_keep_checkpoints_and_average_checkpoints_decide_what_is_kept(begin, keep, average, left):
     training = begin(
         max_updates=5, validate_every=1, keep_checkpoints=keep, average_checkpoints=average
     )
@@ -347,7 +347,7 @@ def test_checkpoints_hold_the_models_own_parameters(begin):
 
 
 @pytest.mark.parametrize("average", [1, 2, 3])
-def test_what_is_measured_and_kept_is_the_mean_of_the_last_checkpoints(begin, dev, average):
+def test_the_mean_of_the_last_checkpoints_is_validated_and_saved(begin, dev, average):
     figures = dev(costs=[5.0, 4.0, 3.0, 3.5, 9.0])
     training = begin(
         dev=figures, optimizer="sgd", learning_rate=0.1,
@@ -375,7 +375,7 @@ def test_averaging_does_not_disturb_the_training(begin):
     assert equal(parameters(plain), parameters(averaged))
 
 
-def test_a_failing_validation_gives_the_parameters_back(begin):
+def test_a_failing_validation_restores_the_parameters(begin):
     training = begin(max_updates=4, validate_every=1, average_checkpoints=2)
     training.run()
 
@@ -429,7 +429,7 @@ def killed_at(training, updates):
 
 @pytest.mark.parametrize("name", list(OPTIONS))
 @pytest.mark.parametrize("deaths", [[4], [1, 2, 12], [5, 5, 9]])
-def test_stopping_and_going_on_is_never_having_stopped(begin, name, deaths):
+def test_a_resumed_training_equals_an_uninterrupted_one(begin, name, deaths):
     settings = {"dropout": 0.3, "max_updates": 12, "validate_every": 2, **OPTIONS[name]}
     whole = begin(folder="whole", **settings)
     whole.run()
@@ -456,7 +456,7 @@ def test_stopping_and_going_on_is_never_having_stopped(begin, name, deaths):
     assert last.update() == following
 
 
-def test_a_raised_limit_goes_on_as_if_it_had_been_higher(begin):
+def test_a_raised_limit_equals_one_that_was_higher_from_the_start(begin):
     settings = {"dropout": 0.3, "validate_every": 2}
     whole = begin(folder="whole", max_updates=8, **settings)
     whole.run()
@@ -499,7 +499,7 @@ def test_a_training_killed_before_its_first_checkpoint_leaves_no_metrics_twice(b
     assert [row["update"] for row in metrics(last)] == [2, 4, 5, 6, 6]
 
 
-def test_going_on_from_nothing(begin):
+def test_resuming_without_a_checkpoint_starts_from_the_beginning(begin):
     training = begin()
     before = parameters(training)
     assert training.resume() is False
@@ -519,14 +519,14 @@ def test_a_finished_training_is_known_to_be(begin, dev, settings):
     assert metrics(again) == metrics(first)
 
 
-def test_no_limit_is_no_end(begin):
+def test_without_limits_training_never_finishes(begin):
     training = begin(max_updates=0)
     training.progress = Progress(updates=10**9, stale=10**6, position=Position(10**6))
     assert not training.finished()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_gradient_that_is_not_finite_stops_before_any_harm(begin, value):
+def test_a_non_finite_gradient_changes_nothing(begin, value):
     training = begin(max_updates=6, max_nonfinite=1)
     training.run()
     saved = {path: path.read_bytes() for path in training.folder.rglob("*") if path.is_file()}
@@ -548,7 +548,7 @@ def multiplied(training, factors):
     training.model.loss = lambda *arguments: loss(*arguments) * next(left)
 
 
-def test_an_update_that_is_not_finite_is_left_out_and_counted(begin, caplog):
+def test_a_non_finite_update_is_skipped_and_counted(begin, caplog):
     nan, inf = float("nan"), float("inf")
     training = begin(optimizer="sgd", learning_rate=0.1, max_updates=6, max_nonfinite=3)
     multiplied(training, [1, nan, inf, 1, nan, 1])
@@ -563,7 +563,7 @@ def test_an_update_that_is_not_finite_is_left_out_and_counted(begin, caplog):
     assert equal(parameters(training), parameters(sound))
 
 
-def test_too_many_in_a_row_end_a_training(begin):
+def test_too_many_skipped_updates_in_a_row_stop_a_training(begin):
     nan = float("nan")
     training = begin(max_updates=9, max_nonfinite=3)
     multiplied(training, [nan, nan, 1, nan, nan, nan])
@@ -573,7 +573,7 @@ def test_too_many_in_a_row_end_a_training(begin):
 
 
 @pytest.mark.parametrize("cost", ["batch-sum", "sentence-mean", "token-mean"])
-def test_a_batch_too_large_for_the_memory_is_computed_in_parts(begin, cost, caplog):
+def test_a_batch_too_large_for_memory_is_split(begin, cost, caplog):
     """At most 3 pairs fit: a batch of 4 becomes two, to the same gradient."""
     expected, update = gradient_of(begin, cost)
     training = begin(
@@ -594,7 +594,7 @@ def test_a_batch_too_large_for_the_memory_is_computed_in_parts(begin, cost, capl
     assert (found.tokens, found.cost) == (update.tokens, pytest.approx(update.cost))
 
 
-def test_a_single_pair_too_large_for_the_memory_ends_a_training(begin):
+def test_a_single_pair_too_large_for_memory_stops_a_training(begin):
     training = begin()
 
     def starved(*_):
@@ -605,7 +605,7 @@ def test_a_single_pair_too_large_for_the_memory_ends_a_training(begin):
         training.update()
 
 
-def test_other_faults_are_not_taken_for_a_lack_of_memory(begin):
+def test_other_errors_are_not_mistaken_for_lack_of_memory(begin):
     training = begin()
 
     def broken(*_):
@@ -642,7 +642,7 @@ def signalled(training, update, number):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("update", [1, 3, 4])
 @pytest.mark.usefixtures("foreground")
-def test_a_signal_ends_a_training_that_goes_on_as_if_nothing_had_been(begin, number, update):
+def test_a_training_stopped_by_a_signal_resumes_exactly(begin, number, update):
     settings = {"max_updates": 7, "average_checkpoints": 2, "dropout": 0.3, "optimizer": "adam"}
     whole = begin("whole", **settings)
     whole.run()
@@ -665,7 +665,7 @@ def test_a_signal_ends_a_training_that_goes_on_as_if_nothing_had_been(begin, num
 
 
 @pytest.mark.usefixtures("foreground")
-def test_a_second_signal_ends_at_once(begin):
+def test_a_second_signal_stops_at_once(begin):
     training = begin()
     loss = training.model.loss
 

@@ -36,7 +36,7 @@ def test_costs_are_means_over_tokens_and_over_sentences(model, size):
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_dropout_is_off_and_the_mode_is_given_back(model, training):
+def test_dropout_is_off_and_the_training_mode_is_restored(model, training):
     model.train(training)
     figures = {validate(model, batches(2), torch.device("cpu"), None) for _ in range(3)}
     assert len(figures) == 1
@@ -54,7 +54,7 @@ def test_bleu_is_measured_without_dropout_and_gradients(model):
     assert seen == [(False, False)]
 
 
-def test_the_model_can_be_trained_on_afterwards(model):
+def test_training_can_continue_after_validation(model):
     validate(model, batches(2), torch.device("cpu"), None)
     model.loss(*batches(3)[0][:4]).backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
