@@ -9,7 +9,7 @@ from .surface import Phrase, Word
 
 @dataclass(slots=True)
 class Clause:
-    """What a clause says, before it is put into words.
+    """The content of a clause before word order.
 
     :param direct: the direct object, a clitic or a noun phrase.
     :param recipient: to whom; `recipient_first` for gives her the book.
@@ -28,13 +28,13 @@ class Clause:
 
     @property
     def closed(self) -> bool:
-        """Whether an object or subject in it ends in a clause of its own."""
+        """True if an object or subject ends in a clause of its own."""
         parts = [self.group.subject, self.direct, self.recipient, *self.rest]
         return any(part.closed for part in parts if part is not None)
 
 
 def statement(clause: Clause) -> Phrase:
-    """The clause in the order of a statement; a relative or an asking subject comes first too."""
+    """Return the clause as a statement; relative and interrogative subjects come first too."""
     subject = clause.group.subject
     _, english = english_group(clause.group)
     after = _after(clause)
@@ -46,7 +46,7 @@ def statement(clause: Clause) -> Phrase:
 
 
 def question(clause: Clause, lead: Phrase) -> Phrase:
-    """The clause as a question with est-ce que.
+    """Return the clause as a question with est-ce que.
 
     :param lead: the question word, or an empty phrase where the answer is yes or no.
     """
@@ -62,20 +62,20 @@ def question(clause: Clause, lead: Phrase) -> Phrase:
 
 
 def _french(clause: Clause) -> list[Word]:
-    """The French verb group with the clitics of the clause."""
+    """Return the French verb group with the clause's clitics."""
     if clause.direct is not None and clause.direct.clitic:
         clause.group.preceding = clause.direct
     return french_group(clause.group, clitics(clause))
 
 
 def clitics(clause: Clause) -> list[Phrase]:
-    """The objects that stand before the French verb."""
+    """Return the objects before the French verb."""
     objects = [clause.direct, clause.recipient]
     return [done for done in objects if done is not None and done.clitic]
 
 
 def _after(clause: Clause) -> Phrase:
-    """What follows the verb group."""
+    """Return the words after the verb group."""
     english, french = objects(clause)
     if clause.manner is not None:
         english, french = english + clause.manner.english, clause.manner.french + french
@@ -85,7 +85,7 @@ def _after(clause: Clause) -> Phrase:
 
 
 def objects(clause: Clause) -> tuple[list[Word], list[Word]]:
-    """The objects after the verb, with the English particle and the French à."""
+    """Return the objects after the verb, with the English particle and the French à."""
     particle, needs = clause.group.verb.particle, clause.group.verb.needs
     direct = clause.direct
     english = [Word(particle, clause.group.main)] if particle and needs == "direct" else []
@@ -101,7 +101,7 @@ def objects(clause: Clause) -> tuple[list[Word], list[Word]]:
 def _with_recipient(
     clause: Clause, english: list[Word], french: list[Word]
 ) -> tuple[list[Word], list[Word]]:
-    """Objects with the one who receives: it to her, her the book, to the man."""
+    """Return objects with the recipient: it to her, her the book, to the man."""
     recipient = clause.recipient
     assert recipient is not None
     if clause.recipient_first:
@@ -117,7 +117,7 @@ def _with_recipient(
 
 
 def _has_to(clause: Clause) -> bool:
-    """Whether English puts `to` before the recipient."""
+    """Return True if English puts `to` before the recipient."""
     verb = clause.group.verb
     if verb.needs == "gift":
         return not clause.recipient_first

@@ -30,7 +30,7 @@ class Pair:
 
 
 def pairs(seed: int, min_words: int = 3, max_words: int = 60) -> Iterator[Pair]:
-    """Pairs without end, no English sentence twice; the same seed gives the same pairs.
+    """Yield endless pairs without repeated English sentences; the seed determines them.
 
     :param min_words: the least number of tokens, punctuation included, on either side.
     :param max_words: the greatest.

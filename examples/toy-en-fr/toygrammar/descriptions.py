@@ -25,23 +25,23 @@ DEGREES = (("very", "très"), ("too", "trop"), ("so", "si"))
 
 
 class Descriptions:
-    """Draws clauses about how things are."""
+    """Draws descriptive clauses."""
 
     def __init__(self, draw: Draw, nouns: NounPhrases) -> None:
         self._draw = draw
         self._nouns = nouns
 
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of which the next description speaks; persons in half of them."""
+        """Return the kinds for the next description; persons in half of the cases."""
         return PERSONS if self._draw.chance(0.5) else (self._draw.pick(DESCRIBED),)
 
     def place(self, scene: Scene, noun: Phrase) -> Phrase | None:
-        """Where someone or something like this is, or None where there is no telling."""
+        """Return a location for this subject, or None."""
         known = LOCATED.get(noun.kinds[0])
         return self._nouns.place(scene, known, noun.kinds[0] in PERSONS) if known else None
 
     def being(self, scene: Scene, time: str, subject: Phrase) -> Clause:
-        """A clause with be, seem or become.
+        """Return a clause with be, seem or become.
 
         :param time: `present`, `past` or `future`.
         """
@@ -63,7 +63,7 @@ class Descriptions:
         return clause
 
     def _profession(self, scene: Scene, subject: Phrase) -> Phrase:
-        """a teacher, teachers: professeur, without an article."""
+        """Return a profession: a teacher, teachers; French without article."""
         english, masculine, feminine = self._draw.pick(PROFESSIONS)
         key = scene.key()
         french = feminine if subject.feminine else masculine
@@ -72,7 +72,7 @@ class Descriptions:
         return Phrase([Word("a", key, "an"), Word(english, key)], [Word(french, key)])
 
     def _adjective(self, scene: Scene, group: Group) -> Phrase:
-        """An adjective with or without a degree or a comparison; sets the verb it goes with."""
+        """Return an adjective, perhaps with degree or comparison, and set its verb."""
         draw, subject = self._draw, group.subject
         if draw.chance(0.12) and group.tense != "future":
             group.verb = verb("seem")
@@ -90,7 +90,7 @@ class Descriptions:
         return said
 
     def _comparison(self, scene: Scene, subject: Phrase, said: Phrase, comparative: str) -> Phrase:
-        """older than him, more curious than the cat, as rich as her brother."""
+        """Return a comparison: older than him, as rich as her brother."""
         english, key = "than", said.english[0].keys
         if self._draw.chance(0.35):
             english, said = "as", phrase(scene.key(), "as", "aussi") + said
@@ -103,7 +103,7 @@ class Descriptions:
         return said + than + self._other(scene, subject)
 
     def _other(self, scene: Scene, subject: Phrase) -> Phrase:
-        """Someone or something to compare the subject with."""
+        """Return a noun phrase to compare the subject with."""
         if subject.kinds[0] not in PERSONS:
             return self._nouns.about(scene, subject.kinds[:1], definite=True, unlike=subject)
         if self._draw.chance(0.25):

@@ -18,19 +18,19 @@ class Draw:
         self._random = random.Random(seed).random
 
     def chance(self, probability: float) -> bool:
-        """True with this probability (0 to 1)."""
+        """Return True with this probability (0 to 1)."""
         return self._random() < probability
 
     def uniform(self) -> float:
-        """A number from 0 to below 1."""
+        """Return a number from 0 to below 1."""
         return self._random()
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of the items, each as likely as the others."""
+        """Return one of the items with equal probability."""
         return items[int(self._random() * len(items))]
 
     def weighted(self, items: Sequence[tuple[float, T]]) -> T:
-        """One of the items of (weight, item) pairs; the weights need not sum to 1."""
+        """Return an item of (weight, item) pairs; weights need not sum to 1."""
         left = self._random() * sum(weight for weight, _ in items)
         for weight, item in items:
             left -= weight

@@ -20,7 +20,7 @@ REFLEXIVES = ("me", "te", "se", "nous", "se")
 
 @dataclass(slots=True)
 class Group:
-    """What the verb group of a clause says.
+    """The content of a clause's verb group.
 
     :param negation: a key of NEGATIONS, or nothing.
     :param middle: an adverb between auxiliary and participle: often, souvent.
@@ -42,19 +42,19 @@ class Group:
 
     @property
     def compound(self) -> bool:
-        """Whether French uses an auxiliary with the participle."""
+        """True if French uses an auxiliary with the participle."""
         return self.tense in COMPOUND and not (self.verb.state and self.tense == "past")
 
     @property
     def french_form(self) -> int:
-        """The place of the subject's form in French paradigms: je, tu, il, nous, ils."""
+        """Index of the subject's form in French paradigms: je, tu, il, nous, ils."""
         if self.subject.person == 1:
             return 3 if self.subject.plural else 0
         return 1 if self.subject.person == 2 else 4 if self.subject.plural else 2
 
 
 def _be(subject: Phrase, past: bool) -> str:
-    """am, is, are, was or were."""
+    """Return am, is, are, was or were."""
     many = subject.plural or subject.person == 2
     if past:
         return "were" if many else "was"
@@ -62,7 +62,7 @@ def _be(subject: Phrase, past: bool) -> str:
 
 
 def english_group(group: Group) -> tuple[list[Word], list[Word]]:
-    """The English words: those that a question puts before the subject, and the rest."""
+    """Return the English words before the subject of a question, and the rest."""
     chain, auxiliary = _chain(group)
     middle: list[Word] = []
     if group.negation in ("not", "never", "no longer"):
@@ -82,7 +82,7 @@ def english_group(group: Group) -> tuple[list[Word], list[Word]]:
 
 
 def _chain(group: Group) -> tuple[list[Word], bool]:
-    """The English verb forms in order, and whether the first is an auxiliary or `be`."""
+    """Return the English verb forms in order; True if the first is an auxiliary or `be`."""
     done, tense = group.verb, group.tense
     main, first = group.main, group.auxiliary
     third = group.subject.person == 3 and not group.subject.plural
@@ -108,7 +108,7 @@ def _chain(group: Group) -> tuple[list[Word], bool]:
 
 
 def _with_do(group: Group, third: bool) -> list[Word]:
-    """does see, did see, does want to see."""
+    """Return forms with do: does see, did see, does want to see."""
     past = group.tense == "past"
     key = group.question if group.inverted else group.main
     if not group.inverted and (group.compound or group.tense == "want"):
@@ -121,7 +121,7 @@ def _with_do(group: Group, third: bool) -> list[Word]:
 
 
 def french_group(group: Group, clitics: list[Phrase]) -> list[Word]:
-    """The French words from ne to the last verb form.
+    """Return the French words from ne to the last verb form.
 
     :param clitics: pronoun objects, which are put in their order here.
     """
@@ -139,12 +139,12 @@ def french_group(group: Group, clitics: list[Phrase]) -> list[Word]:
 
 
 def _rank(clitic: Phrase) -> int:
-    """Where a clitic stands in the row."""
+    """Return the position of a clitic in the sequence."""
     return clitic.clitic
 
 
 def _forms(group: Group) -> tuple[Word, list[Word]]:
-    """The finite French form, and the participle or infinitive after it."""
+    """Return the finite French form, and the participle or infinitive after it."""
     done, form = group.verb, group.french_form
     if group.tense in FRENCH_MODALS:
         modal = verb(FRENCH_MODALS[group.tense]).present[form]
@@ -160,14 +160,14 @@ def _forms(group: Group) -> tuple[Word, list[Word]]:
 
 
 def _auxiliary_key(group: Group) -> int:
-    """What a and est render: has, had, did, or else the English past form itself."""
+    """Return the key of a and est: that of has, had, did, or of the English past form."""
     if group.tense == "past" and (group.inverted or group.negation != "not"):
         return group.main
     return group.auxiliary
 
 
 def _participle(group: Group) -> str:
-    """The participle: with être as the subject, with avoir as a direct object before it."""
+    """Return the participle: agrees with the subject (être) or a preceding object (avoir)."""
     like = group.subject if group.verb.with_be else group.preceding
     if like is None:
         return group.verb.french_participle
@@ -175,7 +175,7 @@ def _participle(group: Group) -> str:
 
 
 def infinitive(done: Verb, clitics: list[Phrase], key: int, form: int) -> list[Word]:
-    """A French infinitive with its clitics: le lui donner, se reposer.
+    """Return a French infinitive with its clitics: le lui donner, se reposer.
 
     :param form: the subject's place among je, tu, il, nous, ils.
     """

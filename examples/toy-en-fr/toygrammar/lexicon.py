@@ -191,12 +191,12 @@ class Noun:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Its kind and the narrower ones it belongs to."""
+        """Its kind and narrower kinds."""
         return (self.kind, *(name for name, nouns in NARROW.items() if self.singular in nouns))
 
     @property
     def mass(self) -> bool:
-        """Whether it is a stuff, which is not counted: bread, water."""
+        """True for uncountable nouns: bread, water."""
         return self.kind in ("meal", "drink")
 
 
@@ -212,7 +212,7 @@ class Adjective:
     comparative: str  # "more": more curious; "very": no comparative but degrees; "": neither
 
     def agree(self, feminine: bool, plural: bool) -> str:
-        """The French form for a gender and number."""
+        """Return the French form for a gender and number."""
         return self.french[2 * plural + feminine]
 
 
@@ -232,7 +232,7 @@ class Pronoun:
 
 
 def english_plural(word: str) -> str:
-    """The regular plural: boys, churches, stories."""
+    """Return the regular plural: boys, churches, stories."""
     if word.endswith(("s", "x", "ch", "sh")):
         return word + "es"
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -241,7 +241,7 @@ def english_plural(word: str) -> str:
 
 
 def french_plural(word: str) -> str:
-    """The regular plural: garçons, gâteaux, journaux, souris."""
+    """Return the regular plural: garçons, gâteaux, journaux, souris."""
     if word.endswith(("s", "x", "z")):
         return word
     if word.endswith("al"):
@@ -250,21 +250,21 @@ def french_plural(word: str) -> str:
 
 
 def french_feminine(word: str) -> str:
-    """The regular feminine of an adjective or participle: petite, heureuse, jeune."""
+    """Return the regular feminine of an adjective or participle: petite, heureuse, jeune."""
     if word.endswith("eux"):
         return word[:-1] + "se"
     return word if word.endswith("e") else word + "e"
 
 
 def _forms(entry: str, plural_rule: str) -> tuple[str, str]:
-    """Singular and plural of an entry `singular` or `singular/plural`."""
+    """Return singular and plural of an entry `singular` or `singular/plural`."""
     rule = english_plural if plural_rule == "english" else french_plural
     singular, _, plural = entry.partition("/")
     return singular, plural or rule(singular)
 
 
 def _noun(line: str) -> Noun:
-    """One line of the table of nouns."""
+    """Parse a line of the table of nouns."""
     english, french, kind, *places = (column.strip() for column in line.split("|"))
     word, gender = french.split()
     return Noun(
@@ -277,7 +277,7 @@ def _noun(line: str) -> Noun:
 
 
 def _adjective(line: str) -> Adjective:
-    """One line of the table of adjectives."""
+    """Parse a line of the table of adjectives."""
     english, french, place, kinds, comparative = (column.strip() for column in line.split("|"))
     given = french.split()
     masculine, _, before_vowel = given[0].partition(":")
@@ -313,7 +313,7 @@ NOUNS_OF = {kind: tuple(noun for noun in NOUNS if kind in noun.kinds) for kind i
 
 @cache
 def adjectives_of(kinds: tuple[str, ...], before_noun: bool) -> tuple[Adjective, ...]:
-    """The adjectives of the one place or the other that suit a noun of these kinds."""
+    """Return the adjectives before, or after, the noun that suit these kinds."""
     return tuple(
         a for a in ADJECTIVES if a.before_noun == before_noun and set(a.kinds) & set(kinds)
     )

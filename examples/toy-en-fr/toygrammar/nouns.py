@@ -47,7 +47,7 @@ OWNED = ("text", "thing", "clothes", "vehicle", "animal", "house", "kin")
 
 @dataclass(slots=True)
 class Scene:
-    """One sentence in the making: its next key and the nouns that `it` and `they` may mean.
+    """A sentence under construction: its next key and the antecedents of `it` and `they`.
 
     :param rich: how readily phrases grow, 0 to 1.
     :param nested: whether a relative clause is being made.
@@ -66,12 +66,12 @@ class Scene:
     several: list[Phrase] = field(default_factory=list)
 
     def key(self) -> int:
-        """A key that no word of this sentence has yet."""
+        """Return an unused key of this sentence."""
         self.keys += 1
         return 1 << self.keys
 
     def mention(self, said: Phrase) -> None:
-        """Remember a noun phrase that a later pronoun may stand for."""
+        """Remember a noun phrase as a possible antecedent."""
         if said.plural:
             self.several.append(said)
         elif said.kinds[0] not in PERSONS:
@@ -79,14 +79,14 @@ class Scene:
 
 
 def article(feminine: bool, plural: bool, key: int) -> Word:
-    """The French definite article."""
+    """Return the French definite article."""
     if plural:
         return Word("les", key, article=True)
     return Word("la", key, "l'") if feminine else Word("le", key, "l'", article=True)
 
 
 def preposition(scene: Scene, english: str, french: str = "") -> Phrase:
-    """A preposition, `de` elided where it must be; `near` is both words of `près de`."""
+    """Return a preposition, `de` with its elision; `near` is linked to both words of `près de`."""
     key = scene.key()
     done = phrase(key, english, french or PREPOSITIONS[english])
     if done.french[-1].text == "de":
@@ -95,12 +95,12 @@ def preposition(scene: Scene, english: str, french: str = "") -> Phrase:
 
 
 def said_in(noun: Noun, said: Phrase) -> bool:
-    """Whether a phrase has this noun."""
+    """Return True if a phrase has this noun."""
     return any(word.text in (noun.singular, noun.plural) for word in said.english)
 
 
 def ownable(noun: Noun) -> bool:
-    """Whether someone may call it theirs: my garden, but not my river."""
+    """Return True if it can be owned: my garden, but not my river."""
     return noun.singular not in UNOWNED and (noun.kind != "place" or "own" in noun.kinds)
 
 
@@ -119,7 +119,7 @@ class NounPhrases:
         definite: bool = False,
         unlike: Phrase | None = None,
     ) -> Phrase:
-        """A noun phrase that denotes one of these kinds.
+        """Return a noun phrase of one of these kinds.
 
         :param negated: whether it is the direct object of a negated verb: a and some become de.
         :param small: whether to leave out owners.
@@ -143,7 +143,7 @@ class NounPhrases:
         return self._named(scene, done, noun, plural)
 
     def some(self, scene: Scene, kinds: tuple[str, ...], negated: bool) -> Phrase:
-        """Someone or something not known yet, as after `there is`: a dog, two cats."""
+        """Return an indefinite noun phrase, as after `there is`: a dog, two cats."""
         noun = self._draw.pick(NOUNS_OF[self._draw.pick(kinds)])
         plural = not noun.mass and self._draw.chance(0.4)
         several = ("some",) if negated else ("some", "two", "many", "several")
@@ -152,13 +152,13 @@ class NounPhrases:
         return self._named(scene, done, noun, plural)
 
     def bare(self, scene: Scene, kinds: tuple[str, ...], plural: bool) -> Phrase:
-        """Noun and adjectives without a determiner, for which, how many and what a."""
+        """Return noun and adjectives without determiner, for which, how many and what a."""
         noun = self._draw.pick(NOUNS_OF[self._draw.pick(kinds)])
         done, _ = self._core(scene, noun, plural)
         return self._named(scene, done, noun, plural)
 
     def name(self, scene: Scene) -> Phrase:
-        """Mary, John."""
+        """Return a name: Mary, John."""
         english, french, feminine = self._draw.pick(NAMES)
         named = phrase(scene.key(), english, french)
         named.feminine, named.kinds, named.closed = feminine, ("person",), True
@@ -167,7 +167,7 @@ class NounPhrases:
     def place(
         self, scene: Scene, prepositions: tuple[str, ...], for_persons: bool = False
     ) -> Phrase:
-        """A preposition with a place: in the garden, at the station, to Paris, at home.
+        """Return a preposition with a place: in the garden, to Paris, at home.
 
         :param for_persons: whether to leave out places such as under the chair.
         """
@@ -185,7 +185,7 @@ class NounPhrases:
         return before + self._named(scene, done, noun, False)
 
     def couple(self, scene: Scene, kinds: tuple[str, ...]) -> Phrase:
-        """Two noun phrases joined by `and`; masculine where either is."""
+        """Return two noun phrases joined by `and`; masculine if either is."""
         first = self.about(scene, kinds, small=True)
         both = phrase(scene.key(), "and", "et")
         second = self.about(scene, kinds, small=True, unlike=first)
@@ -201,7 +201,7 @@ class NounPhrases:
         return done
 
     def pronoun(self, scene: Scene, name: str, role: str) -> Phrase:
-        """A pronoun by its name in the lexicon.
+        """Return a pronoun by its name in the lexicon.
 
         :param role: `subject`, `direct`, `indirect` or `stressed`.
         """
@@ -224,19 +224,19 @@ class NounPhrases:
         )
 
     def adjective(self, kinds: tuple[str, ...], before_noun: bool) -> Adjective | None:
-        """An adjective of the one place or the other that suits a noun of these kinds."""
+        """Return an adjective before, or after, the noun that suits these kinds."""
         found = adjectives_of(kinds, before_noun)
         return self._draw.pick(found) if found else None
 
     def town(self, scene: Scene, where: str) -> Phrase:
-        """in Paris, to France, from Rome."""
+        """Return a town or country with preposition: in Paris, to France, from Rome."""
         city = self._draw.chance(0.6)
         english, french = self._draw.pick(CITIES if city else COUNTRIES)
         before = preposition(scene, where, "de" if where == "from" else "à" if city else "en")
         return before + phrase(scene.key(), english, french)
 
     def _determiner_name(self, noun: Noun, plural: bool, negated: bool, definite: bool) -> str:
-        """Which determiner to put, by an example of its class."""
+        """Return the determiner's class, named by an example."""
         if noun.kind == "kin":
             return "my"
         if definite:
@@ -251,12 +251,12 @@ class NounPhrases:
         return self._draw.weighted(known)
 
     def _plain(self, scene: Scene, noun: Noun, plural: bool, named: str, negated: bool) -> Phrase:
-        """Determiner, adjectives and noun."""
+        """Return determiner, adjectives and noun."""
         core, early = self._core(scene, noun, plural)
         return self._determiner(scene, named, noun, plural, early, negated) + core
 
     def _core(self, scene: Scene, noun: Noun, plural: bool) -> tuple[Phrase, bool]:
-        """Adjectives and noun, and whether a French adjective precedes the noun."""
+        """Return adjectives and noun; True if a French adjective precedes the noun."""
         key = scene.key()
         english = [Word(noun.plural if plural else noun.singular, key)]
         french = [Word(noun.french_plural if plural else noun.french, key)]
@@ -271,7 +271,7 @@ class NounPhrases:
         return Phrase(english, french), before is not None
 
     def _adjectives(self, scene: Scene, noun: Noun) -> tuple[Adjective | None, Adjective | None]:
-        """What stands before the noun in French and what after; mostly nothing."""
+        """Return adjectives before and after the French noun; mostly none."""
         chance = 0.32 * scene.rich * (0.4 if noun.kind == "kin" else 1)
         before = self.adjective(noun.kinds, True) if self._draw.chance(chance) else None
         if before is not None and (before.english, noun.singular) in UNFIT:
@@ -282,7 +282,7 @@ class NounPhrases:
     def _attribute(
         self, scene: Scene, adjective: Adjective, feminine: bool, plural: bool
     ) -> Phrase:
-        """An adjective in a noun phrase, at times with `very`."""
+        """Return an adjective in a noun phrase, sometimes with `very`."""
         word = Word(adjective.agree(feminine, plural), scene.key())
         if not feminine and not plural:
             word.before_vowel = adjective.before_vowel
@@ -294,7 +294,7 @@ class NounPhrases:
     def _determiner(
         self, scene: Scene, named: str, noun: Noun, plural: bool, early: bool, negated: bool
     ) -> Phrase:
-        """The determiner in both languages."""
+        """Return the determiner in both languages."""
         key = scene.key()
         if named == "my":
             return self._possessive(noun, plural, key)
@@ -314,7 +314,7 @@ class NounPhrases:
         return Phrase([Word("the", key)], [article(noun.feminine, plural, key)])
 
     def _indefinite(self, named: str, noun: Noun, key: int, early: bool, negated: bool) -> Phrase:
-        """a, some, any, many: un, de l', des, de, beaucoup de."""
+        """Return an indefinite determiner: a, some, any, many; un, de l', des, beaucoup de."""
         de = Word("de", key, "d'")
         if named == "many":
             return Phrase([Word("many", key)], [Word("beaucoup", key), de])
@@ -328,7 +328,7 @@ class NounPhrases:
         return Phrase([Word("some", key)], [de if early else Word("des", key)])
 
     def _possessive(self, noun: Noun, plural: bool, key: int) -> Phrase:
-        """my, their: mon, ma, mes, leurs; mon before a feminine vowel."""
+        """Return a possessive: my, their; mon, ma, mes, leurs; mon before a feminine vowel."""
         english = self._draw.pick(tuple(POSSESSIVES))
         masculine, feminine, several = POSSESSIVES[english]
         word = Word(several if plural else feminine if noun.feminine else masculine, key)
@@ -337,7 +337,7 @@ class NounPhrases:
         return Phrase([Word(english, key)], [word])
 
     def _with_owner(self, scene: Scene, noun: Noun, plural: bool) -> Phrase:
-        """the key of the king, the boy's mother: la clé du roi, la mère du garçon."""
+        """Return a phrase with owner: the key of the king, the boy's mother."""
         possessed, early = self._core(scene, noun, plural)
         if self._draw.chance(0.5):
             the = self._determiner(scene, "the", noun, plural, early, False)
@@ -355,7 +355,7 @@ class NounPhrases:
         )
 
     def owner(self, scene: Scene, plural: bool) -> Phrase:
-        """Someone to whom things belong, in plain words."""
+        """Return a simple noun phrase for an owner."""
         if not plural and self._draw.chance(0.3):
             return self.name(scene)
         noun = self._draw.pick(NOUNS_OF["person"])
@@ -364,7 +364,7 @@ class NounPhrases:
         return self._named(scene, done, noun, plural)
 
     def whose(self, scene: Scene) -> tuple[Phrase, Phrase]:
-        """`whose` and the relative it speaks of, whose French article it brings: dont la mère."""
+        """Return `whose` with its noun and the French article: dont la mère."""
         whose = phrase(scene.key(), "whose", "dont")
         noun = self._draw.pick(NOUNS_OF["kin"])
         core, _ = self._core(scene, noun, False)
@@ -372,7 +372,7 @@ class NounPhrases:
         return whose, self._named(scene, Phrase(french=[the]) + core, noun, False)
 
     def _named(self, scene: Scene, done: Phrase, noun: Noun, plural: bool) -> Phrase:
-        """The phrase with the features of its noun, remembered in the scene."""
+        """Set the features of the noun on the phrase, and remember it in the scene."""
         done.plural, done.feminine, done.kinds = plural, noun.feminine, noun.kinds
         scene.mention(done)
         return done

@@ -39,7 +39,7 @@ class Predicates:
         self._descriptions = Descriptions(draw, self.nouns)
 
     def clause(self, scene: Scene, time: str, subject: Phrase | None = None) -> Clause:
-        """A clause about this time, with this subject where one is given."""
+        """Return a clause in this time, with this subject if given."""
         needs = self._draw.weighted(NEEDS)
         found = self._verbs(time, needs, subject)
         if not found and time == "before" and subject is not None:
@@ -51,7 +51,7 @@ class Predicates:
         return self.doing(scene, time, subject or self.subject(scene, time, done.subjects), done)
 
     def doing(self, scene: Scene, time: str, subject: Phrase, done: Verb) -> Clause:
-        """A clause with this subject and this verb."""
+        """Return a clause with this subject and verb."""
         clause = Clause(self.group(scene, done, time, subject))
         self._negate(scene, clause.group)
         if done.needs in ("direct", "gift"):
@@ -65,7 +65,7 @@ class Predicates:
         return clause
 
     def group(self, scene: Scene, done: Verb, time: str, subject: Phrase) -> Group:
-        """The verb in a tense that suits it."""
+        """Return the verb in a suitable tense."""
         tense = self._draw.weighted(TENSES[time])
         note = {"progressive": "act", "past progressive": "lasts"}.get(tense)
         if done.state or (note and note not in done.notes):
@@ -84,7 +84,7 @@ class Predicates:
         return group
 
     def subject(self, scene: Scene, time: str, kinds: Sequence[str]) -> Phrase:
-        """A subject of one of these kinds: a pronoun, a name, a noun phrase, or two."""
+        """Return a subject of one of these kinds: pronoun, name, noun phrase, or two."""
         draw, persons = self._draw, tuple(kind for kind in kinds if kind in PERSONS)
         if persons and draw.chance(0.4):
             return self.pronouns.subject(scene, kinds)
@@ -105,25 +105,25 @@ class Predicates:
         return self._grow(scene, self.nouns.about(scene, chosen, definite=stuff), time, 0.16)
 
     def describe(self, scene: Scene, time: str) -> Clause:
-        """A clause with be, seem or become."""
+        """Return a clause with be, seem or become."""
         subject = self.subject(scene, time, self._descriptions.kinds())
         return self._descriptions.being(scene, time, subject)
 
     def object_of(self, scene: Scene, group: Group) -> Phrase:
-        """A noun phrase that the verb of this group can have as its direct object."""
+        """Return a noun phrase that suits the verb as direct object."""
         definite = "the" in group.verb.notes
         negated = bool(group.negative)
         return self.nouns.about(scene, group.verb.objects, negated, definite=definite)
 
     def hearer(self, scene: Scene, subject: Phrase) -> Phrase:
-        """Someone to whom this subject speaks: a clitic or a noun phrase."""
+        """Return an addressee of this subject: a clitic or a noun phrase."""
         found = None
         if self._draw.chance(0.5):
             found = self.pronouns.someone(scene, subject, "indirect")
         return found or self.nouns.about(scene, ("person", "person", "kin"), small=True)
 
     def ordered(self, scene: Scene, group: Group) -> Clause:
-        """An order; French puts pronouns before the verb only where it is negative."""
+        """Return an order; French pronouns precede the verb only if it is negative."""
         clause = Clause(group)
         pronoun = bool(group.negative) and self._draw.chance(0.5)
         clause.direct = (self._object if pronoun else self.object_of)(scene, group)
@@ -133,11 +133,11 @@ class Predicates:
         return clause
 
     def place(self, scene: Scene, noun: Phrase) -> Phrase | None:
-        """Where someone or something like this is, or None where there is no telling."""
+        """Return a location for this subject, or None."""
         return self._descriptions.place(scene, noun)
 
     def purpose(self, scene: Scene, subject: Phrase, english: str, french: str) -> Phrase:
-        """to buy the bread, before leaving, without seeing him: an infinitive in French."""
+        """Return an infinitive clause: to buy the bread, before leaving, without seeing him."""
         done = self._draw.pick(verbs_of(("person",), "direct", states=False))
         before = preposition(scene, english, french)
         group = Group(done, "present", subject, main=scene.key())
@@ -148,7 +148,7 @@ class Predicates:
         return before + Phrase([form, *after_english], verb_words + after_french)
 
     def time(self, scene: Scene, clause: Clause, time: str) -> Phrase | None:
-        """An expression of time that suits the clause's tense, or None."""
+        """Return an expression of time that suits the clause's tense, or None."""
         group = clause.group
         be = group.verb.base == "be"
         if scene.timed:
@@ -163,7 +163,7 @@ class Predicates:
         return Phrase(words, [Word(text, keys[int(at)]) for text, at in pieces])
 
     def relative(self, scene: Scene, noun: Phrase, time: str) -> Phrase:
-        """The noun phrase with a relative clause: who sings, whom she sees, where we live."""
+        """Return the noun phrase with a relative clause: who sings, whom she sees."""
         if noun.closed or noun.clitic or not noun.french or noun.french[0].text == "de":
             return noun
         time = {"future": "present", "before": "past"}.get(time, time)
@@ -177,13 +177,13 @@ class Predicates:
         return done
 
     def _grow(self, scene: Scene, noun: Phrase, time: str, chance: float) -> Phrase:
-        """The noun phrase, sometimes with a relative clause; never one inside another."""
+        """Return the noun phrase, sometimes with a relative clause, never nested."""
         if scene.nested or not self._draw.chance(chance * scene.rich):
             return noun
         return self.relative(scene, noun, time)
 
     def _verbs(self, time: str, needs: str, subject: Phrase | None) -> tuple[Verb, ...]:
-        """The verbs that this subject can have, with these needs or else with any."""
+        """Return verbs that suit the subject, with these needs if possible."""
         kinds = subject.kinds if subject is not None else ("person",)
         if subject is None and self._draw.chance(0.12):
             kinds = (self._draw.pick(("animal", "train", "bird")),)
@@ -192,7 +192,7 @@ class Predicates:
         return found or verbs_of(kinds, *DOINGS, states=states)
 
     def _negate(self, scene: Scene, group: Group) -> None:
-        """Make some clauses negative, others frequent."""
+        """Make some clauses negative and add frequency to others."""
         draw, tense = self._draw, group.tense
         if group.negative or scene.positive:
             return
@@ -208,14 +208,14 @@ class Predicates:
                 group.middle = phrase(scene.key(), *draw.pick(MIDDLE_ADVERBS))
 
     def _direct(self, scene: Scene, group: Group) -> Phrase:
-        """A direct object, at times nothing or nobody."""
+        """Return a direct object, sometimes nothing or nobody."""
         free = not (group.negative or scene.positive) and group.middle is None
         if free and self._draw.chance(0.03):
             return self.pronouns.none(scene, group)
         return self._object(scene, group)
 
     def _object(self, scene: Scene, group: Group, definite: bool = False) -> Phrase:
-        """A direct object: a clitic or a noun phrase."""
+        """Return a direct object: a clitic or a noun phrase."""
         kinds, subject, found = group.verb.objects, group.subject, None
         if any(kind in PERSONS for kind in kinds):
             if self._draw.chance(0.3):
@@ -231,7 +231,7 @@ class Predicates:
         return self.nouns.about(scene, kinds, negated=bool(group.negative), definite=definite)
 
     def _receive(self, scene: Scene, clause: Clause) -> None:
-        """Give the clause someone to whom it is done."""
+        """Add a recipient to the clause."""
         draw, group, direct = self._draw, clause.group, clause.direct
         clause.recipient = self.hearer(scene, group.subject)
         gift = group.verb.needs == "gift"
@@ -241,7 +241,7 @@ class Predicates:
         clause.recipient_key = scene.key() if has_to else group.main
 
     def _manner(self, scene: Scene, clause: Clause) -> None:
-        """Add how it is done; `well` stands last in English, before the participle in French."""
+        """Add a manner; `well` is last in English, before the participle in French."""
         group = clause.group
         manners = [m for note in group.verb.notes for m in MANNERS.get(note, ())]
         if group.negative or group.middle is not None or not self._draw.chance(0.15):
@@ -254,7 +254,7 @@ class Predicates:
             clause.manner = phrase(scene.key(), *self._draw.pick(manners))
 
     def _places(self, scene: Scene, clause: Clause) -> None:
-        """Add a place where the verb needs one, company or someone's sake where it allows it."""
+        """Add a place if the verb needs one, or company or a beneficiary if it allows one."""
         draw, done = self._draw, clause.group.verb
         if done.needs == "place":
             clause.rest.append(self._goal(scene, clause.group))
@@ -266,14 +266,14 @@ class Predicates:
                 return
 
     def _companion(self, scene: Scene, group: Group, english: str, french: str) -> Phrase:
-        """with her brother, for him."""
+        """Return company or beneficiary: with her brother, for him."""
         before, someone = preposition(scene, english, french), None
         if self._draw.chance(0.35):
             someone = self.pronouns.someone(scene, group.subject, "stressed")
         return before + (someone or self.nouns.about(scene, PERSONS, small=True))
 
     def _goal(self, scene: Scene, group: Group) -> Phrase:
-        """The place that the verb speaks of."""
+        """Return the place that the verb requires."""
         if "into" in group.verb.notes:
             inside = Phrase(french=[Word("dans", group.main)])
             return inside + self.nouns.about(scene, ("inside",), small=True)
@@ -282,7 +282,7 @@ class Predicates:
         return self.nouns.place(scene, tuple(p for p in group.verb.notes if p in known), True)
 
     def _relative_clause(self, scene: Scene, noun: Phrase, time: str) -> Phrase:
-        """The clause that follows a noun, with its pronoun."""
+        """Return a relative clause with its pronoun."""
         person = noun.kinds[0] in PERSONS
         roll = self._draw.weighted(((50, "subject"), (35, "object"), (15, "other")))
         if roll == "other" and person:
@@ -301,11 +301,11 @@ class Predicates:
         return who + statement(self.clause(scene, time, _silent(who)))
 
     def _which(self) -> str:
-        """The relative pronoun for what is not a person."""
+        """Return the relative pronoun for non-persons."""
         return self._draw.weighted(((60, "which"), (40, "that")))
 
     def _bare(self, scene: Scene, time: str, done: Verb, preceding: Phrase | None) -> Phrase:
-        """A subject and this verb; the participle agrees with an object that precedes."""
+        """Return a subject with this verb; the participle agrees with a preceding object."""
         group = self.group(scene, done, time, self.subject(scene, time, done.subjects))
         group.preceding = preceding
         if not group.negative and self._draw.chance(0.1):
@@ -314,5 +314,5 @@ class Predicates:
 
 
 def _silent(who: Phrase) -> Phrase:
-    """A subject without words and with the features of this one."""
+    """Return a subject without words but with this one's features."""
     return Phrase([], [], who.person, who.plural, who.feminine, who.kinds)

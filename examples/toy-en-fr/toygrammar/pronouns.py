@@ -18,20 +18,20 @@ HEARERS = ((18, "I"), (12, "you"), (22, "he"), (22, "she"), (10, "we"), (16, "th
 
 
 class Pronouns:
-    """Draws pronouns for persons and for what was named before."""
+    """Draws pronouns for persons and antecedents."""
 
     def __init__(self, draw: Draw, nouns: NounPhrases) -> None:
         self._draw = draw
         self._nouns = nouns
 
     def subject(self, scene: Scene, kinds: Sequence[str]) -> Phrase:
-        """A personal pronoun as the subject of a verb that persons can have."""
+        """Return a personal pronoun as subject."""
         name = self._draw.weighted(SPEAKERS)
         they = self.they(scene, "subject", kinds) if name == "they" else None
         return they or self._nouns.pronoun(scene, "he" if name == "they" else name, "subject")
 
     def it(self, scene: Scene, role: str, kinds: Sequence[str]) -> Phrase | None:
-        """`it`, of one of these kinds; None where the sentence allows no such `it`."""
+        """Return `it` for one of these kinds, or None without a clear antecedent."""
         meant = scene.single[0] if scene.single else None
         others = tuple(kind for kind in kinds if kind not in PERSONS)
         if len(scene.single) > 1 or not others:
@@ -44,7 +44,7 @@ class Pronouns:
         return done
 
     def they(self, scene: Scene, role: str, kinds: Sequence[str]) -> Phrase | None:
-        """`they` or `them`, of one of these kinds; None where no such plural can be meant."""
+        """Return `they` or `them` for one of these kinds, or None without a clear antecedent."""
         meant = scene.several[0] if scene.several else None
         if len(scene.several) > 1:
             return None
@@ -58,7 +58,7 @@ class Pronouns:
     def someone(
         self, scene: Scene, subject: Phrase, role: str, kinds: Sequence[str] = PERSONS
     ) -> Phrase | None:
-        """me, you, him, her, us or them beside this subject; None where it would mean itself.
+        """Return me, you, him, her, us or them; None if it would be reflexive.
 
         :param role: `direct`, `indirect` or `stressed`.
         """
@@ -70,14 +70,14 @@ class Pronouns:
         return self._nouns.pronoun(scene, name, role)
 
     def nobody(self, scene: Scene) -> Phrase:
-        """nobody as subject; its key brings ne."""
+        """Return nobody as subject; its key requires ne."""
         key = scene.key()
         done = phrase(key, "nobody", "personne")
         done.kinds, done.negative, done.closed = ("person",), key, True
         return done
 
     def none(self, scene: Scene, group: Group) -> Phrase:
-        """nothing or nobody as direct object: ne ... rien around the verb, personne after it."""
+        """Return nothing or nobody as direct object: ne ... rien, or personne after the verb."""
         group.negative = scene.key()
         if group.verb.objects[0] in PERSONS:
             group.negation = "nobody"

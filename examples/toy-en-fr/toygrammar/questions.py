@@ -33,7 +33,7 @@ class Questions:
         self._predicates = predicates
 
     def ask(self, scene: Scene, time: str) -> Phrase:
-        """A question about a time: `present`, `past` or `future`."""
+        """Return a question in a time: `present`, `past` or `future`."""
         form = self._draw.weighted(FORMS)
         if form == "yes or no":
             return question(self._predicates.clause(scene, time), Phrase())
@@ -51,13 +51,13 @@ class Questions:
         return self._object(scene, time, form)
 
     def _who(self, scene: Scene, time: str) -> Phrase:
-        """Who sees the dog? Here the order is that of a statement."""
+        """Return a subject question, in statement order: Who sees the dog?"""
         who = phrase(scene.key(), "who", "qui")
         who.kinds, who.closed = ("person",), True
         return statement(self._predicates.clause(scene, time, who))
 
     def _where_is(self, scene: Scene, time: str) -> Phrase:
-        """Where are the keys? Où sont les clés ?"""
+        """Return a question such as: Where are the keys? Où sont les clés ?"""
         past = time == "past"
         kinds = ("thing", "clothes", "person", "kin", "animal", "vehicle", "text")
         noun, key = self._predicates.nouns.about(scene, kinds), scene.key()
@@ -66,18 +66,18 @@ class Questions:
         return phrase(scene.key(), "where", "où") + phrase(key, english, french) + noun
 
     def _plain(self, scene: Scene, time: str) -> Clause:
-        """A clause that one can ask the time or reason of: something that people do."""
+        """Return a clause about an action, for questions of time or reason."""
         found = [v for v in VERBS if v.needs in ("none", "place", "direct") and not v.state]
         subject = self._subject(scene)
         verbs = [v for v in found if subject.kinds[0] in v.subjects]
         return self._predicates.doing(scene, time, subject, self._draw.pick(verbs))
 
     def _subject(self, scene: Scene) -> Phrase:
-        """The person asked about."""
+        """Return the person as subject."""
         return self._predicates.subject(scene, "present", PERSONS)
 
     def _clause(self, scene: Scene, time: str, verbs: list[Verb]) -> Clause:
-        """A clause with one of these verbs and a person as the subject, else empty."""
+        """Return a clause with one of these verbs and a personal subject."""
         done = self._draw.pick([v for v in verbs if time == "past" or not v.state])
         while True:
             subject = self._subject(scene)
@@ -85,7 +85,7 @@ class Questions:
                 return Clause(self._predicates.group(scene, done, time, subject))
 
     def _around(self, scene: Scene, time: str, form: str) -> Phrase:
-        """Where does she sing? With whom, to whom?"""
+        """Return a question for an adjunct: Where does she sing? With whom?"""
         if form == "where":
             verbs = [v for v in VERBS if "where" in v.notes and v.needs == "none"]
             verbs += [v for v in VERBS if v.base in ("go", "stay", "arrive", "live")]
@@ -101,7 +101,7 @@ class Questions:
         return question(clause, lead)
 
     def _object(self, scene: Scene, time: str, form: str) -> Phrase:
-        """What, whom, which apple, how many apples does she eat?"""
+        """Return an object question: What, which apple, how many apples does she eat?"""
         kinds = PERSONS[:1] if form == "whom" else (self._draw.pick(ASKED),)
         counted = form in ("which", "how many")
         if counted:
@@ -113,7 +113,7 @@ class Questions:
         return question(clause, lead)
 
     def _lead(self, scene: Scene, form: str, kinds: tuple[str, ...]) -> Phrase:
-        """The words that ask for the object."""
+        """Return the interrogative words for the object."""
         key, draw = scene.key(), self._draw
         if form == "what":
             return Phrase([Word("what", key)], [Word("que", key, "qu'")])

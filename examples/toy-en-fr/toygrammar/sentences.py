@@ -47,7 +47,7 @@ class Sentences:
         self._questions = Questions(draw, self._predicates)
 
     def sentence(self) -> tuple[list[Word], list[Word]]:
-        """One sentence: its English and French tokens."""
+        """Return a sentence as English and French tokens."""
         draw = self._draw
         least, most = draw.weighted(LENGTHS)
         wanted = least + (most - least) * draw.uniform()
@@ -58,7 +58,7 @@ class Sentences:
         return finish_english(english), finish_french([*said.french, Word(mark, end)])
 
     def _whole(self, scene: Scene, wanted: float) -> tuple[Phrase, str]:
-        """What is said and the mark that closes it."""
+        """Return the content and the final punctuation mark."""
         draw, time = self._draw, self._draw.weighted(TIMES)
         if wanted < 16:
             if draw.chance(0.22):
@@ -70,7 +70,7 @@ class Sentences:
         return self._long(scene, time, max(1, round(wanted / CLAUSE))), "."
 
     def _long(self, scene: Scene, time: str, clauses: int) -> Phrase:
-        """A statement of so many clauses, perhaps with when or if in front."""
+        """Return a statement of several clauses, perhaps with a when or if clause first."""
         draw = self._draw
         if clauses == 1 or not draw.chance(0.3):
             return self._chain(scene, time, clauses, frozenset(), first=True)
@@ -88,7 +88,7 @@ class Sentences:
     def _chain(
         self, scene: Scene, time: str, clauses: int, used: frozenset[str], first: bool = False
     ) -> Phrase:
-        """A statement of so many clauses, each joined to the next.
+        """Return a statement of several joined clauses.
 
         :param used: joints that may come no more; `reported` marks what someone says.
         """
@@ -117,7 +117,7 @@ class Sentences:
         return said + self._chain(scene, time, clauses - 1, used)
 
     def _joint(self, scene: Scene, joint: str) -> Phrase:
-        """The conjunction, with its comma where it has one."""
+        """Return the conjunction, with its comma if it has one."""
         french = {
             "and": "et",
             "but": "mais",
@@ -133,7 +133,7 @@ class Sentences:
         return said
 
     def _same(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
-        """Two things that one subject does: she opens the door and sees him."""
+        """Return two actions of one subject: she opens the door and sees him."""
         first = self._predicates.clause(scene, time)
         subject, said = first.group.subject, statement(first)
         if first.closed or time == "before" or subject.person < 3:  # je pars et ai faim: no
@@ -149,7 +149,7 @@ class Sentences:
         return said + self._turn(scene, time, clauses - 2, used)
 
     def _turn(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
-        """but or then, or else and, with so many clauses after it."""
+        """Return but, then or and with the clauses after it."""
         left = [joint for joint in ("but", "then") if joint not in used] or ["and"]
         joint = self._draw.pick(left)
         return self._joint(scene, joint) + self._chain(
@@ -157,7 +157,7 @@ class Sentences:
         )
 
     def _report(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
-        """Someone says, tells someone, knows, thinks that; someone asks whether."""
+        """Return reported speech: says, tells someone, knows, thinks that; asks whether."""
         base = self._draw.pick(TOLD if time == "past" else TOLD + THOUGHT)
         done = verb(base, "tell" if base in ("tell", "ask") else "that")
         subject = self._predicates.subject(scene, time, PERSONS)
@@ -171,7 +171,7 @@ class Sentences:
         return statement(clause) + that + self._reported(scene, time, clauses, used, base)
 
     def _that(self, scene: Scene, english: str) -> Phrase:
-        """that, or if, before what someone says or asks."""
+        """Return that or if before reported speech."""
         said = phrase(scene.key(), english, "que" if english == "that" else "si")
         said.french[0].before_vowel = "qu'" if english == "that" else "s'"
         return said
@@ -179,7 +179,7 @@ class Sentences:
     def _reported(
         self, scene: Scene, time: str, clauses: int, used: frozenset[str], base: str
     ) -> Phrase:
-        """What someone says or asks; after a past, that something was so or had been done."""
+        """Return the reported clause, in imparfait or plus-que-parfait after a past."""
         draw, about = self._draw, "before"
         if time == "present":
             about = draw.weighted(((50, "present"), (25, "past"), (25, "future")))
@@ -202,7 +202,7 @@ class Sentences:
         )
 
     def _simple(self, scene: Scene, time: str, first: bool = False) -> Phrase:
-        """One clause with what may be added to it.
+        """Return a single clause with optional additions.
 
         :param first: whether it opens the sentence, so that its time may stand in front.
         """
@@ -222,7 +222,7 @@ class Sentences:
         return said if clause.closed else said + when
 
     def _purpose(self, scene: Scene, clause: Clause) -> Phrase:
-        """to buy the bread, without seeing her, before eating the apple; mostly nothing."""
+        """Return an infinitive clause, mostly none: to buy the bread, without seeing her."""
         group, draw = clause.group, self._draw
         person = group.subject.kinds[0] in PERSONS
         if not person or group.negative or not draw.chance(0.12 * scene.rich):
@@ -235,7 +235,7 @@ class Sentences:
         return self._predicates.purpose(scene, group.subject, *how)
 
     def _weather(self, scene: Scene, time: str) -> Phrase:
-        """It rains, it is snowing."""
+        """Return a weather sentence: It rains, it is snowing."""
         subject = self._predicates.nouns.pronoun(scene, "it", "subject")
         subject.kinds = ("sky",)
         group = self._predicates.group(
@@ -246,7 +246,7 @@ class Sentences:
         return statement(clause) + (self._predicates.nouns.town(scene, "in") if place else Phrase())
 
     def _there_is(self, scene: Scene, time: str) -> Phrase:
-        """There are two birds in the tree: il y a."""
+        """Return a sentence with there is: There are two birds in the tree."""
         there, verb_key, negative = scene.key(), scene.key(), scene.key()
         negated = self._draw.chance(0.15)
         noun = self._predicates.nouns.some(scene, THERE, negated)
@@ -260,7 +260,7 @@ class Sentences:
         return said + noun + (self._predicates.place(scene, noun) or Phrase())
 
     def _order(self, scene: Scene) -> tuple[Phrase, str]:
-        """Close the door! Do not give it to him, please."""
+        """Return an order: Close the door! Do not give it to him, please."""
         draw = self._draw
         you = Phrase(person=2, kinds=("person",))
         done = verb(draw.pick(ORDERS + GIFTS))
@@ -278,7 +278,7 @@ class Sentences:
         return said, mark
 
     def _exclamation(self, scene: Scene) -> Phrase:
-        """What a beautiful house!"""
+        """Return an exclamation: What a beautiful house!"""
         draw, key = self._draw, scene.key()
         scene.rich = 1.5
         plural = draw.chance(0.3)

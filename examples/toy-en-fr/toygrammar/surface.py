@@ -51,7 +51,7 @@ class Phrase:
     closed: bool = False
 
     def __add__(self, other: "Phrase") -> "Phrase":
-        """Both in a row, with the features of the first."""
+        """Concatenate two phrases, with the features of the first."""
         return Phrase(
             self.english + other.english,
             self.french + other.french,
@@ -66,12 +66,12 @@ class Phrase:
 
 
 def phrase(key: int, english: str, french: str) -> Phrase:
-    """Words that all express one thing: every English word linked to every French word."""
+    """Return a phrase in which every English word is linked to every French word."""
     return Phrase([Word(w, key) for w in english.split()], [Word(w, key) for w in french.split()])
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether French elides before this word: a vowel or a mute h."""
+    """Return True if French elides before this word: a vowel or a mute h."""
     lower = word.lower()
     if lower.startswith("h"):
         return lower not in ASPIRATED
@@ -81,7 +81,7 @@ def starts_with_vowel(word: str) -> bool:
 
 
 def finish_english(words: list[Word]) -> list[Word]:
-    """Choose between `a` and `an` and write the first letter large."""
+    """Choose between `a` and `an` and capitalise the first letter."""
     done = [
         Word(w.before_vowel, w.keys) if w.before_vowel and after.text[0].lower() in "aeiou" else w
         for w, after in zip(words, words[1:] + words[-1:], strict=True)
@@ -90,7 +90,7 @@ def finish_english(words: list[Word]) -> list[Word]:
 
 
 def finish_french(words: list[Word]) -> list[Word]:
-    """Elide (`l'homme`, `vieil ami`), contract (`du`, `aux`) and write the first letter large."""
+    """Elide (`l'homme`, `vieil ami`), contract (`du`, `aux`) and capitalise the first letter."""
     done: list[Word] = []
     for word, after in zip(words, words[1:] + words[-1:], strict=True):
         word = _before(word, after)
@@ -105,7 +105,7 @@ def finish_french(words: list[Word]) -> list[Word]:
 
 
 def _before(word: Word, after: Word) -> Word:
-    """The form of a French word before another."""
+    """Return the form of a French word before another."""
     if not word.before_vowel or not starts_with_vowel(after.text):
         return word
     if word.text == "si" and after.text not in ("il", "ils"):
@@ -114,17 +114,17 @@ def _before(word: Word, after: Word) -> Word:
 
 
 def _capital(word: Word) -> Word:
-    """The word with its first letter large."""
+    """Return the word with a capital first letter."""
     return Word(word.text[0].upper() + word.text[1:], word.keys)
 
 
 def links(english: list[Word], french: list[Word]) -> list[tuple[int, int]]:
-    """Positions (English, French) of words that share a key, in order."""
+    """Return positions (English, French) of words that share a key, in order."""
     return [(i, j) for i, a in enumerate(english) for j, b in enumerate(french) if a.keys & b.keys]
 
 
 def english_text(words: Iterable[Word]) -> str:
-    """The line as one writes it: no space before a punctuation mark or a possessive."""
+    """Return the line without spaces before punctuation marks and possessives."""
     line = ""
     for word in words:
         glued = not line or word.text in (",", ".", "?", "!", "'s")
@@ -133,7 +133,7 @@ def english_text(words: Iterable[Word]) -> str:
 
 
 def french_text(words: Iterable[Word]) -> str:
-    """The line as one writes it: no space after an apostrophe, one before `?` and `!`."""
+    """Return the line without spaces after apostrophes, and with one before `?` and `!`."""
     line = ""
     for word in words:
         glued = not line or line.endswith("'") or word.text in (",", ".")

@@ -121,11 +121,11 @@ class Verb:
 
     @property
     def state(self) -> bool:
-        """Whether it is a state: no progressive form, and the imparfait for the past."""
+        """True for states: no progressive form, and the imparfait for the past."""
         return "state" in self.notes
 
     def imperfect(self, form: int) -> str:
-        """The French imparfait.
+        """Return the French imparfait.
 
         :param form: 0 to 4: je, tu, il, nous, ils.
         """
@@ -139,25 +139,25 @@ class Verb:
 
     @property
     def imperative(self) -> str:
-        """The French imperative to one friend: ferme, ouvre, prends."""
+        """Return the French imperative to one friend: ferme, ouvre, prends."""
         form = self.present[1]
         return form[:-1] if form.endswith(("es", "as")) else form
 
     def agree(self, feminine: bool, plural: bool) -> str:
-        """The French past participle for a gender and number."""
+        """Return the French past participle for a gender and number."""
         form = french_feminine(self.french_participle) if feminine else self.french_participle
         return form if not plural or form.endswith("s") else form + "s"
 
 
 def _present(infinitive: str) -> tuple[str, ...]:
-    """The present of a regular verb in -er: je, tu, il, nous, ils."""
+    """Return the present of a regular verb in -er: je, tu, il, nous, ils."""
     stem = infinitive.removesuffix("er")
     bridge = "e" if stem.endswith("g") else ""
     return (stem + "e", stem + "es", stem + "e", stem + bridge + "ons", stem + "ent")
 
 
 def _french(column: str) -> tuple[str, tuple[str, ...], str, bool, bool]:
-    """Infinitive, present, participle, with être, reflexive: the French column of the table."""
+    """Parse the French column: infinitive, present, participle, with être, reflexive."""
     words = column.split()
     reflexive = words[0] == "se"
     with_be = reflexive or words[0].startswith("*")
@@ -169,12 +169,12 @@ def _french(column: str) -> tuple[str, tuple[str, ...], str, bool, bool]:
 
 
 def _spread(column: str) -> tuple[str, ...]:
-    """Kinds with the groups written out."""
+    """Expand groups of kinds."""
     return tuple(kind for word in column.split() for kind in GROUPS.get(word, (word,)))
 
 
 def _verb(line: str) -> Verb:
-    """One line of the table of verbs."""
+    """Parse a line of the table of verbs."""
     english, french, needs, subjects, objects, notes = (c.strip() for c in line.split("|"))
     base, third, past, participle, gerund, particle = [*english.split(), ""][:6]
     infinitive, present, french_participle, with_be, reflexive = _french(french)
@@ -202,13 +202,13 @@ VERBS = tuple(_verb(line) for line in VERBS_TABLE.strip().splitlines())
 
 @cache
 def verb(base: str, needs: str = "") -> Verb:
-    """The verb with this English base form, the first that needs this."""
+    """Return the first verb with this English base form and these needs."""
     return next(v for v in VERBS if v.base == base and needs in ("", v.needs))
 
 
 @cache
 def verbs_of(subjects: tuple[str, ...], *needs: str, states: bool = True) -> tuple[Verb, ...]:
-    """The verbs that a subject of one of these kinds can have, of those with these needs.
+    """Return the verbs with these needs that suit a subject of these kinds.
 
     :param states: whether to count verbs of state among them.
     """
@@ -218,12 +218,12 @@ def verbs_of(subjects: tuple[str, ...], *needs: str, states: bool = True) -> tup
 
 @cache
 def verbs_taking(*kinds: str) -> tuple[Verb, ...]:
-    """The verbs that can have an object of one of these kinds as their direct object."""
+    """Return the verbs that suit a direct object of these kinds."""
     return tuple(v for v in VERBS if v.needs == "direct" and set(v.objects) & set(kinds))
 
 
 @cache
 def feel() -> Verb:
-    """be hungry, avoir faim: the English of be with the French of have."""
+    """Return an expression with be in English and avoir in French: be hungry, avoir faim."""
     have = verb("have")
     return replace(verb("be"), infinitive=have.infinitive, present=have.present)
