@@ -15,6 +15,7 @@ import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from nmtkit.cli.command import Command
 from nmtkit.cli.main import COMMANDS
 from nmtkit.config import RANGES, SECTIONS
 from nmtkit.models import MODELS
@@ -64,13 +65,14 @@ def _command(command: click.Command, path: list[str], summary: str) -> Iterator[
     yield "```"
     yield ""
     yield from _description(command.help or "")
-    yield "| option | meaning |"
-    yield "| --- | --- |"
-    for parameter in command.get_params(context):
-        row = parameter.get_help_record(context)
-        if row is not None:
-            yield f"| `{_cell(row[0])}` | {_cell(row[1])} |"
-    yield ""
+    assert isinstance(command, Command)
+    for title, options in command.options_by_group(context).items():
+        yield f"| {title} | meaning |"
+        yield "| --- | --- |"
+        for option in options:
+            names, meaning = option.get_help_record(context) or ("", "")
+            yield f"| `{_cell(names)}` | {_cell(meaning)} |"
+        yield ""
 
 
 def _description(text: str) -> Iterator[str]:

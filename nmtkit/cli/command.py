@@ -135,7 +135,7 @@ class Command(click.Command):
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         self.format_epilog(ctx, formatter)
-        for title, options in self._grouped(ctx).items():
+        for title, options in self.options_by_group(ctx).items():
             with formatter.section(title):
                 formatter.write_dl([record for o in options if (record := o.get_help_record(ctx))])
         formatter.write("\n")
@@ -146,10 +146,10 @@ class Command(click.Command):
         """Write the list of subcommands, where there are any."""
 
     def _options(self, ctx: click.Context) -> Iterator[Option]:
-        for parameters in self._grouped(ctx).values():
+        for parameters in self.options_by_group(ctx).values():
             yield from (o for o in parameters if isinstance(o, Option))
 
-    def _grouped(self, ctx: click.Context) -> dict[str, list[click.Option]]:
+    def options_by_group(self, ctx: click.Context) -> dict[str, list[click.Option]]:
         """Return the visible options by group, in the order of their declaration."""
         groups: dict[str, list[click.Option]] = {}
         for parameter in self.get_params(ctx):

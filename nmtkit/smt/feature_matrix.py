@@ -169,7 +169,8 @@ class LinearScorer:
             if REST_FEATURE in weights.values:
                 raise DataError(
                     f"{weights.path}: has a weight for '{REST_FEATURE}' but no section"
-                    " [original-weight] to compute it from; give the file as 'nmtkit tune' wrote it"
+                    " [original-weight] to compute it from; give the file as 'nmtkit nbest tune'"
+                    " wrote it"
                 )
             return cls(vector)
         original = columns.weight_vector(weights.original, weights.path)

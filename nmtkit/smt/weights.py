@@ -74,7 +74,8 @@ def read_weights(path: str | Path) -> Weights:
         weights[name] = values
     if WEIGHT_SECTION not in sections:
         raise DataError(
-            f"{path}: has no section [weight]; give a moses.ini or a file that 'nmtkit tune' wrote"
+            f"{path}: has no section [weight]; give a moses.ini or a file that 'nmtkit nbest"
+            " tune' wrote"
         )
     return Weights(sections[WEIGHT_SECTION], sections.get(ORIGINAL_SECTION), str(path))
 
