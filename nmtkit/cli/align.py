@@ -18,9 +18,9 @@ from nmtkit.cli.shared_options import (
     force_option,
     json_option,
     model_option,
+    model_run_options,
     output_option,
     tokenized_option,
-    with_model,
 )
 from nmtkit.cli.startup import configure_threads, importing
 from nmtkit.cli.writers import alignment_line
@@ -112,7 +112,7 @@ OF_PAIRS = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
     ),
     json_option("Print the alignment error rate as JSON."),
 )
-@with_model
+@model_run_options
 @force_option
 def command(
     source: str,

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from nmtkit.cli.console import choose_verbosity
-from nmtkit.cli.old_spellings import Renamed, modernised
+from nmtkit.cli.old_spellings import Renamed, replace_old_spellings
 from nmtkit.cli.rules import Rule, check
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -91,13 +91,15 @@ class Command(click.Command):
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
-        self.help = keep_indented(self.help or "")
+        self.help = mark_preformatted(self.help or "")
         self.rules, self.renamed = rules, renamed
         self.params += general_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments in today's or earlier spellings."""
-        return super().parse_args(ctx, modernised(args, self.renamed, ctx.resilient_parsing))
+        return super().parse_args(
+            ctx, replace_old_spellings(args, self.renamed, ctx.resilient_parsing)
+        )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the command's rules, and run it."""
@@ -108,8 +110,10 @@ class Command(click.Command):
         """Write the first screen of help: the common options, and one example."""
         self.format_usage(ctx, formatter)
         paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
-        formatter.write(f"\n{textwrap.indent(_filled(paragraphs[0], formatter.width - 2), '  ')}\n")
-        rows = [(o.group, *_names_and_help(o, ctx)) for o in self._options(ctx) if o.common]
+        formatter.write(
+            f"\n{textwrap.indent(_wrapped(paragraphs[0], formatter.width - 2), '  ')}\n"
+        )
+        rows = [(o.group, *_help_row(o, ctx)) for o in self._options(ctx) if o.common]
         column = max((len(n) for _, n, _ in rows if len(n) <= MAX_NAMES_WIDTH), default=0)
         title = ""
         formatter.write("\n")
@@ -202,7 +206,7 @@ def _show_full_help(context: click.Context, _: click.Parameter, value: bool) -> 
         context.exit()
 
 
-def _names_and_help(shown: Option, context: click.Context) -> tuple[str, str]:
+def _help_row(shown: Option, context: click.Context) -> tuple[str, str]:
     """Return the columns of the first screen: spelling, and the help's first sentence."""
     names, _ = shown.get_help_record(context) or ("", "")
     text = inspect.cleandoc(shown.help or "")
@@ -217,7 +221,7 @@ def _names_and_help(shown: Option, context: click.Context) -> tuple[str, str]:
     return names, "  ".join([first.rstrip(".") + ".", *(f"[{note}]" for note in notes)])
 
 
-def keep_indented(text: str) -> str:
+def mark_preformatted(text: str) -> str:
     """Mark the paragraphs of a help text that have indented lines, which click then leaves alone.
 
     These are examples and formats; click's mark is a line with the character backspace.
@@ -226,5 +230,5 @@ def keep_indented(text: str) -> str:
     return "\n\n".join(f"\b\n{p}" if re.search("^ ", p, re.MULTILINE) else p for p in paragraphs)
 
 
-def _filled(text: str, width: int) -> str:
+def _wrapped(text: str, width: int) -> str:
     return textwrap.fill(" ".join(text.split()), width)

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from nmtkit.cli.command import Command
-from nmtkit.cli.old_spellings import Renamed, moved_command
+from nmtkit.cli.old_spellings import Renamed, resolve_moved_command
 
 Commands = Mapping[str, tuple[str, str]]
 """Name -> the module that holds it under the name `command`, and its purpose in one sentence."""
@@ -48,7 +48,7 @@ class LazyGroup(Command, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, also by the name of an earlier version."""
-        args = moved_command(args, self.moved, ctx.command_path, ctx.resilient_parsing)
+        args = resolve_moved_command(args, self.moved, ctx.command_path, ctx.resilient_parsing)
         name = args[0]
         if name not in self.lazy_commands and not ctx.resilient_parsing:
             near = difflib.get_close_matches(name, self.lazy_commands, n=1)
@@ -91,7 +91,9 @@ class LazyGroup(Command, click.Group):
         return super().parse_args(ctx, args)
 
 
-def walk(group: LazyGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Command]]:
+def walk_commands(
+    group: LazyGroup, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Command]]:
     """Yield all commands below a group, groups before their own, with the words that call them."""
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -99,4 +101,4 @@ def walk(group: LazyGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         assert isinstance(command, Command)
         yield (*path, name), command
         if isinstance(command, LazyGroup):
-            yield from walk(command, (*path, name))
+            yield from walk_commands(command, (*path, name))

@@ -12,9 +12,9 @@ from nmtkit.cli.shared_options import (
     FILE,
     force_option,
     model_option,
+    model_run_options,
     output_option,
     tokenized_option,
-    with_model,
 )
 from nmtkit.cli.startup import configure_threads, importing
 
@@ -51,7 +51,7 @@ log = logging.getLogger("nmtkit")
         help="Only the first N words of --vocabulary.",
     ),
 )
-@with_model
+@model_run_options
 @force_option
 def command(
     text: str | None,

@@ -142,7 +142,7 @@ def _measure(hypotheses: str, references: str, rewritings: Rewritings, form: str
     hyps, refs = [hyp for hyp, _ in pairs], [ref for _, ref in pairs]
     names = (_shown(hypotheses), _shown(references))
     measures = evaluate(hyps, refs, names, *rewritings)
-    for warning in _warnings_of_form(hyps, refs, names, rewritings):
+    for warning in _text_warnings(hyps, refs, names, rewritings):
         warn(warning)
     return _json(names, len(pairs), measures) if form == "json" else _table(measures)
 
@@ -170,7 +170,7 @@ def _compare(
     warnings: dict[str, None] = {}
     for system, hyps in lines.items():
         both = names[system], names[""]
-        found = _warnings_of_form(hyps, texts.reference, both, rewritings, config.metrics)
+        found = _text_warnings(hyps, texts.reference, both, rewritings, config.metrics)
         warnings.update(dict.fromkeys(found))
     comparison = compare(lines, texts, config, names)
     for warning in warnings:
@@ -249,7 +249,7 @@ def _shown(path: str) -> str:
     return "stdin" if path == "-" else path
 
 
-def _warnings_of_form(
+def _text_warnings(
     hyps: Sequence[str],
     refs: Sequence[str],
     names: tuple[str, str],
@@ -267,9 +267,9 @@ def _warnings_of_form(
         if holds_subwords(lines):
             yield f"{name} holds subwords (@@) but BLEU counts words; undo BPE first"
     escaped = looks_escaped(hyps), looks_escaped(refs)
-    yield from _warnings_of_two_forms(names, *escaped, ("escaped", "unescaped"))
+    yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)
-    if two := list(_warnings_of_two_forms(names, *tokenized, ("tokenised", "raw"))):
+    if two := list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw"))):
         yield from two
         return
     if True in tokenized and not detokenize and set(measures) != {"bleu"}:
@@ -288,7 +288,7 @@ def _warnings_of_form(
         )
 
 
-def _warnings_of_two_forms(
+def _mismatch_warnings(
     names: tuple[str, str], hyp: bool | None, ref: bool | None, forms: tuple[str, str]
 ) -> Iterator[str]:
     """Yield a warning where one text is in the first form and the other in the second."""

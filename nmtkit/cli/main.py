@@ -152,7 +152,7 @@ def explain(error: Exception) -> str | None:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError) and error.strerror:
-        return f"{place_of(error)}: {error.strerror}"
+        return f"{file_of_error(error)}: {error.strerror}"
     if isinstance(error, ModuleNotFoundError):
         module = (error.name or "").partition(".")[0]
         if module in EXTRAS:
@@ -162,7 +162,7 @@ def explain(error: Exception) -> str | None:
     return None
 
 
-def place_of(error: OSError) -> str:
+def file_of_error(error: OSError) -> str:
     """Return the file that an error of the operating system names."""
     if isinstance(error.filename, str | bytes | os.PathLike):
         return os.fsdecode(error.filename)

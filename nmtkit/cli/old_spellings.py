@@ -59,7 +59,9 @@ def _fits(expected: str, word: str) -> bool:
     return "=" in word or "=" not in expected
 
 
-def modernised(arguments: Sequence[str], renamed: Iterable[Renamed], quiet: bool) -> list[str]:
+def replace_old_spellings(
+    arguments: Sequence[str], renamed: Iterable[Renamed], quiet: bool
+) -> list[str]:
     """Return a command's arguments in today's spellings, and warn of each old one.
 
     :param quiet: warn of nothing, because a shell is completing the line.
@@ -70,7 +72,7 @@ def modernised(arguments: Sequence[str], renamed: Iterable[Renamed], quiet: bool
     while words:
         if words[0] == "--":
             break
-        spread = _spread(words, {change.option for change in changes})
+        spread = _split_value(words, {change.option for change in changes})
         for change in changes:
             values = change.values_in(spread)
             if values is not None:
@@ -83,11 +85,11 @@ def modernised(arguments: Sequence[str], renamed: Iterable[Renamed], quiet: bool
     _refuse_two_of_one(list(met))
     if not quiet:
         for change in met:
-            warn_of(change.warning())
+            warn_on_rank_0(change.warning())
     return result + words
 
 
-def _spread(words: list[str], options: set[str]) -> list[str]:
+def _split_value(words: list[str], options: set[str]) -> list[str]:
     """Part `--old=value` and `-ovalue` into two words where they begin with an old option."""
     first, equals, value = words[0].partition("=")
     if equals and first in options and first.startswith("--"):
@@ -106,13 +108,13 @@ def _refuse_two_of_one(met: list[Renamed]) -> None:
                 raise click.UsageError(f"{other} and {change.option} exclude each other.")
 
 
-def warn_of(message: str) -> None:
+def warn_on_rank_0(message: str) -> None:
     """Warn once for all processes of one job."""
     if environment.rank() == 0:
         warn(message)
 
 
-def moved_command(
+def resolve_moved_command(
     arguments: Sequence[str], moved: Iterable[Renamed], path: str, quiet: bool
 ) -> list[str]:
     """Return a command line with the name of a command that has moved replaced.
@@ -128,18 +130,18 @@ def moved_command(
         rest = list(arguments[1:])
         if arguments[0] != name:
             continue
-        value = _take(rest, option[0]) if option else None
+        value = _pop_option(rest, option[0]) if option else None
         if option and value is None:
             continue
         if not quiet:
             plain = re.sub(r"[{}]", "", change.old), re.sub(r"[{}]", "", change.new)
-            warn_of(f"'{path} {plain[0]}' is now '{path} {plain[1]}'")
+            warn_on_rank_0(f"'{path} {plain[0]}' is now '{path} {plain[1]}'")
         words = [word for word in change.new.split() if not word.startswith("{")]
         return [*words, *([] if value is None else [value]), *rest]
     return list(arguments)
 
 
-def _take(words: list[str], option: str) -> str | None:
+def _pop_option(words: list[str], option: str) -> str | None:
     """Remove an option and its value from `words`; return the value, None where it is absent."""
     for place, word in enumerate(words):
         if word == "--":

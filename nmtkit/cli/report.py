@@ -13,10 +13,10 @@ from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
     force_option,
+    model_run_options,
     models_option,
     output_option,
     tokenized_option,
-    with_model,
 )
 from nmtkit.cli.startup import configure_threads, importing
 
@@ -83,7 +83,7 @@ log = logging.getLogger("nmtkit")
     ),
 )
 @search_options
-@with_model
+@model_run_options
 @force_option
 def command(
     folders: tuple[str, ...],

@@ -93,9 +93,9 @@ class Exclusive:
         present = [name for name in self.names if name in given]
         if len(present) > 1 and not (self.unless and self.unless in given):
             reason = f": {self.because}" if self.because else "; give one of them"
-            return f"{spoken(present[:2], 'and')} exclude each other{reason}."
+            return f"{join_names(present[:2], 'and')} exclude each other{reason}."
         if self.required and not present:
-            return f"One of {spoken(self.names, 'or')} is needed."
+            return f"One of {join_names(self.names, 'or')} is needed."
         return None
 
 
@@ -109,7 +109,7 @@ class AtLeastOne:
         """Return that none of them was given."""
         if any(name in given for name in self.names):
             return None
-        return f"{spoken(self.names, 'or')} is needed."
+        return f"{join_names(self.names, 'or')} is needed."
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Needs:
         if self.name not in given or any(name in given for name in self.needed):
             return None
         reason = f": {self.because}" if self.because else ""
-        return f"{self.name} needs {spoken(self.needed, 'or')}{reason}."
+        return f"{self.name} needs {join_names(self.needed, 'or')}{reason}."
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class OneStdin:
         """Return the files that are all stdin."""
         present = [name for name in self.names if given.value(name) == "-"]
         if len(present) > 1:
-            return f"stdin ('-') can be only one of {spoken(present, 'and')}."
+            return f"stdin ('-') can be only one of {join_names(present, 'and')}."
         return None
 
 
@@ -228,7 +228,7 @@ def one_stdin(*names: str) -> OneStdin:
     return OneStdin(names)
 
 
-def spoken(names: Iterable[str], conjunction: str) -> str:
+def join_names(names: Iterable[str], conjunction: str) -> str:
     """Return names as a phrase: `a`, `a or b`, `a, b or c`."""
     *most, last = (name.removesuffix(" >0") for name in names)
     return f"{', '.join(most)} {conjunction} {last}" if most else last

@@ -14,12 +14,12 @@ from nmtkit.cli.shared_options import (
     averaging_options,
     force_option,
     json_option,
+    model_run_options,
     models_option,
     output_option,
     tokenized_option,
-    with_model,
 )
-from nmtkit.cli.startup import configure_threads, importing, written_by_first
+from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
 
 if TYPE_CHECKING:
     from nmtkit.inference.scorer import Score
@@ -59,7 +59,7 @@ log = logging.getLogger("nmtkit")
     tokenized_option("SRC and TGT are tokenised."),
 )
 @averaging_options
-@with_model
+@model_run_options
 @force_option
 def command(
     source: str,
@@ -97,7 +97,7 @@ def command(
     configure_threads(threads)
     from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
 
-    with open_output(written_by_first(output), force) as results:
+    with open_output(path_on_rank_0(output), force) as results:
         with importing():
             from nmtkit.inference.ensemble import Ensemble
             from nmtkit.inference.scorer import Scorer, Totals

@@ -69,7 +69,7 @@ force_option = group(
     option("--force", is_flag=True, help="Replace existing output; without it that is an error."),
 )
 
-with_model = group(HARDWARE, device_option, threads_option, batch_size_option)
+model_run_options = group(HARDWARE, device_option, threads_option, batch_size_option)
 """The options of a command that runs a model on a stream of sentences."""
 
 

@@ -40,6 +40,6 @@ def configure_threads(threads: int) -> None:
         torch.set_num_threads(threads)
 
 
-def written_by_first(path: str) -> str:
+def path_on_rank_0(path: str) -> str:
     """Return the path that this process writes to: only rank 0 of a job writes its outputs."""
     return path if environment.rank() == 0 else os.devnull

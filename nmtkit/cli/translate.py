@@ -11,7 +11,7 @@ from nmtkit.cli.command import declare_command
 from nmtkit.cli.console import warn
 from nmtkit.cli.segment_options import Segmenting
 from nmtkit.cli.shared_options import FILE
-from nmtkit.cli.startup import configure_threads, importing, written_by_first
+from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
 from nmtkit.cli.translate_options import RENAMED, RULES, translate_options
 from nmtkit.cli.writers import Format, alignment_line, translation_lines
 
@@ -91,7 +91,7 @@ def command(
 
         streams = Outputs(
             *(
-                stack.enter_context(open_output(written_by_first(path or os.devnull), force))
+                stack.enter_context(open_output(path_on_rank_0(path or os.devnull), force))
                 for path in (output, alignments, segmenting.segments)
             )
         )

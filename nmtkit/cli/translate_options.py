@@ -12,10 +12,10 @@ from nmtkit.cli.shared_options import (
     FILE,
     averaging_options,
     force_option,
+    model_run_options,
     models_option,
     output_option,
     tokenized_option,
-    with_model,
 )
 
 HAS_SCORES = "the n-best format has the scores"
@@ -48,7 +48,7 @@ def translate_options(function: Any) -> Any:
             SPEED,
             averaging_options,
             segment_options,
-            with_model,
+            model_run_options,
             force_option,
         )
     ):

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from nmtkit.cli.command_group import walk
+from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import cli
 
 Nmtkit = Callable[..., Result]
 
-COMMANDS = [path for path, _ in walk(cli)]
+COMMANDS = [path for path, _ in walk_commands(cli)]
 
 ODD_LINES = [
     b"one two",

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import pytest
 
 import nmtkit
-from nmtkit.cli.command_group import walk
+from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import cli
 
 PACKAGE = Path(nmtkit.__file__).parent
 
-COMMANDS = dict(walk(cli))
+COMMANDS = dict(walk_commands(cli))
 
 BASE = {"config", "config_io", "seeds", "errors", "special_symbols"}
 """What every room above `models` and `text` may import."""

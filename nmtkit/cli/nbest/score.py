@@ -10,9 +10,9 @@ from nmtkit.cli.rules import one_stdin
 from nmtkit.cli.shared_options import (
     FILE,
     force_option,
+    model_run_options,
     models_option,
     output_option,
-    with_model,
 )
 from nmtkit.cli.startup import configure_threads, importing
 
@@ -60,7 +60,7 @@ log = logging.getLogger("nmtkit")
         help="Text is tokenised.",
     ),
 )
-@with_model
+@model_run_options
 @force_option
 def command(
     nbest: str,

@@ -9,9 +9,9 @@ from nmtkit.cli.console import show_progress
 from nmtkit.cli.shared_options import (
     FILE,
     force_option,
+    model_run_options,
     models_option,
     output_option,
-    with_model,
 )
 from nmtkit.cli.startup import configure_threads, importing
 
@@ -41,7 +41,7 @@ log = logging.getLogger("nmtkit")
         " sides together, outside of the (first) model's vocabularies; -w with --logs.",
     ),
 )
-@with_model
+@model_run_options
 @force_option
 def command(
     table: str,

@@ -7,13 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 from nmtkit.cli.command import GENERAL, Command, Option
-from nmtkit.cli.command_group import walk
+from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import cli
 
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 
 
-EVERY = {(): cli, **dict(walk(cli))}
+EVERY = {(): cli, **dict(walk_commands(cli))}
 LEAVES = {path: each for path, each in EVERY.items() if not isinstance(each, click.Group)}
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from nmtkit.cli.command_group import walk
+from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import cli
 
-COMMANDS = dict(walk(cli))
+COMMANDS = dict(walk_commands(cli))
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "gallery.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -4,11 +4,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from nmtkit.cli.command_group import walk
+from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import MOVED, cli
-from nmtkit.cli.old_spellings import Renamed, modernised, moved_command
+from nmtkit.cli.old_spellings import Renamed, replace_old_spellings, resolve_moved_command
 
-COMMANDS = dict(walk(cli))
+COMMANDS = dict(walk_commands(cli))
 
 RENAMED = [
     Renamed("--rule {MODE}", "--beam-mode {MODE}"),
@@ -46,11 +46,11 @@ RENAMED = [
     ],
 )
 def test_old_spellings_become_new_ones(old: str, new: str) -> None:
-    assert modernised(old.split(), RENAMED, quiet=True) == new.split()
+    assert replace_old_spellings(old.split(), RENAMED, quiet=True) == new.split()
 
 
 def test_each_old_spelling_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    modernised("--rule x --raw --rule y --format text".split(), RENAMED, quiet=False)
+    replace_old_spellings("--rule x --raw --rule y --format text".split(), RENAMED, quiet=False)
     assert [record.message for record in caplog.records] == [
         "--rule MODE is now --beam-mode MODE",
         "--raw is now --no-tokenized",
@@ -59,8 +59,8 @@ def test_each_old_spelling_is_warned_of_once(caplog: pytest.LogCaptureFixture) -
 
 
 def test_completion_warns_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    modernised(["--raw"], RENAMED, quiet=True)
-    moved_command(["tune", "x"], MOVED, "nmtkit", quiet=True)
+    replace_old_spellings(["--raw"], RENAMED, quiet=True)
+    resolve_moved_command(["tune", "x"], MOVED, "nmtkit", quiet=True)
     assert caplog.records == []
 
 
@@ -74,13 +74,13 @@ def test_only_the_first_process_of_a_job_warns(
         "MASTER_PORT": "1",
     }.items():
         monkeypatch.setenv(name, value)
-    modernised(["--raw"], RENAMED, quiet=False)
+    replace_old_spellings(["--raw"], RENAMED, quiet=False)
     assert caplog.records == []
 
 
 def test_options_that_excluded_each_other_still_do() -> None:
     with pytest.raises(click.UsageError, match="--tokenize and --detokenize exclude each other"):
-        modernised("--tokenize fr --detokenize fr".split(), RENAMED, quiet=True)
+        replace_old_spellings("--tokenize fr --detokenize fr".split(), RENAMED, quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_options_that_excluded_each_other_still_do() -> None:
     ],
 )
 def test_commands_that_moved_are_found(old: str, new: str) -> None:
-    assert moved_command(old.split(), MOVED, "nmtkit", quiet=True) == new.split()
+    assert resolve_moved_command(old.split(), MOVED, "nmtkit", quiet=True) == new.split()
 
 
 def test_a_command_that_moved_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    moved_command("score -m x --nbest list".split(), MOVED, "nmtkit", quiet=False)
+    resolve_moved_command("score -m x --nbest list".split(), MOVED, "nmtkit", quiet=False)
     assert [record.message for record in caplog.records] == [
         "'nmtkit score --nbest LIST' is now 'nmtkit nbest score LIST'"
     ]

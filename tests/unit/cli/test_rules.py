@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from nmtkit.cli.command import Command, option
-from nmtkit.cli.command_group import walk
+from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import cli
 from nmtkit.cli.rules import (
     Rule,
@@ -22,7 +22,7 @@ from nmtkit.cli.rules import (
     times,
 )
 
-COMMANDS = dict(walk(cli))
+COMMANDS = dict(walk_commands(cli))
 
 
 def command(*rules: Rule) -> Command:
