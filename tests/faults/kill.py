@@ -1,15 +1,15 @@
-"""Kills a small training again and again, and looks whether anything was lost.
+"""Kill a small training many times, and check that nothing is lost.
 
     python tests/faults/kill.py --kills 200 --seed 1
     python tests/faults/kill.py --kills 40 --ranks 2
 
-One training is never touched. Another, with the same settings, is killed with SIGKILL and goes on,
-until it has been killed so often, and then to its end. A kill comes at a random moment, or at a
-random touch of the model folder: before a file or folder of it is made, opened, renamed or removed,
-and so between any two of these; or when a file of parameters is half written. At the end every
-parameter, every checkpoint and every figure of the two trainings must be the same, bit for bit.
-With --ranks both are done by several processes together, of which one is killed at a time.
-Prints how many kills of which kind there were; its exit status is 1 where something differs.
+One training is never killed. Another, with the same settings, is killed with SIGKILL and resumed
+as often as --kills says, and then runs to its end. A kill comes at a random moment, or at a random
+access to the model folder, before a file or folder is created, opened, renamed or removed; or when
+a parameter file is half written. At the end every parameter, checkpoint and figure of the two
+trainings must be equal, bit for bit. With --ranks both trainings run in several processes, and one
+of them is killed at a time. Prints the number of kills of each kind; the exit status is 1 if
+anything differs.
 """
 
 import argparse
@@ -55,10 +55,10 @@ TIMES = {"seconds", "words_per_second"}
 TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
 """Audit events of Python that come before a file or folder is touched."""
 
-MOST_TOUCHES = 60
+MAX_TOUCHES = 60
 """A checkpoint, with validation, takes about half as many."""
 
-LONGEST = 0.2
+MAX_SECONDS = 0.2
 """Seconds until a kill that comes at a random moment: a start, and some updates; of several ranks
 so many times as many."""
 
@@ -113,7 +113,7 @@ def half_written(number: int) -> Arm:
 
 
 def prepare(folder: Path) -> None:
-    """What 'nmtkit prepare' and 'nmtkit shortlist' leave, as far as training needs it."""
+    """Write the files of 'nmtkit prepare' and 'nmtkit shortlist' that training needs."""
     folder.mkdir()
     for split, count in (("train", PAIRS), ("dev", DEV_PAIRS)):
         lines = [
@@ -132,7 +132,7 @@ def prepare(folder: Path) -> None:
 def run(
     prepared: Path, folder: Path, updates: int, kill: "Kill | None" = None, ranks: int = 1
 ) -> bool:
-    """Train in processes of their own, of which one is killed as `kill` says.
+    """Train in child processes; one of them is killed as `kill` says.
 
     :return: whether it was killed.
     :raises RuntimeError: training failed otherwise.
@@ -205,34 +205,34 @@ def next_kill(draw: random.Random, ranks: int) -> Kill:
     """Rank 0 alone touches the folder; at a random moment anyone is killed."""
     kind = draw.choice(["moment", "touch", "touch", "half-written file"])
     if kind == "moment":
-        return Kill(kind, None, draw.uniform(0, LONGEST * ranks), draw.randrange(ranks))
+        return Kill(kind, None, draw.uniform(0, MAX_SECONDS * ranks), draw.randrange(ranks))
     if kind == "touch":
-        return Kill(kind, at_a_touch(draw.randint(1, MOST_TOUCHES)), 60.0, 0)
+        return Kill(kind, at_a_touch(draw.randint(1, MAX_TOUCHES)), 60.0, 0)
     return Kill(kind, half_written(draw.randint(1, 6)), 60.0, 0)
 
 
 def metrics(folder: Path) -> list[dict[str, object]]:
-    """The lines of metrics.jsonl without what a clock decides."""
+    """Return the lines of metrics.jsonl without times."""
     rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
     return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
 
 
 def state(path: Path) -> dict[str, object]:
-    """A checkpoint's state without what a clock decides."""
+    """Return a checkpoint's state without times."""
     found: dict[str, dict[str, object]] = json.loads(path.read_text())
     del found["progress"]["seconds"]
     return dict(found)
 
 
 def origin(path: Path) -> dict[str, object]:
-    """What training noted of how it was begun, without the command, which names the folder."""
+    """Return the provenance of a training without the command, which names the folder."""
     found: dict[str, object] = json.loads(path.read_text())
     del found["command"]
     return found
 
 
 def differences(whole: Path, killed: Path) -> list[str]:
-    """What two model folders do not have in common."""
+    """List the differences between two model folders."""
     ours, theirs = (
         {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
         for folder in (whole, killed)

@@ -40,7 +40,7 @@ def settings(unit: Any = "sentences", order: Any = "ascending", shuffle: Any = "
 
 
 def epoch(batches, number=0):
-    """The batches of epoch `number` of an iteration that stands at or before its start."""
+    """Return the batches of epoch `number` from an iterator that is not past its start."""
     found = []
     for batch in batches:
         if batches.position.epoch > number + 1:

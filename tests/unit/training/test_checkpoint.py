@@ -1,4 +1,4 @@
-"""Checkpoints: what is written comes back whole, or a sentence says what is wrong."""
+"""Checkpoints: what was written is loaded completely, or a message says what is wrong."""
 
 import dataclasses
 import json
@@ -149,7 +149,7 @@ def test_a_flipped_bit_is_detected(tmp_path, name):
 
 
 def three(tmp_path, damaged=()):
-    """Checkpoints 5, 6 (of an interruption) and 7, some of them damaged."""
+    """Save checkpoints 5, 6 (interrupted) and 7, and damage some of them."""
     for updates in (5, 6, 7):
         progress = dataclasses.replace(PROGRESS, updates=updates)
         path = save_checkpoint(tmp_path, *make(seed=updates), progress, interrupted=updates == 6)

@@ -1,4 +1,4 @@
-"""The learning curve that is read is the one that the metrics_logger wrote."""
+"""Learning curves are read as the metrics logger wrote them."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from nmtkit.training.validation import Validation
 
 @pytest.fixture
 def written(tmp_path):
-    """A folder with two reports and two validations, as training writes them."""
+    """Write a folder with two training lines and two validation lines."""
     metrics_logger = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.25)
     for update in range(1, 2 * LOG_EVERY + 1):
         metrics_logger.log_update(Progress(updates=update, seconds=update / 2), 30.0, 10, 1.0)

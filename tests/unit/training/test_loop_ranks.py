@@ -36,7 +36,7 @@ UPDATES = 8
 
 
 def trained(training, updates=UPDATES):
-    """The figures of some updates, and the parameters after them."""
+    """Return the figures of some updates, and the parameters after them."""
     training.model.train()
     figures = [training.update() for _ in range(updates)]
     own = {name: value.clone() for name, value in parameters_of(training.model).items()}
@@ -210,7 +210,7 @@ def test_a_signal_to_one_rank_stops_all_after_the_same_update(train, tmp_path):
 
 
 def test_a_signal_sent_twice_at_once_still_saves(train, tmp_path):
-    """As where a cluster sends it to every process, and torchrun passes it on."""
+    """A cluster may signal every process, and torchrun forwards its own signal too."""
     twice = (signal.SIGTERM, signal.SIGTERM)
     ends = [found for found, _ in train(2, stop=3, signals=twice)]
     assert ends == [(3, signal.SIGTERM)] * 2
@@ -238,7 +238,7 @@ def test_resuming_is_exact_with_dropout(train):
 
 
 def test_ranks_have_different_dropout_masks(begun, together):
-    """Both with the same batch: with the same units left out, costs would be equal."""
+    """Both ranks have the same batch: with the same dropout mask, costs would be equal."""
 
     def task():
         with join_process_group("cpu") as process_group:

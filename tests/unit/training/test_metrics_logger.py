@@ -1,4 +1,4 @@
-"""What a training says: JSON lines for machines, one line of log for people."""
+"""Metrics of a training: JSON lines, log lines, the course on a terminal, TensorBoard."""
 
 import builtins
 import dataclasses

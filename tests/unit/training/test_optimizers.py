@@ -17,7 +17,7 @@ GRADIENTS = [
 
 
 def stepped(**settings):
-    """The parameter after each of the gradients."""
+    """Return the parameter after each gradient."""
     module = nn.Linear(2, 2, bias=False).double()
     with torch.no_grad():
         module.weight.copy_(torch.from_numpy(START))

@@ -14,7 +14,7 @@ from nmtkit.training.signals import LOCK_FILE, StopSignals, lock_model_folder
 
 @pytest.fixture(autouse=True)
 def usual_handlers():
-    """Those of a program in the foreground, wherever the tests run."""
+    """Set the signal handlers of a program in the foreground, wherever the tests run."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

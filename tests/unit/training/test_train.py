@@ -59,7 +59,7 @@ def write(path: Path, text_lines) -> None:
 
 @pytest.fixture
 def prepared(tmp_path):
-    """What `nmtkit prepare` and `nmtkit shortlist` leave, as far as training needs it."""
+    """Write the files of `nmtkit prepare` and `nmtkit shortlist` that training needs."""
     folder = tmp_path / "prepared"
     folder.mkdir()
     for split, count in (("train", 30), ("dev", 5)):
@@ -93,7 +93,7 @@ def metrics(folder):
 
 
 def assert_same_training(one, other):
-    """Every file of two model folders is the same, but for times and limits."""
+    """Assert that two model folders are equal except for times and limits."""
     ours, theirs = ({p.relative_to(f): p for p in contents(f)} for f in (one, other))
     assert ours.keys() == theirs.keys()
     for name, path in ours.items():
@@ -308,7 +308,7 @@ def test_other_folders_are_left_alone(run, tmp_path):
 
 @contextlib.contextmanager
 def files_of_at_most(size):
-    """Stands for a full disk: no file can be made larger than this, in bytes."""
+    """Simulate a full disk: no file can grow beyond this size, in bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -475,7 +475,7 @@ def test_the_start_is_logged_with_versions_and_seed(run, caplog):
 @pytest.mark.parametrize("name", [".lock", "metrics.jsonl", "config.toml", "checkpoints/00000009"])
 @pytest.mark.parametrize("exists", [True, False])
 def test_nothing_is_written_through_a_link_out_of_the_folder(run, tmp_path, name, exists):
-    """A folder that somebody else has made: its lock file would empty what it leads to."""
+    """In a folder from a stranger the lock file may be a link, whose target would be emptied."""
     folder = run()
     other = tmp_path / "mine"
     if exists:

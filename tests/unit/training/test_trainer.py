@@ -1,4 +1,4 @@
-"""Updates, validations and the rules by which a training goes on or ends."""
+"""The training loop: updates, validations, checkpoints, resuming and stopping."""
 
 import dataclasses
 import json
@@ -40,7 +40,7 @@ def close(one, other, **tolerance):
 
 
 def metrics(training):
-    """The lines of metrics.jsonl without what a clock decides."""
+    """Return the lines of metrics.jsonl without times."""
     path = training.folder / "metrics.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
@@ -54,7 +54,7 @@ def length(named):
 
 
 def gradient_of(begin, cost, **changes):
-    """The gradient that the optimizer sees in the first update, with what `update` says of it."""
+    """Return the gradient that the optimizer gets in the first update, and the `Update`."""
     training = begin(
         loss_reduction=cost, clip_norm=0.0, learning_rate=0.0, optimizer="sgd", **changes
     )
@@ -410,7 +410,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 class Killed(BaseException):
-    """As sudden as a signal."""
+    """Ends a training as suddenly as a signal."""
 
 
 def killed_at(training, updates):
@@ -543,7 +543,7 @@ def test_a_non_finite_gradient_changes_nothing(begin, value):
 
 
 def multiplied(training, factors):
-    """Let the costs of the updates be so many times what they are, one after the other."""
+    """Multiply the costs of the next updates by factors."""
     loss, left = training.model.loss, iter(factors)
     training.model.loss = lambda *arguments: loss(*arguments) * next(left)
 
@@ -621,14 +621,14 @@ def test_other_errors_are_not_mistaken_for_lack_of_memory(begin):
 
 @pytest.fixture
 def foreground():
-    """SIGINT as a program in the foreground has it, wherever the tests run."""
+    """Handle SIGINT as a program in the foreground does, wherever the tests run."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def signalled(training, update, number):
-    """Let a signal come in the middle of an update."""
+    """Raise a signal in the middle of an update."""
     loss = training.model.loss
 
     def spied(*arguments):
@@ -680,12 +680,12 @@ def test_a_second_signal_stops_at_once(begin):
 
 
 def first_batches(training, count):
-    """The batches that come first, without taking them."""
+    """Return the next batches without using them up."""
     batches = training.batches
     stream = iter(Batches(batches.corpus, batches.config, batches.seed, batches.position))
     return [next(stream) for _ in range(count)]
 
 
 def next_lines(training):
-    """The lines of the batch that is next, without taking it."""
+    """Return the line numbers of the next batch without using it up."""
     return first_batches(training, 1)[0].lines
