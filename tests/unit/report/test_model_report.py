@@ -181,7 +181,7 @@ def test_unexpected_tokenised_text_is_logged(saved, tmp_path, caplog):
         found = build_report([folder], both, dataclasses.replace(FEW, tokenized=True))
         assert caplog.text == ""
     assert (
-        found.references[0].text == "a b ." and "--detokenize fr" in evaluation_commands(found)[0]
+        found.references[0].text == "a b ." and "--tokenized -t fr" in evaluation_commands(found)[0]
     )
 
 
