@@ -287,7 +287,7 @@ def random_lengths(path: str | Path, longest: int = MAX_SEGMENT_WORDS) -> DrawSe
             f"{path}: has a segment of {most} words, more than the {longest} allowed;"
             f" give --max-segment {most}"
         )
-    return SegmentLengths.fitted(lines, longest).draw
+    return SegmentLengths.fit(lines, longest).draw
 
 
 def segments_line(segments: Sequence[Segment]) -> str:

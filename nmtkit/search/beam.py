@@ -131,8 +131,7 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
-    :param models: one model, or an ensemble whose next-token probabilities are averaged.
-    :param averaging: how they are averaged.
+    :param models: one model, or an ensemble, whose probabilities `averaging` combines.
     :param src: token ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
     :param src_mask: True at tokens and `</s>`. Shape: [B, T_x], bool.
     :param n_best: translations per sentence, at most `settings.beam`.
@@ -223,15 +222,16 @@ class _BeamSearch:
         if len(self._free_rows) == self._rows:
             return self._start_batch()
         if len(self._free_rows) * REFILL_DIVISOR >= self._rows:
-            while self._refillable and self._next_fit():
+            while self._free_rows and self._can_refill():
                 self._fill_free_rows()
-            self._drop_free_rows()
+            if self._free_rows:
+                self._drop_free_rows()
             self._encoded = [source.trim_padding() for source in self._encoded]
             self._max_src_length = int(self._beam.src_lengths.max())
         return True
 
-    def _next_fit(self) -> bool:
-        return bool(self._free_rows) and self._queue.fits(self._max_src_length, self._rows)
+    def _can_refill(self) -> bool:
+        return self._refillable and self._queue.fits(self._max_src_length, self._rows)
 
     def _start_batch(self) -> bool:
         """Start the next batch; return False if there is none."""
@@ -261,8 +261,6 @@ class _BeamSearch:
 
     def _drop_free_rows(self) -> None:
         """Remove the rows of sentences that are done."""
-        if not self._free_rows:
-            return
         kept = [row for row in range(self._rows) if row not in self._free_rows]
         rows = torch.tensor(kept, device=self._beam.sentences.device)
         self._free_rows.clear()
@@ -366,9 +364,8 @@ def find_done(
     :raises ModelError: a log-probability is not a number or above 0.
     """
     reachable = expansions.scores.masked_fill(~pruned.active, -torch.inf).amax(1)
-    reachable = reachable / length_divisor(settings, beam.limits.double())
+    final = beam.best_finished[:, -1] >= reachable / length_divisor(settings, beam.limits.double())
     active = pruned.active.sum(1)
-    final = beam.best_finished[:, -1] >= reachable
     done = (active == 0) | (beam.limits <= beam.steps) | final
     invalid = ~(expansions.scores[:, 0] <= MAX_LOG_PROB)
     flags: list[list[int]] = torch.stack([done.long(), active, invalid.long()]).tolist()

@@ -36,7 +36,7 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
         raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
     if not 0 <= settings.min_length_ratio <= settings.max_length_ratio:
         raise ConfigError(
-            f"the least length ratio must be from 0 to the largest, {settings.max_length_ratio},"
+            f"the minimum length ratio must be from 0 to the maximum, {settings.max_length_ratio},"
             f" not {settings.min_length_ratio}"
         )
 

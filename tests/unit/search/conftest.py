@@ -74,9 +74,9 @@ class PrefixModel:
         prev = torch.full_like(tgt[:, :1], BOS)
         columns, rows = [], []
         for position in range(tgt.size(1)):
-            hidden, state, alignment = self.step(prev, state, encoded)
+            readout, state, alignment = self.step(prev, state, encoded)
             prev = tgt[:, position : position + 1]
-            columns.append(log_probs(self.output_layer(), hidden)[:, 0].gather(1, prev))
+            columns.append(log_probs(self.output_layer(), readout)[:, 0].gather(1, prev))
             assert alignment is not None
             rows.append(alignment)
         return Scored(torch.cat(columns, 1) * tgt_mask, torch.cat(rows, 1))

@@ -15,7 +15,7 @@ from nmtkit.search import EncodedBatch, beam_search, search_batches
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 
-RULES = ["shrinking", "bounded"]
+BEAM_MODES = ["shrinking", "bounded"]
 
 
 def settings(**changes):
@@ -23,15 +23,15 @@ def settings(**changes):
 
 
 def next_log_probs(models, src, src_mask, prefix, averaging=EQUAL_WEIGHTS):
-    """log p of the word after a prefix, by teacher forcing; averaged over models. Shape: [K]."""
+    """Compute log p of the next token by teacher forcing, averaged over models. Shape: [K]."""
     found = []
     for model in models:
         encoded = model.encode(src, src_mask)
         state, prev = model.initial_state(encoded), torch.tensor([[-1]])
         for word in [*prefix, None]:
-            hidden, state, _ = model.step(prev, state, encoded)
+            readout, state, _ = model.step(prev, state, encoded)
             prev = torch.tensor([[0 if word is None else word]])
-        found.append(log_probs(model.output_layer(), hidden)[0, 0])
+        found.append(log_probs(model.output_layer(), readout)[0, 0])
     weights = torch.tensor(averaging.weights or [1.0] * len(models)).double()
     shares = (weights / weights.sum()).unsqueeze(1)
     if averaging.log_linear:
@@ -43,8 +43,8 @@ def limit_of(source, ratio):
     return max(10, int(len(source) * ratio))
 
 
-def slow_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
-    """The papers' search for one sentence, with lists, and no early end but by rule."""
+def plain_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
+    """Beam search of one sentence with lists; it ends early only where the beam mode says so."""
     src, src_mask = pad([source])
     live: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[tuple[list[int], float]] = []
@@ -80,53 +80,55 @@ def assert_same(found, expected):
     assert [h.score for h in found] == pytest.approx([score for _, score in expected])
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("beam", [1, 2, 5])
 @pytest.mark.parametrize("penalty", [0.0, 0.8])
 @pytest.mark.parametrize("eos_bias", [-2.0, 2.0])
-def test_equals_a_slow_search_with_lists(prefix_model, sources, rule, beam, penalty, eos_bias):
-    config = settings(beam_mode=rule, beam=beam, length_penalty=penalty)
+def test_equals_a_plain_beam_search_with_lists(
+    prefix_model, sources, beam_mode, beam, penalty, eos_bias
+):
+    config = settings(beam_mode=beam_mode, beam=beam, length_penalty=penalty)
     model = prefix_model(beam, words=7, eos_bias=eos_bias)
     n_best = min(beam, 3)
     found = beam_search([model], *pad(sources), config, n_best)
     for source, hypotheses in zip(sources, found, strict=True):
-        assert_same(hypotheses, slow_beam_search([model], source, config, n_best))
+        assert_same(hypotheses, plain_beam_search([model], source, config, n_best))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize(
     "changes", [{"penalty": "wu", "length_penalty": 0.6}, {"min_length_ratio": 0.8}]
 )
-def test_other_rankings_and_shortest_lengths_equal_the_slow_search(
-    prefix_model, sources, rule, beam, changes
+def test_other_penalties_and_minimum_lengths_equal_the_plain_search(
+    prefix_model, sources, beam_mode, beam, changes
 ):
-    config = settings(beam_mode=rule, beam=beam, **changes)
+    config = settings(beam_mode=beam_mode, beam=beam, **changes)
     model = prefix_model(beam, words=7, eos_bias=2.0)
     found = beam_search([model], *pad(sources), config, n_best=beam)
     for source, hypotheses in zip(sources, found, strict=True):
-        assert_same(hypotheses, slow_beam_search([model], source, config, beam))
+        assert_same(hypotheses, plain_beam_search([model], source, config, beam))
         for h in hypotheses:
             assert h.ranking_score(config) == pytest.approx(worth((h.ids, h.score), config))
             if len(source) > 1:
                 assert len(h.ids) >= len(source) * config.min_length_ratio
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_ensembles_and_forbidden_unk_equal_the_slow_search(prefix_model, sources, rule):
-    config = settings(beam_mode=rule, forbid_unk=True)
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
+def test_ensembles_without_unk_equal_the_plain_search(prefix_model, sources, beam_mode):
+    config = settings(beam_mode=beam_mode, forbid_unk=True)
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
     found = beam_search(models, *pad(sources), config, n_best=3)
     for source, hypotheses in zip(sources, found, strict=True):
         assert all(UNK not in h.ids for h in hypotheses)
-        assert_same(hypotheses, slow_beam_search(models, source, config, 3))
+        assert_same(hypotheses, plain_beam_search(models, source, config, 3))
 
 
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize(
     "averaging", [ModelAveraging((1.0, 2.0, 0.5)), ModelAveraging((3.0, 1.0, 1.0), True)]
 )
-def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, averaging, listed):
+def test_weighted_ensembles_equal_the_plain_search(prefix_model, sources, averaging, listed):
     config = settings()
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
     src, src_mask = pad(sources)
@@ -136,14 +138,14 @@ def test_weighted_ensembles_equal_the_slow_search(prefix_model, sources, averagi
     )
     found = search_batches(models, [reading], config, 3, averaging)
     for source, hypotheses in zip(sources, found, strict=True):
-        assert_same(hypotheses, slow_beam_search(models, source, config, 3, averaging))
+        assert_same(hypotheses, plain_beam_search(models, source, config, 3, averaging))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("seed", range(4))
-def test_beam_of_one_is_greedy(prefix_model, sources, rule, seed):
+def test_beam_of_one_is_greedy(prefix_model, sources, beam_mode, seed):
     model = prefix_model(seed, words=5, eos_bias=1.0, scale=0.7)
-    found = beam_search([model], *pad(sources), settings(beam=1, beam_mode=rule))
+    found = beam_search([model], *pad(sources), settings(beam=1, beam_mode=beam_mode))
     for source, [hypothesis] in zip(sources, found, strict=True):
         prefix: list[int] = []
         while EOS not in prefix and len(prefix) < limit_of(source, 3.0):
@@ -155,14 +157,16 @@ def test_beam_of_one_is_greedy(prefix_model, sources, rule, seed):
         assert hypothesis.finished == (prefix[-1] == EOS)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 @pytest.mark.parametrize("eos_bias", [-1.0, 1.0])
-def test_beam_as_wide_as_the_language_finds_the_best_strings(prefix_model, rule, penalty, eos_bias):
+def test_beam_as_wide_as_the_language_finds_the_best_strings(
+    prefix_model, beam_mode, penalty, eos_bias
+):
     """Two words and `</s>`, at most ten steps: all 1,022 strings are enumerated."""
     model = prefix_model(5, words=3, eos_bias=eos_bias)
     source = [4, 9, 0]
-    config = settings(beam=2048, beam_mode=rule, length_penalty=penalty)
+    config = settings(beam=2048, beam_mode=beam_mode, length_penalty=penalty)
     [found] = beam_search([model], *pad([source]), config, n_best=20)
     strings = [[*words, EOS] for n in range(1, 10) for words in itertools.product([1, 2], repeat=n)]
     assert len(strings) == 1022
@@ -174,10 +178,10 @@ def test_beam_as_wide_as_the_language_finds_the_best_strings(prefix_model, rule,
     assert_same(found, ranked[:20])
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, sources, rule):
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
+def test_translations_do_not_depend_on_the_batch(prefix_model, sources, beam_mode):
     model = prefix_model(3, words=12, eos_bias=1.0)
-    config = settings(beam=4, beam_mode=rule)
+    config = settings(beam=4, beam_mode=beam_mode)
     alone = [beam_search([model], *pad([s]), config, 4, alignments=True)[0] for s in sources]
     for order in ([0, 1, 2, 3, 4, 5, 6, 7], [7, 3, 5, 1, 0, 2, 4, 6]):
         batch = [sources[i] for i in order]
@@ -190,8 +194,8 @@ def test_alone_and_in_any_batch_the_translations_are_the_same(prefix_model, sour
                 assert torch.allclose(one.alignment, other.alignment)
 
 
-def readings(models, sentences, size):
-    """Batches of so many sentences, read by each model."""
+def encoded_batches(models, sentences, size):
+    """Yield batches of `size` sentences, encoded by each model."""
     for start in range(0, len(sentences), size):
         src, src_mask = pad(sentences[start : start + size])
         yield EncodedBatch([model.encode(src, src_mask) for model in models], src_mask.sum(1))
@@ -207,30 +211,30 @@ def many_sentences(count):
     return [[*torch.randint(1, 50, (n,), generator=random).tolist(), 0] for n in lengths]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("size", [1, 3, 8])
 @pytest.mark.parametrize("order", ["longest first", "as they come"])
-def test_sentences_that_take_the_places_of_others_are_translated_as_alone(
-    prefix_model, rule, beam, size, order
+def test_sentences_in_refilled_rows_are_translated_as_alone(
+    prefix_model, beam_mode, beam, size, order
 ):
     models = [prefix_model(seed, words=9, eos_bias=1.0) for seed in (3, 4)]
     sentences = many_sentences(30)
     if order == "longest first":
         sentences.sort(key=len, reverse=True)
-    config, n_best = settings(beam=beam, beam_mode=rule), min(beam, 2)
-    found = search_batches(models, readings(models, sentences, size), config, n_best)
+    config, n_best = settings(beam=beam, beam_mode=beam_mode), min(beam, 2)
+    found = search_batches(models, encoded_batches(models, sentences, size), config, n_best)
     for source, hypotheses in zip(sentences, found, strict=True):
         [alone] = beam_search(models, *pad([source]), config, n_best)
         assert [h.ids for h in hypotheses] == [h.ids for h in alone]
         assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone])
 
 
-def test_places_are_given_away(prefix_model):
-    """30 sentences of like length take fewer steps than 6 batches one after the other."""
+def test_free_rows_are_refilled(prefix_model):
+    """30 sentences of similar length take fewer steps than 6 batches one after the other."""
     model = prefix_model(3, words=9, eos_bias=-2.0)
     sentences = [source for source in many_sentences(60) if len(source) > 5][:30]
-    batches = list(readings([model], sentences, 5))
+    batches = list(encoded_batches([model], sentences, 5))
     search_batches([model], batches, settings())
     together, model.steps = model.steps, 0
     for batch in batches:
@@ -238,9 +242,9 @@ def test_places_are_given_away(prefix_model):
     assert together < 0.9 * model.steps
 
 
-def test_search_does_not_change_what_was_read(prefix_model):
+def test_search_does_not_change_the_encoded_sources(prefix_model):
     model = prefix_model(3, words=9, eos_bias=1.0)
-    batches = list(readings([model], many_sentences(20), 5))
+    batches = list(encoded_batches([model], many_sentences(20), 5))
     copies = [[t.clone() for t in tensors(batch)] for batch in batches]
     search_batches([model], batches, settings())
     for batch, copied in zip(batches, copies, strict=True):
@@ -252,11 +256,13 @@ def test_no_sentences_have_no_translations(prefix_model):
     assert search_batches([prefix_model(3, words=9)], [], settings()) == []
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("beam", [1, 4])
-def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, sources, rule, beam):
+def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, sources, beam_mode, beam):
     model = prefix_model(11, words=8, eos_bias=1.0)
-    found = beam_search([model], *pad(sources), settings(beam=beam, beam_mode=rule), beam, True)
+    found = beam_search(
+        [model], *pad(sources), settings(beam=beam, beam_mode=beam_mode), beam, True
+    )
     for source, hypotheses in zip(sources, found, strict=True):
         for h in hypotheses:
             scored = model.score(*pad([source]), *pad([h.ids]))
@@ -267,11 +273,13 @@ def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, source
             assert torch.allclose(h.alignment, scored.alignment[0])
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_lists_are_ranked_without_duplicates_or_empty_lines(prefix_model, sources, rule):
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
+def test_n_best_lists_are_sorted_without_duplicates_or_empty_lines(
+    prefix_model, sources, beam_mode
+):
     for seed in range(5):
         model = prefix_model(seed, words=5, eos_bias=4.0)
-        found = beam_search([model], *pad(sources), settings(beam=6, beam_mode=rule), 6)
+        found = beam_search([model], *pad(sources), settings(beam=6, beam_mode=beam_mode), 6)
         for source, hypotheses in zip(sources, found, strict=True):
             ids = [tuple(h.ids) for h in hypotheses]
             assert 1 <= len(ids) == len(set(ids)) <= 6
@@ -287,10 +295,10 @@ def test_an_empty_source_may_have_an_empty_translation(prefix_model):
     assert full.ids[-1] == EOS and len(full.words) == 1
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_what_never_ends_is_given_unfinished_at_its_own_limit(prefix_model, rule):
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
+def test_unfinished_hypotheses_are_returned_at_the_sentences_own_limit(prefix_model, beam_mode):
     model = prefix_model(0, words=5, eos_bias=-100.0)
-    config = settings(beam_mode=rule, max_length_ratio=2.0)
+    config = settings(beam_mode=beam_mode, max_length_ratio=2.0)
     found = beam_search([model], *pad([[5, 0], [*range(1, 12), 0]]), config, n_best=2)
     assert [[len(h.ids) for h in hypotheses] for hypotheses in found] == [[10, 10], [24, 24]]
     for hypothesis in itertools.chain(*found):
@@ -298,7 +306,7 @@ def test_what_never_ends_is_given_unfinished_at_its_own_limit(prefix_model, rule
         assert hypothesis.words == hypothesis.ids
 
 
-def test_search_ends_when_the_list_cannot_change(prefix_model):
+def test_search_ends_when_the_n_best_list_is_final(prefix_model):
     """Every word but `</s>` costs at least 5 nats: after one word nothing can catch up."""
     model = prefix_model(0, words=5, eos_bias=100.0)
     beam_search([model], *pad([list(range(1, 40)) + [0]]), settings(beam=5, length_penalty=0.0))
@@ -306,7 +314,7 @@ def test_search_ends_when_the_list_cannot_change(prefix_model):
 
 
 class Broken:
-    """A model whose readouts are replaced from some step on."""
+    """A model whose readouts become `value` after some steps."""
 
     def __init__(self, model, value, after):
         self.model, self.value, self.left = model, value, after
@@ -330,16 +338,14 @@ class Broken:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.parametrize("after", [0, 3])
-@pytest.mark.parametrize("rule", RULES)
-def test_log_probabilities_that_are_no_numbers_are_an_error(
-    prefix_model, sources, value, after, rule
-):
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
+def test_invalid_log_probabilities_are_an_error(prefix_model, sources, value, after, beam_mode):
     model: Any = Broken(prefix_model(0, words=5, eos_bias=-9.0), value, after)
     with pytest.raises(ModelError, match="not numbers"):
-        beam_search([model], *pad(sources), settings(beam_mode=rule))
+        beam_search([model], *pad(sources), settings(beam_mode=beam_mode))
 
 
-def test_a_model_that_allows_no_word_is_an_error(prefix_model):
+def test_a_model_without_a_possible_token_is_an_error(prefix_model):
     with pytest.raises(ModelError, match="probability 0"):
         beam_search([prefix_model(0, words=2)], *pad([[5, 0]]), settings(forbid_unk=True))
 
@@ -356,7 +362,7 @@ def test_a_missing_alignment_is_an_error(prefix_model):
 
 
 @pytest.mark.parametrize(
-    ("changes", "n_best", "told"),
+    ("changes", "n_best", "message"),
     [
         ({"beam": 0}, 1, "beam must hold"),
         ({"beam": 2}, 3, "beam of 2"),
@@ -364,12 +370,12 @@ def test_a_missing_alignment_is_an_error(prefix_model):
         ({"length_penalty": -1.0}, 1, "length penalty"),
         ({"length_penalty": math.nan}, 1, "length penalty"),
         ({"max_length_ratio": 0.0}, 1, "length ratio"),
-        ({"min_length_ratio": -0.1}, 1, "least length ratio"),
-        ({"min_length_ratio": 3.1}, 1, "least length ratio"),
+        ({"min_length_ratio": -0.1}, 1, "minimum length ratio"),
+        ({"min_length_ratio": 3.1}, 1, "minimum length ratio"),
     ],
 )
-def test_settings_without_meaning_are_refused(prefix_model, changes, n_best, told):
-    with pytest.raises(ConfigError, match=told):
+def test_settings_out_of_range_are_refused(prefix_model, changes, n_best, message):
+    with pytest.raises(ConfigError, match=message):
         beam_search([prefix_model(0, words=5)], *pad([[5, 0]]), settings(**changes), n_best)
 
 

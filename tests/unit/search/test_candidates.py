@@ -1,4 +1,4 @@
-"""Laws of choosing from lists: the softmax is over the list, and lists do not influence others."""
+"""Laws of candidate lists: the softmax is over the list, and lists are independent."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def random_lists(count, seed=5):
 
 
 class Cut:
-    """A model that has never had any words but those of a list."""
+    """A model with a vocabulary of some words only."""
 
     def __init__(self, model, words):
         self.model, self.words = model, torch.tensor(words)
@@ -59,7 +59,9 @@ def models(prefix_model):
 @pytest.mark.parametrize("rule", ["shrinking", "bounded"])
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("forbid_unk", [False, True])
-def test_a_list_is_a_model_of_these_words_alone(models, sources, rule, count, forbid_unk):
+def test_candidates_give_the_scores_of_a_model_with_only_these_words(
+    models, sources, rule, count, forbid_unk
+):
     config = SearchConfig(beam=4, beam_mode=rule, forbid_unk=forbid_unk)
     lists = random_lists(len(sources))
     found = search_batches(
@@ -72,7 +74,7 @@ def test_a_list_is_a_model_of_these_words_alone(models, sources, rule, count, fo
         assert [h.score for h in hypotheses] == pytest.approx([h.score for h in expected])
 
 
-def test_a_list_of_all_words_changes_nothing(models, sources):
+def test_the_whole_vocabulary_as_candidates_changes_nothing(models, sources):
     config = SearchConfig(beam=4)
     lists = torch.arange(WORDS).expand(len(sources), -1)
     found = search_batches(models, [read(models, sources, lists)], config, 4)
@@ -84,8 +86,8 @@ def test_a_list_of_all_words_changes_nothing(models, sources):
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
-def test_lists_of_others_do_not_matter(models, sources, size):
-    """Nor when sentences take the places of others, whose lists may be longer or shorter."""
+def test_candidates_of_other_sentences_do_not_matter(models, sources, size):
+    """They do not in refilled rows either, with lists of other lengths."""
     config, sentences = SearchConfig(beam=3), sources * 4
     lists = random_lists(len(sentences))
     batches = [
@@ -99,7 +101,7 @@ def test_lists_of_others_do_not_matter(models, sources, size):
         assert [h.score for h in found] == pytest.approx([h.score for h in alone])
 
 
-def test_samples_are_drawn_from_the_lists(models, sources):
+def test_samples_are_drawn_from_the_candidates(models, sources):
     config, seeds = SearchConfig(forbid_unk=True), range(len(sources))
     lists = random_lists(len(sources))
     found = sample_batch(models, read(models, sources, padded(lists)), config, 5, list(seeds))

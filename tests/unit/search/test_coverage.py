@@ -27,18 +27,18 @@ def slow_rank(hypothesis, settings):
     return hypothesis.score / divisor + settings.coverage_penalty * cp
 
 
-def test_coverage_counts_what_is_looked_at_less_than_once():
+def test_coverage_penalises_words_with_less_than_1_of_attention():
     alignment = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.5, 0.1, 0.3, 0.1]])
     assert coverage(alignment) == pytest.approx(math.log(0.2) + math.log(0.3))
     assert coverage(torch.tensor([[0.5, 0.5], [0.5, 0.5]])) == 0
     assert coverage(torch.tensor([[1.0]])) == 0  # the source is </s> alone
 
 
-def test_a_word_never_looked_at_has_a_finite_penalty():
+def test_an_unattended_word_has_a_finite_penalty():
     assert -100 < coverage(torch.tensor([[0.0, 1.0]])) < -80
 
 
-def test_the_best_are_those_of_the_beam_that_the_equation_ranks_first(prefix_model, sources):
+def test_the_beam_is_reranked_by_the_equation(prefix_model, sources):
     changed = 0
     for seed in range(6):
         model = prefix_model(seed, words=7, eos_bias=0.5)
@@ -53,7 +53,7 @@ def test_the_best_are_those_of_the_beam_that_the_equation_ranks_first(prefix_mod
     assert changed > 0  # else nothing was shown
 
 
-def test_without_penalty_ranking_asks_for_no_alignment():
+def test_ranking_without_the_penalty_needs_no_alignment():
     hypothesis = Hypothesis([2, 0], -3.0, [-1.0, -2.0], True)
     assert hypothesis.ranking_score(SearchConfig(length_penalty=0.0)) == -3.0
     with pytest.raises(ModelError, match="alignment"):

@@ -1,4 +1,4 @@
-"""The best next words, against a sort of all of them."""
+"""The best expansions, against a sort of all of them."""
 
 import pytest
 import torch
@@ -40,8 +40,8 @@ def nothing_forbidden(scores):
     return TokenMask(torch.zeros(scores.shape, dtype=torch.bool), False)
 
 
-def sorted_continuations(layers, readouts, scores, forbidden):
-    """Every continuation of each sentence as (score, parent, word), best first."""
+def sorted_expansions(layers, readouts, scores, forbidden):
+    """Return every expansion of each sentence as (score, parent, token), best first."""
     pairs = zip(layers, readouts, strict=True)
     values = EQUAL_WEIGHTS([log_softmax(layer, readout) for layer, readout in pairs])
     values[..., EOS] = values[..., EOS].masked_fill(forbidden.eos, -torch.inf)
@@ -66,7 +66,7 @@ def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, dead, room
     layers = random_layers(size, models)
     readouts, scores = random_beam(9, models, dead)
     forbidden = TokenMask(torch.rand(scores.shape) < 0.5, unk=dead > 0)
-    expected = sorted_continuations(layers, readouts, scores, forbidden)
+    expected = sorted_expansions(layers, readouts, scores, forbidden)
     for count in (1, 4, 8):
         found = NextTokenScorer(layers).best(readouts, scores, count, forbidden)
         for row, best in enumerate(expected):
@@ -78,7 +78,7 @@ def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, dead, room
             assert (found.tokens[row, len(real) :] < size).all()
 
 
-def test_equals_are_in_the_order_of_hypotheses_and_of_words():
+def test_ties_are_in_the_order_of_hypotheses_and_of_tokens():
     layer = FastOutputLayer(torch.zeros(5, 3), torch.tensor([0.0, 1, 0, 1, 1]))
     scores = torch.zeros(1, 2, dtype=torch.float64)
     found = NextTokenScorer([layer]).best(
@@ -88,7 +88,7 @@ def test_equals_are_in_the_order_of_hypotheses_and_of_words():
     assert found.tokens.tolist() == [[1, 3, 4, 1, 3, 4, 0, 2, 0, 2]]
 
 
-def test_the_layer_that_is_handed_in_is_not_changed():
+def test_the_output_layer_is_not_changed():
     layers = random_layers(7)
     copies = [layers[0].W.clone(), layers[0].bias.clone()]
     readouts, scores = random_beam(2)
@@ -98,7 +98,7 @@ def test_the_layer_that_is_handed_in_is_not_changed():
 
 
 @pytest.mark.parametrize("models", [1, 2])
-def test_log_probs_are_the_mean_of_the_models(models):
+def test_distributions_are_the_mean_of_the_models(models):
     layers = random_layers(GROUP_TOKENS + 5, models)
     readouts, _ = random_beam(3, models)
     parts = list(NextTokenScorer(layers).distributions(readouts))
@@ -112,7 +112,7 @@ def test_log_probs_are_the_mean_of_the_models(models):
     assert (found[:, size:] == -torch.inf).all()
 
 
-def test_a_model_in_8_bits_that_is_sure_of_itself_gives_no_score_above_0():
+def test_a_confident_8_bit_model_gives_no_score_above_0():
     (layer,) = random_layers(50)
     sure = FastOutputLayer(layer.W.float() * 40, layer.bias.float())
     layers = [sure, sure.to_int8()]

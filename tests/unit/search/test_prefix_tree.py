@@ -1,4 +1,4 @@
-"""The tree has every beginning once; what its words cost is in tests/unit/models/test_laws.py."""
+"""Prefix trees; their log-probabilities are also tested in tests/unit/models/test_laws.py."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ TARGETS = [[3, 1, 0], [3, 1, 2, 0], [0], [3, 1, 0], [2, 0]]
 
 
 def counting_rows(model):
-    """A list that grows with each step, by how many hypotheses it has."""
+    """Return a list that gets the number of hypotheses of each step."""
     rows, step = [], model.step
 
     def counted(previous, state, encoded):
@@ -24,7 +24,7 @@ def counting_rows(model):
     return rows
 
 
-def test_what_is_alike_is_there_once():
+def test_shared_prefixes_are_stored_once():
     tree = PrefixTree(TARGETS)
     first, second, third, fourth = tree.levels
     assert first == ([0, 0, 0], [3, 0, 2], [0, 2])
@@ -37,7 +37,7 @@ def test_what_is_alike_is_there_once():
 
 @settings(derandomize=True, deadline=None)
 @given(st.lists(st.lists(st.integers(1, 3), max_size=6).map(lambda words: [*words, 0])))
-def test_paths_spell_the_translations_and_no_beginning_is_there_twice(targets):
+def test_paths_spell_the_translations_and_no_prefix_occurs_twice(targets):
     tree = PrefixTree(targets)
     words = [word for level in tree.levels for word in level.tokens]
     assert [[words[place] for place in path] for path in tree.paths] == targets
@@ -47,7 +47,7 @@ def test_paths_spell_the_translations_and_no_beginning_is_there_twice(targets):
         assert set(following.prefixes) == set(range(len(level.extended)))
 
 
-def test_a_step_is_taken_for_each_beginning_and_no_more(prefix_model):
+def test_each_different_prefix_takes_one_step(prefix_model):
     model = prefix_model(1, 4)
     src, mask = pad([[5, 0]])
     rows = counting_rows(model)
@@ -56,7 +56,7 @@ def test_a_step_is_taken_for_each_beginning_and_no_more(prefix_model):
 
 
 @pytest.mark.parametrize(("length", "most"), [(2, 64), (256, 32), (20_000, 1)])
-def test_a_step_has_fewer_beginnings_where_the_source_is_long(prefix_model, length, most):
+def test_a_step_has_fewer_prefixes_for_a_long_source(prefix_model, length, most):
     model = prefix_model(1, 200)
     rows = counting_rows(model)
     src, mask = pad([[5] * (length - 1) + [0]])
@@ -65,12 +65,12 @@ def test_a_step_has_fewer_beginnings_where_the_source_is_long(prefix_model, leng
     assert max(rows) == most and sum(rows) == 131
 
 
-def test_nothing_to_score_costs_nothing(prefix_model):
+def test_a_tree_without_translations_has_no_scores(prefix_model):
     src, mask = pad([[5, 0]])
     assert tree_log_probs(prefix_model(1, 4), src, mask, PrefixTree([])).tolist() == []
 
 
-def test_words_have_the_models_probabilities(prefix_model):
+def test_tokens_have_the_models_probabilities(prefix_model):
     model = prefix_model(2, 4)
     src, mask = pad([[5, 7, 0]])
     encoded = model.encode(src, mask)

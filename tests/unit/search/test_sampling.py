@@ -1,4 +1,4 @@
-"""Laws of sampling: the right frequencies, and a sentence's samples depend on its seed alone."""
+"""Laws of sampling: frequencies are probabilities, and samples depend on the seed only."""
 
 import itertools
 import math
@@ -71,7 +71,7 @@ def test_alignments_are_those_of_teacher_forcing(prefix_model, sources):
             assert torch.allclose(h.alignment, expected)
 
 
-def test_limits_are_the_sentences_own(prefix_model):
+def test_limits_depend_on_the_sentence_only(prefix_model):
     model = prefix_model(0, words=5, eos_bias=-100.0)
     settings = SearchConfig(max_length_ratio=2.0, forbid_unk=True)
     found = sample([model], *pad([[5, 0], [*range(1, 12), 0]]), settings, 3, [1, 2])
@@ -93,11 +93,11 @@ def test_a_word_without_probability_is_never_drawn():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_no_distribution_is_an_error(value):
+def test_an_invalid_distribution_is_an_error(value):
     with pytest.raises(ModelError, match="not numbers"):
         draw(torch.full((1, 2, 3), value), torch.zeros(1, 2))
 
 
-def test_no_samples_cannot_be_drawn(prefix_model):
+def test_zero_samples_are_refused(prefix_model):
     with pytest.raises(ConfigError, match="at least 1"):
         sample([prefix_model(0, words=3)], *pad([[5, 0]]), SETTINGS, 0, [1])

@@ -1,4 +1,4 @@
-"""Random segmentations against enumerating them all: mean and variance are those seen."""
+"""Random segmentations against enumerating them all: mean and variance are as observed."""
 
 import itertools
 import math
@@ -41,23 +41,23 @@ def moments(weighted):
 
 
 @pytest.mark.parametrize("longest", [6, 8])
-def test_mean_and_variance_are_those_seen(longest):
-    law = SegmentLengths.fitted(SEEN, longest)
+def test_mean_and_variance_are_those_observed(longest):
+    law = SegmentLengths.fit(SEEN, longest)
     expected = [
         pair for line in SEEN for pair in probabilities(law, sum(line)).items()
     ]  # over sentences of the same lengths
     assert moments(expected) == pytest.approx(moments([(line, 1) for line in SEEN]), abs=1e-5)
 
 
-def test_weights_are_exponents_of_the_squared_length():
-    one, two, three, four, *_ = SegmentLengths.fitted(SEEN, 6).log_weights
+def test_log_weights_are_linear_in_the_squared_length():
+    one, two, three, four, *_ = SegmentLengths.fit(SEEN, 6).log_weights
     assert (three - two) / 5 == pytest.approx((two - one) / 3)
     assert (four - three) / 7 == pytest.approx((two - one) / 3)
 
 
 def test_draws_are_as_frequent_as_they_are_likely():
     """Of 4,000 draws every segmentation is within 4.5 standard deviations."""
-    law, n = SegmentLengths.fitted(SEEN, 6), 4000
+    law, n = SegmentLengths.fit(SEEN, 6), 4000
     drawn = Counter(tuple(end - start for start, end in law.draw(6, seed)) for seed in range(n))
     expected = probabilities(law, 6)
     assert set(drawn) <= set(expected)
@@ -65,8 +65,8 @@ def test_draws_are_as_frequent_as_they_are_likely():
         assert abs(drawn[parts] / n - p) < 4.5 * math.sqrt(p * (1 - p) / n)
 
 
-def test_segments_follow_upon_each_other():
-    law = SegmentLengths.fitted(SEEN, 7)
+def test_segments_are_adjacent_and_cover_the_sentence():
+    law = SegmentLengths.fit(SEEN, 7)
     for words in [0, 1, 2, 9, 500]:
         parts = law.draw(words, seed=words)
         assert [0, *(end for _, end in parts)] == [*(start for start, _ in parts), words]
@@ -74,10 +74,10 @@ def test_segments_follow_upon_each_other():
     assert law.draw(30, 1) == law.draw(30, 1) != law.draw(30, 2)
 
 
-def test_a_text_drawn_anew_has_the_mean_and_variance_seen():
+def test_drawn_segmentations_have_the_observed_mean_and_variance():
     draw = random.Random(1)
     seen = [draw.choices(range(1, 21), [4, 1, *[3] * 10, *[1] * 8], k=3) for _ in range(300)]
-    law = SegmentLengths.fitted(seen, 20)
+    law = SegmentLengths.fit(seen, 20)
     drawn = [
         end - start
         for number, line in enumerate(seen * 3)
@@ -92,7 +92,7 @@ def test_a_text_drawn_anew_has_the_mean_and_variance_seen():
     ("seen", "parts"),
     [([[5], [3], [4]], [4]), ([[1] * 5, [1] * 3], [1] * 4), ([[2, 2], [2] * 3], [2, 2])],
 )
-def test_what_is_always_so_is_drawn_so(seen, parts):
-    law = SegmentLengths.fitted(seen, 5)
+def test_constant_segmentations_are_drawn_again(seen, parts):
+    law = SegmentLengths.fit(seen, 5)
     drawn = [[end - start for start, end in law.draw(sum(parts), seed)] for seed in range(50)]
     assert drawn.count(parts) > 45

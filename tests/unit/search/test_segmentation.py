@@ -34,7 +34,7 @@ def test_spans_are_those_of_all_segmentations(words, longest):
 
 @pytest.mark.parametrize("longest", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("words", [1, 2, 3, 6, 10])
-def test_the_dynamic_programme_finds_the_largest_total(words, longest):
+def test_dynamic_programming_finds_the_largest_total(words, longest):
     for seed in range(10):
         draw = random.Random(seed)
         confidences = {span: draw.uniform(-5, 0) for span in spans(words, longest)}
@@ -49,19 +49,19 @@ def test_a_sentence_without_words_has_no_segments():
     assert best_segmentation(0, {}) == []
 
 
-def test_of_equals_the_longer_last_segment_is_chosen():
+def test_ties_choose_the_longer_last_segment():
     confidences = dict.fromkeys(spans(4, 3), 0.0)
     assert best_segmentation(4, confidences) == [(0, 1), (1, 4)]
 
 
 @pytest.mark.parametrize(("i", "j"), [(1, 2), (1, 3), (4, 20)])
-def test_confidence_is_the_papers(i, j):
+def test_confidence_is_equation_2(i, j):
     log_p, log_q = -3.7, -5.1
     expected = (log_p + log_q) / (2 * abs(math.log(j - i + 1)))
     assert confidence(log_p, log_q, j - i + 1) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_single_word_is_divided_by_what_two_words_are():
+def test_a_single_word_has_the_denominator_of_two_words():
     assert confidence(-1.0, -2.0, 1) == confidence(-1.0, -2.0, 2)
     assert confidence(-1.0, -2.0, 1) == pytest.approx(-3 / (2 * math.log(2)), rel=1e-12)
     assert confidence(0.0, 0.0, 1) == 0.0
@@ -81,7 +81,7 @@ def test_single_words_do_not_win_by_their_denominator():
     assert best_segmentation(12, confidences) == [(0, 12)]
 
 
-def test_a_single_word_is_a_segment_where_all_else_is_worse():
+def test_a_single_word_can_be_a_segment():
     confidences = {
         (start, end): confidence(-1.0 if end - start == 1 or start else -50.0, -1.0, end - start)
         for start, end in spans(3, 3)
@@ -96,7 +96,7 @@ def test_random_confidences_are_uniform_between_minus_one_and_zero():
     assert statistics.variance(values) == pytest.approx(1 / 12, abs=0.005)
 
 
-def test_random_confidences_are_the_seeds():
+def test_random_confidences_depend_on_the_seed_only():
     one, same, other = (random_confidences(9, 4, seed) for seed in (5, 5, 6))
     assert one == same and one != other
     assert list(one) == spans(9, 4)
