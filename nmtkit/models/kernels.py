@@ -7,7 +7,8 @@ autograd, and stands beside the equations: in a model's file or in `layers.py`. 
 `NMTKIT_PLAIN=1` in the environment runs everything by the plain pieces: training, scoring and
 search. Whoever doubts a result can so turn the machinery off. It takes several times as long and
 more memory, and refuses `--quantize`, which is machinery alone. The variable is read here, once,
-when the models are imported; "" and "0" leave the fast pieces on.
+when the models are imported; "" and "0" leave the fast pieces on. In bfloat16 the plain pieces
+round wherever `torch.autocast` does, which is more often; results then differ by that.
 
 tests/unit/models/test_twins.py holds that both give the same values and gradients, and
 `bench/twins.py` measures what the fast ones buy.
