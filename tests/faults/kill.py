@@ -55,8 +55,8 @@ TIMES = {"seconds", "words_per_second"}
 TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
 """Audit events of Python that come before a file or folder is touched."""
 
-MAX_TOUCHES = 60
-"""A checkpoint, with validation, takes about half as many."""
+MAX_TOUCHES = 90
+"""Latest access before which a kill comes; a validation with its checkpoint takes about 45."""
 
 MAX_SECONDS = 0.2
 """Seconds until a kill that comes at a random moment: a start, and some updates; of several ranks
