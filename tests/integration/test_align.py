@@ -81,6 +81,15 @@ def test_its_own_links_have_no_error(align, tmp_path):
     assert other.read_text() == links.read_text()
 
 
+def test_the_error_rate_as_json_is_the_same(align, tmp_path):
+    links = tmp_path / "links"
+    align("-o", links)
+    figures = json.loads(align("--gold", links, "--json").stdout)
+    assert (figures["aer"], figures["precision"], figures["recall"]) == (0, 1, 1)
+    assert figures["links"] == figures["sure"] == figures["possible"] == 4
+    assert "--json needs --gold" in align("--json", status=2).stderr
+
+
 def test_other_links_have_an_error(align, tmp_path):
     right = align().stdout.split("\n")
     first = (int(right[0].split("-")[0]) + 1) % 3

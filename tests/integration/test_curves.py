@@ -23,6 +23,19 @@ def test_the_table_has_the_logged_metrics(model: Path, nmtkit: Nmtkit) -> None:
         assert float(row["epoch"]) == line["epoch"]
 
 
+def test_json_has_the_rows_of_the_table(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+    header, *rows = (line.split("\t") for line in nmtkit("curves", model).stdout.splitlines())
+    nmtkit("curves", "-m", model, "--json", "-o", tmp_path / "curves.json")
+    records = json.loads((tmp_path / "curves.json").read_text())
+    assert [list(record) for record in records] == [header] * len(rows)
+    for row, record in zip(rows, records, strict=True):
+        cells = dict(zip(header, row, strict=True))
+        assert (record["model"], record["kind"]) == (cells["model"], cells["kind"])
+        for name in ("update", "epoch", "seconds", "cost_per_token", "bleu"):
+            assert record[name] == (pytest.approx(float(cells[name])) if cells[name] else None)
+        assert record["best"] == bool(int(cells["best"]))
+
+
 @pytest.mark.parametrize("along", ["updates", "epochs", "seconds"])
 def test_several_models_in_one_figure(
     along: str, model: Path, language_model: Path, nmtkit: Nmtkit, tmp_path: Path

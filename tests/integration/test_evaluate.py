@@ -94,6 +94,15 @@ def test_json_tells_the_same_in_full(run: Run) -> None:
     assert result["measures"][0]["precisions"] == list(tokenized_bleu(*both).precisions)
 
 
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_figures_are_written_to_a_file(run: Run, form: list[str]) -> None:
+    written = run("hyp.tok", "ref.tok", *form, "-o", "figures")
+    assert (written.exit_code, written.stdout) == (0, "")
+    assert Path("figures").read_text() == run("hyp.tok", "ref.tok", *form).stdout
+    assert run("hyp.tok", "ref.tok", "-o", "figures").exit_code == 1
+    assert run("hyp.tok", "ref.tok", "-o", "figures", "--force").exit_code == 0
+
+
 def test_raw_text_is_tokenised_for_the_papers_bleu_alone(run: Run) -> None:
     raw = table(run("hyp.fr", "ref.fr", "-t", "fr"))
     assert raw[0][1] == table(run("hyp.tok", "ref.tok"))[0][1]
