@@ -33,7 +33,7 @@ def lines(path: Path) -> list[bytes]:
     return path.read_bytes().split(b"\n")[:-1]
 
 
-def test_as_many_lines_come_out_as_wc_counts(nmtkit: Nmtkit, model: Path, noisy: Path) -> None:
+def test_output_has_as_many_lines_as_wc_counts(nmtkit: Nmtkit, model: Path, noisy: Path) -> None:
     """facebookresearch/fairseq#591, awslabs/sockeye#477, OpenNMT/OpenNMT#383."""
     texts = set()
     for size in (1, 2, 64):
@@ -54,7 +54,7 @@ def test_an_empty_line_has_an_empty_translation(nmtkit: Nmtkit, model: Path) -> 
     assert len(found) == 4 and [found[0], found[2], found[3]] == ["", "", ""]
 
 
-def test_one_noisy_pair_moves_no_other(nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_a_noisy_pair_does_not_shift_others(nmtkit: Nmtkit, tmp_path: Path) -> None:
     """marian-nmt/marian-dev#808, stanfordnlp/CoreNLP#619: all pairs after it were shifted."""
     for language in ("en", "fr"):
         text = "".join(f"a {n} {NOISY[n % len(NOISY)]}\n" for n in range(60))
@@ -69,7 +69,7 @@ def test_one_noisy_pair_moves_no_other(nmtkit: Nmtkit, tmp_path: Path) -> None:
         assert [pair[1].split(b" ")[1] for pair in pairs] == [b"%d" % n for n in range(60)]
 
 
-def test_separators_of_unicode_break_neither_codes_nor_text(nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_unicode_separators_break_neither_codes_nor_text(nmtkit: Nmtkit, tmp_path: Path) -> None:
     """rsennrich/subword-nmt#29, #41, #48, #92, #55; facebookresearch/fairseq#132."""
     for language in ("en", "fr"):
         text = "".join(f"{a} x\u2028y {b}\n" for a, b in itertools.permutations(NOISY, 2))
@@ -89,7 +89,7 @@ def test_separators_of_unicode_break_neither_codes_nor_text(nmtkit: Nmtkit, tmp_
 
 
 @pytest.mark.parametrize("command", ["translate", "score", "align"])
-def test_something_else_as_a_model_is_named(
+def test_a_path_that_is_not_a_model_is_reported(
     nmtkit: Nmtkit, corpus: Path, prepared: Path, command: str
 ) -> None:
     """EdinburghNLP/nematus#79: a KeyError 'n_words_src'."""
@@ -100,14 +100,14 @@ def test_something_else_as_a_model_is_named(
         assert result.stderr.count("\n") == 1
 
 
-def test_an_unknown_setting_is_named_with_its_neighbour(nmtkit: Nmtkit, prepared: Path) -> None:
+def test_an_unknown_setting_suggests_a_near_one(nmtkit: Nmtkit, prepared: Path) -> None:
     """marian-nmt/marian-dev#402: going on was refused for a key that nobody named."""
     words = ["train", prepared, "--output", prepared / "no", "--set", "training.max_update=3"]
     result = nmtkit(*words, status=1)
     assert "there is no setting 'max_update'; did you mean 'max_updates'?" in result.stderr
 
 
-def test_a_table_of_the_other_direction_is_no_silent_nothing(
+def test_a_table_of_the_other_direction_is_refused(
     nmtkit: Nmtkit, model: Path, tmp_path: Path
 ) -> None:
     """OpenNMT/OpenNMT-py#1846: --replace_unk with a table that did not fit did nothing."""
@@ -120,7 +120,7 @@ def test_a_table_of_the_other_direction_is_no_silent_nothing(
         assert ("wrong: the target words of this table are the model's" in result.stderr) == status
 
 
-def test_gold_links_beyond_the_sentence_are_only_missed(
+def test_gold_links_beyond_the_sentence_count_as_missed(
     nmtkit: Nmtkit, model: Path, corpus: Path, tmp_path: Path
 ) -> None:
     """mozilla/translations#450: an alignment out of range was a segmentation fault."""
@@ -131,7 +131,7 @@ def test_gold_links_beyond_the_sentence_are_only_missed(
     assert "sure 8" in result.stdout
 
 
-def test_a_stream_in_a_pipe_is_that_of_a_file(nmtkit: Nmtkit, model: Path, noisy: Path) -> None:
+def test_a_pipe_gives_the_output_of_a_file(nmtkit: Nmtkit, model: Path, noisy: Path) -> None:
     """marian-nmt/marian-dev#425 (a pipe gave garbage), joeynmt/joeynmt#143."""
     nmtkit("translate", "-m", model, noisy / "noisy.en", "-o", noisy / "out")
     program = "from nmtkit.cli.main import main; main()"
@@ -141,7 +141,7 @@ def test_a_stream_in_a_pipe_is_that_of_a_file(nmtkit: Nmtkit, model: Path, noisy
     assert found == (noisy / "out").read_bytes()
 
 
-def test_a_score_is_the_same_wherever_it_comes_from(
+def test_translate_and_score_give_the_same_scores(
     nmtkit: Nmtkit, model: Path, corpus: Path, tmp_path: Path
 ) -> None:
     """OpenNMT/OpenNMT-py#155 and #1383: that of search was not that of scoring."""

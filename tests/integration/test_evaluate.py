@@ -84,7 +84,7 @@ def test_columns_stand_in_line(run: Run) -> None:
     assert len({line.index("nrefs:") for line in lines}) == 1
 
 
-def test_json_tells_the_same_in_full(run: Run) -> None:
+def test_json_has_the_figures_of_the_table(run: Run) -> None:
     result = json.loads(run("hyp.tok", "ref.tok", "--json").stdout)
     assert (result["hypotheses"], result["references"]) == ("hyp.tok", "ref.tok")
     assert result["lines"] == 7
@@ -103,7 +103,7 @@ def test_figures_are_written_to_a_file(run: Run, form: list[str]) -> None:
     assert run("hyp.tok", "ref.tok", "-o", "figures", "--force").exit_code == 0
 
 
-def test_raw_text_is_tokenised_for_the_papers_bleu_alone(run: Run) -> None:
+def test_raw_text_is_tokenised_for_the_papers_bleu_only(run: Run) -> None:
     raw = table(run("hyp.fr", "ref.fr", "-t", "fr"))
     assert raw[0][1] == table(run("hyp.tok", "ref.tok"))[0][1]
     assert "|tok:moses-fr|" in raw[0][2]
@@ -118,7 +118,7 @@ def test_hyphens_are_split_when_asked_for(run: Run) -> None:
     assert "|tok:moses-fr-hyphens|" in result["measures"][0]["signature"]
 
 
-def test_tokenised_text_is_detokenised_for_the_other_measures_alone(run: Run) -> None:
+def test_tokenised_text_is_detokenised_for_the_other_metrics_only(run: Run) -> None:
     rows = table(run("hyp.tok", "ref.tok", "--tokenized", "-t", "fr"))
     detokenizer = Detokenizer("fr")
     both = (
@@ -163,7 +163,7 @@ def test_lines_end_at_newlines_alone(run: Run, tmp_path: Path) -> None:
         (["bpe.tok", "ref.tok"], "bpe.tok holds subwords"),
     ],
 )
-def test_text_in_another_form_than_needed_is_told_on_stderr(
+def test_text_in_the_wrong_form_gives_a_warning(
     run: Run, arguments: list[str], warning: str
 ) -> None:
     result = run(*arguments)
@@ -179,7 +179,7 @@ def test_text_in_another_form_than_needed_is_told_on_stderr(
         ["escaped.tok", "escaped.tok", "--tokenized", "-t", "fr"],
     ],
 )
-def test_text_in_the_form_needed_is_measured_in_silence(run: Run, arguments: list[str]) -> None:
+def test_text_in_the_right_form_gives_no_warning(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).stderr == ""
 
 
@@ -192,9 +192,7 @@ def test_text_in_the_form_needed_is_measured_in_silence(run: Run, arguments: lis
         (["missing.fr", "ref.fr"], "missing.fr"),
     ],
 )
-def test_what_cannot_be_measured_fails_in_one_line(
-    run: Run, arguments: list[str], message: str
-) -> None:
+def test_unmeasurable_text_fails_in_one_line(run: Run, arguments: list[str], message: str) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (1, "")
     assert message in result.stderr and result.stderr.count("\n") == 1
@@ -209,7 +207,7 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
 
 
-def test_help_needs_no_measure(run: Run) -> None:
+def test_help_needs_no_metric(run: Run) -> None:
     result = run("--help-all")
     assert result.exit_code == 0
     assert "multi-bleu" in result.stdout and "Examples:" in result.stdout

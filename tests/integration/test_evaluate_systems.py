@@ -79,7 +79,7 @@ def test_two_systems_as_text(run: Run) -> None:
     )
 
 
-def test_one_system_has_intervals_when_they_are_asked_for(run: Run) -> None:
+def test_bootstrap_gives_one_system_intervals(run: Run) -> None:
     plain, asked = run("good", "ref"), run("good", "ref", "--bootstrap", "20")
     assert "bs:" not in plain.stdout and len(plain.stdout.splitlines()) == 4
     for before, after in zip(plain.stdout.splitlines(), asked.stdout.splitlines(), strict=True):
@@ -94,7 +94,7 @@ def test_a_thousand_samples_are_taken_of_several_systems(run: Run) -> None:
     assert "bs:" not in text and "difference" not in text
 
 
-def test_json_tells_all(run: Run) -> None:
+def test_json_has_all_figures(run: Run) -> None:
     options = ["--bootstrap", "9", "--seed", "4", "--by", "length", "--source", "src", "--json"]
     found = json.loads(run(*BOTH, "--name", "first", *options).stdout)
     assert (found["references"], found["lines"], found["sentences"]) == ("ref", 60, 60)
@@ -133,7 +133,7 @@ def test_csv_has_a_row_for_each_figure(run: Run) -> None:
     assert len(rows(run("good", "ref", "--csv"))) == 4
 
 
-def test_strata_as_text(run: Run) -> None:
+def test_buckets_as_text(run: Run) -> None:
     text = run(*BOTH, *BLEU, "--by", "length", "--source", "src", "--bootstrap", "0").stdout
     title, head, *lines = text.rstrip("\n").split("\n\n")[-1].splitlines()
     assert title == "BLEU (multi-bleu)"
@@ -218,12 +218,12 @@ def test_stdin_is_one_of_the_systems(run: Run) -> None:
     assert "stdin" in result.stdout and f"{bleu('good'):.2f}" in result.stdout
 
 
-def test_a_list_of_subwords_is_told(run: Run) -> None:
+def test_a_subword_vocabulary_gives_a_warning(run: Run) -> None:
     options = ["--by", "unknown", "--of", "reference", "--tgt-vocab", "vocab.bpe"]
     assert "vocab.bpe holds subwords" in run("bad", "ref", *BLEU, *options).stderr
 
 
-def test_only_what_is_measured_is_warned_of(run: Run) -> None:
+def test_warnings_concern_only_the_metrics_taken(run: Run) -> None:
     assert run("bad", "ref", *BLEU, "--bootstrap", "5").stderr == ""
     told = run(*BOTH, "--bootstrap", "5").stderr
     assert told.count("sacreBLEU's BLEU, chrF and TER are meant for raw text") == 1
@@ -249,7 +249,7 @@ def test_only_what_is_measured_is_warned_of(run: Run) -> None:
         (["-", "ref", "--system", "b", "-"], "stdin"),
     ],
 )
-def test_what_cannot_be_compared_fails_in_one_line(
+def test_incomparable_systems_fail_in_one_line(
     run: Run, arguments: list[str], message: str
 ) -> None:
     result = run(*arguments, status=1)

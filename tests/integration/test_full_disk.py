@@ -76,7 +76,7 @@ def assert_one_line(result: Result, told: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_full_disk_costs_nothing_that_was_there(name, nmtkit, given):
+def test_a_full_disk_leaves_existing_files_alone(name, nmtkit, given):
     given["out"].write_text("what was there")
     words = filled(COMMANDS[name], given)
     with full_disk(3):
@@ -89,7 +89,7 @@ def test_a_full_disk_costs_nothing_that_was_there(name, nmtkit, given):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_device_that_is_full_is_named(name, nmtkit, given):
+def test_a_full_device_is_reported(name, nmtkit, given):
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no /dev/full")
     given["out"] = Path("/dev/full")
@@ -98,7 +98,7 @@ def test_a_device_that_is_full_is_named(name, nmtkit, given):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_place_that_cannot_be_written_is_named_before_any_work(name, nmtkit, given, tmp_path):
+def test_an_unwritable_path_is_reported_before_any_work(name, nmtkit, given, tmp_path):
     (tmp_path / "file").touch()
     for place, told in (("file/out", "its folder does not exist"), ("to", "is a folder")):
         given["out"] = tmp_path / place
@@ -106,7 +106,7 @@ def test_a_place_that_cannot_be_written_is_named_before_any_work(name, nmtkit, g
 
 
 @pytest.mark.parametrize("name", ["n-best list", "score a table", "rerank"])
-def test_a_folder_of_others_is_named(name, nmtkit, given, tmp_path):
+def test_an_unwritable_folder_is_reported(name, nmtkit, given, tmp_path):
     """One that this user may not write in; /proc, where root may not either."""
     given["out"] = Path("/proc/out")
     if os.geteuid():
@@ -120,7 +120,7 @@ def test_a_folder_of_others_is_named(name, nmtkit, given, tmp_path):
 
 
 @pytest.mark.parametrize("limit", [0, 30, 200, 1000])
-def test_a_prepared_folder_is_whole_or_not_there(nmtkit, corpus, tmp_path, limit):
+def test_a_prepared_folder_is_whole_or_absent(nmtkit, corpus, tmp_path, limit):
     """Wherever the disk is full: in the text, the BPE codes, or the manifest."""
     (tmp_path / "to").mkdir()
     out = tmp_path / "to/prepared"
@@ -139,7 +139,7 @@ def test_a_prepared_folder_is_whole_or_not_there(nmtkit, corpus, tmp_path, limit
 
 
 @pytest.mark.parametrize("limit", [0, 20])
-def test_shortlists_are_both_there_or_neither(nmtkit, prepared, tmp_path, limit):
+def test_both_vocabularies_are_written_or_neither(nmtkit, prepared, tmp_path, limit):
     folder = tmp_path / "prepared"
     folder.mkdir()
     for path in prepared.iterdir():
@@ -151,7 +151,7 @@ def test_shortlists_are_both_there_or_neither(nmtkit, prepared, tmp_path, limit)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_picture_is_whole_or_not_there(nmtkit, given, tmp_path):
+def test_a_picture_is_whole_or_absent(nmtkit, given, tmp_path):
     pytest.importorskip("matplotlib")
     words = filled(["align", "-m", "{model}", "{text}.en", "{text}.fr", "-o", "{out}"], given)
     with full_disk(2000):

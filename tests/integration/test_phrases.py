@@ -112,9 +112,7 @@ def test_batches_of_the_recipe_are_64_random_pairs(tmp_path: Path, nmtkit: Nmtki
         assert 64 < sum(batch.lines) / 64 < 192
 
 
-def test_a_table_too_small_for_what_is_held_out(
-    nmtkit: Nmtkit, table: Path, tmp_path: Path
-) -> None:
+def test_a_table_smaller_than_held_out(nmtkit: Nmtkit, table: Path, tmp_path: Path) -> None:
     run = ["prepare", "--phrase-table", table, "--output", tmp_path / "out"]
     result = nmtkit(*run, status=1)
     assert "cannot hold out 1,000 of 35 training pairs" in result.stderr
@@ -130,7 +128,7 @@ def test_a_table_too_small_for_what_is_held_out(
         ("a ||| b ||| 1\n ||| b ||| 1\n", "table:2: the source phrase is empty"),
     ],
 )
-def test_lines_that_are_none(
+def test_invalid_lines_of_a_phrase_table(
     nmtkit: Nmtkit, phrase_rnn: Path, tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "table").write_text(text)

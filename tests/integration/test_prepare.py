@@ -38,9 +38,7 @@ def test_a_folder_from_all_splits(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) 
         assert (tmp_path / "out" / f"{name}.src").read_text() == (corpus / "test.en").read_text()
 
 
-def test_training_data_is_all_that_is_needed(
-    nmtkit: Nmtkit, train: list[object], tmp_path: Path
-) -> None:
+def test_training_data_alone_suffices(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
     nmtkit("prepare", *train, "--output", tmp_path / "out")
     assert names(tmp_path / "out") == {"train.src", "train.tgt", "manifest.json"}
 

@@ -23,7 +23,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_the_lists_own_order_is_left_to_the_byte(nmtkit, files):
+def test_reranking_by_total_keeps_the_list_byte_for_byte(nmtkit, files):
     for name in ("list", "list.gz"):
         again = files / f"again-{name}"
         result = nmtkit("nbest", "rerank", files / name, "--list", again)
@@ -38,7 +38,7 @@ def test_the_lists_own_order_is_left_to_the_byte(nmtkit, files):
     assert "moses.ini: no weight for RNN0; using 0" in result.stderr
 
 
-def test_the_even_average_sets_the_list_right(nmtkit, files):
+def test_the_mean_with_a_feature_reorders_the_list(nmtkit, files):
     out = files / "out"
     result = nmtkit(
         "nbest",
@@ -70,7 +70,7 @@ def test_weights_without_the_original_leave_the_totals_out(nmtkit, files):
     assert "2 sentences have no hypotheses" in result.stderr
 
 
-def test_the_oracle_is_told(nmtkit, files):
+def test_the_oracle_bleu_is_logged(nmtkit, files):
     result = nmtkit("nbest", "rerank", files / "list", "--oracle", files / "ref")
     assert result.stdout == "un deux\n\nbonjour trois quatre cinq\n\n"
     best = files / "best"
@@ -168,7 +168,7 @@ def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
         (["nbest", "tune", "-", "-"], 2, "stdin ('-') can be only one"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(nmtkit, files, monkeypatch, arguments, status, message):
+def test_errors_are_one_line(nmtkit, files, monkeypatch, arguments, status, message):
     monkeypatch.chdir(files)
     (files / "bad").write_text("nonsense\n")
     (files / "odd").write_text("".join(LIST.splitlines(True)[:1]) + "0 ||| x ||| LM0= 1 ||| 1\n")

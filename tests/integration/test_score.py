@@ -50,7 +50,7 @@ def test_words_add_up_and_their_number_is_the_divisor(score):
         assert total / len(row) == pytest.approx(mean, abs=1e-4)
 
 
-def test_the_summary_on_stderr_is_that_of_the_scores(score):
+def test_the_summary_on_stderr_fits_the_scores(score):
     result = score("--per-word")
     words = [number for row in numbers(result) for number in row]
     [told] = result.stderr.splitlines()
@@ -87,7 +87,7 @@ def test_words_and_means_exclude_each_other(score):
 
 
 @pytest.mark.parametrize("command", ["score", "align"])
-def test_a_pair_too_long_for_the_memory_is_named(nmtkit, model, tmp_path, command):
+def test_a_pair_too_long_for_memory_is_reported(nmtkit, model, tmp_path, command):
     """With its files and line."""
     for name in ("src", "tgt"):
         (tmp_path / name).write_text("a\n" + "a " * 20_000 + "\n", encoding="utf-8")

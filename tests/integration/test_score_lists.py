@@ -63,7 +63,7 @@ def test_raw_text_is_tokenised_and_tokenised_text_is_not(nmtkit, language_model)
     assert score("un, deux\n", "--tokenized") != score("un, deux\n")
 
 
-def test_a_list_is_written_again_with_a_feature_more(nmtkit, language_model, nbest):
+def test_a_list_is_written_with_one_more_feature(nmtkit, language_model, nbest):
     result = nmtkit("nbest", "score", "-m", language_model, nbest)
     assert re.sub(r" CSLM0= \S+", "", result.stdout) == LIST
     found = feature(result.stdout, "CSLM0")
@@ -73,13 +73,13 @@ def test_a_list_is_written_again_with_a_feature_more(nmtkit, language_model, nbe
     assert "CSLM0: 3 hypotheses" in result.stderr and "; 1 tokens unknown" in result.stderr
 
 
-def test_unknown_words_are_a_feature_on_request(nmtkit, language_model, nbest):
+def test_count_unknown_adds_a_feature(nmtkit, language_model, nbest):
     out = nmtkit("nbest", "score", "-m", language_model, nbest, "--count-unknown").stdout
     assert re.sub(r" CSLM0= \S+ WP0= -?\d\S*", "", out) == LIST
     assert [float(w) for w in re.findall(r"WP0= (\S+)", out)] == [0, 0, 0, -1]
 
 
-def test_models_that_translate_have_the_source(nmtkit, model, language_model, nbest, source):
+def test_translation_models_read_the_source(nmtkit, model, language_model, nbest, source):
     models = ["-m", model, "-m", language_model, "-m", model]
     result = nmtkit("nbest", "score", *models, nbest, source)
     assert re.sub(r" (RNN|CSLM)\d= [-\d.]+", "", result.stdout) == LIST
@@ -118,7 +118,7 @@ def test_features_can_be_named(nmtkit, model, language_model, nbest, source):
     assert "list:1: has a feature 'LM0' already" in taken.stderr
 
 
-def test_our_own_lists_are_plain_text(nmtkit, model, tmp_path):
+def test_lists_of_translate_are_raw_text(nmtkit, model, tmp_path):
     source, nbest = tmp_path / "source", tmp_path / "nbest"
     source.write_text("one two\nsix\n")
     options = ["-m", model, "--n-best", 3, "--beam", 4, "--no-unk", source, "-o", nbest]

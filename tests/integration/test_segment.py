@@ -82,7 +82,7 @@ def test_a_line_of_one_word_is_its_plain_translation_where_search_is_greedy(tran
 
 
 @pytest.mark.parametrize("how", ["random", "random-confidence"])
-def test_random_segments_are_the_seeds(translate, chosen, tmp_path, how):
+def test_random_segments_depend_on_the_seed(translate, chosen, tmp_path, how):
     def cut(lines: list[str], seed: int) -> list[list[str]]:
         lengths = ["--segment-lengths", chosen] if how == "random" else []
         path = tmp_path / "random"
@@ -162,7 +162,7 @@ def test_models_that_do_not_fit_are_an_error_and_leave_no_file(translate, model,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_lengths_that_is_none_is_named(translate, tmp_path):
+def test_an_invalid_file_of_lengths_is_reported(translate, tmp_path):
     (tmp_path / "lengths").write_text("one two\n")
     for name, told in (("lengths", "lengths:1"), ("no", "cannot be read")):
         options = ["--segment", "random", "--segment-lengths", tmp_path / name]

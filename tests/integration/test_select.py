@@ -98,7 +98,7 @@ def test_the_domain_is_preferred(select, folder: Path, options: list[object]) ->
     assert "selected 20 of 150 pairs (13.33 %)" in result.stderr
 
 
-def test_the_scores_tell_which_were_taken(select, folder: Path, tmp_path: Path) -> None:
+def test_the_scores_explain_the_selection(select, folder: Path, tmp_path: Path) -> None:
     pairs, _ = select("--pairs", 25, "--scores-file", tmp_path / "scores")
     scores = [float(line) for line in read_lines(tmp_path / "scores")]
     pool = read(files(folder, "pool"))
@@ -138,7 +138,7 @@ def test_the_seed_decides_about_the_sample(select, tmp_path: Path) -> None:
     assert same == again != other
 
 
-def test_lines_stay_as_they_are(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+def test_selected_lines_are_unchanged(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
     kept = [("  The minister,\tsaid \r", "le  ministre\u2028 dit"), ("", "le"), ("goal", " \u00a0")]
     pool = written(tmp_path, "pool", kept + pairs_of(NEWS, 3, 9))
     zipped = tmp_path / "pool.fr.gz"
@@ -151,7 +151,7 @@ def test_lines_stay_as_they_are(nmtkit: Nmtkit, folder: Path, tmp_path: Path) ->
     assert (tmp_path / "scores").read_text().split("\n")[1:3] == ["inf", "inf"]
 
 
-def test_lines_that_are_no_utf8(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+def test_lines_that_are_not_utf8(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
     pool = written(tmp_path, "pool", pairs_of(NEWS, 9, 1))
     pool[1].write_bytes(pool[1].read_bytes().replace(b"le ", b"\xff ", 1))
     number = 1 + next(

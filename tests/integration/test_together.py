@@ -82,7 +82,7 @@ def test_a_restart_goes_on_even_with_force(prepared, small, each, tmp_path):
     assert names(tmp_path / "model") == before
 
 
-def test_what_is_wrong_is_said_by_rank_0(prepared, small, each, tmp_path):
+def test_errors_are_reported_by_rank_0(prepared, small, each, tmp_path):
     told = each(3, *training(tmp_path / "nowhere", tmp_path / "model", small), status=1)
     assert "nowhere/manifest.json: cannot be read" in told[0][1]
     assert told[1][1] == "nmtkit: error: rank 1: rank 0 has failed, and says why\n"

@@ -136,7 +136,7 @@ def test_an_unfinished_translation_is_marked(translate):
     assert ("unfinished" in result.stderr) == bool(unfinished)
 
 
-def test_options_left_out_are_the_models_own(translate, model):
+def test_options_default_to_the_model_s_settings(translate, model):
     settings = (model / "config.toml").read_text()
     beam = re.search(r"^beam = (\d+)", settings, re.M)
     assert beam
@@ -153,7 +153,7 @@ def test_an_ensemble_of_one_model_twice_is_that_model(translate, model):
         assert float(one.split("\t")[0]) == pytest.approx(float(other.split("\t")[0]), abs=1e-4)
 
 
-def test_models_may_count_unequally(translate, model, nmtkit, tmp_path):
+def test_models_of_an_ensemble_can_be_weighted(translate, model, nmtkit, tmp_path):
     """The model itself twice: whatever the weights, it is that model."""
     once = rows(translate(LINES, "--scores"))
     for options in (["--weights", "1,3"], ["--average", "logs"]):
@@ -283,7 +283,7 @@ def test_unknown_words_are_replaced(prepared, small, nmtkit, tmp_path):
     assert "cannot be read" in result.stderr and result.stdout == ""
 
 
-def test_a_table_that_is_none_is_named(translate, tmp_path):
+def test_an_invalid_lexical_table_is_reported(translate, tmp_path):
     (tmp_path / "table").write_text("un one 0.9\nun one\n")
     result = translate(LINES, "--candidates", tmp_path / "table", status=1)
     assert "table:2" in result.stderr and result.stdout == ""
@@ -310,7 +310,7 @@ def test_a_failure_leaves_no_file(nmtkit, model, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_no_model_is_named(nmtkit, tmp_path):
+def test_a_folder_that_is_not_a_model_is_reported(nmtkit, tmp_path):
     result = nmtkit("translate", "-m", tmp_path, input="one\n", status=1)
     assert "config.toml" in result.stderr and len(result.stderr.splitlines()) == 1
 
@@ -373,7 +373,7 @@ def pipe(model: Path) -> Pipe:
     return Pipe(model)
 
 
-def test_a_line_that_comes_alone_is_answered_at_once(pipe):
+def test_a_line_that_arrives_alone_is_translated_at_once(pipe):
     """Each line is written only when the line before it has been answered."""
     for line in (b"one two\n", b"\n", b"seven\n"):
         os.write(pipe.stdin.fileno(), line)
@@ -384,7 +384,7 @@ def test_a_line_that_comes_alone_is_answered_at_once(pipe):
     assert b"error" not in pipe.close() and pipe.process.returncode == 0
 
 
-def test_a_reader_that_stops_ends_it_quietly(pipe):
+def test_a_closed_pipe_ends_translate_quietly(pipe):
     os.write(pipe.stdin.fileno(), b"one\n")
     pipe.stdout.readline()
     pipe.stdout.close()

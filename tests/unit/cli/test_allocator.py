@@ -35,7 +35,7 @@ def works_here() -> bool:
 
 
 @pytest.mark.skipif(not works_here(), reason="for glibc")
-def test_what_was_freed_is_taken_without_asking_the_system():
+def test_freed_memory_is_reused_without_page_faults():
     environment = {name: value for name, value in os.environ.items() if "MALLOC" not in name}
     environment.pop("GLIBC_TUNABLES", None)
 
@@ -58,12 +58,12 @@ def test_what_was_freed_is_taken_without_asking_the_system():
         ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=1000000"),
     ],
 )
-def test_the_environment_goes_first(monkeypatch, name, value):
+def test_the_environment_takes_precedence(monkeypatch, name, value):
     monkeypatch.setattr(ctypes, "CDLL", lambda name: pytest.fail("was told to the C library"))
     monkeypatch.setenv(name, value)
     assert not keep_freed_memory()
 
 
-def test_another_c_library_is_left_alone(monkeypatch):
+def test_other_c_libraries_are_left_alone(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
     assert not keep_freed_memory()

@@ -24,7 +24,7 @@ def test_every_picture_is_on_the_page_and_each_is_small() -> None:
 
 
 @pytest.mark.parametrize(("name", "rest"), COMMAND.findall(TEXT))
-def test_every_command_has_the_options_that_the_page_gives_it(name: str, rest: str) -> None:
+def test_commands_on_the_page_use_existing_options(name: str, rest: str) -> None:
     command = COMMANDS[tuple(name.split())]
     known = {option for parameter in command.params for option in parameter.opts}
     assert set(re.findall(r"(?<!\S)--?[a-z-]+", rest)) <= known | {"--help", "-"}

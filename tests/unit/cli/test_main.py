@@ -51,12 +51,12 @@ class OutOfMemoryError(RuntimeError):
     """Named as torch names its own."""
 
 
-def test_done_is_status_0_and_silence_on_stderr(run: Run) -> None:
+def test_success_is_status_0_with_an_empty_stderr(run: Run) -> None:
     result = run(lambda: click.echo("œuvre"))
     assert (result.exit_code, result.stdout_bytes, result.stderr) == (0, "œuvre\n".encode(), "")
 
 
-def test_what_a_command_returns_is_no_status(run: Run) -> None:
+def test_the_return_value_of_a_command_is_not_the_status(run: Run) -> None:
     assert run(lambda: 7).exit_code == 0
 
 
@@ -100,7 +100,7 @@ def test_a_fault_of_the_program_is_not_hidden(run: Run, error: Exception) -> Non
     assert run(failing(error)).exception is error
 
 
-def test_verbose_tells_where_an_error_came_from(run: Run) -> None:
+def test_verbose_shows_the_traceback(run: Run) -> None:
     def work() -> None:
         raise DataError("bad line") from ValueError("deeper")
 
@@ -145,7 +145,7 @@ def test_wrong_usage_is_one_line_and_status_2(run: Run, arguments: list[str], li
     assert result.stderr.count("\n") == 1
 
 
-def test_without_arguments_the_help_goes_to_stderr() -> None:
+def test_help_goes_to_stderr_without_arguments() -> None:
     result = CliRunner().invoke(main.cli, [], prog_name="nmtkit")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == CliRunner().invoke(main.cli, ["-h"], prog_name="nmtkit").stdout
@@ -169,7 +169,7 @@ def test_programs_that_document_click_groups_find_every_command() -> None:
     ]
 
 
-def test_version_tells_those_of_torch_and_python() -> None:
+def test_version_shows_torch_and_python() -> None:
     lines = CliRunner().invoke(main.cli, ["--version"]).stdout.splitlines()
     assert lines[0] == f"nmtkit {nmtkit.__version__}"
     assert lines[1].startswith("torch 2.")
@@ -193,7 +193,7 @@ def process(*arguments: str, **settings: Any) -> "subprocess.CompletedProcess[by
     )
 
 
-def test_a_reader_that_left_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = process("--help", stdout=writing)
@@ -238,7 +238,7 @@ main()
 @pytest.mark.parametrize(
     ("start", "told"), [("", "registered at once "), ("late.start()", "late registered ")]
 )
-def test_a_process_ends_at_once_unless_a_thread_is_at_work(start: str, told: str) -> None:
+def test_a_process_exits_at_once_unless_a_thread_runs(start: str, told: str) -> None:
     code = ENDING.format(start=start)
     done = subprocess.run(
         [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
@@ -247,7 +247,7 @@ def test_a_process_ends_at_once_unless_a_thread_is_at_work(start: str, told: str
     assert done.stderr == told
 
 
-def test_a_full_disk_behind_stdout_is_named() -> None:
+def test_a_full_disk_behind_stdout_is_reported() -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no device that is always full")
     with open("/dev/full", "wb") as full:
@@ -256,7 +256,7 @@ def test_a_full_disk_behind_stdout_is_named() -> None:
     assert done.stderr == b"nmtkit: error: stdout: No space left on device\n"
 
 
-def test_what_was_buffered_for_a_full_disk_is_no_second_error() -> None:
+def test_buffered_output_causes_no_second_error() -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no device that is always full")
     code = (
@@ -272,7 +272,7 @@ def test_what_was_buffered_for_a_full_disk_is_no_second_error() -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_stdout_is_utf8_whatever_the_locale() -> None:
+def test_stdout_is_utf8_in_any_locale() -> None:
     code = "from nmtkit.cli import main; main.open_standard_streams(); print('\\u0153\\u2028')"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -308,13 +308,13 @@ def test_shells_complete_commands_and_options(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_are_told_how_to_complete(shell: str) -> None:
+def test_completion_scripts_are_printed(shell: str) -> None:
     done = process(env={"_NMTKIT_COMPLETE": f"{shell}_source"}, stdout=subprocess.PIPE)
     assert done.returncode == 0
     assert f"_NMTKIT_COMPLETE={shell}_complete".encode() in done.stdout
 
 
-def test_completing_a_command_imports_none() -> None:
+def test_completing_a_command_name_imports_no_command() -> None:
     code = (
         "import sys; from nmtkit.cli.main import cli\n"
         "found = cli.shell_complete(cli.make_context('nmtkit', ['-q', 'x']), 'al')\n"

@@ -211,7 +211,7 @@ def test_totals_are_those_of_the_tokens():
     assert totals.perplexity == math.inf
 
 
-def test_a_pair_too_long_for_the_memory_is_named(scorer, monkeypatch):
+def test_a_pair_too_long_for_memory_is_reported(scorer, monkeypatch):
     monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 12)
     pairs = [("a", "v")] * 2000 + [("a b c", "v w x y"), ("a b c d", "v w x y")]
     scores = scorer.score(pairs)

@@ -121,7 +121,7 @@ def test_what_moses_must_be_told(make_model, table):
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_a_pair_too_long_for_the_memory_is_named(make_model, tmp_path, cores, monkeypatch):
+def test_a_pair_too_long_for_memory_is_reported(make_model, tmp_path, cores, monkeypatch):
     """With its file and line, whoever scores it."""
     monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 12)
     monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
