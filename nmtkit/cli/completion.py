@@ -1,11 +1,12 @@
-"""Shell completion of recipes and settings, without importing torch."""
+"""Shell completion of recipes and settings, without importing torch.
 
-import ast
-import dataclasses
+Every start of `nmtkit train` imports this module, so what only completion needs is imported where
+it is used.
+"""
+
 import functools
 import typing
 from collections.abc import Iterator
-from importlib import resources
 from typing import Any
 
 import click
@@ -34,6 +35,8 @@ def settings(context: click.Context, parameter: click.Parameter, incomplete: str
 
 def _config_settings() -> dict[str, list[str]]:
     """Return the settings of all sections but `[model]`, with the values that are words."""
+    import dataclasses
+
     from nmtkit.config import SECTIONS
 
     found = {}
@@ -69,6 +72,9 @@ def _model_fields() -> dict[str, list[str]]:
 
     Importing the models would import torch, which takes longer than a user waits for <TAB>.
     """
+    import ast
+    from importlib import resources
+
     folder = resources.files("nmtkit") / "models"
     modules: dict[str, str] = {}
     models: dict[str, str] = {}
@@ -87,6 +93,8 @@ def _model_fields() -> dict[str, list[str]]:
 
 
 def _config_fields(source: str) -> Iterator[str]:
+    import ast
+
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef) and node.name.endswith("Config"):
             for line in node.body:
