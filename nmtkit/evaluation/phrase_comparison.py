@@ -1,6 +1,6 @@
-"""Phrase pairs scored twice: by a translation model's table and by a neural model.
+"""Comparison of a phrase table's scores with those of a neural model.
 
-Cho et al. 2014, section 4.3, puts log p(target phrase | source phrase) of both side by side: over
+Cho et al. 2014, section 4.3, compares log p(target phrase | source phrase) of both models: over
 many pairs (figure 3), and by the targets that each prefers for a source phrase (table 2).
 """
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """One phrase pair.
+    """A phrase pair with two scores.
 
     src, tgt: the phrases, words with blanks between them.
-    table, model: log p(tgt | src) of the translation model and of the neural one; natural
-        logarithms, 0 or less. `model` is NaN until it is known.
+    table, model: log p(tgt | src) by the phrase table and by the neural model; natural logarithm,
+        at most 0. `model` is NaN until it is computed.
     """
 
     src: str
@@ -28,10 +28,10 @@ class ScoredPair:
 
 @dataclass(frozen=True)
 class Sample:
-    """A target phrase that was drawn from the model.
+    """A target phrase sampled from the neural model.
 
-    text: its words. score: its log-probability, natural log. times: how often it was drawn.
-    in_table: whether the phrase table has it for that source phrase.
+    text: its words. score: its log-probability, natural log. times: how often it was sampled.
+    in_table: True if the phrase table has it for the source phrase.
     """
 
     text: str
@@ -42,12 +42,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class ComparedPhrase:
-    """What both say of one source phrase.
+    """A source phrase with its targets by both models.
 
     src: its words. count: how often it was extracted from the training corpus.
     pairs: its targets, in the table's order.
-    samples: different targets that were drawn from the model, the likeliest first.
-    unfinished: samples that met the longest length before `</s>`, which are not among these.
+    samples: distinct targets sampled from the neural model, most probable first.
+    unfinished: number of samples that reached the maximum length before `</s>` and are left out.
     """
 
     src: str
@@ -57,21 +57,21 @@ class ComparedPhrase:
     unfinished: int = 0
 
     def best_of_table(self, top: int) -> list[ScoredPair]:
-        """The targets that the translation model finds likeliest; equals in the table's order."""
+        """Return the targets with the highest table scores; equals keep the table's order."""
         return sorted(self.pairs, key=lambda pair: -pair.table)[:top]
 
     def best_of_model(self, top: int) -> list[ScoredPair]:
-        """The targets of the table that the model finds likeliest; equals in the table's order."""
+        """Return the targets with the highest model scores; equals keep the table's order."""
         return sorted(self.pairs, key=lambda pair: -pair.model)[:top]
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A phrase table and a model, side by side.
+class PhraseComparison:
+    """Comparison of a phrase table and a neural model.
 
-    total: pairs in the table. drawn: some of them, drawn at random.
-    eligible: source phrases that might have been chosen.
-    frequent, rare: those that were, the most frequent first.
+    total: number of pairs in the table. drawn: a random sample of them.
+    eligible: number of source phrases from which `frequent` and `rare` were drawn.
+    frequent, rare: source phrases, the most frequent first.
     """
 
     total: int
@@ -81,33 +81,33 @@ class Comparison:
     rare: Sequence[ComparedPhrase]
 
     def correlations(self) -> tuple[float | None, float | None]:
-        """Pearson's and Spearman's coefficient of the two scores of the drawn pairs; see below."""
+        """Compute Pearson's and Spearman's coefficient of the two scores of the drawn pairs."""
         table = np.array([pair.table for pair in self.drawn])
         model = np.array([pair.model for pair in self.drawn])
         return correlation(table, model), correlation(ranks(table), ranks(model))
 
     @property
     def certain(self) -> int:
-        """Drawn pairs whose target the translation model takes for certain (p = 1)."""
+        """Number of drawn pairs with table probability 1."""
         return sum(pair.table == 0 for pair in self.drawn)
 
     def sentence(self) -> str:
-        """The summary in words."""
+        """Return a one-line summary."""
         pearson, spearman = self.correlations()
         if pearson is None or spearman is None:
-            told = "not defined: there are too few, or all are alike"
+            coefficients = "undefined (too few or equal scores)"
         else:
-            told = f"Pearson {pearson:.3f}, Spearman {spearman:.3f}"
+            coefficients = f"Pearson {pearson:.3f}, Spearman {spearman:.3f}"
         return (
             f"{len(self.drawn):,} of {self.total:,} phrase pairs drawn; correlation of the"
-            f" translation model's scores and the model's: {told}"
+            f" translation model's scores and the model's: {coefficients}"
         )
 
 
 def correlation(xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float | None:
-    """Pearson's coefficient, from -1 to 1; of ranks it is Spearman's.
+    """Compute Pearson's coefficient, from -1 to 1; for ranks it is Spearman's.
 
-    :return: None where there is nothing to correlate: fewer than two values, or all equal.
+    :return: None if it is undefined: fewer than two values, or all equal.
     """
     if len(xs) < 2 or np.ptp(xs) == 0 or np.ptp(ys) == 0:
         return None
@@ -115,7 +115,7 @@ def correlation(xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float | Non
 
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The place of each value in rising order, from 1; equal values share their mean place."""
+    """Return the rank of each value in rising order, from 1; equal values share their mean rank."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     means = np.cumsum(sizes) - (sizes - 1) / 2
     shared: NDArray[np.float64] = means[group]

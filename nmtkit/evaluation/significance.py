@@ -1,14 +1,14 @@
-"""How far a figure may be trusted: bootstrap intervals, and p-values of paired differences.
+"""Significance of figures: bootstrap intervals, and p-values of paired differences.
 
-Koehn 2004, with the choices of sacreBLEU's `significance.py`, so that the numbers are its own: the
-same samples for the same seed, the 2.5 % of the samples on either side left out, and a p-value
+Koehn 2004, with the choices of sacreBLEU's `significance.py`, so that the numbers are equal to its
+own: the same samples for the same seed, 2.5 % of the samples cut off at either end, and a p-value
 
     p = (1 + #{s: |d_s| - mean|d| > |d|}) / (1 + samples)
 
-where d is the difference of two systems on the test set and d_s on sample s.
+where d is the difference of two systems on the test set and d_s the difference on sample s.
 
-Departures and readings: two systems that are equal on every sample have p = 1; sacreBLEU gives
-1 / (1 + samples), as if they surely differed.
+Departures and readings: two systems that are equal on every sample have p = 1. SacreBLEU gives
+1 / (1 + samples), as if they differed significantly.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLES, SEED = 1000, 12345
-"""SacreBLEU's: samples where systems are compared, and what decides them."""
+"""SacreBLEU's defaults: number of samples for comparing systems, and their seed."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where 95 % of the bootstrap samples lie.
+    """95 % confidence interval of a figure.
 
     mean: of all samples; sacreBLEU writes `mean ± margin`.
     low, high: ends, in the unit of the figure.
@@ -34,30 +34,35 @@ class Interval:
 
     @property
     def margin(self) -> float:
-        """Half of the interval's width: sacreBLEU's ±."""
+        """Half the width of the interval: sacreBLEU's ±."""
         return (self.high - self.low) / 2
 
 
 def sample_sums(
-    numbers: NDArray[np.float64], samples: int, seed: int = SEED
+    statistics: NDArray[np.float64], samples: int, seed: int = SEED
 ) -> NDArray[np.float64]:
-    """Draw as many sentences as there are, with replacement, again and again, and add them.
+    """Draw bootstrap samples of a test set, and sum the statistics of each.
 
-    :param numbers: what is counted of each sentence. Shape: [sentences, numbers].
-    :param samples: how often.
-    :return: the sums. Shape: [samples, numbers].
+    A sample has as many sentences as the test set, drawn with replacement.
+
+    :param statistics: sufficient statistics. Shape: [sentences, statistics].
+    :param samples: number of samples.
+    :return: sums. Shape: [samples, statistics].
     """
     generator = np.random.default_rng(seed)
-    sentences = len(numbers)
-    sums = np.empty((samples, numbers.shape[1]))
-    for row in sums:  # one by one: the drawn sentences of all samples may need gigabytes
+    sentences = len(statistics)
+    sums = np.empty((samples, statistics.shape[1]))
+    for row in sums:  # one at a time: all samples together can need gigabytes
         drawn = generator.integers(0, sentences, size=sentences)
-        row[:] = np.bincount(drawn, minlength=sentences) @ numbers
+        row[:] = np.bincount(drawn, minlength=sentences) @ statistics
     return sums
 
 
 def interval(figures: NDArray[np.float64]) -> Interval:
-    """The interval of a figure from its value on each sample. Shape: [samples]."""
+    """Compute the interval of a figure from its value on each sample.
+
+    :param figures: Shape: [samples].
+    """
     ordered = np.sort(figures)
     outside = len(ordered) // 40  # 2.5 % on either side
     low, high = ordered[outside], ordered[len(ordered) - outside - 1]
@@ -65,11 +70,11 @@ def interval(figures: NDArray[np.float64]) -> Interval:
 
 
 def p_value(first: NDArray[np.float64], second: NDArray[np.float64], difference: float) -> float:
-    """How probable so large a difference is where two systems are equally good.
+    """Compute the probability of such a difference between two equally good systems.
 
     :param first: figures of one system on each sample. Shape: [samples].
-    :param second: figures of the other on the same samples.
-    :param difference: of the two on the whole test set.
+    :param second: figures of the other system on the same samples. Shape: [samples].
+    :param difference: of the two systems on the whole test set.
     """
     differences = np.abs(second - first)
     if not differences.any() and difference == 0:

@@ -1,22 +1,22 @@
-"""Signs of the form a text is in: raw or tokenised, escaped or not, in words or subwords.
+"""Checks of the form of a text: raw or tokenised, escaped or not, words or subwords.
 
-Many a low BLEU is only a comparison of two forms, or of text in a form that the measure is not
-meant for; these signs are what a warning of that is made of.
+A low BLEU is often caused by comparing two forms, or by text in a form that the metric does not
+expect. The warnings about this rest on these checks.
 """
 
 import re
 from collections.abc import Sequence
 
 _ENTITY = re.compile(r"&(?:amp|apos|quot|lt|gt|#91|#93|#124);")
-_CHARACTER = re.compile(r"""['"<>\[\]|]""")
+_ESCAPED_CHARACTER = re.compile(r"""['"<>\[\]|]""")
 
 
 def looks_tokenized(lines: Sequence[str]) -> bool | None:
-    """Whether most lines that end in a period have a space before it, as tokenised text has.
+    """Return True if most final periods have a space before them, as in tokenised text.
 
-    :param lines: One sentence each.
-    :return: None where fewer than one line in ten, or fewer than five, end in a period: then
-        this sign says nothing.
+    :param lines: one sentence each.
+    :return: None if fewer than five lines, or fewer than one in ten, end in a period: then the
+        check is inconclusive.
     """
     ends = [line.rstrip() for line in lines]
     ends = [line for line in ends if line.endswith(".")]
@@ -26,15 +26,15 @@ def looks_tokenized(lines: Sequence[str]) -> bool | None:
 
 
 def looks_escaped(lines: Sequence[str]) -> bool | None:
-    """Whether apostrophes, quotes and the like are written as entities, as Moses does (`&apos;`).
+    """Return True if apostrophes, quotes etc. are written as entities, as by Moses (`&apos;`).
 
-    :return: None where there are none, in either form.
+    :return: None if the text has none of these characters in either form.
     """
     if any(_ENTITY.search(line) for line in lines):
         return True
-    return False if any(_CHARACTER.search(line) for line in lines) else None
+    return False if any(_ESCAPED_CHARACTER.search(line) for line in lines) else None
 
 
 def holds_subwords(lines: Sequence[str]) -> bool:
-    """Whether a line holds pieces of words as BPE leaves them: `ad@@ vance`."""
+    """Return True if a line has BPE subwords: `ad@@ vance`."""
     return any("@@ " in line for line in lines)

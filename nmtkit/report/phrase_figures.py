@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmtkit.evaluation.phrase_comparison import ComparedPhrase, Comparison, ScoredPair
+from nmtkit.evaluation.phrase_comparison import ComparedPhrase, PhraseComparison, ScoredPair
 from nmtkit.io.lines import open_output
 from nmtkit.report.figure_io import (
     DOTS_PER_INCH,
@@ -39,7 +39,7 @@ _MARKDOWN_ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|~#$"} | {
 
 
 def write_phrase_report(
-    folder: Path, comparison: Comparison, about: dict[str, Any], kind: str = "png"
+    folder: Path, comparison: PhraseComparison, about: dict[str, Any], kind: str = "png"
 ) -> None:
     """Write `scores.png`, `scores.tsv`, `phrases.md` and `phrases.json` into a folder.
 
@@ -105,7 +105,7 @@ def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) ->
     return figure
 
 
-def format_phrase_tables(comparison: Comparison, about: dict[str, Any]) -> str:
+def format_phrase_tables(comparison: PhraseComparison, about: dict[str, Any]) -> str:
     """Return tables 2 and 3 of the paper and their provenance in Markdown."""
     groups = (("frequent", comparison.frequent), ("rare", comparison.rare))
     model = about["model"] or f"the model of column {about['model_column']}"
@@ -130,7 +130,7 @@ def format_phrase_tables(comparison: Comparison, about: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def phrase_report_json(comparison: Comparison, about: dict[str, Any]) -> dict[str, Any]:
+def phrase_report_json(comparison: PhraseComparison, about: dict[str, Any]) -> dict[str, Any]:
     """Return the report as JSON; scores are natural logarithms with six decimals."""
     pearson, spearman = comparison.correlations()
     return {
@@ -158,7 +158,7 @@ def _tsv(pairs: Sequence[ScoredPair]) -> Iterator[str]:
         yield f"{src}\t{tgt}\t{pair.table:.6f}\t{pair.model:.6f}\n"
 
 
-def _explanation(comparison: Comparison, about: dict[str, Any]) -> list[str]:
+def _explanation(comparison: PhraseComparison, about: dict[str, Any]) -> list[str]:
     """Return the Markdown lines that explain the tables."""
     return [
         f"{comparison.sentence()}. The translation model gives p = 1 to"

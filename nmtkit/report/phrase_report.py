@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.evaluation.phrase_comparison import ComparedPhrase, Comparison, Sample, ScoredPair
+from nmtkit.evaluation.phrase_comparison import ComparedPhrase, PhraseComparison, Sample, ScoredPair
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translation import Translation, count_duplicates
@@ -51,7 +51,7 @@ def compare(
     model: LoadedModel | None = None,
     samples: int = 50,
     batch_size: int = 64,
-) -> Comparison:
+) -> PhraseComparison:
     """Choose pairs and phrases of a table, score them with the model and draw samples.
 
     :param path: Path of the table, for messages.
@@ -73,7 +73,7 @@ def compare(
     if scorer:
         phrases = scorer.add_samples(phrases)
     n_frequent = len(choice.frequent)
-    return Comparison(
+    return PhraseComparison(
         choice.total, drawn, choice.eligible, phrases[:n_frequent], phrases[n_frequent:]
     )
 

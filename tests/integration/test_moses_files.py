@@ -53,21 +53,19 @@ FORMATS = pytest.mark.parametrize(
 
 
 @FORMATS
-def test_lines_come_back_to_the_byte(path: Path, again: Callable[[Path], Lines]) -> None:
+def test_lines_round_trip_byte_for_byte(path: Path, again: Callable[[Path], Lines]) -> None:
     found = list(itertools.islice(again(path), HEAD))
     assert found == list(itertools.islice(raw(path), HEAD)) and len(found) == HEAD
 
 
 @FORMATS
 @pytest.mark.slow
-def test_whole_files_come_back_to_the_byte(path: Path, again: Callable[[Path], Lines]) -> None:
+def test_whole_files_round_trip_byte_for_byte(path: Path, again: Callable[[Path], Lines]) -> None:
     for number, (found, line) in enumerate(zip(again(path), raw(path), strict=True), start=1):
         assert found == line, f"line {number}"
 
 
-def test_a_list_that_is_read_with_its_features_and_totals_is_written_as_it_was(
-    nmtkit: Callable, tmp_path: Path
-) -> None:
+def test_a_parsed_list_is_written_unchanged(nmtkit: Callable, tmp_path: Path) -> None:
     """Through the command: Moses's own weights give its totals, and so the same list."""
     part = tmp_path / "part"
     part.write_bytes(b"".join(itertools.islice(raw(LIST), HEAD)))
@@ -79,7 +77,7 @@ def test_a_list_that_is_read_with_its_features_and_totals_is_written_as_it_was(
     assert best == [line.strip() for line in expected[: len(best)]] and len(best) > 5
 
 
-def test_weights_are_those_of_the_file_and_are_read_again(tmp_path: Path) -> None:
+def test_weights_round_trip(tmp_path: Path) -> None:
     weights = read_weights(INI)
     assert weights.values["TranslationModel0"] == (0.0630878, 0.0227199, 0.0700763, -0.0160794)
     assert sum(len(values) for values in weights.values.values()) == 15
@@ -87,7 +85,7 @@ def test_weights_are_those_of_the_file_and_are_read_again(tmp_path: Path) -> Non
     assert read_weights(tmp_path / "again").values == weights.values
 
 
-def test_tables_of_words_and_alignments_are_read_whole() -> None:
+def test_lexical_tables_and_alignments_are_read_completely() -> None:
     best = best_translations(LEXICON)
     assert len(best) > 10_000 and best["cat"] == "chat"
     links = read_gold_links(read_lines(LINKS))
@@ -143,7 +141,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("path", "read", "spoil", "message"), FAULTS)
-def test_a_spoilt_line_is_named(
+def test_a_corrupt_line_is_reported(
     path: Path,
     read: Callable[[Path], Lines],
     spoil: Callable[[bytes], bytes],
@@ -161,7 +159,7 @@ def test_a_spoilt_line_is_named(
 
 
 @pytest.mark.parametrize("path", [TABLE, LIST, LEXICON, LINKS])
-def test_a_file_that_was_cut_is_an_error(path: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error(path: Path, tmp_path: Path) -> None:
     read = {TABLE: table_lines, LIST: list_lines, LEXICON: read_words, LINKS: read_links}[path]
     whole = path.read_bytes()
     cut = tmp_path / path.name
@@ -180,7 +178,7 @@ def test_a_file_that_was_cut_is_an_error(path: Path, tmp_path: Path) -> None:
         ("[weight]", "[weights]", r"no section \[weight\]"),
     ],
 )
-def test_a_spoilt_moses_ini_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_a_corrupt_moses_ini_is_reported(old: str, new: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "ini").write_text(INI.read_text().replace(old, new))
     with pytest.raises(DataError, match=message):
         read_weights(tmp_path / "ini")

@@ -1,4 +1,4 @@
-"""Alignment error rate from its definition, and the forms of gold alignments."""
+"""Alignment error rate by its definition, and the formats of gold alignments."""
 
 import random
 
@@ -22,12 +22,12 @@ def test_the_sure_links_themselves_have_no_error() -> None:
     assert (result.value, result.precision, result.recall) == (0.0, 1.0, 1.0)
 
 
-def test_links_that_hit_nothing_are_all_error() -> None:
+def test_wrong_links_alone_have_error_one() -> None:
     result = alignment_error_rate([{(5, 5)}], [gold({(0, 0)}, {(1, 1)})])
     assert (result.value, result.precision, result.recall) == (1.0, 0.0, 0.0)
 
 
-def test_a_possible_link_costs_nothing_whether_set_or_not() -> None:
+def test_a_possible_link_does_not_change_the_error() -> None:
     gold_links = [gold({(0, 0)}, {(1, 1)})]
     assert alignment_error_rate([{(0, 0)}], gold_links).value == 0.0
     assert alignment_error_rate([{(0, 0), (1, 1)}], gold_links).value == 0.0
@@ -62,7 +62,7 @@ def test_the_order_of_the_sentences_does_not_matter() -> None:
     assert alignment_error_rate([a for a, _ in pairs], [g for _, g in pairs]) == forwards
 
 
-def test_nothing_to_find_and_nothing_found_is_no_error() -> None:
+def test_no_links_on_either_side_are_no_error() -> None:
     result = alignment_error_rate([set()], [gold(set())])
     assert (result.value, result.precision, result.recall) == (0.0, 1.0, 1.0)
 
@@ -81,7 +81,7 @@ def test_moses_lines() -> None:
     assert read == [gold({(0, 0), (1, 2)}, {(2, 3)}), gold(set()), gold({(0, 1)}, {(4, 1)})]
 
 
-def test_moses_lines_whose_first_lines_are_empty() -> None:
+def test_moses_lines_after_empty_lines() -> None:
     assert read_gold_links(["", " ", "0-0"]) == [gold(set()), gold(set()), gold({(0, 0)})]
 
 
@@ -99,7 +99,7 @@ def test_naacl_lines_count_from_one() -> None:
     ]
 
 
-def test_both_forms_say_the_same() -> None:
+def test_both_formats_give_the_same_links() -> None:
     naacl = ["1 1 1 S", "1 3 2 P", "2 2 1 S"]
     assert read_gold_links(naacl) == read_gold_links(["0-0 2?1", "1-0"])
 

@@ -18,7 +18,7 @@ def lines(seed, count=30, longest=12):
 
 
 def right_by_search(hypothesis, reference, n):
-    """N-grams of the hypothesis that are crossed out, one by one, in the reference."""
+    """Count matching n-grams by removing each from the reference."""
     left = [tuple(reference[i : i + n]) for i in range(len(reference) - n + 1)]
     right = 0
     for i in range(len(hypothesis) - n + 1):
@@ -89,6 +89,6 @@ def test_sentence_bleu_adds_one_beyond_single_words():
     assert 0 < np.count_nonzero(found) < 200
 
 
-def test_sentence_bleu_of_what_is_right_is_one():
+def test_sentence_bleu_of_the_reference_is_one():
     assert sentence_bleu(counts(["a", "a b c d e"], ["a", "a b c d e"])) == pytest.approx([1, 1])
     assert sentence_bleu(counts(["", "x"], ["a", "a"])) == pytest.approx([0, 0])

@@ -55,7 +55,7 @@ def unknown(lines: Sequence[str], words: Sequence[str]) -> list[int]:
 
 
 def ranks(lines: Sequence[str], words: Sequence[str]) -> list[float]:
-    """The mean place in the list, from 1; one behind it for a word outside."""
+    """Return the mean rank, from 1; a word outside the list has the rank after the last."""
     found = []
     for line in lines:
         places = [words.index(w) + 1 if w in words else len(words) + 1 for w in line.split()]
@@ -63,7 +63,7 @@ def ranks(lines: Sequence[str], words: Sequence[str]) -> list[float]:
     return found
 
 
-def test_values_are_counted_one_by_one(texts: EvaluationSet) -> None:
+def test_values_equal_a_plain_count(texts: EvaluationSet) -> None:
     found: dict[str, list[list[float]]] = {
         "length": [[*lengths(texts.source)], [*lengths(texts.reference)]],
         "unknown": [
@@ -86,7 +86,7 @@ def test_special_words_of_a_text_are_unknown() -> None:
 
 @pytest.mark.parametrize("of", ["source", "reference", "both"])
 @pytest.mark.parametrize("by", ["length", "rank"])
-def test_buckets_hold_what_is_above_one_bound_and_not_above_the_next(
+def test_buckets_contain_the_values_between_two_bounds(
     texts: EvaluationSet, by: str, of: str
 ) -> None:
     bounds = (3.0, 4.5, 10.0, 40.0)
@@ -113,13 +113,13 @@ def test_buckets_hold_what_is_above_one_bound_and_not_above_the_next(
     assert math.isnan(strata[-1].position) and not numbers(strata[-1])
 
 
-def test_buckets_by_one_side_share_the_sentences_out(texts: EvaluationSet) -> None:
+def test_buckets_by_one_side_partition_the_sentences(texts: EvaluationSet) -> None:
     strata = disjoint_buckets(bucket_values("length", "source", texts), DEFAULT_BOUNDS["length"])
     assert sorted(i for stratum in strata for i in numbers(stratum)) == list(range(60))
 
 
 @pytest.mark.parametrize("of", ["source", "reference", "both"])
-def test_at_most_so_many_unknown_words(texts: EvaluationSet, of: str) -> None:
+def test_cumulative_buckets_of_unknown_words(texts: EvaluationSet, of: str) -> None:
     sides = [unknown(texts.source, SRC_KNOWN), unknown(texts.reference, TGT_KNOWN)]
     sides = {"source": sides[:1], "reference": sides[1:], "both": sides}[of]
     strata = make_buckets(Bucketing("unknown", of), texts)
@@ -130,7 +130,7 @@ def test_at_most_so_many_unknown_words(texts: EvaluationSet, of: str) -> None:
     assert all(len(numbers(stratum)) < 60 for stratum in strata[:-1])
 
 
-def test_the_last_bound_is_the_first_that_holds_all() -> None:
+def test_cumulative_buckets_end_when_one_has_all_sentences() -> None:
     values = np.array([[0.0, 2, 1, 0]])
     assert [numbers(s) for s in cumulative_buckets(values, range(9))] == [
         [0, 3],
@@ -142,9 +142,7 @@ def test_the_last_bound_is_the_first_that_holds_all() -> None:
 
 @pytest.mark.parametrize("of", ["source", "both"])
 @pytest.mark.parametrize("width", [1, 4, 10])
-def test_windows_of_lengths_hold_each_as_many_lengths(
-    texts: EvaluationSet, width: int, of: str
-) -> None:
+def test_length_windows_have_equal_widths(texts: EvaluationSet, width: int, of: str) -> None:
     sides = [lengths(texts.source), lengths(texts.reference)][: 1 if of == "source" else 2]
     shortest, longest = min(map(min, sides)), max(map(max, sides))
     expected = []
@@ -158,14 +156,16 @@ def test_windows_of_lengths_hold_each_as_many_lengths(
     assert all(s.high - s.low == width for s in found)
 
 
-def test_a_window_wider_than_all_lengths_holds_all() -> None:
+def test_a_window_wider_than_all_lengths_has_all_sentences() -> None:
     (window,) = length_windows(np.array([[4.0, 6, 5]]), 10)
     assert numbers(window) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("size", [1, 7, 25, 60, 100])
 @pytest.mark.parametrize("by", ["length", "rank"])
-def test_windows_of_neighbours_follow_the_order(texts: EvaluationSet, by: str, size: int) -> None:
+def test_sorted_windows_follow_the_order_of_values(
+    texts: EvaluationSet, by: str, size: int
+) -> None:
     (values,) = bucket_values(by, "source", texts).tolist()
     ordered = sorted((value, i) for i, value in enumerate(values) if not math.isnan(value))
     step = max(1, size // 10)
@@ -206,7 +206,7 @@ def test_both_sides_of_10_to_20_words(texts: EvaluationSet) -> None:
     assert sentences_of_length(texts, 10, 20).tolist() == expected and expected
 
 
-def test_a_part_keeps_the_vocabularies_and_the_order(texts: EvaluationSet) -> None:
+def test_a_subset_keeps_the_vocabularies_and_the_order(texts: EvaluationSet) -> None:
     part = texts.subset(np.array([5, 2]))
     assert part.source == [texts.source[5], texts.source[2]]
     assert part.reference == [texts.reference[5], texts.reference[2]]
@@ -214,13 +214,13 @@ def test_a_part_keeps_the_vocabularies_and_the_order(texts: EvaluationSet) -> No
     assert list(EvaluationSet(["a"]).subset(np.array([0])).source) == []
 
 
-def test_each_side_is_rewritten_its_own_way() -> None:
+def test_each_side_has_its_own_retokenizer() -> None:
     texts = EvaluationSet(["a-b"], ["a-b"])
     found = texts.retokenized(None, Retokenizer("split", lambda line: line.replace("-", " - ")))
     assert (list(found.source), list(found.reference)) == (["a-b"], ["a - b"])
 
 
-def test_what_is_not_there_is_asked_for() -> None:
+def test_missing_texts_and_vocabularies_are_reported() -> None:
     with pytest.raises(ConfigError, match="lengths of the source need the source"):
         bucket_values("length", "both", EvaluationSet(["a"]))
     with pytest.raises(ConfigError, match="word ranks of the reference need its vocabulary"):
@@ -239,6 +239,6 @@ def test_what_is_not_there_is_asked_for() -> None:
         ({"by": "rank", "neighbours": 4, "of": "both"}, "of one side"),
     ],
 )
-def test_divisions_that_contradict_themselves(settings: dict[str, object], message: str) -> None:
+def test_contradictory_bucketings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Bucketing(**settings)  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def figures_alone(system: str, part: list[int]) -> list[float]:
     return [m.value for m in evaluate(hypotheses, [TEXTS.reference[i] for i in part])]
 
 
-def test_every_stratum_has_the_figures_that_it_has_alone() -> None:
+def test_a_bucket_has_the_figures_of_its_sentences_alone() -> None:
     found = compare(SYSTEMS, TEXTS, ComparisonConfig(bucketings=(BY_LENGTH,)))
     for level in found.buckets:
         part = level.bucket.sentences.tolist()
@@ -48,7 +48,7 @@ def test_every_stratum_has_the_figures_that_it_has_alone() -> None:
     assert found.lines == found.whole.sentences == 40
 
 
-def test_an_empty_stratum_has_no_figures() -> None:
+def test_an_empty_bucket_has_no_figures() -> None:
     *_, last = compare(SYSTEMS, TEXTS, ComparisonConfig(samples=3, bucketings=(BY_LENGTH,))).buckets
     assert (last.result.sentences, last.result.figures, last.result.pairs) == (0, {}, ())
 
@@ -59,7 +59,7 @@ def test_without_bootstrap_there_is_neither_interval_nor_pair() -> None:
     assert all(f.interval is None for of in found.whole.figures.values() for f in of.values())
 
 
-def test_every_two_systems_are_compared_by_every_measure() -> None:
+def test_every_pair_of_systems_is_compared_by_every_metric() -> None:
     found = compare(SYSTEMS, TEXTS, ComparisonConfig(samples=20, bucketings=(BY_LENGTH,)))
     names = list(found.whole.figures)
     both = [("cut", "swapped"), ("cut", "same"), ("swapped", "same")]
@@ -92,7 +92,7 @@ def test_the_seed_changes_the_samples() -> None:
     assert first == again != other
 
 
-def test_parts_asked_for_are_all_that_is_measured() -> None:
+def test_only_selected_sentences_are_evaluated() -> None:
     short = [i for i, line in enumerate(TEXTS.reference) if 4 <= len(line.split()) <= 9]
     part = [i for i in short if 4 <= len(TEXTS.source[i].split()) <= 9]
     found = compare(SYSTEMS, TEXTS, ComparisonConfig(words=(4, 9), bucketings=(BY_LENGTH,)))
@@ -109,8 +109,8 @@ def test_parts_asked_for_are_all_that_is_measured() -> None:
     assert "nrefs:1|bs:2|seed:12345|subset:no-unk,words-4-9|" in found.scores["same"][3].signature
 
 
-def test_strata_are_made_of_tokenised_text() -> None:
-    """While sacreBLEU's measures see the text as it is."""
+def test_buckets_are_made_from_tokenised_text() -> None:
+    """SacreBLEU's metrics get the text as it is given."""
     split = Retokenizer("split", lambda line: line.replace(".", " ."))
     texts = EvaluationSet(["a b c d.", "a b c."], ["a.", "b"])
     bucketings = (
@@ -123,7 +123,7 @@ def test_strata_are_made_of_tokenised_text() -> None:
     assert "tok:split" in found.scores["same"][0].signature
 
 
-def test_uneven_lines_are_told_with_both_counts() -> None:
+def test_different_numbers_of_lines_are_refused_with_both_counts() -> None:
     with pytest.raises(DataError, match=r"39 lines in out.b but 40 in test.fr"):
         compare(
             {"a": SYSTEMS["cut"], "b": SYSTEMS["cut"][1:]},
@@ -135,7 +135,7 @@ def test_uneven_lines_are_told_with_both_counts() -> None:
         compare({"a": []}, EvaluationSet([]), ComparisonConfig())
 
 
-def test_nothing_left_is_the_users_mistake() -> None:
+def test_an_empty_selection_is_refused() -> None:
     with pytest.raises(DataError, match="none of the 40 sentences"):
         compare(SYSTEMS, TEXTS, ComparisonConfig(words=(90, 99)))
     blank = EvaluationSet(["a b"], [""], VOCABULARY, VOCABULARY)

@@ -138,7 +138,7 @@ def test_tokenized_bleu_takes_words_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("space", ["\u00a0", "\u2028", "\u0085", "\u3000", "\x1c"])
-def test_a_space_that_is_not_ascii_separates_no_words(space: str) -> None:
+def test_non_ascii_spaces_do_not_separate_words(space: str) -> None:
     hypotheses, references = [f"a b 10{space}000 d e"], [f"a b 10{space}000 d f"]
     result = tokenized_bleu(hypotheses, references)
     assert result.hypothesis_length == 5
@@ -167,7 +167,7 @@ def test_sacrebleu_tokenises_for_itself() -> None:
     assert tokenized_bleu(joined, spaced).value == 0
 
 
-def test_signatures_say_how_each_was_measured() -> None:
+def test_signatures_name_the_settings_of_each_metric() -> None:
     assert "case:mixed|eff:no|tok:none|smooth:none|version:" in signature(tokenized_bleu)
     assert "case:mixed|eff:no|tok:13a|smooth:exp|version:" in signature(sacrebleu_bleu)
     assert "nc:6|nw:0" in signature(chrf)
@@ -192,12 +192,12 @@ def test_errors_name_the_files() -> None:
         evaluate([], [], names=("out.fr", "test.fr"))
 
 
-def test_evaluate_gives_what_each_measure_gives() -> None:
+def test_evaluate_equals_the_single_metrics() -> None:
     measures = evaluate(HYPOTHESES, REFERENCES)
     assert measures == tuple(measure(HYPOTHESES, REFERENCES) for measure in ALL)
 
 
-def test_evaluate_rewrites_raw_text_for_the_papers_bleu_alone() -> None:
+def test_raw_text_is_tokenised_only_for_the_papers_bleu() -> None:
     def split(line: str) -> str:
         return line.replace(".", " .")
 
@@ -210,7 +210,7 @@ def test_evaluate_rewrites_raw_text_for_the_papers_bleu_alone() -> None:
     assert others == [measure(hypotheses, references) for measure in ALL[1:]]
 
 
-def test_evaluate_rewrites_tokenised_text_for_the_other_measures_alone() -> None:
+def test_tokenised_text_is_detokenised_only_for_the_other_metrics() -> None:
     def join(line: str) -> str:
         return line.replace("' ", "'").replace(" .", ".")
 

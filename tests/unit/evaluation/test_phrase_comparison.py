@@ -8,7 +8,7 @@ import pytest
 
 from nmtkit.evaluation.phrase_comparison import (
     ComparedPhrase,
-    Comparison,
+    PhraseComparison,
     ScoredPair,
     correlation,
     ranks,
@@ -16,7 +16,7 @@ from nmtkit.evaluation.phrase_comparison import (
 
 
 def slow_correlation(xs, ys):
-    """The definition, one number at a time."""
+    """Compute the definition one number at a time."""
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
     together = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
     alone = [sum((v - mean) ** 2 for v in vs) for vs, mean in ((xs, mean_x), (ys, mean_y))]
@@ -24,7 +24,7 @@ def slow_correlation(xs, ys):
 
 
 def slow_rank(value, values):
-    """The mean of the places that the values equal to it hold."""
+    """Return the mean of the ranks of all values equal to it."""
     below = sum(other < value for other in values)
     equal = sum(other == value for other in values)
     return below + (equal + 1) / 2
@@ -39,7 +39,7 @@ def test_correlations_are_those_of_the_definitions():
     draw = random.Random(3)
     tables = [-draw.randrange(5) / 2 for _ in range(40)]
     models = [table - draw.randrange(9) for table in tables]
-    found = Comparison(99, pairs_of(tables, models), 1, [], []).correlations()
+    found = PhraseComparison(99, pairs_of(tables, models), 1, [], []).correlations()
     table_ranks = [slow_rank(v, tables) for v in tables]
     model_ranks = [slow_rank(v, models) for v in models]
     assert ranks(np.array(tables)).tolist() == table_ranks
@@ -56,13 +56,13 @@ def test_laws_of_the_correlation():
 
 
 @pytest.mark.parametrize(("tables", "models"), [([], []), ([-1], [-2]), ([0, 0], [-1, -2])])
-def test_nothing_to_correlate(tables, models):
-    found = Comparison(9, pairs_of(tables, models), 1, [], [])
+def test_undefined_correlations_are_none(tables, models):
+    found = PhraseComparison(9, pairs_of(tables, models), 1, [], [])
     assert found.correlations() == (None, None)
-    assert "not defined" in found.sentence()
+    assert "undefined" in found.sentence()
 
 
-def test_each_has_its_favourites_and_equals_keep_their_order():
+def test_best_targets_of_either_model_keep_the_order_of_equals():
     phrase = ComparedPhrase("a", 7, pairs_of([-2, -1, -2, 0], [-9, -8, -3, -8]))
     assert [pair.tgt for pair in phrase.best_of_table(3)] == ["t3", "t1", "t0"]
     assert [pair.tgt for pair in phrase.best_of_model(3)] == ["t2", "t1", "t3"]
@@ -70,7 +70,7 @@ def test_each_has_its_favourites_and_equals_keep_their_order():
 
 
 def test_the_summary_counts_what_was_drawn():
-    found = Comparison(12345, pairs_of([0, -1, 0], [-1, -3, -2]), 1, [], [])
+    found = PhraseComparison(12345, pairs_of([0, -1, 0], [-1, -3, -2]), 1, [], [])
     assert found.certain == 2
     assert found.sentence().startswith("3 of 12,345 phrase pairs drawn")
     assert found.sentence().endswith(": Pearson 0.866, Spearman 0.866")

@@ -1,7 +1,7 @@
 """SacreBLEU's private methods are there, and their statistics give its public figures."""
 
-import importlib
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,5 +61,6 @@ def test_a_sacrebleu_without_a_private_method_is_refused(
         metric.figures(metric.statistics(HYPOTHESES, REFERENCES).sum(axis=0))
 
 
-def test_the_tested_version_is_the_installed_one() -> None:
-    assert importlib.import_module("sacrebleu").__version__ == TESTED_VERSION
+def test_the_tested_version_is_the_one_that_constraints_pin() -> None:
+    constraints = Path(__file__).parents[3] / "constraints.txt"
+    assert f"sacrebleu=={TESTED_VERSION}" in constraints.read_text("utf-8").splitlines()

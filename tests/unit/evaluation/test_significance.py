@@ -58,7 +58,7 @@ def test_intervals_p_values_and_signatures_are_sacrebleus(
         assert against_a == pytest.approx([result.p_value for result in results[key][1:]])
 
 
-def test_sums_are_of_as_many_sentences_drawn_with_replacement() -> None:
+def test_samples_have_the_size_of_the_test_set_and_replacement() -> None:
     numbers = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 1]], dtype=np.float64)
     sums = sample_sums(numbers, 200, seed=4)
     assert sums.shape == (200, 3) and (sums[:, 2] == 3).all()
@@ -74,7 +74,7 @@ def test_columns_of_all_systems_share_the_samples() -> None:
     np.testing.assert_array_equal(twice[:, :2], twice[:, 2:])
 
 
-def test_an_interval_leaves_out_the_fortieth_part_on_either_side() -> None:
+def test_an_interval_cuts_off_one_fortieth_at_either_end() -> None:
     values = np.random.default_rng(1).permutation(80).astype(np.float64)
     found = interval(values)
     assert (found.low, found.high, found.mean, found.margin) == (2, 77, 39.5, 37.5)

@@ -21,7 +21,7 @@ def corpus(seed: int, size: int = 25) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_part_has_the_figure_that_it_has_alone(seed: int) -> None:
+def test_any_subset_has_the_figure_of_its_sentences_alone(seed: int) -> None:
     hypotheses, references = corpus(seed)
     collected = collect_statistics(hypotheses, references)
     rng = random.Random(seed)
@@ -34,7 +34,7 @@ def test_any_part_has_the_figure_that_it_has_alone(seed: int) -> None:
 
 
 @pytest.mark.parametrize("part", [[], ["bleu"], ["ter", "chrf"]])
-def test_the_measures_are_those_of_evaluate(part: list[str]) -> None:
+def test_statistics_give_the_scores_of_evaluate(part: list[str]) -> None:
     def split(line: str) -> str:
         return line.replace("l'", "l ' ")
 
@@ -47,7 +47,7 @@ def test_the_measures_are_those_of_evaluate(part: list[str]) -> None:
     assert tuple(statistics.score for statistics in collected) == expected
 
 
-def test_many_sums_are_measured_at_once() -> None:
+def test_figures_of_many_sums_are_vectorised() -> None:
     for statistics in collect_statistics(*corpus(1)):
         rows = statistics.per_sentence
         both = statistics.metric.figures(np.array([rows[:9].sum(0), rows[9:].sum(0)]))
@@ -56,7 +56,7 @@ def test_many_sums_are_measured_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_every_measure_refuses_uneven_lines_with_both_counts(name: str) -> None:
+def test_every_metric_refuses_different_numbers_of_lines(name: str) -> None:
     with pytest.raises(DataError, match="2 lines in out but 1 in test"):
         collect_statistics(["a", "b"], ["a"], ("out", "test"), metrics=[name])
     with pytest.raises(DataError, match="no lines in out and test"):

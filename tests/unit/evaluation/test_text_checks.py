@@ -1,4 +1,4 @@
-"""The signs of a text's form, and when they say nothing."""
+"""Checks of a text's form, and when they are inconclusive."""
 
 import pytest
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmtkit.errors import OutputError
-from nmtkit.evaluation.phrase_comparison import ComparedPhrase, Comparison, Sample, ScoredPair
+from nmtkit.evaluation.phrase_comparison import ComparedPhrase, PhraseComparison, Sample, ScoredPair
 from nmtkit.report.phrase_figures import (
     draw_scores,
     format_phrase_tables,
@@ -33,7 +33,7 @@ SAMPLES = [Sample(f"s{n}", -1.0 - n, 7 - n, n == 1) for n in range(6)]
 
 def comparison(frequent, rare=()):
     drawn = [ScoredPair("a", f"t{n}", y, x) for n, (x, y) in enumerate(zip(XS, YS, strict=True))]
-    return Comparison(834748, drawn, 12001, frequent, list(rare))
+    return PhraseComparison(834748, drawn, 12001, frequent, list(rare))
 
 
 def test_a_dot_for_each_pair_and_the_line_of_equal_scores():

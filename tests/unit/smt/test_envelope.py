@@ -1,4 +1,4 @@
-"""The envelope against trying many places, and the best place on a line against all of them."""
+"""Envelope and line search against an exhaustive search over many points."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ OFFSETS = np.array([0, 1, 3, 8, 20, 40])
 
 
 def lines(seed, whole):
-    """Slopes and heights; whole numbers give many lines that are equal or cross in one place."""
+    """Return slopes and heights; whole numbers give many equal lines and shared crossings."""
     random = np.random.default_rng(seed)
     if whole:
         return random.integers(-3, 4, (2, OFFSETS[-1])).astype(float)
@@ -19,7 +19,7 @@ def lines(seed, whole):
 
 
 def walk(envelopes, gamma, sentence):
-    """The line of a sentence at gamma, by the crossings before it in their order."""
+    """Return the best line of a sentence at gamma from the crossings before it."""
     line = envelopes.initial[sentence]
     mine = (envelopes.before >= OFFSETS[sentence]) & (envelopes.before < OFFSETS[sentence + 1])
     for n in np.flatnonzero(mine)[np.argsort(envelopes.crossings[mine], kind="stable")]:
@@ -31,7 +31,7 @@ def walk(envelopes, gamma, sentence):
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_walked_line_is_the_highest_everywhere(seed, whole):
+def test_the_envelope_is_the_highest_line_everywhere(seed, whole):
     slopes, heights = lines(seed, whole)
     envelopes = upper_envelopes(slopes, heights, OFFSETS)
     for gamma in [-1e6, *np.random.default_rng(9).uniform(-6, 6, 200), 1e6]:
@@ -52,13 +52,13 @@ def test_crossings_lead_to_steeper_lines_and_each_line_comes_once(seed):
     )
 
 
-def test_parallel_lines_cross_nowhere_and_the_first_of_the_highest_counts():
+def test_parallel_lines_do_not_cross_and_the_first_highest_is_used():
     offsets = np.array([0, 4])
     found = upper_envelopes(np.full(4, 2.0), np.array([1.0, 3, 3, 2]), offsets)
     assert found.initial.tolist() == [1] and not len(found.crossings)
 
 
-def test_three_lines_through_one_place_give_one_crossing():
+def test_three_lines_through_one_point_give_one_crossing():
     slopes, heights = np.array([-1.0, 0, 1, 1]), np.array([0.0, 0, 0, 0])
     found = upper_envelopes(slopes, heights, np.array([0, 4]))
     assert (found.crossings.tolist(), found.before.tolist(), found.after.tolist()) == (
@@ -72,7 +72,7 @@ def test_three_lines_through_one_place_give_one_crossing():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_place_on_a_line_is_better(make_list, seed):
+def test_no_point_on_the_line_has_higher_bleu(make_list, seed):
     entries, references = make_list(seed, sentences=8, without=(seed % 3,))
     tuning = load_tuning_list(entries, references)
     random = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ RIGHT, HALF, WRONG = [5, 4, 3, 2, 5, 4, 3, 2, 5], [3, 2, 2, 1, 5, 4, 3, 2, 5], [
         (1.0 + 1e-12, [WRONG, RIGHT, WRONG, HALF], 4.0),  # 1 to 1.000000000001 is not to be hit
     ],
 )
-def test_the_widest_of_the_best_stretches_is_taken(second, statistics, expected):
+def test_the_widest_of_the_best_intervals_is_used(second, statistics, expected):
     crossings = np.array([1.0, second, 3.0])  # of the lines with the slopes 0, 1, 2, 3
     heights = -np.cumsum([0.0, *crossings])
     offsets, missing = np.array([0, 4]), np.zeros(9, int)
@@ -115,7 +115,7 @@ def test_beyond_the_last_crossing_is_one_away_from_it(slope, beyond):
     assert list(found) == pytest.approx([beyond, 1.0])
 
 
-def test_where_nothing_crosses_the_place_is_the_present_one():
+def test_without_crossings_the_step_is_zero():
     statistics = np.array([[5, 4, 3, 2, 5, 4, 3, 2, 5]] * 2)
     offsets, missing = np.array([0, 2]), np.zeros(9, int)
     found = exact_line_search(np.zeros(2), np.array([1.0, 2.0]), offsets, statistics, missing)

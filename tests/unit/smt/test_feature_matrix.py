@@ -1,4 +1,4 @@
-"""Features become columns by their names, and weights stand beside them."""
+"""Features become columns by name, and weights are aligned with them."""
 
 import numpy as np
 import pytest
@@ -37,17 +37,17 @@ def test_columns_are_those_of_the_first_line():
         ("LM0= 1 TM0= 2 y E=", "is 'y', which is not a number"),
     ],
 )
-def test_a_line_with_other_features_is_named(features, message):
+def test_a_line_with_other_features_is_reported(features, message):
     with pytest.raises(DataError, match=f"^l:2: .*{message}"):
         COLUMNS.row(entry(features))
 
 
-def test_rest_is_no_name_of_a_list():
+def test_the_feature_name_rest_is_reserved():
     with pytest.raises(DataError, match="the feature name 'Rest0' is reserved"):
         FeatureColumns.from_entry(entry("Rest0= 1"))
 
 
-def test_weights_stand_beside_the_columns():
+def test_weights_are_aligned_with_the_columns():
     given = {"TM0": (5.0, 6.0), "Rest0": (2.0,), "UnknownWordPenalty0": (1.0,)}
     assert COLUMNS.weight_vector(given, "w").tolist() == [0, 5, 6]
     assert COLUMNS.without_weights(given) == ["LM0", "E"]
@@ -65,7 +65,7 @@ def test_weights_stand_beside_the_columns():
         ({"UnknownWordPenalty0": (1.0, 2.0)}, "'UnknownWordPenalty0' has 2 weights"),
     ],
 )
-def test_weights_that_do_not_fit_are_named(weights, message):
+def test_weights_that_do_not_match_are_reported(weights, message):
     with pytest.raises(DataError, match=message):
         COLUMNS.weight_vector(weights, "w")
 
@@ -92,7 +92,7 @@ def test_the_original_weights_give_the_totals_themselves():
     assert scale.scores(np.array([[0.1, 0.7, 9.0]] * 2), totals).tolist() == totals.tolist()
 
 
-def test_rest_needs_what_it_is_measured_from():
+def test_rest_needs_the_original_weights():
     with pytest.raises(
         DataError, match=r"w: has a weight for 'Rest0' but no section \[original-weight\]"
     ):
@@ -106,7 +106,7 @@ def test_rounding_follows_the_size_of_the_weights(size):
     assert first == second < third
 
 
-def test_weights_are_shortened_to_nine_digits():
+def test_weights_are_rounded_to_nine_digits():
     assert round_weights(np.array([1 / 3, -2e-20 / 3, 0.0])).tolist() == [
         0.333333333,
         -6.66666667e-21,

@@ -1,4 +1,4 @@
-"""MERT finds what a search of the whole sphere finds, and never ends below where it began."""
+"""MERT reaches the result of an exhaustive search and is never worse than its start."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from nmtkit.smt.tuning_list import load_tuning_list
 
 
 def grid_best(tuning, steps=12):
-    """The best BLEU of all whole-numbered weights on the surface of a cube."""
+    """Return the best BLEU of all integer weights on the surface of a cube."""
     numbers = np.arange(-steps, steps + 1, dtype=float)
     cube = np.stack(np.meshgrid(numbers, numbers, numbers), axis=-1).reshape(-1, 3)
     surface = cube[np.abs(cube).max(axis=1) == steps]
@@ -16,14 +16,14 @@ def grid_best(tuning, steps=12):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_end_is_as_good_as_the_best_of_a_grid(make_list, seed):
+def test_the_result_is_as_good_as_a_grid_search(make_list, seed):
     tuning = load_tuning_list(*make_list(seed, sentences=5, most=5))
     end = mert(tuning, np.ones(3), MertConfig(restarts=6))
     assert end.bleu >= grid_best(tuning) - 1e-12
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_end_is_never_below_the_start(make_list, seed):
+def test_the_result_is_never_below_the_start(make_list, seed):
     entries, references = make_list(seed, sentences=10, without=(4,))
     original = {"A": (0.3, 0.1), "B": (-0.2,)} if seed % 2 else None
     tuning = load_tuning_list(entries, references, original)
@@ -38,7 +38,7 @@ def test_the_end_is_never_below_the_start(make_list, seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_coordinate_leads_further_from_the_end(make_list, seed):
+def test_no_coordinate_improves_the_result(make_list, seed):
     tuning = load_tuning_list(*make_list(seed, sentences=20))
     end = mert(tuning, np.array([-1.0, 0.2, -0.4]), MertConfig(restarts=0))
     for column in range(3):
@@ -54,13 +54,13 @@ def test_the_same_seed_gives_the_same_weights(make_list):
     assert ends[0].weights.tolist() != ends[2].weights.tolist()
 
 
-def test_a_start_of_zeros_is_no_trouble(make_list):
+def test_a_start_of_zeros_works(make_list):
     tuning = load_tuning_list(*make_list(1))
     end = mert(tuning, np.zeros(3), MertConfig(restarts=0))
     assert end.bleu > tuning.bleu(np.zeros(3))
 
 
-def test_multiplied_weights_choose_the_same(make_list):
+def test_scaled_weights_choose_the_same_hypotheses(make_list):
     entries, references = make_list(4)
     tuning = load_tuning_list(entries, references, {"A": (0.3, 0.1), "B": (-0.2,)})
     weights = np.array([3.0, -4.0, 3.0])
@@ -70,7 +70,7 @@ def test_multiplied_weights_choose_the_same(make_list):
     assert point.bleu == tuning.bleu(weights)
 
 
-def test_each_start_is_told(make_list):
+def test_each_start_is_logged(make_list):
     tuning = load_tuning_list(*make_list(1))
     progress: list[str] = []
     mert(tuning, np.ones(3), MertConfig(restarts=2), progress.append)

@@ -9,7 +9,7 @@ from nmtkit.smt.tuning_list import load_tuning_list
 
 
 def separable(seed=0, sentences=12):
-    """A list in which the right hypothesis always has the greatest A minus B, at a bad start."""
+    """Return a list whose correct hypotheses have the greatest A - B, and a bad start."""
     random = np.random.default_rng(seed)
     references = [" ".join(random.choice(list("abcdef"), 6)) for _ in range(sentences)]
     rows = []
@@ -22,7 +22,7 @@ def separable(seed=0, sentences=12):
 
 
 def corpus_bleu(sums):
-    """BLEU of nine sums, one number at a time."""
+    """Compute BLEU of nine sums, one number at a time."""
     product = 1.0
     for n in range(4):
         if sums[n] <= 0:
@@ -32,7 +32,7 @@ def corpus_bleu(sums):
 
 
 def mira_by_hand(tuning, start, config):
-    """The mean of the weights after each epoch, in plain loops."""
+    """Compute the average of the weights after each epoch in plain loops."""
     random = np.random.default_rng(config.seed)
     weights, total, steps = [float(w) for w in start], [0.0] * len(start), 0
     background = [1.0] * 9
@@ -76,7 +76,7 @@ def test_the_weights_are_those_of_plain_loops(make_list, seed, c):
     assert expected[0] != pytest.approx(start)
 
 
-def test_a_separable_list_is_set_right():
+def test_a_separable_list_is_solved():
     tuning = load_tuning_list(*separable())
     start = np.array([0.0, 1.0])
     assert tuning.bleu(start) < 0.7
@@ -86,7 +86,7 @@ def test_a_separable_list_is_set_right():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_end_is_never_below_the_start(make_list, seed):
+def test_the_result_is_never_below_the_start(make_list, seed):
     entries, references = make_list(seed, sentences=10, without=(3,))
     tuning = load_tuning_list(entries, references, {"A": (0.3, 0.1), "B": (-0.2,)})
     start = np.random.default_rng(seed).normal(size=3)
@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_weights():
     assert ends[0].weights.tolist() != ends[2].weights.tolist()
 
 
-def test_a_step_closes_the_gap_or_is_as_long_as_allowed():
+def test_an_update_closes_the_gap_or_has_maximum_size():
     difference = np.array([1.0, -2.0, 0.0])  # square 5
     assert mira_update(difference, gain=3.0, margin=1.0, c=1.0) == pytest.approx(difference * 2 / 5)
     weights = np.array([1.0, 0.0, 7.0])  # sets hope 1 above fear
@@ -113,7 +113,7 @@ def test_a_step_closes_the_gap_or_is_as_long_as_allowed():
 
 
 @pytest.mark.parametrize(("gain", "margin"), [(1.0, 1.0), (1.0, 2.0), (0.0, 0.0)])
-def test_where_fear_is_far_enough_below_nothing_changes(gain, margin):
+def test_a_large_margin_changes_nothing(gain, margin):
     assert mira_update(np.array([1.0, 2.0]), gain, margin, 1.0).tolist() == [0, 0]
     assert mira_update(np.zeros(2), 1.0, 0.0, 1.0).tolist() == [0, 0]
 
@@ -130,7 +130,7 @@ def test_a_gain_is_the_bleu_of_the_background_with_the_hypothesis():
     assert found[0] > found[1]
 
 
-def test_what_is_better_is_told():
+def test_improvements_are_logged():
     tuning = load_tuning_list(*separable())
     progress: list[str] = []
     mira(tuning, np.array([0.0, 1.0]), MiraConfig(epochs=60, c=0.1), progress.append)

@@ -29,7 +29,7 @@ LINES = [
 ]
 
 
-def test_a_line_is_taken_apart():
+def test_a_line_is_parsed():
     entry = parse(MOSES)
     assert (entry.sentence, entry.total) == (0, -4.40479)
     assert entry.hypothesis == "Un groupe d&apos; hommes"
@@ -54,7 +54,7 @@ def test_a_line_is_written_as_it_was_read(line):
     assert parse(line).line == line
 
 
-def test_bars_are_words_of_their_own():
+def test_bars_separate_fields_only_between_blanks():
     assert parse(LINES[4]).hypothesis == "a|||b || c"
     assert [parse(line).hypothesis for line in LINES[2:4]] == ["", ""]
     with pytest.raises(DataError, match="has 2 of the fields"):
@@ -71,7 +71,7 @@ def test_bars_are_words_of_their_own():
         (LINES[6], "3 ||| x ||| CSLM0= -12.345679 ||| 0"),
     ],
 )
-def test_a_new_feature_stands_behind_the_others_and_nothing_else_changes(line, expected):
+def test_a_new_feature_is_appended_and_nothing_else_changes(line, expected):
     entry = parse(line)
     changed = entry.with_feature("CSLM0", -12.3456789)
     assert changed.line == expected
@@ -80,7 +80,7 @@ def test_a_new_feature_stands_behind_the_others_and_nothing_else_changes(line, e
     assert changed.with_feature("RNN0", 1).feature_names[-2:] == ["CSLM0", "RNN0"]
 
 
-def test_a_feature_that_is_there_cannot_be_added():
+def test_an_existing_feature_cannot_be_added():
     with pytest.raises(DataError, match=r"l.nb:4: has a feature 'LM0' already; choose"):
         parse(MOSES, "l.nb", 4).with_feature("LM0", 1)
     assert parse(MOSES).with_feature("LM", 1).feature_names[-1] == "LM"
@@ -100,7 +100,7 @@ def test_a_feature_that_is_there_cannot_be_added():
         ("0 ||| x ||| LM0= 1 ||| ", "the total is ''"),
     ],
 )
-def test_a_line_that_is_none_says_why(line, message):
+def test_a_malformed_line_is_reported(line, message):
     with pytest.raises(DataError, match=f"^some.list:7: {message}"):
         parse(line, "some.list", 7)
 
@@ -113,14 +113,14 @@ def test_a_line_that_is_none_says_why(line, message):
         ("LM0= 1 D= 2 LM0= 3", "the feature 'LM0' occurs twice"),
     ],
 )
-def test_features_are_checked_when_they_are_asked_for(features, message):
+def test_features_are_checked_at_access(features, message):
     entry = parse(f"0 ||| x ||| {features} ||| 1", "l", 2)
     assert entry.hypothesis == "x"
     with pytest.raises(DataError, match=f"^l:2: .*{message}"):
         _ = entry.features
 
 
-def test_a_name_has_neither_blanks_nor_signs():
+def test_a_feature_name_has_no_blanks_or_signs():
     assert all(map(is_feature_name, ["CSLM0", "a_b-c.d", "é"]))
     assert not any(map(is_feature_name, ["", "a b", "a=", "a|b", " a"]))
 
@@ -141,7 +141,7 @@ def test_a_list_is_read_as_a_stream(tmp_path):
         next(stream)
 
 
-def test_what_is_not_utf_8_is_named(tmp_path):
+def test_invalid_utf_8_is_reported(tmp_path):
     path = tmp_path / "list"
     path.write_bytes(b"0 ||| \xe9 ||| LM0= 1 ||| 1\n")
     with pytest.raises(DataError, match="list:1: not valid UTF-8"):
@@ -152,13 +152,13 @@ def entries_of(*sentences):
     return [parse(f"{s} ||| x ||| ||| 1", "l", n) for n, s in enumerate(sentences, start=1)]
 
 
-def test_sentences_are_groups():
+def test_entries_are_grouped_by_sentence():
     groups = list(group_by_sentence(entries_of(0, 0, 2, 3, 3, 3)))
     assert [[entry.number for entry in group] for group in groups] == [[1, 2], [3], [4, 5, 6]]
     assert list(group_by_sentence([])) == []
 
 
-def test_a_sentence_behind_a_later_one_is_named():
+def test_unsorted_sentences_are_reported():
     groups = group_by_sentence(entries_of(0, 2, 2, 1))
     assert len(next(groups)) == 1 and len(next(groups)) == 2
     with pytest.raises(DataError, match="l:4: sentence 1 comes after sentence 2; sort"):
@@ -175,7 +175,7 @@ def test_a_sentence_behind_a_later_one_is_named():
         ("0 ||| x ||| LM0= -1 |||  1 \t", 2, "0 ||| x ||| LM0= -1 ||| 2.000000 \t"),
     ],
 )
-def test_a_new_total_takes_the_place_of_the_old(line, total, expected):
+def test_a_new_total_replaces_the_old(line, total, expected):
     entry = parse(line)
     changed = entry.with_total(total)
     assert changed.line == expected
@@ -183,7 +183,7 @@ def test_a_new_total_takes_the_place_of_the_old(line, total, expected):
     assert entry.line == line
 
 
-def test_different_hypotheses_keep_their_order():
+def test_distinct_hypotheses_keep_their_order():
     texts = ["b a", "a", "b a", "", "a", "c"]
     entries = [parse(f"0 ||| {text} ||| LM0= {n} ||| -1", "l", n) for n, text in enumerate(texts)]
     assert distinct_hypotheses(entries) == ["b a", "a", "", "c"]

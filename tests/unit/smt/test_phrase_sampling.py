@@ -89,7 +89,7 @@ def test_they_are_drawn_from_the_extremes(tmp_path, monkeypatch):
     assert [b.count for b in wide.rare] == [*range(9, 0, -1)]
 
 
-def test_phrases_of_equal_count_are_parted_by_lot(tmp_path, monkeypatch):
+def test_phrases_of_equal_count_are_ordered_at_random(tmp_path, monkeypatch):
     monkeypatch.setattr("nmtkit.smt.phrase_sampling.POOL_SIZE", 1)
     path = write(
         tmp_path / "t", [f"a b c d{n} ||| t ||| 1 1 1 ||| ||| 9 7 1" for n in range(10, 20)]
@@ -106,13 +106,13 @@ def test_one_eligible_phrase_is_a_frequent_one(tmp_path):
     assert [len(choice.frequent), len(choice.rare), choice.eligible] == [1, 0, 1]
 
 
-def test_a_copy_of_a_pair_is_no_other_target(tmp_path):
+def test_a_repeated_pair_counts_as_one_target(tmp_path):
     lines = ["a b c d ||| t ||| 1 1 0.5 ||| ||| 1 2 1"] * 2
     with pytest.raises(DataError, match="no source phrase of 4 or more words has 2 or more"):
         chosen(write(tmp_path / "t", lines), top=2)
 
 
-def test_the_pairs_are_lines_of_the_table_each_once_and_as_likely(tmp_path):
+def test_pairs_are_drawn_uniformly_without_replacement(tmp_path):
     lines = table_lines(20)
     path = write(tmp_path / "t", lines)
     every = [(pair.src, pair.tgt) for pair in read_phrase_table(path)]
@@ -129,7 +129,7 @@ def test_the_pairs_are_lines_of_the_table_each_once_and_as_likely(tmp_path):
     assert [(pair.src, pair.tgt) for pair in drawn] == every
 
 
-def test_the_seed_decides(tmp_path):
+def test_the_seed_determines_the_sample(tmp_path):
     path = write(tmp_path / "t", table_lines())
     assert chosen(path, pairs=20, seed=4) == chosen(path, pairs=20, seed=4)
     other = chosen(path, pairs=20, seed=5)
@@ -174,7 +174,7 @@ GOOD = "a ||| t ||| 0.5 0.5 0.5 0.5 ||| 0-0 ||| 1 1 1 ||| |||"
         (GOOD, {"top": 3}, "no source phrase of 1 or more words has 3 or more targets"),
     ],
 )
-def test_a_line_that_cannot_be_used_names_itself(tmp_path, line, how, message):
+def test_an_unusable_line_is_reported(tmp_path, line, how, message):
     path = write(tmp_path / "table", [GOOD, line])
     with pytest.raises(DataError, match=message) as error:
         chosen(path, **{"min_words": 1, "top": 1, **how})

@@ -34,7 +34,7 @@ def table(tmp_path):
 
 
 def columns(scorer, table):
-    """The new numbers of each line, all else being as it was."""
+    """Return the new numbers of each line and check that the rest is unchanged."""
     found = []
     for before, line in zip(
         table.read_text().splitlines(), scorer.lines(read_phrase_table(table)), strict=True
@@ -47,8 +47,8 @@ def columns(scorer, table):
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 64])
-def test_each_model_gives_its_own_probability(make_model, table, batch_size):
-    """Also models with other words, whose probabilities could not be averaged."""
+def test_each_model_adds_its_own_probability(make_model, table, batch_size):
+    """The models can have different vocabularies."""
     models = [make_model(1), make_model(2, src="cde", tgt="xy")]
     found = columns(PhraseScorer(models, batch_size), table)
     pairs = [(pair.src, pair.tgt) for pair in read_phrase_table(table)]
@@ -59,7 +59,7 @@ def test_each_model_gives_its_own_probability(make_model, table, batch_size):
 
 
 def test_cores_share_the_pairs(make_model, table, monkeypatch):
-    """Whoever scores a pair, it has its place."""
+    """The result does not depend on the core that scores a pair."""
     models = [make_model(1)]
     expected = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
     for cores in (2, 3):
@@ -80,7 +80,7 @@ def test_moses_has_the_logarithms_that_logs_writes(make_model, table):
         )
 
 
-def test_the_penalty_counts_the_words_that_the_first_model_does_not_know(make_model, table):
+def test_the_penalty_counts_words_unknown_to_the_first_model(make_model, table):
     models = [make_model(1, src="abc", tgt="vw"), make_model(2)]
     found = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
     for row, pair in zip(found, read_phrase_table(table), strict=True):
@@ -90,7 +90,7 @@ def test_the_penalty_counts_the_words_that_the_first_model_does_not_know(make_mo
     assert {"0", "-1", "-2"} < {row[2] for row in found}
 
 
-def test_a_table_is_scored_as_it_comes(make_model):
+def test_a_table_is_scored_as_a_stream(make_model):
     """Memory does not grow with the table: a window is written before the next is read."""
     scorer = PhraseScorer([make_model(1)], batch_size=1)
     read = 0
@@ -110,7 +110,7 @@ def test_a_table_is_scored_as_it_comes(make_model):
     assert read < 400
 
 
-def test_what_moses_must_be_told(make_model, table):
+def test_moses_lines_name_the_changes_of_moses_ini(make_model, table):
     scorer = PhraseScorer([make_model(1), make_model(2)], count_unknown=True)
     list(scorer.lines(read_phrase_table(table)))
     message = scorer.moses_lines("out.gz")
@@ -142,7 +142,7 @@ def test_a_damaged_model_is_an_error(make_model, table):
         list(PhraseScorer([model]).lines(read_phrase_table(table)))
 
 
-def test_very_unlikely_phrases_have_a_number(make_model, table):
+def test_very_improbable_phrases_have_finite_scores(make_model, table):
     model = make_model(1)
     with torch.no_grad():
         model.model.b_y[2] -= 5000  # the word v
@@ -156,8 +156,8 @@ def test_a_model_without_a_source_side_is_refused(make_model):
         PhraseScorer([make_model(1), make_model(2, sizes=CSLMConfig(2, 4, 6, 5))])
 
 
-def test_marks_of_our_own_as_text_are_unknown_words(make_model, tmp_path):
-    """The penalty and the scores' own count of unknown words are one."""
+def test_special_symbols_in_text_are_unknown_words(make_model, tmp_path):
+    """The penalty equals the scorer's own count of unknown words."""
     table = tmp_path / "marks"
     table.write_text("<unk> a ||| v </s> ||| 1\na ||| <unk> <unk> v ||| 1\na ||| v ||| 1\n")
     found = columns(PhraseScorer([make_model(1)], logs=True, count_unknown=True), table)

@@ -66,7 +66,7 @@ def test_counts_are_the_fifth_field(tmp_path):
     assert [pair.counts for pair in pairs] == [[b"3", b"2", b"1"], [b"3", b"2"], []]
 
 
-def test_no_scores_more_change_nothing(tmp_path):
+def test_adding_no_scores_changes_nothing(tmp_path):
     pairs = read_phrase_table(write(tmp_path / "table", LINES))
     assert [pair.with_scores([]).decode() for pair in pairs] == LINES
 
@@ -97,7 +97,7 @@ def test_blocks_are_the_phrases_in_order(tmp_path, size):
         ("the house ||| la maison ||| 0-0 1-1 ||| 1", "the score '0-0' is not a number"),
     ],
 )
-def test_a_line_that_is_none_names_itself(tmp_path, line, message):
+def test_a_malformed_line_is_reported(tmp_path, line, message):
     path = write(tmp_path / "table", [*LINES, line])
     for read in (read_phrase_table(path), read_phrase_blocks(3, path)):
         with pytest.raises(DataError) as error:
@@ -117,7 +117,7 @@ def test_bytes_that_are_not_utf8(tmp_path):
 
 
 def test_a_table_is_read_as_a_stream(monkeypatch):
-    """The first pair is there before the second is written."""
+    """The first pair is read before the second is written."""
 
     class Endless(io.RawIOBase):
         def readable(self) -> bool:

@@ -32,7 +32,7 @@ features = st.dictionaries(
 
 @anything
 @given(lines)
-def test_a_line_of_a_list_comes_back_or_is_named(line: str) -> None:
+def test_a_line_of_a_list_round_trips_or_is_reported(line: str) -> None:
     try:
         entry = parse(line, "list", 7)
     except DataError as error:
@@ -44,7 +44,7 @@ def test_a_line_of_a_list_comes_back_or_is_named(line: str) -> None:
 
 @anything
 @given(st.integers(0, 10**9), lines.filter(lambda x: "|||" not in x), features, check_finite)
-def test_what_is_written_into_a_line_is_read_from_it(
+def test_values_written_into_a_line_are_read_back(
     sentence: int, hypothesis: str, given_: dict[str, list[float]], total: float
 ) -> None:
     feature_text = " ".join(f"{name}= {' '.join(map(repr, v))}" for name, v in given_.items())
@@ -58,7 +58,7 @@ def test_what_is_written_into_a_line_is_read_from_it(
 
 @anything
 @given(st.lists(lines, max_size=4))
-def test_a_list_comes_back_or_a_line_is_named(tmp_path: Path, content: list[str]) -> None:
+def test_a_list_round_trips_or_a_line_is_reported(tmp_path: Path, content: list[str]) -> None:
     (tmp_path / "list").write_bytes("".join(f"{line}\n" for line in content).encode())
     entries: list[Entry] = []
     try:
@@ -70,7 +70,9 @@ def test_a_list_comes_back_or_a_line_is_named(tmp_path: Path, content: list[str]
 
 @anything
 @given(st.lists(raw_lines, max_size=4))
-def test_a_phrase_table_comes_back_or_a_line_is_named(tmp_path: Path, content: list[bytes]) -> None:
+def test_a_phrase_table_round_trips_or_a_line_is_reported(
+    tmp_path: Path, content: list[bytes]
+) -> None:
     (tmp_path / "table").write_bytes(b"".join(line + b"\n" for line in content))
     found: list[PhrasePair] = []
     try:
@@ -101,7 +103,7 @@ def test_weights_are_read_as_they_were_written(
 
 @anything
 @given(st.lists(lines, max_size=5))
-def test_what_are_no_weights_is_named(tmp_path: Path, content: list[str]) -> None:
+def test_malformed_weights_are_reported(tmp_path: Path, content: list[str]) -> None:
     (tmp_path / "w").write_bytes("".join(f"{row}\n" for row in ["[weight]", *content]).encode())
     try:
         found = read_weights(tmp_path / "w")

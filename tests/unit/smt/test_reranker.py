@@ -54,7 +54,7 @@ SCORES: dict[str, tuple[GroupScorer, Callable[[Entry], float]]] = {
 
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("seed", range(3))
-def test_each_sentence_is_ordered_and_none_is_lost(seed, kind):
+def test_each_sentence_is_sorted_and_none_is_lost(seed, kind):
     scores, by_hand = SCORES[kind]
     entries = random_entries(seed)
     reranker = Reranker(scores)
@@ -69,7 +69,7 @@ def test_each_sentence_is_ordered_and_none_is_lost(seed, kind):
     assert reranker.missing == sum(not group for group in groups) > 0
 
 
-def test_sentences_without_hypotheses_have_their_places():
+def test_sentences_without_hypotheses_stay_in_order():
     entries = entries_of("1 ||| x ||| A= 1 ||| 1", "3 |||  ||| A= 1 ||| 1")
     for sentences, best in ((None, ["", "x", "", ""]), (6, ["", "x", "", "", "", ""])):
         reranker = Reranker(total_scores)
@@ -83,18 +83,18 @@ def test_sentences_without_hypotheses_have_their_places():
         list(Reranker(total_scores).rerank(entries, 3))
 
 
-def test_several_models_count_alike_in_the_average():
+def test_several_models_have_equal_weight_in_the_average():
     entry = parse("0 ||| x ||| R= -4 L= -8 ||| -3")
     assert AverageScorer(["R", "L"])([entry]) == [pytest.approx(-5.0)]
 
 
 @pytest.mark.parametrize(("name", "message"), [("X", "no values of 'X'"), ("A", "2 values of 'A'")])
-def test_a_feature_that_cannot_be_averaged_is_named(name, message):
+def test_a_feature_that_cannot_be_averaged_is_reported(name, message):
     with pytest.raises(DataError, match=f"list:1: has {message}, where one is needed; .* A, L"):
         AverageScorer([name])(entries_of("0 ||| x ||| A= 1 2 L= 1 ||| 1"))
 
 
-def test_original_weights_leave_the_totals_and_the_order(caplog):
+def test_original_weights_keep_the_totals_and_the_order(caplog):
     weights = Weights({"A": (0.1, 0.7), "L": (0.3,), "UnknownWordPenalty0": (1.0,)})
     weights = Weights(weights.values, original=weights.values)
     entries = entries_of(
@@ -107,14 +107,14 @@ def test_original_weights_leave_the_totals_and_the_order(caplog):
     assert not caplog.records
 
 
-def test_a_feature_without_weights_is_told_once(caplog):
+def test_a_feature_without_weights_is_logged_once(caplog):
     entries = entries_of("0 ||| x ||| A= 1 L= 1 ||| 1", "1 ||| x ||| A= 1 L= 1 ||| 1")
     list(Reranker(WeightedScorer(Weights({"A": (1.0,)}, path="w"))).rerank(entries))
     assert [r.getMessage() for r in caplog.records] == ["w: no weight for L; using 0"]
 
 
 @pytest.mark.parametrize("scores", [total_scores, WeightedScorer(Weights({"A": (0.0,)}))])
-def test_a_score_that_is_no_number_is_named(scores):
+def test_a_score_that_is_not_a_number_is_reported(scores):
     entries = entries_of("0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= inf ||| nan")
     with pytest.raises(DataError, match="list:2: its score is not a number"):
         list(Reranker(scores).rerank(entries))
@@ -142,7 +142,7 @@ def test_the_oracle_is_the_best_of_each_sentence():
         list(Reranker(OracleScorer(references[:2])).rerank(entries))
 
 
-def test_a_number_of_many_digits_is_not_that_many_empty_lines():
+def test_a_huge_sentence_number_is_refused():
     entries = entries_of("0 ||| a ||| L= 1 ||| 1", f"{10**15} ||| b ||| L= 1 ||| 1")
     with pytest.raises(DataError, match="list:2: sentence 1000000000000000 comes where 1 was"):
         list(Reranker(total_scores).rerank(iter(entries)))
@@ -152,7 +152,7 @@ def test_a_number_of_many_digits_is_not_that_many_empty_lines():
 
 
 @pytest.mark.parametrize("edge", ["\u2028", "\u2029", "\x85", "\u00a0", "\u3000", "\x1c"])
-def test_characters_that_only_look_like_white_space_are_kept_at_the_ends(edge):
+def test_non_ascii_white_space_is_kept_at_the_ends(edge):
     reranker = Reranker(total_scores)
     list(reranker.rerank(entries_of(f"0 ||| \t{edge}a b{edge} \r ||| L= 1 ||| 1")))
     assert reranker.best == [f"{edge}a b{edge}"]

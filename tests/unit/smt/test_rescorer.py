@@ -15,7 +15,7 @@ SOURCES = ["a b", "c", "", "d e a"]
 
 @pytest.fixture
 def scorers(make_model):
-    """One that translates, and a language model."""
+    """Return a translation model and a language model."""
     lm = CSLMConfig(3, 4, 6, 5)
     models = make_model(1), make_model(2, sizes=lm)
     return [Scorer(Ensemble((model,)), batch_size=2) for model in models]
@@ -30,7 +30,7 @@ def entries():
 
 
 @pytest.mark.parametrize("many", [2, 64])
-def test_every_line_stays_and_has_the_scores_of_its_hypothesis(scorers, entries, many, monkeypatch):
+def test_every_line_is_kept_with_the_scores_of_its_hypothesis(scorers, entries, many, monkeypatch):
     monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
     rescorer = Rescorer(scorers, batch_size=2)
     assert rescorer.names == ["RNN0", "CSLM0"] and rescorer.reads_source
@@ -48,7 +48,7 @@ def test_every_line_stays_and_has_the_scores_of_its_hypothesis(scorers, entries,
             assert after.features[name][0] == pytest.approx(score.log_prob, rel=1e-6, abs=1e-5)
 
 
-def test_a_hypothesis_is_scored_once_in_a_sentence(scorers, entries, monkeypatch):
+def test_a_hypothesis_is_scored_once_per_sentence(scorers, entries, monkeypatch):
     asked = []
     real = Scorer.score
 
@@ -66,7 +66,7 @@ def test_a_hypothesis_is_scored_once_in_a_sentence(scorers, entries, monkeypatch
     assert message.endswith("; 1 tokens unknown")
 
 
-def test_a_window_is_whole_sentences(scorers, entries):
+def test_a_window_has_whole_sentences(scorers, entries):
     """No line is read further than the window needs."""
     taken = []
 
@@ -80,7 +80,7 @@ def test_a_window_is_whole_sentences(scorers, entries):
     assert len(taken) == 6 + 40 + 1  # and the line that ends the sentence
 
 
-def test_the_word_penalty_counts_what_the_first_model_does_not_know(scorers, entries):
+def test_the_word_penalty_counts_words_unknown_to_the_first_model(scorers, entries):
     rescorer = Rescorer(scorers, count_unknown=True)
     plain = Rescorer(scorers)
     found = list(rescorer.rescore(entries[:6], SOURCES))
@@ -92,7 +92,7 @@ def test_the_word_penalty_counts_what_the_first_model_does_not_know(scorers, ent
         assert before.features == {k: v for k, v in after.features.items() if k != "WP0"}
 
 
-def test_normalized_is_by_the_tokens(scorers, entries):
+def test_normalized_scores_are_divided_by_the_tokens(scorers, entries):
     rescorer = Rescorer(scorers[1:])
     plain, epoch_averages = (list(rescorer.rescore(entries, normalized=n)) for n in (False, True))
     for one, mean in zip(plain, epoch_averages, strict=True):
@@ -101,24 +101,24 @@ def test_normalized_is_by_the_tokens(scorers, entries):
         assert mean.features["CSLM0"][0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_sentence_beyond_the_source_is_named(scorers, entries):
+def test_a_sentence_beyond_the_source_is_reported(scorers, entries):
     with pytest.raises(DataError, match="l:47: sentence 3, counted from 0, .* 3 lines"):
         list(Rescorer(scorers).rescore(entries, SOURCES[:3]))
 
 
-def test_a_model_that_translates_wants_the_sources(scorers, entries):
+def test_a_translation_model_needs_the_sources(scorers, entries):
     with pytest.raises(ModelError, match="give SRC"):
         list(Rescorer(scorers).rescore(entries))
     assert not Rescorer(scorers[1:]).reads_source
 
 
-def test_a_feature_that_is_there_is_an_error(scorers, entries):
+def test_an_existing_feature_is_an_error(scorers, entries):
     rescorer = Rescorer(scorers[1:], names=["LM0"])
     with pytest.raises(DataError, match="l:1: has a feature 'LM0' already"):
         list(rescorer.rescore(entries))
 
 
-def test_models_of_a_kind_are_numbered(scorers):
+def test_default_names_number_the_models_of_a_kind(scorers):
     one, lm = scorers
     assert Rescorer([lm, one, one, lm, one]).names == ["CSLM0", "RNN0", "RNN1", "CSLM1", "RNN2"]
     assert Rescorer(scorers, ["a", "b"]).names == ["a", "b"]
@@ -134,13 +134,13 @@ def test_models_of_a_kind_are_numbered(scorers):
         (["a", "a"], "two features would be called 'a'"),
     ],
 )
-def test_names_must_fit(scorers, names, message):
+def test_invalid_names_are_refused(scorers, names, message):
     with pytest.raises(ConfigError, match=message):
         Rescorer(scorers, names)
 
 
 @pytest.mark.parametrize("many", [2, 64])
-def test_a_hypothesis_too_long_for_the_memory_is_named(scorers, entries, many, monkeypatch):
+def test_a_hypothesis_too_long_for_memory_is_reported(scorers, entries, many, monkeypatch):
     """With its file and line: of sentence 1, which is one word, the first of more than 18."""
     monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
     monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 18)

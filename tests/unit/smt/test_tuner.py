@@ -57,7 +57,7 @@ def test_rerank_reaches_what_tuning_says(tmp_path, start, config):
 
 
 @pytest.mark.parametrize("start", STARTS[1:])
-def test_before_is_what_the_start_chooses(start):
+def test_before_is_the_bleu_of_the_start(start):
     given = start if "Rest0" in start.values else Weights(start.values, None)
     if "UnknownWordPenalty0" in start.values:
         given = Weights(start.values, start.values)
@@ -97,7 +97,7 @@ def test_the_original_weights_are_passed_on(start, original):
     assert tune(entries_of(), REFERENCES, start, MiraConfig(epochs=1)).weights.original == original
 
 
-def test_what_totals_hide_is_told(caplog):
+def test_the_range_of_rest_is_logged(caplog):
     caplog.set_level(logging.INFO, "nmtkit")
     tune(entries_of(), REFERENCES, STARTS[2], MiraConfig(epochs=1))
     message = " ".join(record.getMessage() for record in caplog.records)
@@ -113,13 +113,13 @@ def test_what_totals_hide_is_told(caplog):
     assert "no weights for RNN0; starting at 0" in message
 
 
-def test_a_rest_that_is_the_same_in_each_sentence_is_no_reason_to_warn(caplog):
+def test_a_rest_constant_in_each_sentence_gives_no_warning(caplog):
     rows = [(s, w, lm, rnn, 0.5 * lm - 100 * s) for s, w, lm, rnn, _ in ROWS]
     tune(entries_of(rows), REFERENCES, STARTS[2], MiraConfig(epochs=1))
     assert not [r for r in caplog.records if r.levelname == "WARNING"]
 
 
-def test_a_start_that_does_not_fit_is_named():
+def test_a_start_that_does_not_match_is_reported():
     with pytest.raises(DataError, match="ini: has weights for 'XM0', which is not a feature"):
         tune(entries_of(), REFERENCES, Weights({"XM0": (1.0,)}, path="ini"))
     turned = Weights({"Rest0": (-1.0,)}, {"LM0": (1.0,)}, "ini")

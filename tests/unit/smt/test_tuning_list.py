@@ -10,7 +10,7 @@ from nmtkit.smt.tuning_list import load_tuning_list, segment_argmax
 
 
 def best_by_hand(entries, references, weights):
-    """The hypothesis of each sentence with the greatest sum, entry by entry."""
+    """Return the hypothesis of each sentence with the greatest sum, entry by entry."""
     best = [("", -np.inf)] * len(references)
     for entry in entries:
         values = [v for feature in entry.features.values() for v in feature]
@@ -21,7 +21,7 @@ def best_by_hand(entries, references, weights):
 
 
 @pytest.mark.parametrize("without", [(), (0,), (2, 5), (3, 4)])
-def test_bleu_of_weights_is_that_of_what_they_choose(make_list, without):
+def test_bleu_of_weights_is_that_of_the_best_hypotheses(make_list, without):
     entries, references = make_list(1, without=without)
     tuning = load_tuning_list(entries, references)
     random = np.random.default_rng(3)
@@ -35,7 +35,7 @@ def test_bleu_of_weights_is_that_of_what_they_choose(make_list, without):
     assert len(reached) > 3
 
 
-def test_the_arrays_are_those_of_the_lines(make_list):
+def test_the_arrays_have_the_values_of_the_lines(make_list):
     entries, references = make_list(2, without=(1,))
     tuning = load_tuning_list(iter(entries), references)
     assert tuning.features.tolist() == [
@@ -58,7 +58,7 @@ def test_the_rest_is_the_total_without_the_weighted_sum(make_list):
     assert scores == pytest.approx([entry.total for entry in entries])
 
 
-def test_the_first_of_the_greatest_counts():
+def test_segment_argmax_returns_the_first_maximum():
     offsets = np.array([0, 3, 4, 7])
     values = np.array([1.0, 5, 5, -np.inf, 2, 2, 1])
     assert segment_argmax(values, offsets).tolist() == [1, 3, 4]
@@ -80,12 +80,12 @@ def test_the_first_of_the_greatest_counts():
         (["0 ||| x ||| A= 1 ||| -inf"], ":1: .* the total is infinite"),
     ],
 )
-def test_a_list_that_cannot_be_tuned_on_is_named(rows, message):
+def test_an_unusable_list_is_reported(rows, message):
     entries = [parse(row, "list", n) for n, row in enumerate(rows, start=1)]
     with pytest.raises(DataError, match=message):
         load_tuning_list(entries, ["a", "b"], {"A": (1.0,)})
 
 
-def test_totals_are_not_looked_at_without_original_weights():
+def test_totals_are_ignored_without_original_weights():
     entries = [parse("0 ||| x ||| A= 1 ||| -inf")]
     assert load_tuning_list(entries, ["x"]).rest.tolist() == [0]

@@ -41,13 +41,13 @@ def test_a_moses_ini_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("original", [None, {"LM0": (0.1,)}, {}])
-def test_what_is_written_is_read_again(tmp_path, original):
+def test_written_weights_are_read_back(tmp_path, original):
     weights = Weights({"A": (0.1, 1 / 3, -1e-300), "Rest0": (2.0,), "B": (1e22,)}, original)
     read = read_weights(write(tmp_path, weights.text))
     assert (read.values, read.original) == (weights.values, weights.original)
 
 
-def test_a_section_without_weights_is_a_section(tmp_path):
+def test_an_empty_section_is_valid(tmp_path):
     assert read_weights(write(tmp_path, "[weight]\n")).values == {}
 
 
@@ -66,6 +66,6 @@ def test_a_section_without_weights_is_a_section(tmp_path):
         ("[weight]\n[original-weight]\nA= x\n", ":3: the weight 'x'"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path, text, message):
+def test_malformed_files_are_reported(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         read_weights(write(tmp_path, text))
