@@ -36,11 +36,11 @@ from nmtkit.errors import NmtkitError
 from nmtkit.preprocessing.cross_entropy import (
     SelectSettings,
     read_blocks,
-    sample,
+    sample_pairs,
     token_ids,
-    tokenized,
+    tokenize_block,
 )
-from nmtkit.preprocessing.cross_entropy import words_seen_twice as vocabulary_of
+from nmtkit.preprocessing.cross_entropy import repeated_words as vocabulary_of
 from nmtkit.preprocessing.ngram_model import NgramModel
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -52,7 +52,7 @@ def words_of(settings: SelectSettings, bitexts: Iterable[Bitext]) -> Texts:
     """Return the tokens of all pairs with words on both sides, by side."""
     texts: Texts = ([], [])
     for block in read_blocks(bitexts):
-        for text, lines in zip(texts, tokenized(settings, block)[1], strict=True):
+        for text, lines in zip(texts, tokenize_block(settings, block)[1], strict=True):
             text += lines
     return texts
 
@@ -94,7 +94,7 @@ class Job:
     def draw(self, words: int, seed: int) -> Bitext:
         """Draw random pairs of the pool with the given number of source words."""
         output = (self.options.work / "random.src", self.options.work / "random.tgt")
-        pairs = sample(read_blocks(self.options.pool), words, (0,), seed)
+        pairs = sample_pairs(read_blocks(self.options.pool), words, (0,), seed)
         for place, path in enumerate(output):
             path.write_bytes(b"".join(pair[place] + b"\n" for pair in pairs))
         return output

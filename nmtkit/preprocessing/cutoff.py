@@ -1,8 +1,8 @@
-"""The best pairs of a ranking that is too long to sort: where to cut it, in memory of a fixed size.
+"""The score at which a ranking is cut off, found in memory of a fixed size.
 
-The ranking is a file of records in the order of the corpus. Scores are counted by their leading 16
-bits, then within the place of the cut by the next 16, and so on: four readings find the very pair
-at which the limit is reached. Of pairs with the same score the earlier are the better.
+The ranking is a file of records in the order of the corpus, too long to sort. Scores are counted by
+their leading 16 bits, then within the bin of the cutoff by the next 16, and so on: four readings
+find the pair at which the limit is reached. Of pairs with the same score, the earlier is better.
 """
 
 from collections.abc import Iterator
@@ -13,108 +13,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 Records = NDArray[np.void]
-"""Of type `selection.RECORD`; in a file that is mapped into memory, or in memory."""
+"""Array of type `cross_entropy.RECORD`, in memory or mapped from a file."""
 
-CHUNK = 1 << 20
-"""Records looked at together."""
+RECORDS_PER_BLOCK = 1 << 20
+"""Records that are read at a time."""
 
-_DIGITS = 1 << 16
+_BINS = 1 << 16
 _SIGN = np.uint64(1 << 63)
 
 
 @dataclass(frozen=True)
-class Cut:
-    """Which pairs are taken: those with a lower score, and of those with this very score the ones
-    that come before pair number `until`, counted from 0."""
+class Cutoff:
+    """A position in the ranking; better pairs are selected.
+
+    score: pairs with a lower score are selected.
+    until: of the pairs with this score, those before pair number `until`, from 0, are selected.
+    """
 
     score: float
     until: int
 
-    def takes(self, records: Records, first: int) -> NDArray[np.bool_]:
-        """Whether each of some pairs is taken.
+    def selects(self, records: Records, first: int) -> NDArray[np.bool_]:
+        """Return for each of some consecutive pairs whether it is selected.
 
         :param first: the number of the first of them.
         """
         scores = records["score"]
         numbers = np.arange(first, first + len(scores))
-        taken: NDArray[np.bool_] = (scores < self.score) | (
+        selected: NDArray[np.bool_] = (scores < self.score) | (
             (scores == self.score) & (numbers < self.until)
         )
-        return taken
+        return selected
 
 
-ALL = Cut(np.inf, 0)
-"""Takes every pair that can be taken."""
+SELECT_ALL = Cutoff(np.inf, 0)
+"""Selects every pair with a finite score."""
 
 
-def best(records: Records, limit: int, of: Literal["pairs", "words"]) -> Cut:
-    """As many of the best pairs as the limit has room for: the next one would be too much.
+def find_cutoff(records: Records, limit: int, unit: Literal["pairs", "words"]) -> Cutoff:
+    """Find the cutoff that selects as many of the best pairs as the limit allows.
 
-    :param limit: how many pairs, or how many words they have together.
+    :param limit: maximum number of pairs, or of their words together.
     """
-    found, below = 0, 0
+    prefix, below = 0, 0
     for digit in range(4):
-        counts = np.zeros(_DIGITS)
-        for _, keys, weights in _weighed(records, of):
-            here = keys >> np.uint64(64 - 16 * digit) == found if digit else slice(None)
-            digits = keys[here] >> np.uint64(48 - 16 * digit) & np.uint64(_DIGITS - 1)
-            counts += np.bincount(digits.astype(np.int64), weights[here], _DIGITS)
+        counts = np.zeros(_BINS)
+        for _, keys, weights in _weighted_keys(records, unit):
+            in_bin = keys >> np.uint64(64 - 16 * digit) == prefix if digit else slice(None)
+            digits = keys[in_bin] >> np.uint64(48 - 16 * digit) & np.uint64(_BINS - 1)
+            counts += np.bincount(digits.astype(np.int64), weights[in_bin], _BINS)
         sums = below + np.cumsum(counts)
-        place = int(np.searchsorted(sums, limit, side="right"))
-        if place == _DIGITS:
-            return ALL
-        below = int(sums[place - 1]) if place else below
-        found = found << 16 | place
-    return _cut_among_equals(records, limit - below, of, np.uint64(found))
+        index = int(np.searchsorted(sums, limit, side="right"))
+        if index == _BINS:
+            return SELECT_ALL
+        below = int(sums[index - 1]) if index else below
+        prefix = prefix << 16 | index
+    return _cut_among_equals(records, limit - below, unit, np.uint64(prefix))
 
 
 def _cut_among_equals(
-    records: Records, room: int, of: Literal["pairs", "words"], key: np.uint64
-) -> Cut:
-    """The cut at a score whose pairs do not all have room.
+    records: Records, limit: int, unit: Literal["pairs", "words"], key: np.uint64
+) -> Cutoff:
+    """Return the cutoff among pairs of the same score, some of them beyond the limit.
 
-    :param room: what is left of the limit.
+    :param limit: what is left of the limit for pairs with this score.
     """
     used = 0
-    for first, keys, weights in _weighed(records, of):
+    for first, keys, weights in _weighted_keys(records, unit):
         equal = np.flatnonzero(keys == key)
         sums = used + np.cumsum(weights[equal])
-        over = np.flatnonzero(sums > room)
+        over = np.flatnonzero(sums > limit)
         if len(over):
-            return Cut(float(_scores(key)), first + int(equal[over[0]]))
+            return Cutoff(float(_score(key)), first + int(equal[over[0]]))
         used = int(sums[-1]) if len(sums) else used
-    raise AssertionError("the pairs at the cut were to be too many")
+    raise AssertionError("all pairs with the score of the cutoff are within the limit")
 
 
-def taken(records: Records, cut: Cut) -> NDArray[np.bool_]:
-    """Whether each pair is within the cut."""
-    return np.concatenate([cut.takes(chunk, first) for first, chunk in chunks(records)])
+def selected(records: Records, cutoff: Cutoff) -> NDArray[np.bool_]:
+    """Return for each pair whether the cutoff selects it."""
+    return np.concatenate([cutoff.selects(block, first) for first, block in record_blocks(records)])
 
 
-def chunks(records: Records) -> Iterator[tuple[int, Records]]:
-    """The ranking in parts, each with the number of its first pair."""
-    for first in range(0, len(records), CHUNK):
-        yield first, records[first : first + CHUNK]
+def record_blocks(records: Records) -> Iterator[tuple[int, Records]]:
+    """Yield the ranking in blocks, each with the number of its first pair."""
+    for first in range(0, len(records), RECORDS_PER_BLOCK):
+        yield first, records[first : first + RECORDS_PER_BLOCK]
 
 
-def _weighed(
-    records: Records, of: Literal["pairs", "words"]
+def _weighted_keys(
+    records: Records, unit: Literal["pairs", "words"]
 ) -> Iterator[tuple[int, NDArray[np.uint64], NDArray[np.float64]]]:
-    """The number of each chunk's first pair, the pairs' scores as keys, and what each counts: 0
-    where it cannot be taken."""
-    for first, chunk in chunks(records):
-        finite = np.isfinite(chunk["score"])
-        weights = chunk["words"] * finite if of == "words" else finite
-        yield first, _keys(chunk["score"]), weights.astype(np.float64)
+    """Yield for each block the number of its first pair, and the pairs' sort keys and weights.
+
+    The weight is 1, or the number of words; it is 0 for pairs that are never selected.
+    """
+    for first, block in record_blocks(records):
+        finite = np.isfinite(block["score"])
+        weights = block["words"] * finite if unit == "words" else finite
+        yield first, _keys(block["score"]), weights.astype(np.float64)
 
 
 def _keys(scores: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Whole numbers in the order of the scores: their bits, all turned round where negative."""
+    """Return integers in the order of the scores: their bits, all inverted if negative."""
     bits = np.ascontiguousarray(scores).view(np.uint64)
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def _scores(key: np.uint64) -> np.float64:
-    """The score with this key."""
+def _score(key: np.uint64) -> np.float64:
+    """Return the score with this key."""
     bits = key ^ _SIGN if key & _SIGN else ~key
     return bits.view(np.float64)

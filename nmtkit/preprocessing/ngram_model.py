@@ -7,22 +7,22 @@ without its first word,
     gamma(h) = sum_v D(a(hv)) / sum_v a(hv)
     Y = n1 / (n1 + 2 n2),   D(i) = i - (i + 1) Y n(i+1) / n(i) for i = 1, 2 and 3 or more
 
-n(i) being the number of n-grams of that order with adjusted count i. The adjusted count of a
-longest n-gram is how often it was seen, that of a shorter one how many different words were seen
-before it.
+where n(i) is the number of n-grams of that order with adjusted count i. The adjusted count of an
+n-gram of the highest order is its count, that of a shorter one the number of distinct words before
+it.
 
-An n-gram is known by its place among those of its length, which are sorted by the place of all but
-the last word, then by the last word. So an n-gram that ends at a position of a text is found from
-the one, shorter by a word, that ends at the position before: a whole text is looked up, exactly,
-by a few operations on arrays for each length, and nothing is done in Python for single words.
+An n-gram is represented by its index among those of its order, which are sorted by the index of the
+context, then by the last word. So the n-gram that ends at a position of a text is found from the
+(n-1)-gram that ends at the position before. A whole text is looked up, exactly, by a few array
+operations for each order, without Python code for single words.
 
 Departures and readings:
 
-- The vocabulary is closed: every word outside is `<unk>`, a word like others. The distribution
-  below the unigrams is uniform over the words and `</s>`, so that no word has probability 0.
-- Nothing stands before `<s>`: an n-gram that begins with it is counted as often as it was seen.
-- Where an order has no n-gram of count 1, 2, 3 or 4, or a discount would not be above 0 or take
-  more than is there, D is 0.5, 1 and 1.5 in this order, as with KenLM's `--discount_fallback`.
+- The vocabulary is closed: every other word is `<unk>`, a word like others. The distribution below
+  the unigrams is uniform over the words and `</s>`, so that no word has probability 0.
+- No word comes before `<s>`: the adjusted count of an n-gram that begins with it is its count.
+- If an order has no n-gram of count 1, 2, 3 or 4, or if a discount D(i) would not be in (0, i], D
+  is 0.5, 1 and 1.5 in this order, as with KenLM's `--discount_fallback`.
 """
 
 from dataclasses import dataclass
@@ -37,56 +37,57 @@ from nmtkit.special_symbols import EOS
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FALLBACK = (0.5, 1.0, 1.5)
-"""D(1), D(2), D(3 or more) where they cannot be estimated."""
+FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
+"""D(1), D(2), D(3 or more) if they cannot be estimated."""
 
-_NONE = -1
-"""The place of an n-gram that is not there."""
+_NOT_FOUND = -1
+"""Index of an n-gram that the model does not have."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-class _Table:
-    """Finds the places of keys: a hash table with open addressing, asked for many keys at once.
+class _HashTable:
+    """Indices of keys: a hash table with open addressing, for looking up many keys at once.
 
-    That takes a third of the time of a search in the sorted keys.
+    It takes a third of the time of a binary search in the sorted keys.
 
-    :param keys: all different.
+    :param keys: distinct keys; the index of a key is its position here.
     """
 
     def __init__(self, keys: Ints) -> None:
-        bits = max(1, (2 * len(keys)).bit_length())  # at most half of the slots are taken
+        bits = max(1, (2 * len(keys)).bit_length())  # at most half of the slots are used
         self._keys = keys
         self._shift = np.uint64(64 - bits)
         self._last = (1 << bits) - 1
-        self._slots = np.full(1 << bits, _NONE)
+        self._slots = np.full(1 << bits, _NOT_FOUND)
         rest, slots = np.arange(len(keys)), self._first_slots(keys)
         while len(rest):
-            free = self._slots[slots] == _NONE
-            self._slots[slots[free]] = rest[free]  # of several that want one slot, one gets it
+            free = self._slots[slots] == _NOT_FOUND
+            self._slots[slots[free]] = rest[free]  # of several keys for one slot, one gets it
             left = self._slots[slots] != rest
             rest, slots = rest[left], (slots[left] + 1) & self._last
 
-    def places(self, wanted: Ints) -> Ints:
-        """The place of each wanted key, or none."""
-        slots = self._first_slots(wanted)
-        places = self._slots[slots]
-        other = np.flatnonzero(self._is_other(places, wanted))
-        while len(other):
-            slots[other] = (slots[other] + 1) & self._last
-            places[other] = self._slots[slots[other]]
-            other = other[self._is_other(places[other], wanted[other])]
-        return places
+    def find(self, queries: Ints) -> Ints:
+        """Return the index of each key, or _NOT_FOUND."""
+        slots = self._first_slots(queries)
+        indices = self._slots[slots]
+        colliding = np.flatnonzero(self._is_other_key(indices, queries))
+        while len(colliding):
+            slots[colliding] = (slots[colliding] + 1) & self._last
+            indices[colliding] = self._slots[slots[colliding]]
+            collides = self._is_other_key(indices[colliding], queries[colliding])
+            colliding = colliding[collides]
+        return indices
 
-    def _is_other(self, places: Ints, wanted: Ints) -> NDArray[np.bool_]:
-        """Whether another key than the wanted one is at each place."""
+    def _is_other_key(self, indices: Ints, queries: Ints) -> NDArray[np.bool_]:
+        """Return whether the key at each index is another than the query."""
         if not len(self._keys):
-            return np.zeros(len(places), bool)
-        other: NDArray[np.bool_] = (places != _NONE) & (self._keys[places] != wanted)
+            return np.zeros(len(indices), bool)
+        other: NDArray[np.bool_] = (indices != _NOT_FOUND) & (self._keys[indices] != queries)
         return other
 
     def _first_slots(self, keys: Ints) -> Ints:
-        """Where to begin: the leading bits of a product with 2^64 over the golden ratio."""
+        """Hash the keys: the leading bits of their product with 2^64 over the golden ratio."""
         return (keys.astype(np.uint64) * _GOLDEN >> self._shift).astype(np.int64)
 
 
@@ -94,11 +95,11 @@ class _Table:
 class NgramModel:
     """p(w | h) for every word w of a vocabulary and every context h.
 
-    words: in the vocabulary, `</s>` and `<unk>` counted; `<s>` has the place after them.
-    keys: of each order from 2: context's place x words + last word, in rising order.
-    logs: of each order from 1: ln p of each n-gram. Shape: [n-grams].
-    backoffs: of each order but the last: ln gamma of each n-gram as a context, 0 where nothing
-        was seen after it; in order 1 with an entry more, for `<s>`.
+    words: size of the vocabulary, `</s>` and `<unk>` included; `<s>` has the next id.
+    keys: for each order from 2: index of the context x words + last word, ascending.
+    logs: for each order from 1: ln p of each n-gram. Shape: [n-grams].
+    backoffs: for each order but the last: ln gamma of each n-gram as a context, 0 if it is never a
+        context; order 1 has one more entry, for `<s>`.
     """
 
     words: int
@@ -108,61 +109,62 @@ class NgramModel:
 
     @property
     def order(self) -> int:
-        """The length of the longest n-grams."""
+        """Length of the longest n-grams."""
         return len(self.logs)
 
     @cached_property
-    def _tables(self) -> tuple[_Table, ...]:
-        return tuple(map(_Table, self.keys))
+    def _tables(self) -> tuple[_HashTable, ...]:
+        return tuple(map(_HashTable, self.keys))
 
     @classmethod
     def train(cls, ids: Ints, words: int, order: int) -> "NgramModel":
-        """Estimate a model from a text.
+        """Estimate a model from a text, with a peak memory of some 100 bytes a token.
 
-        Memory at the height of it is some 100 bytes a token.
-
-        :param ids: of all lines in a row, `</s>` after each, as `Vocabulary.ids_of_lines` has them.
-        :param words: in the vocabulary.
+        :param ids: ids of all lines, with `</s>` after each line, as `Vocabulary.ids_of_lines`
+            returns them. Shape: [tokens].
+        :param words: size of the vocabulary.
         :param order: the length of the longest n-grams, at least 1.
         """
         starts = _line_starts(ids)
-        keys, suffixes, seen = [], [], [np.bincount(ids, minlength=words)]
-        contexts, found = _first_contexts(ids, starts, words), ids
+        keys, suffixes, counts = [], [], [np.bincount(ids, minlength=words)]
+        contexts, ngrams = _first_contexts(ids, starts, words), ids
         for _ in range(2, order + 1):
-            shorter, here = found, np.flatnonzero(contexts != _NONE)
-            different, places, counts = np.unique(
-                contexts[here] * words + ids[here], return_inverse=True, return_counts=True
+            shorter, positions = ngrams, np.flatnonzero(contexts != _NOT_FOUND)
+            order_keys, indices, order_counts = np.unique(
+                contexts[positions] * words + ids[positions],
+                return_inverse=True,
+                return_counts=True,
             )
-            suffix = np.empty(len(different), np.int64)
-            suffix[places] = shorter[here]
-            found = np.full(len(ids), _NONE)
-            found[here] = places
-            keys.append(different)
+            suffix = np.empty(len(order_keys), np.int64)
+            suffix[indices] = shorter[positions]
+            ngrams = np.full(len(ids), _NOT_FOUND)
+            ngrams[positions] = indices
+            keys.append(order_keys)
             suffixes.append(suffix)
-            seen.append(counts)
-            contexts = _next_contexts(found, starts)
-        return cls._smoothed(words, keys, suffixes, seen)
+            counts.append(order_counts)
+            contexts = _next_contexts(ngrams, starts)
+        return cls._smooth(words, keys, suffixes, counts)
 
     @classmethod
-    def _smoothed(
-        cls, words: int, keys: list[Ints], suffixes: list[Ints], seen: list[Ints]
+    def _smooth(
+        cls, words: int, keys: list[Ints], suffixes: list[Ints], raw_counts: list[Ints]
     ) -> "NgramModel":
-        """Probabilities from counts, from the shortest n-grams to the longest.
+        """Compute probabilities from counts, from the lowest order to the highest.
 
-        :param suffixes: of each order from 2: the place of each n-gram without its first word.
-        :param seen: of each order: how often each n-gram was seen.
+        :param suffixes: for each order from 2: the index of each n-gram without its first word.
+        :param raw_counts: for each order: how often each n-gram occurs.
         """
-        counts = _adjusted(seen[0], suffixes[0] if suffixes else None)
-        discounts = _discounted(counts)
+        counts = _adjusted_counts(raw_counts[0], suffixes[0] if suffixes else None)
+        discounts = _discounts(counts)
         total = max(counts.sum(), 1)
-        below = discounts.sum() / total if counts.any() else 1.0
-        probabilities = (counts - discounts) / total + below / words
+        gamma_0 = discounts.sum() / total if counts.any() else 1.0
+        probabilities = (counts - discounts) / total + gamma_0 / words
         logs, backoffs = [np.log(probabilities)], []
-        for place, (key, suffix) in enumerate(zip(keys, suffixes, strict=True), start=1):
-            longer = suffixes[place] if place < len(suffixes) else None
-            counts = _adjusted(seen[place], longer)
-            discounts = _discounted(counts)
-            contexts, size = key // words, len(logs[-1]) + (place == 1)
+        for index, (key, suffix) in enumerate(zip(keys, suffixes, strict=True), start=1):
+            longer = suffixes[index] if index < len(suffixes) else None
+            counts = _adjusted_counts(raw_counts[index], longer)
+            discounts = _discounts(counts)
+            contexts, size = key // words, len(logs[-1]) + (index == 1)
             totals = np.bincount(contexts, counts, size)
             gamma = np.bincount(contexts, discounts, size) / np.maximum(totals, 1)
             shorter = probabilities[suffix]
@@ -172,27 +174,28 @@ class NgramModel:
         return cls(words, tuple(keys), tuple(logs), tuple(backoffs))
 
     def log_probs(self, ids: Ints) -> Floats:
-        """ln p of each word and `</s>` of a text, given those before it in its line.
+        """Return ln p of each word and `</s>` of a text, given the words before it in its line.
 
-        :param ids: of all lines in a row, `</s>` after each. Shape: [tokens].
+        :param ids: ids of all lines, with `</s>` after each line. Shape: [tokens].
+        :return: Shape: [tokens].
         """
         starts = _line_starts(ids)
         result = self.logs[0][ids]
         contexts = _first_contexts(ids, starts, self.words)
-        for place, table in enumerate(self._tables):
-            here = np.flatnonzero(contexts != _NONE)
-            known = contexts[here]
-            places = table.places(known * self.words + ids[here])
-            seen = places != _NONE
-            result[here] += self.backoffs[place][known]
-            result[here[seen]] = self.logs[place + 1][places[seen]]
-            found = np.full(len(ids), _NONE)
-            found[here] = places
-            contexts = _next_contexts(found, starts)
+        for index, table in enumerate(self._tables):
+            positions = np.flatnonzero(contexts != _NOT_FOUND)
+            known = contexts[positions]
+            indices = table.find(known * self.words + ids[positions])
+            found = indices != _NOT_FOUND
+            result[positions] += self.backoffs[index][known]
+            result[positions[found]] = self.logs[index + 1][indices[found]]
+            ngrams = np.full(len(ids), _NOT_FOUND)
+            ngrams[positions] = indices
+            contexts = _next_contexts(ngrams, starts)
         return result
 
     def save(self, path: Path) -> None:
-        """Write the arrays, without compression."""
+        """Write the arrays to a file, without compression."""
         named = {"words": np.array(self.words)}
         for name, arrays in (("keys", self.keys), ("logs", self.logs), ("backoffs", self.backoffs)):
             named |= {f"{name}{number}": array for number, array in enumerate(arrays)}
@@ -201,7 +204,7 @@ class NgramModel:
 
     @classmethod
     def load(cls, path: Path) -> "NgramModel":
-        """Read what `save` has written."""
+        """Load the file that `save` wrote."""
         with np.load(path, allow_pickle=False) as named:
             order = sum(name.startswith("logs") for name in named.files)
             return cls(
@@ -213,61 +216,62 @@ class NgramModel:
 
 
 def line_sums(values: Floats, ids: Ints) -> Floats:
-    """The sum over each line, `</s>` included.
+    """Return the sum of the tokens' values over each line, `</s>` included.
 
-    :param values: of each token. Shape: [tokens].
-    :param ids: of all lines in a row, `</s>` after each. Shape: [tokens].
+    :param values: a value for each token. Shape: [tokens].
+    :param ids: ids of all lines, with `</s>` after each line. Shape: [tokens].
     :return: Shape: [lines].
     """
     return np.add.reduceat(values, np.flatnonzero(_line_starts(ids))) if len(ids) else values
 
 
 def _line_starts(ids: Ints) -> NDArray[np.bool_]:
-    """Whether each token is the first of its line."""
+    """Return whether each token is the first of its line. Shape: [tokens]."""
     return np.concatenate(([True], ids[:-1] == EOS))[: len(ids)]
 
 
 def _first_contexts(ids: Ints, starts: NDArray[np.bool_], words: int) -> Ints:
-    """The place of the one word before each token, `<s>` at the start of a line."""
+    """Return the id of the word before each token, `<s>` at the start of a line."""
     before = np.roll(ids, 1)
     before[starts] = words
     return before
 
 
-def _next_contexts(found: Ints, starts: NDArray[np.bool_]) -> Ints:
-    """The place of the n-gram that ends before each token; none at the start of a line."""
-    before = np.roll(found, 1)
-    before[starts] = _NONE
+def _next_contexts(ngrams: Ints, starts: NDArray[np.bool_]) -> Ints:
+    """Return the index of the n-gram that ends before each token; none at the start of a line."""
+    before = np.roll(ngrams, 1)
+    before[starts] = _NOT_FOUND
     return before
 
 
-def _adjusted(seen: Ints, suffixes: Ints | None) -> Ints:
-    """The adjusted count of each n-gram of one order.
+def _adjusted_counts(counts: Ints, suffixes: Ints | None) -> Ints:
+    """Return the adjusted count of each n-gram of one order.
 
-    :param suffixes: of the n-grams one longer, which are different from each other; None in the
-        last order. What begins with `<s>` is the suffix of none.
+    :param counts: how often each n-gram occurs.
+    :param suffixes: for each distinct n-gram of the next order, its index here without the first
+        word; None for the last order. N-grams that begin with `<s>` are no suffixes.
     """
     if suffixes is None:
-        return seen
-    before = np.bincount(suffixes, minlength=len(seen))
-    return np.where(before > 0, before, seen)
+        return counts
+    distinct_before = np.bincount(suffixes, minlength=len(counts))
+    return np.where(distinct_before > 0, distinct_before, counts)
 
 
-def _discounted(counts: Ints) -> Floats:
-    """D(a) of each adjusted count; 0 of what was not seen."""
-    return np.array([0.0, *discounts_of(counts)])[np.minimum(counts, 3)]
+def _discounts(counts: Ints) -> Floats:
+    """Return D(a) of each adjusted count; 0 for a count of 0."""
+    return np.array([0.0, *estimate_discounts(counts)])[np.minimum(counts, 3)]
 
 
-def discounts_of(counts: Ints) -> tuple[float, float, float]:
-    """D(1), D(2) and D(3 or more) of one order.
+def estimate_discounts(counts: Ints) -> tuple[float, float, float]:
+    """Estimate D(1), D(2) and D(3 or more) of one order.
 
-    :param counts: the adjusted count of each of its n-grams.
+    :param counts: the adjusted counts of its n-grams.
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6).tolist()
     if not all(n[1:5]):
-        return FALLBACK
+        return FALLBACK_DISCOUNTS
     y = n[1] / (n[1] + 2 * n[2])
     one, two, three = (i - (i + 1) * y * n[i + 1] / n[i] for i in (1, 2, 3))
     if not (0 < one <= 1 and 0 < two <= 2 and 0 < three <= 3):
-        return FALLBACK
+        return FALLBACK_DISCOUNTS
     return one, two, three

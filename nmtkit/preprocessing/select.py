@@ -1,14 +1,14 @@
-"""The pairs of a general corpus that are most like a domain, by its language models; from Python:
+"""Selection of the pairs of a general corpus that are most like a domain, by language models.
 
 from nmtkit.preprocessing.select import SelectSettings, select
 select(SelectSettings(pairs=100_000), [("crawl.en", "crawl.fr")], ("near.en", "near.fr"),
        domain=("news.en", "news.fr"))
 
 The general corpus, the pool, is read as a stream: once for a sample, once to score its pairs, once
-to write those that are taken (and once more to find the best cut). In memory are the domain's text,
-the sample, which is as long, and their models; the score of every pair goes to a temporary file, 12
-bytes a pair, in the folder that TMPDIR names. What is selected depends on inputs and settings
-alone, not on the number of workers.
+to write the selected ones (and once more to find the best cutoff). The domain's text, the sample,
+which is as long, and their models are in memory; the scores are in a temporary file, 12 bytes a
+pair, in the folder that TMPDIR names. The selection depends on inputs and settings alone, not on
+the number of workers.
 """
 
 import logging
@@ -27,32 +27,39 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.lines import STANDARD, open_output
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cross_entropy import (
-    NAMES,
     RECORD,
-    Lines,
-    Models,
-    OwnDifference,
-    blocks_of,
-    ids_of_block,
-    raw_words,
+    SIDE_NAMES,
+    ModelFiles,
+    NgramDifference,
+    PairBlock,
+    block_ids,
+    count_raw_words,
+    make_blocks,
     read_blocks,
-    sample,
+    repeated_words,
+    sample_pairs,
     score_block,
     token_ids,
-    tokenized,
-    words_seen_twice,
+    tokenize_block,
 )
 from nmtkit.preprocessing.cross_entropy import SelectSettings as SelectSettings
-from nmtkit.preprocessing.cutoff import ALL, Cut, Records, best, chunks, taken
+from nmtkit.preprocessing.cutoff import (
+    SELECT_ALL,
+    Cutoff,
+    Records,
+    find_cutoff,
+    record_blocks,
+    selected,
+)
 from nmtkit.preprocessing.ngram_model import Ints, NgramModel
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
-LARGEST_PART = 1 << 24
-"""Words of the largest part of the pool that a model is learned from, to find the best cut."""
+MAX_SUBSET_WORDS = 1 << 24
+"""Words of the largest subset of the pool that a model is trained on to find the best cutoff."""
 
-_SMALLEST = 4
-"""The first part is so many times smaller than the domain."""
+_SMALLEST_SUBSET_DIVISOR = 4
+"""The smallest subset has the domain's words divided by this number."""
 
 Bitext = tuple[str | Path, str | Path]
 """The source file and the target file; line n of one belongs to line n of the other."""
@@ -62,24 +69,26 @@ logger = logging.getLogger("nmtkit")
 
 @dataclass(frozen=True)
 class Selection:
-    """What was selected.
+    """The result of a selection.
 
-    read: pairs of the pool. pairs, words: those taken; words are counted on the source, or on the
-        target where that alone is compared.
-    cut: up to where they were taken.
+    read: pairs of the pool.
+    pairs, words: selected pairs and their words (on the source side, or on the target if only the
+        target is compared).
+    cut: the cutoff in the ranking.
     """
 
     read: int
     pairs: int
     words: int
-    cut: Cut
+    cutoff: Cutoff
 
 
 @dataclass(frozen=True)
-class Part:
-    """The best pairs of the pool as training data of a language model.
+class Subset:
+    """The best pairs of the pool, as training data of a language model.
 
-    words, pairs: how many there are. perplexity: of the dev set under that model, per token.
+    words, pairs: size of the subset.
+    perplexity: perplexity of the dev set per token under a model of the subset.
     """
 
     words: int
@@ -98,21 +107,22 @@ def select(
     workers: int = 1,
     force: bool = False,
 ) -> Selection:
-    """Write the best pairs of the pool, in its order and as they are, both files or neither.
+    """Write the best pairs of the pool, unchanged and in its order, both files or neither.
 
-    :param pool: bitexts; none of their files can be stdin, as they are read more than once.
-    :param domain: what the pairs shall be like. Left out where `lms` are given, unless the best cut
-        is looked for.
-    :param dev: text of the domain, not part of `domain`, to find the best cut with.
-    :param lms: models that KenLM reads, of the domain and of general text, one for each side that
-        is compared; without them models are learned from `domain` and from a sample of the pool.
-    :param scores: a file for the score of every pair of the pool, one a line; the lowest is the
-        best.
+    :param pool: bitexts; stdin is refused, because they are read more than once.
+    :param output: the source file and the target file to write.
+    :param domain: text of the domain. Left out if `lms` are given, unless the best cutoff is
+        searched.
+    :param dev: held-out text of the domain, to find the best cutoff.
+    :param lms: KenLM models of the domain and of general text, one of each for each side that is
+        compared; without them models are trained on `domain` and on a sample of the pool.
+    :param scores: file to write with the score of every pair of the pool, one a line; lower is
+        better.
     :param workers: processes that share the work; the result is the same for any number.
-    :param force: replace output that exists.
-    :raises ConfigError: what is given contradicts itself.
-    :raises DataError: a file cannot be read, is not UTF-8, or sides differ in length; there is
-        nothing to select.
+    :param force: replace existing outputs.
+    :raises ConfigError: arguments contradict each other.
+    :raises DataError: a file cannot be read, is not UTF-8, or the sides differ in length; or no
+        pair is selected.
     :raises OutputError: an output exists and `force` is not given, or cannot be written.
     :raises ModuleNotFoundError: `lms` are given and the package kenlm is not installed.
     """
@@ -120,24 +130,26 @@ def select(
     _check_inputs(settings, pool, domain, dev, lms)
     _check_outputs(*output, *([scores] if scores else []))
     if lms:
-        import kenlm  # noqa: F401  (so that its want is told before any work)
+        import kenlm  # noqa: F401  (to fail before any work if it is not installed)
     with ExitStack() as stack:
         files = [stack.enter_context(open_output(path, force)) for path in output]
-        told = stack.enter_context(open_output(scores, force)) if scores else None
+        scores_file = stack.enter_context(open_output(scores, force)) if scores else None
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nmtkit-select-"))
-        shared = stack.enter_context(ProcessPool(workers))
-        selector = _Selector(settings, pool, Path(folder), shared)
+        processes = stack.enter_context(ProcessPool(workers))
+        selector = _PairSelector(settings, pool, Path(folder), processes)
         if domain:
             selector.read_domain(domain)
-        records = selector.score(Models(None, *map(tuple, lms)) if lms else selector.learn())
-        cut = selector.best_cut(records, dev) if dev else _wanted(settings, records)
-        selection = _summary(records, cut)
-        for lines in selector.taken(records, cut):
+        records = selector.score(ModelFiles(None, *map(tuple, lms)) if lms else selector.learn())
+        cutoff = (
+            selector.find_best_cutoff(records, dev) if dev else _requested_cutoff(settings, records)
+        )
+        selection = _summarize(records, cutoff)
+        for lines in selector.selected_blocks(records, cutoff):
             for data, file in zip(lines.sides, files, strict=True):
                 file.write(f"{data.decode()}\n")
-        if told:
-            for _, chunk in chunks(records):
-                told.writelines(f"{score:.6f}\n" for score in chunk["score"].tolist())
+        if scores_file:
+            for _, chunk in record_blocks(records):
+                scores_file.writelines(f"{score:.6f}\n" for score in chunk["score"].tolist())
         del records  # unmapped before its file goes
     _log(selection)
     return selection
@@ -155,10 +167,10 @@ def _check_inputs(
     for path in (path for files in pool for path in files):
         if str(path) == STANDARD:
             raise DataError(
-                "the pool cannot be stdin ('-'), as it is read more than once; write it to a file"
+                "the pool is read more than once, so it cannot be stdin ('-'); write it to a file"
             )
     if settings.by_perplexity != bool(dev):
-        raise ConfigError("a dev set is for the best cut, which needs one: give both or neither")
+        raise ConfigError("a dev set is for the best cutoff, which needs one: give both or neither")
     if not domain and (settings.by_perplexity or not lms):
         raise ConfigError("the text of the domain is needed here; give --domain")
     if lms and domain and not settings.by_perplexity:
@@ -177,209 +189,215 @@ def _check_outputs(*paths: str | Path) -> None:
         raise ConfigError("the outputs need different names; give each file its own")
 
 
-class _Selector:
-    """The way from a domain and a pool to the records of all pairs, and back to the pairs.
+class _PairSelector:
+    """Scores the pairs of a pool by their similarity to a domain, and returns the best.
 
-    :param folder: for the models and the records.
+    :param folder: temporary folder for the models and the records.
     """
 
     def __init__(
-        self, settings: SelectSettings, pool: Sequence[Bitext], folder: Path, workers: ProcessPool
+        self, settings: SelectSettings, pool: Sequence[Bitext], folder: Path, processes: ProcessPool
     ) -> None:
         self.settings = settings
         self.pool = pool
         self.folder = folder
-        self.workers = workers
-        self.names = [NAMES[side] for side in settings.sides]
+        self.processes = processes
+        self.names = [SIDE_NAMES[side] for side in settings.sides]
         self.raw_words = 0
         self.words = 0
         self.vocabularies: list[Vocabulary] = []
         self.domain: list[Ints] = []
 
     def read_domain(self, files: Bitext) -> None:
-        """Take the text of the domain as ids, and its repeated words as the vocabulary."""
+        """Read the text of the domain as ids; its repeated words are the vocabulary."""
         blocks = list(read_blocks([files]))
         sides = self.settings.sides
-        self.raw_words = sum(raw_words(block.sides[side]) for block in blocks for side in sides)
-        texts = self._texts(self.settings, blocks)
+        self.raw_words = sum(
+            count_raw_words(block.sides[side]) for block in blocks for side in sides
+        )
+        texts = self._tokenize(self.settings, blocks)
         if not texts[0]:
-            raise DataError(f"{files[0]}, {files[1]}: there is no pair with words on both sides")
+            raise DataError(f"{files[0]}, {files[1]}: no pair has words on both sides")
         self.words = sum(line.count(" ") + 1 for line in texts[0])
         for name, lines in zip(self.names, texts, strict=True):
-            vocabulary = words_seen_twice(lines)
+            vocabulary = repeated_words(lines)
             vocabulary.save(self.folder / f"{name}.words")
             self.vocabularies.append(vocabulary)
             self.domain.append(token_ids(vocabulary, lines))
         logger.info(
-            "domain: %s pairs, %s words, of which %s different ones come up twice or more",
+            "domain: %s pairs, %s words; %s distinct words occur at least twice",
             f"{len(texts[0]):,}", f"{self.words:,}",
             " and ".join(f"{len(vocabulary) - 2:,}" for vocabulary in self.vocabularies),
         )  # fmt: skip
 
-    def learn(self) -> Models:
-        """Models of the domain, and of a sample of the pool that is as long."""
+    def learn(self) -> ModelFiles:
+        """Train models of the domain and of a sample of the pool that is as long."""
         order = self.settings.order
-        pairs = sample(self._pool(), self.raw_words, self.settings.sides, self.settings.seed)
-        # What is not UTF-8 there is told with its line number when the pool is scored.
-        texts = self._texts(replace(self.settings, invalid="drop"), blocks_of(pairs))
+        pairs = sample_pairs(self._pool(), self.raw_words, self.settings.sides, self.settings.seed)
+        # Lines that are not UTF-8 are reported, with line numbers, when the pool is scored.
+        texts = self._tokenize(replace(self.settings, invalid="drop"), make_blocks(pairs))
         logger.info("pool: a sample of %s pairs for the general models", f"{len(texts[0]):,}")
         for name, vocabulary, domain, lines in zip(
             self.names, self.vocabularies, self.domain, texts, strict=True
         ):
-            of_domain, of_pool = (
+            domain_model, general_model = (
                 NgramModel.train(ids, len(vocabulary), order)
                 for ids in (domain, token_ids(vocabulary, lines))
             )
-            OwnDifference.write(self.folder, name, of_domain, of_pool)
-        return Models(str(self.folder))
+            NgramDifference.write(self.folder, name, domain_model, general_model)
+        return ModelFiles(str(self.folder))
 
-    def score(self, models: Models) -> Records:
-        """The records of all pairs, in a file that is mapped into memory."""
+    def score(self, models: ModelFiles) -> Records:
+        """Return the records of all pairs, in a file that is mapped into memory."""
         path = self.folder / "records"
         scored = partial(score_block, self.settings, models)
         with open(path, "wb") as file, _bar("scoring") as bar:
-            for records in self.workers.in_order(scored, self._pool()):
+            for records in self.processes.in_order(scored, self._pool()):
                 file.write(records.tobytes())
                 bar.update(len(records))
         if not path.stat().st_size:
             raise DataError(f"{self.pool[0][0]}: the pool is empty; there is nothing to select")
         return np.memmap(path, RECORD, "r")
 
-    def taken(self, records: Records, cut: Cut) -> Iterator[Lines]:
-        """The pairs within the cut, block by block as they are in the pool; no block is empty.
+    def selected_blocks(self, records: Records, cutoff: Cutoff) -> Iterator[PairBlock]:
+        """Yield the selected pairs in blocks, unchanged and in the pool's order; none is empty.
 
-        :raises DataError: the pool is not what it was.
+        :raises DataError: the pool has changed since it was scored.
         """
         first = 0
         for block in self._pool():
             sides = tuple(side.split(b"\n") for side in block.sides)
-            here = records[first : first + len(sides[0])]
-            if len(here) < len(sides[0]):
+            block_records = records[first : first + len(sides[0])]
+            if len(block_records) < len(sides[0]):
                 break
-            places = np.flatnonzero(cut.takes(here, first)).tolist()
-            first += len(here)
-            if places:
-                src, tgt = (b"\n".join([side[place] for place in places]) for side in sides)
-                yield Lines(block.files, block.first, (src, tgt))
+            indices = np.flatnonzero(cutoff.selects(block_records, first)).tolist()
+            first += len(block_records)
+            if indices:
+                src, tgt = (b"\n".join([side[index] for index in indices]) for side in sides)
+                yield PairBlock(block.files, block.first, (src, tgt))
         else:
             if first == len(records):
                 return
-        raise DataError("the pool has changed while it was read; leave it alone and begin anew")
+        raise DataError("the pool has changed while it was read; do not change it, and start again")
 
-    def best_cut(self, records: Records, dev: Bitext) -> Cut:
-        """The cut whose pairs make the best language model of the domain, judged by a dev set.
+    def find_best_cutoff(self, records: Records, dev: Bitext) -> Cutoff:
+        """Find the cutoff that gives the language model with the lowest dev perplexity.
 
-        Parts of 1/4, 1/2, 1, 2, 4, ... times the domain's words are tried, and the whole pool, as
-        far as they have no more than LARGEST_PART words.
+        Subsets of 1/4, 1/2, 1, 2, 4, ... times the domain's words are tried, and the whole pool, up
+        to MAX_SUBSET_WORDS words.
         """
-        judged = [
+        dev_ids = [
             token_ids(vocabulary, lines)
             for vocabulary, lines in zip(
-                self.vocabularies, self._texts(self.settings, read_blocks([dev])), strict=True
+                self.vocabularies, self._tokenize(self.settings, read_blocks([dev])), strict=True
             )
         ]
-        if not len(judged[0]):
-            raise DataError(f"{dev[0]}, {dev[1]}: there is no pair with words on both sides")
-        all_words = _summary(records, ALL).words
-        sizes = _sizes(self.words, min(all_words, LARGEST_PART))
-        largest = best(records, sizes[-1], "words")
-        candidates = records[taken(records, largest)]
-        texts = self._ids(self.taken(records, largest))
-        parts = [
-            self._part(best(candidates, size, "words"), candidates, texts, judged) for size in sizes
+        if not len(dev_ids[0]):
+            raise DataError(f"{dev[0]}, {dev[1]}: no pair has words on both sides")
+        all_words = _summarize(records, SELECT_ALL).words
+        sizes = _subset_sizes(self.words, min(all_words, MAX_SUBSET_WORDS))
+        largest = find_cutoff(records, sizes[-1], "words")
+        candidates = records[selected(records, largest)]
+        texts = self._token_ids(self.selected_blocks(records, largest))
+        subsets = [
+            self._evaluate_subset(
+                find_cutoff(candidates, size, "words"), candidates, texts, dev_ids
+            )
+            for size in sizes
         ]
-        for part in parts:
+        for subset in subsets:
             logger.info(
                 "the best %s words (%s pairs): dev perplexity %.2f",
-                f"{part.words:,}", f"{part.pairs:,}", part.perplexity,
+                f"{subset.words:,}", f"{subset.pairs:,}", subset.perplexity,
             )  # fmt: skip
-        place = min(range(len(parts)), key=lambda number: parts[number].perplexity)
-        if place == len(parts) - 1 and sizes[-1] < all_words:
+        best = min(range(len(subsets)), key=lambda index: subsets[index].perplexity)
+        if best == len(subsets) - 1 and sizes[-1] < all_words:
             logger.warning(
-                "the largest part that was tried is the best; still larger may be better"
+                "the largest subset that was tried is the best; larger ones may be better"
             )
-        return best(records, sizes[place], "words")
+        return find_cutoff(records, sizes[best], "words")
 
-    def _part(
+    def _evaluate_subset(
         self,
-        cut: Cut,
+        cutoff: Cutoff,
         records: Records,
         texts: Sequence[Ints],
-        judged: Sequence[Ints],
-    ) -> Part:
-        """How well a model of some pairs predicts the dev set, both sides together.
+        dev_ids: Sequence[Ints],
+    ) -> Subset:
+        """Train models on a subset; return it with the dev perplexity, both sides together.
 
-        :param texts: the ids of the pairs with these records. :param judged: those of the dev set.
+        :param texts: the ids of the pairs with these records.
+        :param dev_ids: the ids of the dev set.
         """
-        inside = cut.takes(records, 0)
+        inside = cutoff.selects(records, 0)
         cost = 0.0
-        for vocabulary, ids, dev in zip(self.vocabularies, texts, judged, strict=True):
-            part = ids[np.repeat(inside, _lengths(ids))]
-            model = NgramModel.train(part, len(vocabulary), self.settings.order)
+        for vocabulary, ids, dev in zip(self.vocabularies, texts, dev_ids, strict=True):
+            subset_ids = ids[np.repeat(inside, _lengths(ids))]
+            model = NgramModel.train(subset_ids, len(vocabulary), self.settings.order)
             cost -= float(model.log_probs(dev).sum())
-        perplexity = float(np.exp(cost / sum(map(len, judged))))
-        return Part(int(records["words"][inside].sum()), int(inside.sum()), perplexity)
+        perplexity = float(np.exp(cost / sum(map(len, dev_ids))))
+        return Subset(int(records["words"][inside].sum()), int(inside.sum()), perplexity)
 
-    def _ids(self, blocks: Iterable[Lines]) -> list[Ints]:
-        """The ids of pairs that can all be taken, on each side that is compared."""
+    def _token_ids(self, blocks: Iterable[PairBlock]) -> list[Ints]:
+        """Return the ids of pairs that can all be selected, on each side that is compared."""
         parts: list[list[Ints]] = [[] for _ in self.names]
-        made = partial(ids_of_block, self.settings, str(self.folder))
-        for block in self.workers.in_order(made, blocks):
+        compute_ids = partial(block_ids, self.settings, str(self.folder))
+        for block in self.processes.in_order(compute_ids, blocks):
             for part, ids in zip(parts, block, strict=True):
                 part.append(ids)
         return [np.concatenate(part) for part in parts]
 
-    def _texts(self, settings: SelectSettings, blocks: Iterable[Lines]) -> list[list[str]]:
-        """The tokens of all pairs that can be taken, on each side that is compared."""
+    def _tokenize(self, settings: SelectSettings, blocks: Iterable[PairBlock]) -> list[list[str]]:
+        """Return the lines of tokens of all pairs that can be selected, on each side compared."""
         texts: list[list[str]] = [[] for _ in self.names]
-        for _, block in self.workers.in_order(partial(tokenized, settings), blocks):
+        for _, block in self.processes.in_order(partial(tokenize_block, settings), blocks):
             for text, lines in zip(texts, block, strict=True):
                 text += lines
         return texts
 
-    def _pool(self) -> Iterator[Lines]:
+    def _pool(self) -> Iterator[PairBlock]:
         return read_blocks(self.pool)
 
 
-def _wanted(settings: SelectSettings, records: Records) -> Cut:
-    """The cut at the number of pairs or words that is asked for."""
+def _requested_cutoff(settings: SelectSettings, records: Records) -> Cutoff:
+    """Return the cutoff at the requested number of pairs or words."""
     if settings.pairs:
-        cut = best(records, settings.pairs, "pairs")
+        cutoff = find_cutoff(records, settings.pairs, "pairs")
     else:
-        cut = best(records, settings.words, "words")
-    if cut == ALL:
-        logger.warning("the pool has no more than is asked for: all of it is taken")
-    return cut
+        cutoff = find_cutoff(records, settings.words, "words")
+    if cutoff == SELECT_ALL:
+        logger.warning("the pool has no more than requested: all of it is selected")
+    return cutoff
 
 
-def _sizes(domain: int, most: int) -> list[int]:
-    """The parts to try: from a quarter of the domain's words, doubled, to the most there may be."""
-    sizes = [max(domain // _SMALLEST, 1)]
-    while sizes[-1] < most:
+def _subset_sizes(domain_words: int, max_words: int) -> list[int]:
+    """Return the sizes to try: from a quarter of the domain's words, doubled, to the maximum."""
+    sizes = [max(domain_words // _SMALLEST_SUBSET_DIVISOR, 1)]
+    while sizes[-1] < max_words:
         sizes.append(2 * sizes[-1])
-    return [*sizes[:-1], most]
+    return [*sizes[:-1], max_words]
 
 
-def _summary(records: Records, cut: Cut) -> Selection:
-    """What the cut takes.
+def _summarize(records: Records, cutoff: Cutoff) -> Selection:
+    """Count the selected pairs and words.
 
-    :raises DataError: nothing.
+    :raises DataError: no pair is selected.
     """
     pairs = words = 0
-    for first, chunk in chunks(records):
-        here = cut.takes(chunk, first)
-        pairs += int(here.sum())
-        words += int(chunk["words"][here].sum(dtype=np.int64))
+    for first, block in record_blocks(records):
+        mask = cutoff.selects(block, first)
+        pairs += int(mask.sum())
+        words += int(block["words"][mask].sum(dtype=np.int64))
     if not pairs:
         raise DataError(
-            "no pair is selected: the pool has none with words on both sides, or the best has more"
-            " words than are asked for"
+            "no pair is selected: no pair of the pool has words on both sides, or the best pair has"
+            " more words than requested"
         )
-    return Selection(len(records), pairs, words, cut)
+    return Selection(len(records), pairs, words, cutoff)
 
 
 def _lengths(ids: Ints) -> Ints:
-    """The tokens of each line, `</s>` included."""
+    """Return the number of tokens of each line, `</s>` included. Shape: [lines]."""
     return np.diff(np.flatnonzero(ids == EOS), prepend=-1)
 
 
@@ -388,11 +406,11 @@ def _log(selection: Selection) -> None:
     logger.info(
         "selected %s of %s pairs (%.2f %%), %s words%s",
         f"{selection.pairs:,}", f"{selection.read:,}", share, f"{selection.words:,}",
-        "" if selection.cut == ALL else f"; scores up to {selection.cut.score:.4f}",
+        "" if selection.cutoff == SELECT_ALL else f"; scores up to {selection.cutoff.score:.4f}",
     )  # fmt: skip
 
 
 def _bar(name: str) -> "tqdm[None]":
-    """A progress bar; none where the log is quiet, or where stderr is no terminal."""
+    """Return a progress bar, hidden where the log is quiet or stderr is not a terminal."""
     quiet = not logger.isEnabledFor(logging.INFO)
     return tqdm(desc=name, unit=" pairs", disable=True if quiet else None)

@@ -9,15 +9,15 @@ import pytest
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.preprocessing.cross_entropy import (
-    Lines,
-    Models,
-    OwnDifference,
+    ModelFiles,
+    NgramDifference,
+    PairBlock,
     SelectSettings,
-    sample,
+    repeated_words,
+    sample_pairs,
     score_block,
     token_ids,
-    tokenized,
-    words_seen_twice,
+    tokenize_block,
 )
 from nmtkit.preprocessing.ngram_model import NgramModel
 
@@ -26,37 +26,37 @@ DOMAIN = (["a b c", "a b", "b c"], ["x y", "x y z", "y x"])
 GENERAL = (["c c d a", "d d"], ["z z", "w w w x"])
 
 
-def block(src: bytes, tgt: bytes, first: int = 1) -> Lines:
-    return Lines(("pool.src", "pool.tgt"), first, (src, tgt))
+def block(src: bytes, tgt: bytes, first: int = 1) -> PairBlock:
+    return PairBlock(("pool.src", "pool.tgt"), first, (src, tgt))
 
 
-def block_of(pairs: list[tuple[str, str]]) -> Lines:
+def block_of(pairs: list[tuple[str, str]]) -> PairBlock:
     src, tgt = ("\n".join(side).encode() for side in zip(*pairs, strict=True))
     return block(src, tgt)
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> Models:
+def models(tmp_path: Path) -> ModelFiles:
     for name, domain, general in zip(("src", "tgt"), DOMAIN, GENERAL, strict=True):
-        vocabulary = words_seen_twice(domain)
+        vocabulary = repeated_words(domain)
         vocabulary.save(tmp_path / f"{name}.words")
         both = [
             NgramModel.train(token_ids(vocabulary, lines), len(vocabulary), 3)
             for lines in (domain, general)
         ]
-        OwnDifference.write(tmp_path, name, *both)
-    return Models(str(tmp_path))
+        NgramDifference.write(tmp_path, name, *both)
+    return ModelFiles(str(tmp_path))
 
 
 def entropy(texts: list[str], domain: list[str], line: str) -> float:
     """The cross-entropy per token of a line under a model of some texts, `</s>` counted."""
-    vocabulary = words_seen_twice(domain)
+    vocabulary = repeated_words(domain)
     model = NgramModel.train(token_ids(vocabulary, texts), len(vocabulary), 3)
     return -sum(model.log_probs(token_ids(vocabulary, [line])).tolist()) / (len(line.split()) + 1)
 
 
 @pytest.mark.parametrize("side", ["both", "src", "tgt"])
-def test_a_score_is_the_difference_of_entropies(models: Models, side: str) -> None:
+def test_a_score_is_the_difference_of_entropies(models: ModelFiles, side: str) -> None:
     pairs = [("a b c", "x"), ("d d q", "z z y"), ("b", "x y z w")]
     settings = SelectSettings(TOKENS, side, 3)  # type: ignore[arg-type]
     made = score_block(settings, models, block_of(pairs))
@@ -70,7 +70,7 @@ def test_a_score_is_the_difference_of_entropies(models: Models, side: str) -> No
         assert record["words"] == len(pair[side == "tgt"].split())
 
 
-def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: Models) -> None:
+def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: ModelFiles) -> None:
     lines = block(b"a\n\na\na \xff\na", b"x\nx\n\xc2\xa0 \nx\nx")
     for side in ("both", "src", "tgt"):
         settings = SelectSettings(TOKENS, side, 3, invalid="drop")
@@ -82,20 +82,20 @@ def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: Mode
 
 def test_a_line_that_is_no_utf8_is_named() -> None:
     with pytest.raises(DataError, match="^pool.tgt:8: not valid UTF-8"):
-        tokenized(SelectSettings(), block(b"a\nb", b"x\n\xff", first=7))
+        tokenize_block(SelectSettings(), block(b"a\nb", b"x\n\xff", first=7))
 
 
 def test_raw_lines_are_tokenized() -> None:
-    _, texts = tokenized(SelectSettings(), block(b"It's here.", "L'été.".encode()))
+    _, texts = tokenize_block(SelectSettings(), block(b"It's here.", "L'été.".encode()))
     assert texts == (["It 's here ."], ["L' été ."])
 
 
 def test_the_vocabulary_is_of_repeated_words() -> None:
-    vocabulary = words_seen_twice(["b a b", "c a </s> </s>", "<unk> <unk>"])
+    vocabulary = repeated_words(["b a b", "c a </s> </s>", "<unk> <unk>"])
     assert vocabulary.words == ("</s>", "<unk>", "a", "b")
 
 
-def pool(size: int) -> list[Lines]:
+def pool(size: int) -> list[PairBlock]:
     """Blocks of 7 pairs, of 1 to 3 words and of 2, numbered."""
     pairs = [(f"s{n}" + " a" * (n % 3), f"t{n} b") for n in range(size)]
     parts = [pairs[first : first + 7] for first in range(0, size, 7)]
@@ -109,7 +109,7 @@ def number(pair: tuple[bytes, bytes]) -> int:
 def test_a_sample_has_the_size_and_whole_pairs() -> None:
     for words in (1, 10, 100):
         for sides in ((0,), (1,), (0, 1)):
-            pairs = sample(pool(300), words, sides, seed=3)
+            pairs = sample_pairs(pool(300), words, sides, seed=3)
             counts = [sum(len(pair[side].split()) for side in sides) for pair in pairs]
             assert words <= sum(counts) < words + max(counts)
             assert all(src.split()[0][1:] == tgt.split()[0][1:] for src, tgt in pairs)
@@ -117,14 +117,14 @@ def test_a_sample_has_the_size_and_whole_pairs() -> None:
 
 
 def test_a_sample_depends_on_its_seed_alone() -> None:
-    assert sample(pool(90), 40, (0,), 1) == sample(pool(90), 40, (0,), 1)
-    assert sample(pool(90), 40, (0,), 1) != sample(pool(90), 40, (0,), 2)
+    assert sample_pairs(pool(90), 40, (0,), 1) == sample_pairs(pool(90), 40, (0,), 1)
+    assert sample_pairs(pool(90), 40, (0,), 1) != sample_pairs(pool(90), 40, (0,), 2)
 
 
 def test_each_pair_is_as_likely_in_a_sample() -> None:
     counts = np.zeros(30)
     for seed in range(600):
-        for pair in sample(pool(30), 20, (1,), seed):
+        for pair in sample_pairs(pool(30), 20, (1,), seed):
             counts[number(pair)] += 1
     assert counts.sum() == 600 * 10
     spread = math.sqrt(600 * (1 / 3) * (2 / 3))
@@ -133,8 +133,8 @@ def test_each_pair_is_as_likely_in_a_sample() -> None:
 
 def test_a_small_pool_is_its_own_sample_without_what_is_blank() -> None:
     blocks = [*pool(9), block(b" \nx\ny", b"x\n\nz")]
-    assert len(sample(blocks, 1000, (0, 1), 1)) == 10
-    assert len(sample(blocks, 1000, (0,), 1)) == 11
+    assert len(sample_pairs(blocks, 1000, (0, 1), 1)) == 10
+    assert len(sample_pairs(blocks, 1000, (0,), 1)) == 11
 
 
 @pytest.mark.parametrize(

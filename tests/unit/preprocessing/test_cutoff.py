@@ -7,7 +7,7 @@ import pytest
 
 from nmtkit.preprocessing import cutoff as ranking
 from nmtkit.preprocessing.cross_entropy import RECORD
-from nmtkit.preprocessing.cutoff import ALL, Cut, best
+from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, find_cutoff
 
 
 def records(scores: list[float], words: list[int]) -> np.ndarray:
@@ -19,23 +19,23 @@ def records(scores: list[float], words: list[int]) -> np.ndarray:
 def by_sorting(made: np.ndarray, limit: int, of: str) -> list[int]:
     """The numbers of the pairs taken: the first in rank as long as there is room, in order."""
     order = [n for n in np.argsort(made["score"], kind="stable") if made["score"][n] < np.inf]
-    taken, used = [], 0
+    selected, used = [], 0
     for number in order:
         used += 1 if of == "pairs" else int(made["words"][number])
         if used > limit:
             break
-        taken.append(int(number))
-    return sorted(taken)
+        selected.append(int(number))
+    return sorted(selected)
 
 
-def taken(made: np.ndarray, cut: Cut) -> list[int]:
-    return np.flatnonzero(cut.takes(made, 0)).tolist()
+def selected(made: np.ndarray, cut: Cutoff) -> list[int]:
+    return np.flatnonzero(cut.selects(made, 0)).tolist()
 
 
 @pytest.mark.parametrize("of", ["pairs", "words"])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_cut_is_that_of_sorting(seed: int, of: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "CHUNK", 17)
+    monkeypatch.setattr(ranking, "RECORDS_PER_BLOCK", 17)
     draw = random.Random(seed)
     few = [-1.5, -0.25, 0.0, 1e-300, 0.25, 3.0, float("inf")]
     scores = [
@@ -44,24 +44,24 @@ def test_the_cut_is_that_of_sorting(seed: int, of: str, monkeypatch: pytest.Monk
     ]
     made = records(scores, [draw.randrange(1, 30) for _ in scores])
     for limit in (1, 2, 7, 20, 45, 59, 60, 61, 200, 500, 900, 2000):
-        assert taken(made, best(made, limit, of)) == by_sorting(made, limit, of), limit  # type: ignore[arg-type]
+        assert selected(made, find_cutoff(made, limit, of)) == by_sorting(made, limit, of), limit  # type: ignore[arg-type]
 
 
 def test_all_are_taken_where_there_is_room_but_those_that_cannot_be() -> None:
     made = records([1, np.inf, -1], [5, 0, 5])
     for limit, of in ((2, "pairs"), (3, "pairs"), (10, "words")):
-        assert best(made, limit, of) == ALL  # type: ignore[arg-type]
-    assert taken(made, ALL) == [0, 2]
+        assert find_cutoff(made, limit, of) == SELECT_ALL  # type: ignore[arg-type]
+    assert selected(made, SELECT_ALL) == [0, 2]
 
 
 def test_nothing_is_taken_where_the_best_has_no_room() -> None:
     made = records([1, -1], [1, 5])
-    assert taken(made, best(made, 4, "words")) == []
+    assert selected(made, find_cutoff(made, 4, "words")) == []
 
 
 def test_of_equals_the_earlier_are_taken_also_in_parts() -> None:
     made = records([2.0] * 10, [1] * 10)
-    cut = best(made, 4, "pairs")
-    assert ranking.taken(made, cut).tolist() == [True] * 4 + [False] * 6
-    assert taken(made, cut) == [0, 1, 2, 3]
-    assert cut.takes(made[3:6], 3).tolist() == [True, False, False]
+    cut = find_cutoff(made, 4, "pairs")
+    assert ranking.selected(made, cut).tolist() == [True] * 4 + [False] * 6
+    assert selected(made, cut) == [0, 1, 2, 3]
+    assert cut.selects(made[3:6], 3).tolist() == [True, False, False]

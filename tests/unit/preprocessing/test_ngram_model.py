@@ -9,7 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmtkit.preprocessing.ngram_model import FALLBACK, NgramModel, _Table, discounts_of, line_sums
+from nmtkit.preprocessing.ngram_model import (
+    FALLBACK_DISCOUNTS,
+    NgramModel,
+    _HashTable,
+    estimate_discounts,
+    line_sums,
+)
 
 START = "<s>"
 END = 0
@@ -45,11 +51,11 @@ class Reference:
             return 0.0
         n = Counter(self.counts[size].values())
         if not all(n[i] for i in (1, 2, 3, 4)):
-            return FALLBACK[min(count, 3) - 1]
+            return FALLBACK_DISCOUNTS[min(count, 3) - 1]
         y = n[1] / (n[1] + 2 * n[2])
         values = [1 - 2 * y * n[2] / n[1], 2 - 3 * y * n[3] / n[2], 3 - 4 * y * n[4] / n[3]]
         if any(not 0 < value <= place for place, value in enumerate(values, start=1)):
-            values = list(FALLBACK)
+            values = list(FALLBACK_DISCOUNTS)
         return values[min(count, 3) - 1]
 
     def p(self, word: int, context: Gram) -> float:
@@ -98,9 +104,9 @@ def test_the_discounts_of_the_larger_text_are_estimated() -> None:
     counts = np.array([3, 2, 2, 1, 1, 1, 1, 1, 4, 9])
     y = 5 / (5 + 2 * 2)
     wanted = (1 - 2 * y * 2 / 5, 2 - 3 * y * 1 / 2, 3 - 4 * y * 1 / 1)
-    assert discounts_of(counts) == pytest.approx(wanted)
+    assert estimate_discounts(counts) == pytest.approx(wanted)
     learned = Reference(text(1, 60, 30), 30, 2)
-    assert learned.discount(2, 1) != FALLBACK[0]  # so the comparison above saw estimated ones
+    assert learned.discount(2, 1) != FALLBACK_DISCOUNTS[0]  # estimated, not given
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_the_discounts_of_the_larger_text_are_estimated() -> None:
     ids=["no 4", "no 1", "one below 0", "not seen", "none"],
 )
 def test_discounts_fall_back(counts: list[int]) -> None:
-    assert discounts_of(np.array(counts, np.int64)) == FALLBACK
+    assert estimate_discounts(np.array(counts, np.int64)) == FALLBACK_DISCOUNTS
 
 
 @pytest.mark.parametrize("order", [1, 3])
@@ -169,18 +175,18 @@ def test_sums_of_lines() -> None:
 def test_keys_are_found_where_they_are_and_nowhere_else(size: int) -> None:
     draw = random.Random(size)
     keys = np.array(sorted(draw.sample(range(1 << 40), size)), np.int64)
-    table = _Table(keys)
-    assert table.places(keys).tolist() == list(range(size))
+    table = _HashTable(keys)
+    assert table.find(keys).tolist() == list(range(size))
     others = np.array([n for n in range(3000) if n not in set(keys.tolist())], np.int64)
-    assert set(table.places(others).tolist()) == {-1}
+    assert set(table.find(others).tolist()) == {-1}
 
 
 def test_keys_that_all_want_one_slot_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def last_but_one(table: _Table, keys: np.ndarray) -> np.ndarray:
+    def last_but_one(table: _HashTable, keys: np.ndarray) -> np.ndarray:
         return np.full(len(keys), table._last - 1)  # so that the search goes on at the first
 
-    monkeypatch.setattr(_Table, "_first_slots", last_but_one)
-    table = _Table(np.arange(0, 100, 2))
-    assert table.places(np.arange(100)).tolist() == [
+    monkeypatch.setattr(_HashTable, "_first_slots", last_but_one)
+    table = _HashTable(np.arange(0, 100, 2))
+    assert table.find(np.arange(100)).tolist() == [
         number // 2 if number % 2 == 0 else -1 for number in range(100)
     ]

@@ -11,7 +11,7 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing import select as select_module
 from nmtkit.preprocessing.cross_entropy import RECORD
-from nmtkit.preprocessing.cutoff import ALL, Cut
+from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff
 from nmtkit.preprocessing.select import SelectSettings, select
 
 TOKENS = TextConfig(tokenized=True)
@@ -35,14 +35,14 @@ def test_what_was_selected_is_told(pool: tuple[Path, Path], tmp_path: Path) -> N
     made = select(SelectSettings(TOKENS, words=5), [pool, pool], output, domain)
     assert (made.read, made.pairs, made.words) == (10, 2, 4)
     assert output[0].read_text() == output[1].read_text() == "a b\na b\n"
-    assert np.isfinite(made.cut.score)
+    assert np.isfinite(made.cutoff.score)
 
 
 PAIR = ("a", "b")
 
 
 @pytest.mark.parametrize(
-    ("settings", "given", "told"),
+    ("settings", "given", "message"),
     [
         ({"pairs": 1}, {"pool": []}, "there is no pool"),
         ({"pairs": 1}, {"dev": PAIR}, "a dev set is for the best cut"),
@@ -57,11 +57,11 @@ PAIR = ("a", "b")
     ],
 )
 def test_what_contradicts_itself(
-    settings: dict[str, Any], given: dict[str, Any], told: str, tmp_path: Path
+    settings: dict[str, Any], given: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     output = (tmp_path / "x", tmp_path / "y")
     arguments = {"pool": [PAIR], "output": output, "domain": PAIR, **given}
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=message):
         select(SelectSettings(**settings), **arguments)
 
 
@@ -71,18 +71,20 @@ def test_a_pool_that_changes_is_an_error(
 ) -> None:
     records = np.zeros(5, RECORD)
     with ProcessPool(1) as workers:
-        reader = select_module._Selector(SelectSettings(), [pool], tmp_path, workers)
-        assert [block.sides[0] for block in reader.taken(records, ALL)] == [
+        reader = select_module._PairSelector(SelectSettings(), [pool], tmp_path, workers)
+        assert [block.sides[0] for block in reader.selected_blocks(records, SELECT_ALL)] == [
             b"a b c\nd\na b\nd d d\ne a b"
         ]
-        assert [block.sides[1] for block in reader.taken(records, Cut(0.0, 2))] == [b"a b c\nd"]
+        assert [block.sides[1] for block in reader.selected_blocks(records, Cutoff(0.0, 2))] == [
+            b"a b c\nd"
+        ]
         bitext(tmp_path, "pool", ["a"] * lines)
         with pytest.raises(DataError, match="the pool has changed"):
-            list(reader.taken(records, ALL))
+            list(reader.selected_blocks(records, SELECT_ALL))
 
 
 def test_parts_double_up_to_the_most() -> None:
-    assert select_module._sizes(40, 1000) == [10, 20, 40, 80, 160, 320, 640, 1000]
-    assert select_module._sizes(40, 80) == [10, 20, 40, 80]
-    assert select_module._sizes(1, 1) == [1]
-    assert select_module._sizes(400, 30) == [30]
+    assert select_module._subset_sizes(40, 1000) == [10, 20, 40, 80, 160, 320, 640, 1000]
+    assert select_module._subset_sizes(40, 80) == [10, 20, 40, 80]
+    assert select_module._subset_sizes(1, 1) == [1]
+    assert select_module._subset_sizes(400, 30) == [30]
