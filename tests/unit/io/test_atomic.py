@@ -116,7 +116,6 @@ def test_an_error_names_the_file_by_the_name_that_its_folder_will_have(tmp_path)
 
 RENAMING = {
     "training/checkpoint.py": "sets a damaged checkpoint aside, and hides one before removing it",
-    "model_folder.py": "to be converted to atomic_folder",
 }
 """Module outside `io` -> why it renames files by itself."""
 
