@@ -1,0 +1,1 @@
+"""Using trained models: translating, scoring, aligning, segmenting and embedding text."""

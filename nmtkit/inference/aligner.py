@@ -1,11 +1,11 @@
-"""Aligns the words of sentence pairs by what the model looked at; also from Python.
+"""Aligns the words of sentence pairs by the attention of a model; also from Python.
 
     from nmtkit import Aligner
     for alignment in Aligner.load("model").align([("I see him.", "Je le vois.")]):
         print(alignment.links())
 
-The model reads the given target word by word (teacher forcing), and alpha_ij of Bahdanau et al.
-2015, eq. (6), says how much of source word j went into target word i.
+The model reads the given target word by word (teacher forcing); alpha_ij of Bahdanau et al. 2015,
+eq. (6), is the weight of source word j for target word i.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,12 +23,12 @@ from nmtkit.text.subword.bpe import SEPARATOR
 
 @dataclass(frozen=True)
 class Alignment:
-    """How much each target word owes to each source word.
+    """The attention weight of each source word for each target word.
 
-    src_words: the words of the source as they were before BPE, `</s>` not among them.
-    tgt_words: likewise of the target.
+    src_words: source words before BPE, without `</s>`.
+    tgt_words: target words, likewise.
     matrix: alpha_ij; rows sum to 1. The last column is the source's `</s>`; the last row is the
-        target's where the sentence is finished.
+        target's, if the sentence is finished.
         Shape: [len(tgt_words) + 1, len(src_words) + 1], or one row fewer.
     """
 
@@ -38,33 +38,33 @@ class Alignment:
 
     @property
     def columns(self) -> list[str]:
-        """What each column stands for."""
+        """The words of the columns, `</s>` the last."""
         return [*self.src_words, EOS_WORD]
 
     @property
     def rows(self) -> list[str]:
-        """What each row stands for."""
+        """The words of the rows, `</s>` the last if the sentence is finished."""
         return [*self.tgt_words, EOS_WORD][: len(self.matrix)]
 
     def links(self) -> list[tuple[int, int]]:
-        """The hard alignment: each target word with the source word that has the most weight.
+        """Link each target word to the source word with the highest weight (hard alignment).
 
-        `</s>` has no link on either side, whatever its weight; of equal weights the first counts.
+        `</s>` has no link on either side, whatever its weight; of equal weights the first is taken.
 
-        :return: pairs (source, target) of places counted from 0, in the order of the target.
+        :return: pairs (source, target) of positions from 0, in the order of the target.
         """
         best = best_sources(self.matrix, len(self.tgt_words))
         return [(source, target) for target, source in enumerate(best)]
 
     def moses(self) -> str:
-        """The hard alignment as Moses writes it: `0-0 2-1 1-2`, source first."""
+        """Format the hard alignment as Moses does: `0-0 2-1 1-2`, source first."""
         return " ".join(f"{source}-{target}" for source, target in self.links())
 
 
 class Aligner:
-    """Gives the alignments of sentence pairs.
+    """Aligns sentence pairs.
 
-    :param scorer: holds the model; of several models the first one's alignment counts.
+    :param scorer: holds the model; of several models the first one's alignment is used.
     """
 
     def __init__(self, scorer: Scorer) -> None:
@@ -74,7 +74,7 @@ class Aligner:
     def load(
         cls, folder: str | Path, device: str = "auto", batch_size: int = 64, params: str = "best"
     ) -> "Aligner":
-        """Open a model folder.
+        """Load a model folder.
 
         :param batch_size: sentence pairs computed together.
         :raises ModelError: the folder lacks something.
@@ -92,11 +92,12 @@ class Aligner:
 
         :param pairs: source line and target line; either may be empty.
         :param tokenized: the lines are tokenised already.
-        :param counts: gets the hard alignment of each pair, that between the tokens which the
-            model reads: with BPE, between pieces of words.
+        :param counts: counts the hard alignment of each pair between the tokens of the model: with
+            BPE, between subwords.
         :param pair_name: names a pair in messages by its number, from 1.
         :raises ModelError: the model has no alignment.
-        :raises DataError: a pair is so long that the memory would not hold its alignment.
+        :raises DataError: a pair is too long for its alignment to fit into memory.
+        :raises TypeError: `pairs` is a single string.
         """
         scores = self._scorer.score(pairs, tokenized, alignments=True, pair_name=pair_name)
         return self._align(scores, counts)
@@ -113,10 +114,11 @@ class Aligner:
 
 
 def best_sources(matrix: Tensor, target: int) -> list[int]:
-    """For each of so many target words the place of the source word that it owes most to.
+    """Return for each target word the position of the source word with the highest weight.
 
-    :param matrix: as `Alignment` has it; where the source has no word but `</s>`, no target word
-        has a place.
+    :param matrix: as in `Alignment`.
+    :param target: number of target words.
+    :return: positions from 0; an empty list if the source has no word but `</s>`.
     """
     if matrix.size(1) == 1:
         return []
@@ -127,14 +129,14 @@ def best_sources(matrix: Tensor, target: int) -> list[int]:
 def word_alignment(
     src_tokens: Sequence[str], tgt_tokens: Sequence[str], matrix: Tensor, subwords: bool
 ) -> Alignment:
-    """Bring an alignment of subwords to words.
+    """Turn an alignment of subwords into one of words.
 
-    What a target piece owes to a source word is the sum over the word's pieces; what a target
-    word owes is the mean over its own pieces. So rows still sum to 1.
+    The weight of a source word is the sum over its subwords; that of a target word is the mean over
+    its subwords. So rows still sum to 1.
 
     :param src_tokens, tgt_tokens: without `</s>`.
     :param matrix: Shape: [tgt_tokens + 1, src_tokens + 1], or one row fewer.
-    :param subwords: whether the tokens are pieces of words at all.
+    :param subwords: False if the tokens are words.
     """
     if not subwords:
         return Alignment(list(src_tokens), list(tgt_tokens), matrix)
@@ -150,19 +152,20 @@ def word_alignment(
 
 
 def pieces_of_words(tokens: Sequence[str], subwords: bool) -> tuple[list[str], list[int]]:
-    """The words that tokens make, and for each token the number of its word.
+    """Join subwords to words.
 
-    :param subwords: whether tokens are pieces of words at all.
+    :param subwords: False if the tokens are words.
+    :return: the words, and for each token the index of its word.
     """
     if not subwords:
         return list(tokens), list(range(len(tokens)))
     words: list[str] = []
     numbers: list[int] = []
-    goes_on = False
+    continues = False
     for token in tokens:
-        if not goes_on:
+        if not continues:
             words.append("")
-        goes_on = token.endswith(SEPARATOR)
+        continues = token.endswith(SEPARATOR)
         words[-1] += token.removesuffix(SEPARATOR)
         numbers.append(len(words) - 1)
     return words, numbers

@@ -1,8 +1,8 @@
-"""What a model with a structure of its own makes of a source sentence; also from Python.
+"""Reads the composition that a grConv model builds over a sentence; also from Python.
 
-    from nmtkit.inference.composition import structures
-    for found in structures(load_model("model"), ["A man is reading."]):
-        print(found.words, found.levels)
+    from nmtkit.inference.composition import compositions
+    for composition in compositions(load_model("model"), ["A man is reading."]):
+        print(composition.words, composition.levels)
 
 grConv (Cho et al. 2014b) builds a pyramid over the words; the coefficients of its nodes can be read
 as a soft parse.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import ModelError
+from nmtkit.errors import ModelError, refuse_string
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
 from nmtkit.model_folder import LoadedModel
 from nmtkit.models.base import HasComposition
@@ -26,8 +26,8 @@ class Composition:
     """The pyramid over one sentence.
 
     words: tokens as the model read them, `</s>` the last.
-    levels: of each level above the words, of each node from the left, how much of it is new, its
-        left and its right child: w_c, w_l, w_r, which sum to 1.
+    levels: for each level above the words and each node from the left the weights w_c, w_l, w_r of
+        its new part, its left child and its right child, which sum to 1.
     """
 
     words: list[str]
@@ -37,22 +37,24 @@ class Composition:
 def compositions(
     loaded: LoadedModel, lines: Iterable[str], tokenized: bool = False, batch_size: int = 64
 ) -> Iterator[Composition]:
-    """The structure of each line, in the order given.
+    """Compute the composition of each line, in the order given.
 
     :param tokenized: the lines are tokenised already.
-    :raises ModelError: the model has no structure.
+    :raises ModelError: the model is no grConv.
+    :raises TypeError: `lines` is a single string.
     """
+    refuse_string(lines, "lines")
     model = loaded.model
     if not isinstance(model, HasComposition):
         raise ModelError("this model builds no structure over a sentence; a grConv model does")
     for window in windows(lines, batch_size * WINDOW_BATCHES):
         sentences = [loaded.src_text.tokens(line, tokenized) for line in window]
-        found: dict[int, Composition] = {}
+        results: dict[int, Composition] = {}
         for batch in length_batches([len(tokens) + 1 for tokens in sentences], batch_size):
             ids, mask = pad([[*loaded.src_vocab.ids(sentences[n]), EOS] for n in batch])
             with torch.inference_mode():
                 levels = model.compositions(ids.to(loaded.device), mask.to(loaded.device))
             for number, of_line in zip(batch, levels, strict=True):
                 words = [*sentences[number], EOS_WORD]
-                found[number] = Composition(words, [level.tolist() for level in of_line])
-        yield from (found[number] for number in range(len(window)))
+                results[number] = Composition(words, [level.tolist() for level in of_line])
+        yield from (results[number] for number in range(len(window)))

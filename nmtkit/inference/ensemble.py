@@ -1,4 +1,4 @@
-"""Model folders used together: one model, or several that translate into the same words."""
+"""One model, or several used together that have the same target vocabulary."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
 SourceTokens = Sequence[Sequence[str]]
-"""A source sentence as each model splits it into tokens."""
+"""The tokens of a source sentence, for each model."""
 
 
 class CandidateLists(Protocol):
@@ -41,9 +41,9 @@ class CandidateLists(Protocol):
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Models with one target vocabulary; on the source side each may have words of its own.
+    """Models with one target vocabulary; their source vocabularies may differ.
 
-    :raises ModelError: there is none, or their target vocabularies differ.
+    :raises ModelError: there is no model, or the target vocabularies differ.
     """
 
     members: tuple[LoadedModel, ...]
@@ -56,9 +56,9 @@ class Ensemble:
             _check_same_words(self.members[0].tgt_vocab, member.tgt_vocab, number)
 
     def averaged(self, weights: Sequence[float] = (), log_linear: bool = False) -> "Ensemble":
-        """The same models, averaged otherwise; see `ModelAveraging`.
+        """Return the same models with another averaging of probabilities; see `ModelAveraging`.
 
-        :raises ConfigError: there are not as many weights as models, or one is not above 0.
+        :raises ConfigError: the numbers of weights and models differ, or a weight is not above 0.
         """
         if weights and len(weights) != len(self.members):
             raise ConfigError(
@@ -70,7 +70,7 @@ class Ensemble:
 
     @classmethod
     def load(cls, folders: Sequence[str | Path], device: str, params: str = "best") -> "Ensemble":
-        """Open model folders.
+        """Load model folders.
 
         :raises ModelError: a folder lacks something, or the target vocabularies differ.
         """
@@ -78,15 +78,12 @@ class Ensemble:
 
     @property
     def first(self) -> LoadedModel:
-        """The model whose settings, target text and alignments count."""
+        """The model whose settings, target text and alignments are used."""
         return self.members[0]
 
     @contextlib.contextmanager
     def error_context(self) -> Iterator[None]:
-        """Name the models' files in what is raised of the models meanwhile.
-
-        :raises ModelError: one was raised; here it begins with the files.
-        """
+        """Put the models' files before the message of each ModelError raised in the block."""
         try:
             yield
         except ModelError as error:
@@ -95,42 +92,42 @@ class Ensemble:
 
     @property
     def models(self) -> list[TranslationModel]:
-        """The models alone."""
+        """The models without their vocabularies and settings."""
         return [member.model for member in self.members]
 
     @property
     def reads_source(self) -> bool:
-        """Whether a model translates. One is enough: language models may join it."""
+        """True if a model translates; language models may join it."""
         return any(model.reads_source for model in self.models)
 
     def for_inference(self, quantize: bool = False) -> "Ensemble":
-        """The same models, ready for many steps of search in one thread.
+        """Return the same models, prepared for many steps of search.
 
-        :param quantize: multiply with matrices of 8 bits.
-        :raises ConfigError: 8 bits with a model that is not on a CPU, or with NMTKIT_PLAIN=1.
+        :param quantize: use int8 matrix products.
+        :raises ConfigError: `quantize` with a model that is not on a CPU, or with NMTKIT_PLAIN=1.
         """
         if quantize and any(member.device.type != "cpu" for member in self.members):
             raise ConfigError("--quantize is for translating on a CPU; add --device cpu")
         if quantize and kernels.PLAIN:
             raise ConfigError("--quantize cannot run with NMTKIT_PLAIN=1; leave one of them out")
-        ready = (
+        prepared = (
             replace(member, model=member.model.for_inference(quantize)) for member in self.members
         )
-        return replace(self, members=tuple(ready))
+        return replace(self, members=tuple(prepared))
 
     @property
     def has_subwords(self) -> bool:
-        """Whether the first model's tokens are pieces of words."""
+        """True if the first model's tokens are subwords."""
         return self.first.config.text.bpe != "none"
 
     def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
-        """A source line as each model splits it."""
+        """Split a source line into tokens, for each model."""
         return [member.src_text.tokens(line, tokenized) for member in self.members]
 
     def encode(self, sentences: Sequence[SourceTokens]) -> tuple[list[Any], Tensor]:
-        """Let every model read a batch.
+        """Encode a batch with every model.
 
-        :return: what each read, and T_x of each sentence for the first model [batch].
+        :return: the encoded source of each model; T_x of each sentence for the first. Shape: [B].
         """
         batches = [self.source_batch(sentences, number) for number in range(len(self.members))]
         with torch.inference_mode():
@@ -162,23 +159,24 @@ class Ensemble:
             yield EncodedBatch(encoded, lengths, lists)
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
-        """The ids of a batch in the words of one model, and their mask. Shapes: [batch, T_x]."""
+        """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x]."""
         member = self.members[number]
         ids, mask = pad([[*member.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
         return ids.to(member.device), mask.to(member.device)
 
 
 def _check_same_words(one: Vocabulary, other: Vocabulary, number: int) -> None:
+    """Raise ModelError if the target vocabularies of the first and another model differ."""
     if one.words == other.words:
         return
     sizes = f"{len(one)} and {len(other)} words"
-    place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    told = f"{sizes}; " + (
-        "one goes on where the other ends"
-        if place is None
-        else f"word {place + 1} is '{one.words[place]}' in one, '{other.words[place]}' in the other"
+    index = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    difference = f"{sizes}; " + (
+        "one continues where the other ends"
+        if index is None
+        else f"word {index + 1} is '{one.words[index]}' in one, '{other.words[index]}' in the other"
     )
     raise ModelError(
-        f"models 1 and {number} have different target vocabularies ({told}); an ensemble needs"
-        " models trained on the same prepared folder"
+        f"models 1 and {number} have different target vocabularies ({difference}); an ensemble"
+        " needs models trained on the same prepared folder"
     )

@@ -1,8 +1,8 @@
 """Scores given translations: log p(target | source); also from Python.
 
-from nmtkit import Scorer
-for score in Scorer.load("model").score([("I see him.", "Je le vois.")]):
-    print(score.log_prob)
+    from nmtkit import Scorer
+    for score in Scorer.load("model").score([("I see him.", "Je le vois.")]):
+        print(score.log_prob)
 
 A language model gives log p(text): `Scorer.load("cslm").score_text(["Je le vois."])`.
 """
@@ -26,8 +26,8 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 from nmtkit.special_symbols import EOS, UNK
 
-LARGEST = 1 << 28
-"""Source times target tokens of a pair: a model keeps a weight for each, a gigabyte then."""
+MAX_ALIGNMENT_WEIGHTS = 1 << 28
+"""Source times target tokens of a pair: a model keeps a weight for each, a gigabyte at most."""
 
 PairName: TypeAlias = Callable[[int], str]
 """Names a pair in messages by its number, from 1."""
@@ -40,14 +40,14 @@ def pair_number(number: int) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """What a translation costs.
+    """The log-probability of a translation, and its parts.
 
     log_prob: log p(target | source), natural log, `</s>` included; 0 or less.
     word_scores: log p of each target token given those before it; the last is that of `</s>`.
-    src_tokens, tgt_tokens: what the (first) model reads, without `</s>`.
-    alignment: alpha_ij of the first model, where asked for; the last row and column are those of
+    src_tokens, tgt_tokens: tokens of the (first) model, without `</s>`.
+    alignment: alpha_ij of the first model, if asked for; the last row and column are those of
         `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1].
-    unknown: how many of the target tokens are not in the vocabulary.
+    unknown: number of target tokens that are not in the vocabulary.
     """
 
     log_prob: float
@@ -66,8 +66,10 @@ class Score:
 class Totals:
     """Sums over many scores, for a summary.
 
-    pairs: sentence pairs. tokens: of the target, `</s>` of each pair counted.
-    unknown: of these, those that are not in the vocabulary. log_prob: natural log.
+    pairs: sentence pairs.
+    tokens: target tokens, `</s>` of each pair counted.
+    unknown: target tokens that are not in the vocabulary.
+    log_prob: sum of log-probabilities, natural log.
     """
 
     def __init__(self) -> None:
@@ -82,18 +84,18 @@ class Totals:
 
     @property
     def cost_per_token(self) -> float:
-        """Mean -log p of a target token, natural log; 0 where there is none."""
+        """Mean -log p of a target token, natural log; 0 without tokens."""
         return -self.log_prob / self.tokens if self.tokens else 0.0
 
     @property
     def perplexity(self) -> float:
-        """e to the cost per token."""
+        """The exponential of the cost per token."""
         return math.exp(self.cost_per_token) if self.cost_per_token < 700 else math.inf
 
     def sentence(self, counted: str = "pairs") -> str:
-        """The summary in words.
+        """Format the summary as a sentence.
 
-        :param counted: what was scored.
+        :param counted: noun for what was scored.
         """
         each = -self.log_prob / self.pairs if self.pairs else 0.0
         return (
@@ -104,10 +106,10 @@ class Totals:
 
 
 class Scorer:
-    """Gives log p(target | source) of sentence pairs.
+    """Computes log p(target | source) of sentence pairs.
 
     :param ensemble: one model, or several whose next-word probabilities are averaged.
-    :param batch_size: sentence pairs computed together; fewer where they are very long.
+    :param batch_size: sentence pairs computed together; fewer if they are very long.
     """
 
     def __init__(self, ensemble: Ensemble, batch_size: int = 64) -> None:
@@ -122,7 +124,7 @@ class Scorer:
         batch_size: int = 64,
         params: str = "best",
     ) -> "Scorer":
-        """Open one model folder or several.
+        """Load one model folder, or several as an ensemble.
 
         :raises ModelError: a folder lacks something, or the target vocabularies differ.
         """
@@ -135,12 +137,12 @@ class Scorer:
 
     @property
     def has_subwords(self) -> bool:
-        """Whether the (first) model's tokens are pieces of words."""
+        """True if the (first) model's tokens are subwords."""
         return self._ensemble.has_subwords
 
     @property
     def reads_source(self) -> bool:
-        """Whether a model translates; where none does, sources say nothing."""
+        """True if a model translates; language models ignore the source."""
         return self._ensemble.reads_source
 
     def score_text(
@@ -149,11 +151,11 @@ class Scorer:
         tokenized: bool = False,
         process_group: ProcessGroup = SINGLE_PROCESS,
     ) -> Iterator[Score]:
-        """Score lines by what language models say of them, in the order given.
+        """Score lines of text with language models, in the order given.
 
         :param lines: text of the models' target side. An empty line is `</s>` alone.
         :param tokenized: the lines are tokenised already.
-        :param ranks: as in `score`.
+        :param process_group: see `score`.
         :raises ModelError: a model translates.
         """
         if self.reads_source:
@@ -177,12 +179,13 @@ class Scorer:
             empty source; every pair has a score.
         :param tokenized: the lines are tokenised already.
         :param alignments: give the first model's alignments.
-        :param ranks: who shares the work; rank 0 reads the pairs and has the scores, the others
-            have none.
+        :param process_group: shares the pairs; rank 0 reads them and yields the scores, the other
+            ranks yield nothing.
         :param pair_name: names a pair in messages by its number, from 1.
         :raises ModelError: alignments are asked for and the model has none, or it gives
             log-probabilities that are not numbers.
-        :raises DataError: a pair is so long that the memory would not hold its alignment.
+        :raises DataError: a pair is too long for its alignment to fit into memory.
+        :raises TypeError: a single string stands in place of a list.
         """
         refuse_string(pairs, "pairs")
         return self._score(pairs, tokenized, alignments, process_group, pair_name)
@@ -209,13 +212,14 @@ class Scorer:
     ) -> list[Score]:
         """Score many translations of one source, in the order given.
 
-        The scores are those of `score` but for rounding. What several translations begin with is
-        computed once, which for the hypotheses of an n-best list is a third of the work.
+        The scores equal those of `score` except for rounding. Common beginnings are computed once,
+        which reduces the work for the hypotheses of an n-best list to a third.
 
         :param tokenized: the lines are tokenised already.
         :param pair_name: names a translation in messages by its number, from 1.
         :raises ModelError: the model gives log-probabilities that are not numbers.
-        :raises DataError: a pair is so long that the memory would not hold its alignment.
+        :raises DataError: a pair is too long for its alignment to fit into memory.
+        :raises TypeError: a single string stands in place of a list.
         """
         refuse_string(targets, "targets")
         first = self._ensemble.first
@@ -225,24 +229,24 @@ class Scorer:
         ids = [[*first.tgt_vocab.ids(target), EOS] for target in tokens]
         tree = PrefixTree(ids)
         with torch.inference_mode():
-            found = [
-                tree_log_probs(model, *self._ready.source_batch([read], number), tree)
-                for number, model in enumerate(self._ready.models)
+            of_models = [
+                tree_log_probs(model, *self._for_inference.source_batch([read], number), tree)
+                for number, model in enumerate(self._for_inference.models)
             ]
-            log_probs = self._ensemble.averaging(found).double().cpu()
+            log_probs = self._ensemble.averaging(of_models).double().cpu()
         with self._ensemble.error_context():
             _check_finite(log_probs)
         values: list[float] = log_probs.tolist()
         scores = []
         for path, target, of_target in zip(tree.paths, tokens, ids, strict=True):
-            word_scores = [values[place] for place in path]
+            word_scores = [values[node] for node in path]
             unknown = of_target.count(UNK)
             scores.append(Score(sum(word_scores), word_scores, read[0], target, unknown=unknown))
         return scores
 
     @cached_property
-    def _ready(self) -> Ensemble:
-        """The models as they take many steps."""
+    def _for_inference(self) -> Ensemble:
+        """The models, prepared for many steps of search."""
         return self._ensemble.for_inference()
 
     def _score_window(
@@ -263,8 +267,8 @@ class Scorer:
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
             sources = [pairs[i][0] for i in batch]
-            found = self._score_batch(sources, read, [targets[i] for i in batch], alignments)
-            scores.update(zip(batch, found, strict=True))
+            of_batch = self._score_batch(sources, read, [targets[i] for i in batch], alignments)
+            scores.update(zip(batch, of_batch, strict=True))
         return [scores[number] for number in range(len(pairs))]
 
     def _score_batch(
@@ -274,15 +278,15 @@ class Scorer:
         targets: Sequence[list[str]],
         alignments: bool,
     ) -> list[Score]:
-        """Scores of pairs of like length; a source that several share is read once."""
+        """Score pairs of like length; a source that several pairs share is encoded once."""
         first = self._ensemble.first
         ids = [first.tgt_vocab.ids(target) for target in targets]
-        tgt, tgt_mask = pad([[*of_one, EOS] for of_one in ids])
+        tgt, tgt_mask = pad([[*target, EOS] for target in ids])  # [B, T_y]
         tgt, tgt_mask = tgt.to(first.device), tgt_mask.to(first.device)
-        place = {source: row for row, source in enumerate(dict.fromkeys(sources))}
-        batch = [read[source] for source in place]
-        rows = torch.tensor([place[source] for source in sources], device=first.device)
-        shared = rows if len(place) < len(sources) else None
+        row_of = {source: row for row, source in enumerate(dict.fromkeys(sources))}
+        batch = [read[source] for source in row_of]
+        rows = torch.tensor([row_of[source] for source in sources], device=first.device)  # [B]
+        shared = rows if len(row_of) < len(sources) else None
         with torch.inference_mode():
             scored: list[Scored] = [
                 model.score(*self._ensemble.source_batch(batch, number), tgt, tgt_mask, shared)
@@ -297,7 +301,7 @@ class Scorer:
             _check_finite(log_probs[tgt_mask.cpu()])
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [
-            self._one(
+            _pair_score(
                 read[source][0],
                 target,
                 log_probs[row],
@@ -307,31 +311,37 @@ class Scorer:
             for row, (source, target) in enumerate(zip(sources, targets, strict=True))
         ]
 
-    @staticmethod
-    def _one(
-        source: Sequence[str],
-        target: list[str],
-        log_probs: Tensor,
-        matrix: Tensor | None,
-        unknown: int,
-    ) -> Score:
-        """The score of one pair, padding cut off."""
-        word_scores: list[float] = log_probs[: len(target) + 1].tolist()
-        cut = None if matrix is None else matrix[: len(target) + 1, : len(source) + 1]
-        return Score(sum(word_scores), word_scores, list(source), target, cut, unknown)
+
+def _pair_score(
+    source: Sequence[str],
+    target: list[str],
+    log_probs: Tensor,
+    matrix: Tensor | None,
+    unknown: int,
+) -> Score:
+    """Return the score of one pair, padding cut off.
+
+    :param log_probs: of the target words, natural log. Shape: [T_y].
+    :param matrix: alpha_ij. Shape: [T_y, T_x].
+    :param unknown: target tokens that are not in the vocabulary.
+    """
+    word_scores: list[float] = log_probs[: len(target) + 1].tolist()
+    cut = None if matrix is None else matrix[: len(target) + 1, : len(source) + 1]
+    return Score(sum(word_scores), word_scores, list(source), target, cut, unknown)
 
 
 def _check_sizes(sizes: Sequence[tuple[int, int]], pair_name: PairName, first: int = 1) -> None:
-    """Refuse pairs of too many source and target tokens."""
-    for number, (of_source, of_target) in enumerate(sizes, start=first):
-        if of_source * of_target > LARGEST:
+    """Raise DataError if a pair has too many source and target tokens."""
+    for number, (src_len, tgt_len) in enumerate(sizes, start=first):
+        if src_len * tgt_len > MAX_ALIGNMENT_WEIGHTS:
             raise DataError(
-                f"{pair_name(number)}: {of_source:,} source and {of_target:,} target tokens are too"
+                f"{pair_name(number)}: {src_len:,} source and {tgt_len:,} target tokens are too"
                 " many for the memory; leave the pair out, or cut it"
             )
 
 
 def _check_finite(log_probs: Tensor) -> None:
+    """Raise ModelError if a log-probability is not a finite number."""
     if not bool(log_probs.isfinite().all()):
         raise ModelError(
             "the model gives log-probabilities that are not numbers: its parameters are"

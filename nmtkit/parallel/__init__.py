@@ -1,0 +1,1 @@
+"""Working in several processes: the process group of torchrun, local pools and forks."""

@@ -1,30 +1,30 @@
-"""What `torchrun`, or what else starts several processes for a job, tells each in its environment.
+"""Environment variables by which `torchrun` and other launchers describe a job to its processes.
 
-Read without torch, so that a command knows at once whether it is one of several.
+They are read without torch, so that a command knows at once whether it is one of several processes.
 """
 
 import os
 
-NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""What torch needs to bring processes together; where one of them is missing, none counts."""
+REQUIRED_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""Variables that torch needs to connect processes; if one is missing, all are ignored."""
 
 
 def size() -> int:
-    """How many processes were started for this job; 1 where nobody says."""
-    told = all(os.environ.get(name) for name in NEEDED)
-    return int(os.environ["WORLD_SIZE"]) if told else 1
+    """Return the number of processes of this job (the world size); 1 without a launcher."""
+    launched = all(os.environ.get(name) for name in REQUIRED_VARIABLES)
+    return int(os.environ["WORLD_SIZE"]) if launched else 1
 
 
 def rank() -> int:
-    """Which of them this is, from 0."""
+    """Return the rank of this process, from 0."""
     return int(os.environ["RANK"]) if size() > 1 else 0
 
 
 def local_rank() -> int:
-    """Which of those of this machine, from 0."""
+    """Return the rank of this process among those on its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def restarted() -> bool:
-    """Whether torchrun has begun the job anew, as one of its processes on this machine failed."""
+    """Tell if torchrun has restarted the job because a process on this machine failed."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0

@@ -1,12 +1,13 @@
-"""Several CPU cores for work that falls into independent parts.
+"""Runs independent tasks at the same time, one on each CPU core.
 
-Torch divides single operations between cores, which gains little where they are as small as those
-of search. Where there are parts enough, each core gets parts of its own instead: in a process, as
-threads would take turns at running Python. A process is a fork of this one, which has everything
-that the work needs and costs milliseconds; only results travel, pickled, through a pipe of its own.
-A fork has but the thread that asked for it, so that a lock which another thread held would stay
-locked; where there are other threads, as in one of several ranks (`ranks.py`), or the system does
-not fork safely, threads do the work.
+Torch divides single operations between cores, which gains little if they are as small as those of
+search. With enough independent tasks each core gets tasks of its own instead, in a process, because
+threads would take turns at running Python. A process is a fork of this one: it has everything that
+the task needs and costs milliseconds; only results travel, pickled, through a pipe.
+
+A fork has only the thread that called it, so a lock held by another thread would stay locked.
+Therefore threads run the tasks if this process has other threads, as each process of a process
+group has (`process_group.py`), or if the system does not fork safely.
 """
 
 import contextlib
@@ -28,13 +29,12 @@ Result = TypeVar("Result")
 
 
 def run_parallel(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Do tasks at the same time, each on one core; one alone has them all.
+    """Run tasks at the same time, each on one core; a single task may use all cores.
 
-    :param tasks: their results, and the errors that they raise, are such as can be pickled; what
-        else they change is changed in their own process or in this one: nobody may rely on it.
-    :return: in the order of the tasks.
-    :raises NmtkitError: a process was ended from outside. Of the errors of tasks that of the first
-        which has one is raised, after all have ended.
+    :param tasks: their results and errors must be picklable. Side effects of a task may be lost.
+    :return: the results in the order of the tasks.
+    :raises NmtkitError: a process was killed. If tasks fail, the error of the first one that failed
+        is raised after all have ended.
     """
     if len(tasks) == 1:
         return [tasks[0]()]
@@ -43,13 +43,13 @@ def run_parallel(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def can_fork() -> bool:
-    """Whether a copy of this process can work on: see the top of this file."""
+    """Tell if a fork of this process can run a task: see the top of this file."""
     joined = torch.distributed.is_available() and torch.distributed.is_initialized()
     return sys.platform == "linux" and threading.active_count() == 1 and not joined
 
 
 def in_processes(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Do the first task here and each other in a fork of this process; see `run_parallel`."""
+    """Run the first task here and each other task in a fork; see `run_parallel`."""
     others = [_Forked(task) for task in tasks[1:]]
     try:
         outcomes = [_outcome(tasks[0]), *(other.outcome() for other in others)]
@@ -60,65 +60,65 @@ def in_processes(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Do the first task here and each other in a thread; see `run_parallel`."""
+    """Run the first task here and each other task in a thread; see `run_parallel`."""
     outcomes: dict[int, tuple[bool, Any]] = {}
 
-    def do(number: int) -> None:
-        torch.set_num_threads(1)  # holds for the thread that says so
+    def run(number: int) -> None:
+        torch.set_num_threads(1)  # applies to the calling thread only
         outcomes[number] = _outcome(tasks[number])
 
     others = [
-        threading.Thread(target=do, args=(number,), daemon=True) for number in range(1, len(tasks))
+        threading.Thread(target=run, args=(number,), daemon=True) for number in range(1, len(tasks))
     ]
     for thread in others:
         thread.start()
-    do(0)  # in the thread that hears Ctrl-C
+    run(0)  # in the main thread, which receives Ctrl-C
     for thread in others:
         thread.join()
     return _results([outcomes[number] for number in range(len(tasks))])
 
 
 class _Forked:
-    """A fork of this process at work on a task."""
+    """A fork of this process that runs a task."""
 
     def __init__(self, task: Callable[[], Any]) -> None:
         context = multiprocessing.get_context("fork")
         self._results, sender = context.Pipe(duplex=False)
         self._process = context.Process(target=_send_outcome, args=(task, sender), daemon=True)
         with warnings.catch_warnings():
-            # Python counts OpenMP's threads among those that could hold a lock.
+            # Python warns about OpenMP's threads, too, which hold no lock here.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._process.start()
         sender.close()
 
     def outcome(self) -> tuple[bool, Any]:
-        """Wait for what `_outcome` gave there."""
+        """Wait for the task to end and return its outcome; see `_outcome`."""
         try:
             outcome: tuple[bool, Any] = pickle.loads(self._results.recv_bytes())
         except EOFError:
             return False, NmtkitError(
-                "a worker process was ended from outside, for want of memory perhaps;"
-                " try again with --threads 1"
+                "a worker process was killed, perhaps because memory ran out; try again with"
+                " --threads 1"
             )
         return outcome
 
     def end(self) -> None:
-        """End it, if it is still at work, and forget it."""
+        """Terminate the process if it still runs, and release it."""
         self._process.terminate()
         self._process.join()
         self._results.close()
 
 
 def _send_outcome(task: Callable[[], Any], sender: Connection) -> None:
-    """The whole life of a fork."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process's affair
+    """Run a task in a fork and send its outcome."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with contextlib.suppress(BrokenPipeError):  # it is gone
+    with contextlib.suppress(BrokenPipeError):  # the main process has ended
         sender.send_bytes(pickle.dumps(_outcome(task)))
 
 
 def _outcome(task: Callable[[], Result]) -> tuple[bool, Any]:
-    """Whether the task ended well; its result or its error."""
+    """Run a task; return True and its result, or False and its error."""
     try:
         return True, task()
     except Exception as error:

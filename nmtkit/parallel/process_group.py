@@ -1,12 +1,11 @@
-"""Processes that do one job together, on one machine or several, as `torchrun` starts them.
+"""The process group: processes started by `torchrun` that work together on one job.
 
-Each is a rank, and they meet in collective operations, to which all must come in the same order.
-`join_process_group` gives a command its process group: `SINGLE_PROCESS` where nothing has started
-more than one, in which every operation is what one process does anyway. Callers need no special
-case for a single process.
+Each process has a rank. All processes must call the collective operations in the same order.
+`join_process_group` returns the group of a command. Without `torchrun` that is `SINGLE_PROCESS`,
+whose operations do what one process does anyway: callers need no special case for a single process.
 
-The environment says how many there are (`environment.py`). Tensors on a GPU travel by NCCL, all
-else by gloo.
+The environment gives the number of processes (`environment.py`), on one machine or several. Tensors
+on a GPU are sent by NCCL, everything else by gloo.
 """
 
 import contextlib
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("nmtkit")
 
 TIMEOUT = timedelta(hours=1)
-"""How long a rank waits for the others: more than they are ever apart, as in translating the dev
-set, or in making a large corpus's ids on a disk that all share. Of a rank whose process has ended
-the others hear at once."""
+"""How long a process waits for the others: longer than they ever differ, as when translating the
+dev set or writing the ids of a large corpus to a shared disk. If a process has ended, the others
+notice at once."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -51,10 +50,11 @@ class Shard(NamedTuple, Generic[Item]):
 
 
 class ProcessGroup:
-    """One process alone.
+    """A group of one process, and the interface of all groups.
 
-    rank: which process this is, from 0. size: how many there are. restarted: whether torchrun has
-    begun the job anew, as a rank has failed or come.
+    rank: rank of this process, from 0.
+    size: number of processes.
+    restarted: torchrun has restarted the job because a process failed or joined.
     """
 
     rank = 0
@@ -63,49 +63,53 @@ class ProcessGroup:
 
     @property
     def is_main(self) -> bool:
-        """Whether this is rank 0, which alone writes files and speaks for all."""
+        """True on rank 0, which alone writes files and logs."""
         return self.rank == 0
 
     def barrier(self) -> None:
-        """Until all are here."""
+        """Wait until all processes have reached this call."""
 
     def broadcast(self, task: Callable[[], Result]) -> Result:
-        """What a task gives that rank 0 does alone; pickled on its way.
+        """Run a task on rank 0 only, and return its result on every rank.
 
-        :raises NmtkitError: on other ranks, where it has failed; on rank 0 what it raises.
+        :param task: its result must be picklable.
+        :raises NmtkitError: on the other ranks, if the task fails; rank 0 raises the task's error.
         """
         return task()
 
     def main_process_first(self, task: Callable[[], Result]) -> Result:
-        """Do a task on every rank: first on rank 0, then on one rank of each machine, then on all
-        others; what it leaves in files is made once."""
+        """Run a task on every rank: first on rank 0, then on one rank of each machine, then on all.
+
+        Files that a task makes if they are missing are so made only once.
+        """
         return task()
 
     def all_gather(self, value: Result) -> list[Result]:
-        """The values of all ranks, in their order."""
+        """Return the values of all ranks, in the order of the ranks."""
         return [value]
 
     def broadcast_parameters(self, tensors: Iterable[Tensor]) -> None:
-        """Overwrite tensors by those of rank 0."""
+        """Overwrite tensors with those of rank 0."""
 
     def all_reduce_gradients(self, parameters: Iterable[nn.Parameter], figures: Tensor) -> Tensor:
-        """Sum gradients over the ranks, and some figures with them; a missing gradient is zero, as
-        of a rank that had nothing to compute.
+        """Sum gradients and some figures over the ranks.
 
-        :param figures: Shape: [n], of the gradients' type and device.
-        :return: their sums. Shape: [n].
+        A missing gradient counts as zero: that of a rank that had nothing to compute.
+
+        :param figures: of the gradients' type and device. Shape: [n].
+        :return: sums of the figures. Shape: [n].
         """
         return figures
 
     def seed_per_rank(self, seed: int, number: int) -> None:
-        """Let each rank draw random numbers of its own, which depend on these alone."""
+        """Seed torch on each rank differently, by `seed`, `number` and the rank only."""
 
     def shards(self, windows: Iterable[Sequence[Item]]) -> Iterator[Shard[Item]]:
         """Yield this process's part of each window.
 
-        Each part must be followed by one call of `gather`, with a result for each item.
+        Each part must be followed by one call of `gather` with a result for each item.
 
-        :param windows: read by rank 0 alone.
+        :param windows: read by rank 0 only.
         """
         first = 1
         for window in windows:
@@ -113,9 +117,9 @@ class ProcessGroup:
             first += len(window)
 
     def gather(self, results: list[Result]) -> list[Result]:
-        """Return the results of all ranks in the order of the items; on other ranks than 0 none.
+        """Return the results of all ranks on rank 0, in the order of the items; elsewhere none.
 
-        :param results: of this rank's items; pickled on their way.
+        :param results: of this rank's items; they must be picklable.
         """
         return results
 
@@ -124,40 +128,46 @@ SINGLE_PROCESS = ProcessGroup()
 
 
 class DistributedGroup(ProcessGroup):
-    """One of several processes in torch's default group."""
+    """One of several processes in torch's default process group.
+
+    :param restarted: this rank knows of an earlier attempt.
+    """
 
     def __init__(self, restarted: bool) -> None:
-        """:param restarted: whether this rank knows of an attempt before."""
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
         self.restarted = any(self.all_gather(restarted))
         self._flat: Tensor | None = None
 
     def barrier(self) -> None:
-        with _meeting():
+        """Wait until all processes have reached this call."""
+        with _collective():
             dist.all_reduce(torch.zeros(1))  # on the CPU, where a barrier would take a GPU
 
     def broadcast(self, task: Callable[[], Result]) -> Result:
+        """Run a task on rank 0 only, and return its result on every rank."""
         if not self.is_main:
-            well, value = self._of_first((False, None))
-            if not well:
+            succeeded, value = self._broadcast_outcome((False, None))
+            if not succeeded:
                 raise NmtkitError(f"rank {self.rank}: rank 0 has failed, and says why")
             return value  # type: ignore[no-any-return]
         try:
             result = task()
         except Exception:
-            self._of_first((False, None))
+            self._broadcast_outcome((False, None))
             raise
-        self._of_first((True, result))
+        self._broadcast_outcome((True, result))
         return result
 
-    def _of_first(self, outcome: tuple[bool, Any]) -> tuple[bool, Any]:
+    def _broadcast_outcome(self, outcome: tuple[bool, Any]) -> tuple[bool, Any]:
+        """Return rank 0's outcome of a task: True and its result, or False and None."""
         box = [outcome]
-        with _meeting():
+        with _collective():
             dist.broadcast_object_list(box, src=0, device=torch.device("cpu"))
         return box[0]
 
     def main_process_first(self, task: Callable[[], Result]) -> Result:
+        """Run a task on every rank, those of one machine not before its first one."""
         turn = 0 if self.is_main else 1 if environment.local_rank() == 0 else 2
         for _ in range(turn):
             self.barrier()
@@ -167,20 +177,22 @@ class DistributedGroup(ProcessGroup):
         return result
 
     def all_gather(self, value: Result) -> list[Result]:
-        found: list[Any] = [None] * self.size
-        with _meeting():
-            dist.all_gather_object(found, value)
-        return found
+        """Return the values of all ranks, in the order of the ranks."""
+        values: list[Any] = [None] * self.size
+        with _collective():
+            dist.all_gather_object(values, value)
+        return values
 
     def broadcast_parameters(self, tensors: Iterable[Tensor]) -> None:
-        with _meeting():
+        """Overwrite tensors with those of rank 0."""
+        with _collective():
             for tensor in tensors:
                 dist.broadcast(tensor.detach(), src=0)
 
     def all_reduce_gradients(self, parameters: Iterable[nn.Parameter], figures: Tensor) -> Tensor:
-        """One operation over one tensor that holds them all, of which the gradients become views.
+        """Sum by one operation over one flat tensor; the gradients become views of it.
 
-        Every rank sees the same sums, bit for bit, so that parameters stay equal.
+        Every rank gets the same sums, bit for bit, so that parameters stay equal.
         """
         parameters = list(parameters)
         sizes = [*(parameter.numel() for parameter in parameters), len(figures)]
@@ -195,14 +207,19 @@ class DistributedGroup(ProcessGroup):
                 gradient.copy_(parameter.grad)
             parameter.grad = gradient
         sums.copy_(figures)
-        with _meeting():
+        with _collective():
             dist.all_reduce(self._flat)
         return sums
 
     def seed_per_rank(self, seed: int, number: int) -> None:
+        """Seed torch by `seed`, `number` and the rank."""
         torch.manual_seed(derive_seed(seed, number, self.rank))
 
     def shards(self, windows: Iterable[Sequence[Item]]) -> Iterator[Shard[Item]]:
+        """Yield consecutive items of each window, as many on each rank.
+
+        :raises NmtkitError: torchrun has restarted the job; earlier input and output are lost.
+        """
         if self.restarted:
             raise NmtkitError(
                 "torchrun has begun this command anew, but what it read and wrote before is gone;"
@@ -219,67 +236,69 @@ class DistributedGroup(ProcessGroup):
             first += len(window)
 
     def gather(self, results: list[Result]) -> list[Result]:
+        """Return the results of all ranks on rank 0, in the order of the items; elsewhere none."""
         of_ranks: list[Any] | None = [None] * self.size if self.is_main else None
-        with _meeting():
+        with _collective():
             dist.gather_object(results, of_ranks, dst=0)
         return [result for of_rank in of_ranks or [] for result in of_rank]
 
 
 @contextlib.contextmanager
-def _meeting() -> Iterator[None]:
-    """:raises NmtkitError: another rank does not come."""
+def _collective() -> Iterator[None]:
+    """Turn torch's error about a process that does not respond into an NmtkitError."""
     try:
         yield
     except RuntimeError as error:
         reason = str(error).splitlines()[0].partition(". ")[0]
         raise NmtkitError(
             f"rank {environment.rank()}: another rank has ended, or cannot be reached ({reason});"
-            " see what it says, and give the same command again"
+            " see its messages, and give the same command again"
         ) from error
 
 
 @contextlib.contextmanager
 def join_process_group(device: str = "auto") -> Iterator[ProcessGroup]:
-    """The ranks that this process is one of, while the block runs; each should have its own device.
+    """Join the process group of this job for the length of the block.
 
-    :param device: "auto", "cpu" or "cuda", as for `find_device`; of several GPUs each rank of a
-        machine takes that of its number.
-    :raises ConfigError: there are fewer GPUs than ranks.
+    :param device: "auto", "cpu" or "cuda", as for `find_device`; with several GPUs each process of
+        a machine takes the GPU of its local rank.
+    :raises ConfigError: a machine has fewer GPUs than processes.
     """
     if environment.size() == 1:
         yield SINGLE_PROCESS
         return
     backend = "gloo"
     if device != "cpu" and torch.cuda.is_available():
-        torch.cuda.set_device(_own_gpu())
+        torch.cuda.set_device(_local_gpu())
         backend = "cpu:gloo,cuda:nccl"
     rank, size = environment.rank(), environment.size()
-    with _meeting():
+    with _collective():
         store, restarted = _fresh_store()
         dist.init_process_group(backend, None, TIMEOUT, size, rank, store)
     process_group = DistributedGroup(restarted)
     if not process_group.is_main:
         log.setLevel(max(log.level, logging.WARNING))
-    orderly = False
+    clean_exit = False
     try:
         yield process_group
-        process_group.barrier()  # whoever leaves first would seem to have failed
-        orderly = True
+        process_group.barrier()  # a process that left first would seem to have failed
+        clean_exit = True
     except TrainingInterrupted:
-        orderly = True
+        clean_exit = True
         raise
     finally:
-        if orderly or backend == "gloo":  # with a rank missing, NCCL could wait for it here
+        if clean_exit or backend == "gloo":  # with a rank missing, NCCL could wait for it here
             dist.destroy_process_group()
 
 
 def _fresh_store() -> tuple["Store", bool]:
-    """Where ranks tell each other how to be reached, without what others have told before.
+    """Return a store for the addresses of the processes, without those of earlier attempts.
 
-    Torchrun has one store for a job and all its restarts: in it stand the addresses of processes
-    that are gone. So rank 0 gives this attempt a name, and tells it to all who ask for it now.
+    Torchrun has one store for a job and all its restarts, which still holds the addresses of
+    processes that have ended. So rank 0 gives this attempt a name and sends it to all ranks that
+    ask for it now.
 
-    :return: the store, and whether there was an attempt before, as far as this rank knows.
+    :return: the store, and True if this rank knows of an earlier attempt.
     """
     from torch.distributed import PrefixStore  # type: ignore[attr-defined]
     from torch.distributed.rendezvous import rendezvous
@@ -289,7 +308,7 @@ def _fresh_store() -> tuple["Store", bool]:
     restarted = environment.restarted()
     if rank == 0:
         restarted = store.add("nmtkit/attempts", 1) > 1 or restarted
-        _tell_name(store, name, size)
+        _send_name(store, name, size)
     else:
         store.set(f"nmtkit/asking/{rank}", word)
         name = store.get(f"nmtkit/told/{word}").decode()  # waits for it
@@ -297,8 +316,8 @@ def _fresh_store() -> tuple["Store", bool]:
     return PrefixStore(f"nmtkit/{name}", store), restarted
 
 
-def _tell_name(store: "Store", name: str, size: int) -> None:
-    """Answer each rank's question, and an old one it may have left, until it has heard the name."""
+def _send_name(store: "Store", name: str, size: int) -> None:
+    """Answer each rank's request, and one left from an earlier attempt, until it has the name."""
     for rank in range(1, size):
         asking, heard = f"nmtkit/asking/{rank}", f"nmtkit/heard/{name}/{rank}"
         store.wait([asking])
@@ -307,7 +326,7 @@ def _tell_name(store: "Store", name: str, size: int) -> None:
             time.sleep(0.01)
 
 
-def _own_gpu() -> int:
+def _local_gpu() -> int:
     number, count = environment.local_rank(), torch.cuda.device_count()
     if number >= count:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Work shared among processes, its results in the order of the work."""
+"""A pool of local worker processes that returns results in the order of the items."""
 
 import itertools
 import multiprocessing
@@ -14,14 +14,14 @@ from nmtkit.errors import NmtkitError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_AHEAD = 4
-"""Items in work, or done and waiting, per process: all that is held in memory at a time."""
+_ITEMS_PER_PROCESS = 4
+"""Items under way, or finished and waiting, for each process; it bounds the memory used."""
 
 
 class ProcessPool:
-    """Processes that share work; they start when there is something to share, and end with it.
+    """Worker processes that start when they are first needed and end with the block.
 
-    :param count: of processes; with 1 the work is done in this one.
+    :param count: number of processes; with 1 all work is done in the calling process.
     """
 
     def __init__(self, count: int) -> None:
@@ -38,13 +38,13 @@ class ProcessPool:
     def in_order(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
-        """`map(function, items)` by all processes: the same results in the same order.
+        """Yield the results of `map(function, items)`, computed by all processes.
 
-        A single item is worked on in this process.
+        A single item is processed in the calling process.
 
-        :param function: at the top level of a module, as it travels to other processes.
+        :param function: defined at the top level of a module, because it is pickled.
         :param items: read as they are needed, never all at once.
-        :raises NmtkitError: a process was ended from outside; else what `function` raises.
+        :raises NmtkitError: a process was killed; errors of `function` are raised as they are.
         """
         items = iter(items)
         head = list(itertools.islice(items, 2))
@@ -57,14 +57,14 @@ class ProcessPool:
         try:
             for item in items:
                 waiting.append(pool.submit(function, item))
-                if len(waiting) > _AHEAD * self._count:
+                if len(waiting) > _ITEMS_PER_PROCESS * self._count:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
             raise NmtkitError(
-                "a worker process was ended from outside, for want of memory perhaps;"
-                " try again with fewer --workers"
+                "a worker process was killed, perhaps because memory ran out; try again with fewer"
+                " --workers"
             ) from error
         finally:
             for future in waiting:
@@ -72,12 +72,12 @@ class ProcessPool:
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            # Fresh processes: a copy of one that has run torch or threads can hang.
-            fresh = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._count, fresh, _ignore_interrupt)
+            # Spawned, not forked: a fork of a process that has run torch or threads can hang.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._count, context, _ignore_interrupt)
         return self._pool
 
 
 def _ignore_interrupt() -> None:
-    """Ctrl-C is the main process's affair; it ends the workers."""
+    """Ignore Ctrl-C in a worker; the main process handles it and ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -15,7 +15,7 @@ def test_no_model_is_an_error():
     ("words", "told"),
     [
         ("vwxzy", "7 and 7 words; word 6 is 'y' in one, 'z' in the other"),
-        ("vwxyzq", "7 and 8 words; one goes on"),
+        ("vwxyzq", "7 and 8 words; one continues"),
     ],
 )
 def test_models_with_other_target_words_are_refused(make_model, words, told):

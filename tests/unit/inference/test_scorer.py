@@ -212,7 +212,7 @@ def test_totals_are_those_of_the_tokens():
 
 
 def test_a_pair_too_long_for_memory_is_reported(scorer, monkeypatch):
-    monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 12)
+    monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 12)
     pairs = [("a", "v")] * 2000 + [("a b c", "v w x y"), ("a b c d", "v w x y")]
     scores = scorer.score(pairs)
     with pytest.raises(DataError, match="pair 2002: 4 source and 4 target tokens are too many for"):

@@ -121,7 +121,7 @@ def test_a_process_that_is_ended_from_outside_is_told(forks):
         os.kill(os.getpid(), signal.SIGKILL)
 
     tasks: list[Callable[[], Any]] = [int, ended]
-    with pytest.raises(NmtkitError, match="ended from outside"):
+    with pytest.raises(NmtkitError, match="was killed"):
         run_parallel(tasks)
     assert not multiprocessing.active_children()
 

@@ -18,7 +18,7 @@ TOLD = {"RANK": "3", "WORLD_SIZE": "4", "MASTER_ADDR": "there", "MASTER_PORT": "
 
 @pytest.fixture
 def launched_with(monkeypatch):
-    for name in (*environment.NEEDED, "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"):
+    for name in (*environment.REQUIRED_VARIABLES, "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"):
         monkeypatch.delenv(name, raising=False)
 
     def tell(**values):

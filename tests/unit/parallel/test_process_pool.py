@@ -67,5 +67,5 @@ def test_a_workers_error_is_the_callers(two: ProcessPool) -> None:
 
 
 def test_a_killed_worker_is_told() -> None:
-    with ProcessPool(2) as workers, pytest.raises(NmtkitError, match="ended from outside"):
+    with ProcessPool(2) as workers, pytest.raises(NmtkitError, match="was killed"):
         list(workers.in_order(die, [1, 2, 3]))

@@ -140,7 +140,7 @@ def test_an_invalid_table_is_an_error(make_model, tmp_path):
 
 
 def test_a_pair_too_long_for_memory_is_named(make_model, table, monkeypatch):
-    monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 1)
+    monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 1)
     said = "the phrase pair that begins with 'c e q0': 3 source and 3 "
     with pytest.raises(DataError, match=said):
         found(table, make_model(1), samples=2)

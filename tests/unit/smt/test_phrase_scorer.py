@@ -123,7 +123,7 @@ def test_moses_lines_name_the_changes_of_moses_ini(make_model, table):
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_pair_too_long_for_memory_is_reported(make_model, tmp_path, cores, monkeypatch):
     """With its file and line, whoever scores it."""
-    monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 12)
+    monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 12)
     monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
     monkeypatch.setattr(torch, "get_num_threads", lambda: cores)
     lines = ["a ||| v ||| 1"] * 100

@@ -143,6 +143,6 @@ def test_invalid_names_are_refused(scorers, names, message):
 def test_a_hypothesis_too_long_for_memory_is_reported(scorers, entries, many, monkeypatch):
     """With its file and line: of sentence 1, which is one word, the first of more than 18."""
     monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
-    monkeypatch.setattr("nmtkit.inference.scorer.LARGEST", 18)
+    monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 18)
     with pytest.raises(DataError, match="l:22: 1 source and 21 target tokens are too many"):
         list(Rescorer(scorers[:1], batch_size=2).rescore(entries, SOURCES))
