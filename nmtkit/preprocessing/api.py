@@ -128,20 +128,20 @@ def select(
 ) -> Selection:
     """Select the pairs of a general corpus that are most like a domain, as `nmtkit select` does.
 
-    Axelrod et al. 2011: by the difference of the cross-entropies of two language models.
+    Pairs are ranked by cross-entropy difference (Axelrod et al. 2011).
 
     :param pool: pairs of files, source and target, to select from.
     :param output: source file and target file to write.
     :param domain: pairs like those to select.
-    :param dev: pairs of the domain that choose how many are selected; instead of `pairs`, `words`.
-    :param pairs, words: how many pairs, or words of pairs, to select.
-    :param side: on which the cross-entropies are compared.
-    :param order: length of the language models' longest n-grams.
-    :param seed: of the sample of the pool that the general model is learned from.
+    :param dev: held-out pairs of the domain, to find the best cutoff; instead of `pairs`, `words`.
+    :param pairs, words: maximum number of selected pairs, or of their words.
+    :param side: side whose cross-entropies are compared.
+    :param order: order of the n-gram language models.
+    :param seed: seed of the sample of the pool that the general model is trained on.
     :param lms: KenLM models of the domain and of general text, one for each side compared.
     :param scores: file for the score of every pair of the pool.
     :param workers: processes that share the work; the result is the same for any number.
-    :return: how much was selected, and up to which score.
+    :return: the numbers of selected pairs and words, and the cutoff.
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string stands in place of a pair of files.
     """

@@ -74,7 +74,7 @@ class Selection:
     read: pairs of the pool.
     pairs, words: selected pairs and their words (on the source side, or on the target if only the
         target is compared).
-    cut: the cutoff in the ranking.
+    cutoff: position in the ranking; better pairs are selected.
     """
 
     read: int

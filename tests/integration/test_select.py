@@ -166,7 +166,7 @@ def test_lines_that_are_not_utf8(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -
     assert len(read(files(tmp_path, "out"))) == 8
 
 
-def test_the_best_cut_is_where_the_dev_perplexity_is_lowest(select, folder: Path) -> None:
+def test_the_best_cutoff_has_the_lowest_dev_perplexity(select, folder: Path) -> None:
     pairs, result = select("--best-cut", "--dev", *files(folder, "dev"))
     told = [line for line in result.stderr.splitlines() if "dev perplexity" in line]
     tried = {}
@@ -193,7 +193,7 @@ def perplexity(pairs: Pairs, folder: Path) -> float:
     return math.exp(cost / tokens)
 
 
-def test_parts_are_no_larger_than_memory_allows(
+def test_subsets_have_at_most_max_subset_words(
     select, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(select_module, "MAX_SUBSET_WORDS", 110)

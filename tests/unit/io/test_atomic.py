@@ -16,7 +16,7 @@ def write(path, text, **options):
     return sorted(path.iterdir())
 
 
-def test_it_has_its_name_when_it_is_whole(tmp_path):
+def test_a_complete_folder_gets_its_name(tmp_path):
     assert write(tmp_path / "out", "1") == [tmp_path / "out" / "mark.json"]
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
@@ -41,7 +41,7 @@ def test_only_its_own_kind_is_replaced_and_only_with_force(tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "thesis.tex"]
 
 
-def test_what_fails_leaves_nothing_and_keeps_the_old_one(tmp_path):
+def test_a_failed_write_leaves_nothing_and_keeps_the_old_folder(tmp_path):
     write(tmp_path / "out", "1")
     with (
         pytest.raises(DataError, match=":3:"),
@@ -53,7 +53,7 @@ def test_what_fails_leaves_nothing_and_keeps_the_old_one(tmp_path):
     assert (tmp_path / "out" / "mark.json").read_text() == "1"
 
 
-def test_a_full_disk_is_told_by_the_name_that_was_asked_for(tmp_path):
+def test_a_full_disk_error_names_the_requested_path(tmp_path):
     with (
         pytest.raises(OutputError, match="out: cannot be written: No space left"),
         output_folder(tmp_path / "out", "mark.json", "report"),
@@ -90,7 +90,7 @@ def test_a_path_for_a_library_is_removed_when_the_block_fails(tmp_path):
     assert (tmp_path / "out").read_text() == "old"
 
 
-def test_a_device_is_given_to_a_library_as_it_is():
+def test_a_device_path_is_passed_through_unchanged():
     with atomic_path("/dev/null") as path:
         path.write_bytes(b"1")
         assert str(path) == "/dev/null"
@@ -153,6 +153,6 @@ def test_files_are_renamed_by_the_atomic_writer_alone():
     "call",
     ["os.replace(a, b)", "os.rename(a, b)", "a.rename(b)", "a.replace(b)", "shutil.move(a, b)"],
 )
-def test_a_writer_of_its_own_would_be_found(call):
+def test_renaming_calls_are_found(call):
     assert renames(f"def write():\n    {call}\n") == [2]
     assert renames("text.replace('a', 'b')\ndataclasses.replace(settings, size=3)\n") == []

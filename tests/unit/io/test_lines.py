@@ -54,7 +54,7 @@ def test_a_line_ends_at_newline_only(tmp_path: Path, data: bytes, lines: list[st
     assert list(read_lines(str(zipped))) == lines
 
 
-def test_as_many_lines_as_newlines(tmp_path: Path) -> None:
+def test_a_text_has_one_line_per_newline(tmp_path: Path) -> None:
     path = tmp_path / "text"
     data = "".join(f"{chr(code)}x\n" for code in range(0x3100) if chr(code) != "\n").encode()
     path.write_bytes(data)
@@ -74,7 +74,7 @@ def test_invalid_utf8_names_file_and_line(tmp_path: Path, bad: bytes) -> None:
         list(read_lines(path))
 
 
-def test_decoding_tells_the_place_of_the_byte() -> None:
+def test_a_decoding_error_names_the_byte_and_column() -> None:
     with pytest.raises(DataError, match=r"f:7: not valid UTF-8 \(byte 0xE9 at column 4\)"):
         decode_line(b"caf\xe9 noir", "f", 7)
 
@@ -199,7 +199,7 @@ def test_existing_file_is_refused_before_any_work(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
-def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_paths_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="is a folder"), open_output(tmp_path, force=True):
         pass
     with pytest.raises(OutputError, match="folder does not exist"):
@@ -207,7 +207,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
             pass
 
 
-def test_full_device_is_the_users_sentence() -> None:
+def test_a_full_device_is_reported_by_name() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     with pytest.raises(OutputError, match="/dev/full: cannot be written: No space"):

@@ -17,7 +17,7 @@ def test_a_whole_number_is_ascii_digits_and_not_too_many(text, number):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1] 2", "\x00", "[" * 100_000, '{"a":' * 100_000])
-def test_what_is_no_json_is_a_value_error(text):
+def test_invalid_json_is_a_value_error(text):
     with pytest.raises(ValueError):
         parse_json(text)
 

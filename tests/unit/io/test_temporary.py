@@ -41,7 +41,7 @@ def writing(tmp_path):
     process.communicate()
 
 
-def test_what_a_killed_process_left_goes_with_the_next_writing(writing, tmp_path):
+def test_leftovers_of_a_killed_process_are_removed_by_the_next_writer(writing, tmp_path):
     assert hidden(tmp_path) == ["file", "made"]
     with open_output(tmp_path / "file") as file, output_folder(tmp_path / "made", "m", "k") as made:
         file.write("whole")

@@ -46,7 +46,7 @@ def test_a_tab_in_a_text_becomes_a_blank():
         ("a\t1\t\n", "v.tsv:1: could not convert string to float: ''"),
     ],
 )
-def test_what_is_no_file_of_vectors_is_told_by_its_line(tmp_path, text, message):
+def test_an_invalid_vector_file_is_reported_with_its_line(tmp_path, text, message):
     (tmp_path / "v.tsv").write_text(text)
     with pytest.raises(DataError) as told:
         read_vectors(tmp_path / "v.tsv")

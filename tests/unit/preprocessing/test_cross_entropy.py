@@ -70,7 +70,7 @@ def test_a_score_is_the_difference_of_entropies(models: ModelFiles, side: str) -
         assert record["words"] == len(pair[side == "tgt"].split())
 
 
-def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: ModelFiles) -> None:
+def test_blank_and_invalid_pairs_rank_last_on_every_side(models: ModelFiles) -> None:
     lines = block(b"a\n\na\na \xff\na", b"x\nx\n\xc2\xa0 \nx\nx")
     for side in ("both", "src", "tgt"):
         settings = SelectSettings(TOKENS, side, 3, invalid="drop")
@@ -80,7 +80,7 @@ def test_what_is_blank_or_no_utf8_is_last_whatever_side_is_compared(models: Mode
     assert not np.isfinite(score_block(settings, models, block(b"", b""))["score"]).any()
 
 
-def test_a_line_that_is_no_utf8_is_named() -> None:
+def test_a_line_that_is_not_utf8_is_reported() -> None:
     with pytest.raises(DataError, match="^pool.tgt:8: not valid UTF-8"):
         tokenize_block(SelectSettings(), block(b"a\nb", b"x\n\xff", first=7))
 
@@ -131,7 +131,7 @@ def test_each_pair_is_as_likely_in_a_sample() -> None:
     assert np.abs(counts - 200).max() < 4 * spread
 
 
-def test_a_small_pool_is_its_own_sample_without_what_is_blank() -> None:
+def test_a_small_pool_is_sampled_whole_without_blank_pairs() -> None:
     blocks = [*pool(9), block(b" \nx\ny", b"x\n\nz")]
     assert len(sample_pairs(blocks, 1000, (0, 1), 1)) == 10
     assert len(sample_pairs(blocks, 1000, (0,), 1)) == 11
@@ -146,6 +146,6 @@ def test_a_small_pool_is_its_own_sample_without_what_is_blank() -> None:
         (SelectSettings(pairs=-1), "not -1 pairs"),
     ],
 )
-def test_settings_that_contradict_themselves(settings: SelectSettings, told: str) -> None:
+def test_contradictory_settings_are_refused(settings: SelectSettings, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         settings.check()

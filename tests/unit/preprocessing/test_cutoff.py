@@ -34,7 +34,9 @@ def selected(made: np.ndarray, cut: Cutoff) -> list[int]:
 
 @pytest.mark.parametrize("of", ["pairs", "words"])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_cut_is_that_of_sorting(seed: int, of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cutoff_equals_that_of_sorting(
+    seed: int, of: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ranking, "RECORDS_PER_BLOCK", 17)
     draw = random.Random(seed)
     few = [-1.5, -0.25, 0.0, 1e-300, 0.25, 3.0, float("inf")]
@@ -47,19 +49,19 @@ def test_the_cut_is_that_of_sorting(seed: int, of: str, monkeypatch: pytest.Monk
         assert selected(made, find_cutoff(made, limit, of)) == by_sorting(made, limit, of), limit  # type: ignore[arg-type]
 
 
-def test_all_are_taken_where_there_is_room_but_those_that_cannot_be() -> None:
+def test_all_selectable_pairs_are_selected_below_the_limit() -> None:
     made = records([1, np.inf, -1], [5, 0, 5])
     for limit, of in ((2, "pairs"), (3, "pairs"), (10, "words")):
         assert find_cutoff(made, limit, of) == SELECT_ALL  # type: ignore[arg-type]
     assert selected(made, SELECT_ALL) == [0, 2]
 
 
-def test_nothing_is_taken_where_the_best_has_no_room() -> None:
+def test_nothing_is_selected_if_the_best_pair_exceeds_the_limit() -> None:
     made = records([1, -1], [1, 5])
     assert selected(made, find_cutoff(made, 4, "words")) == []
 
 
-def test_of_equals_the_earlier_are_taken_also_in_parts() -> None:
+def test_earlier_pairs_win_ties_also_in_blocks() -> None:
     made = records([2.0] * 10, [1] * 10)
     cut = find_cutoff(made, 4, "pairs")
     assert ranking.selected(made, cut).tolist() == [True] * 4 + [False] * 6

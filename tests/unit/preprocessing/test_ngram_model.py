@@ -144,7 +144,7 @@ def test_a_line_is_not_changed_by_its_neighbours() -> None:
     np.testing.assert_array_equal(model.log_probs(ids_of(lines)), alone)
 
 
-def test_a_model_without_text_takes_all_words_for_alike() -> None:
+def test_a_model_of_no_text_is_uniform() -> None:
     model = NgramModel.train(np.zeros(0, np.int64), 5, 3)
     np.testing.assert_allclose(model.log_probs(np.array([3, 0])), math.log(1 / 5))
     assert len(model.log_probs(np.zeros(0, np.int64))) == 0
@@ -181,7 +181,7 @@ def test_keys_are_found_where_they_are_and_nowhere_else(size: int) -> None:
     assert set(table.find(others).tolist()) == {-1}
 
 
-def test_keys_that_all_want_one_slot_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_collide_in_one_slot_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def last_but_one(table: _HashTable, keys: np.ndarray) -> np.ndarray:
         return np.full(len(keys), table._last - 1)  # so that the search goes on at the first
 

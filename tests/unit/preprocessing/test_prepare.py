@@ -125,7 +125,7 @@ def test_empty_dev_set(tmp_path: Path, train: Files) -> None:
     assert (tmp_path / "out" / "dev.src").read_bytes() == b""
 
 
-def test_the_manifest_tells_all(tmp_path: Path, train: Files) -> None:
+def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
     settings = PrepareSettings(TextConfig(hyphens=True, bpe="joint"), merges=9, max_length=7)
     manifest = prepare(settings, tmp_path / "out", train, dev=train)
     assert manifest == read_manifest(tmp_path / "out")
@@ -273,7 +273,9 @@ def test_no_pair_left(tmp_path: Path, train: Files) -> None:
         PrepareSettings(SEPARATE, codes=("a", "b", "c")),
     ],
 )
-def test_contradictions_are_refused_first(tmp_path: Path, settings: PrepareSettings) -> None:
+def test_contradictory_settings_are_refused_before_any_work(
+    tmp_path: Path, settings: PrepareSettings
+) -> None:
     with pytest.raises(ConfigError):
         prepare(settings, tmp_path / "out", ("nowhere", "nowhere"))
 

@@ -144,7 +144,7 @@ def test_dev_and_test_sets_stand_beside_a_table(tmp_path):
     assert set(manifest["splits"]) == {"train", "dev", "news"}
 
 
-def test_contradictions_and_tables_of_nothing(tmp_path):
+def test_contradictory_arguments_and_empty_tables_are_refused(tmp_path):
     table = write(tmp_path / "table", [])
     with pytest.raises(DataError, match="table: no training pair is left of 0; look"):
         prepare(PrepareSettings(TOKENS), tmp_path / "out", table)

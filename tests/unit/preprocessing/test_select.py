@@ -29,7 +29,7 @@ def pool(tmp_path: Path) -> tuple[Path, Path]:
     return bitext(tmp_path, "pool", ["a b c", "d", "a b", "d d d", "e a b"])
 
 
-def test_what_was_selected_is_told(pool: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_selection_is_logged(pool: tuple[Path, Path], tmp_path: Path) -> None:
     domain = bitext(tmp_path, "domain", ["a b", "a b", "c a b"])
     output = (tmp_path / "out.src", tmp_path / "out.tgt")
     made = select(SelectSettings(TOKENS, words=5), [pool, pool], output, domain)
@@ -56,7 +56,7 @@ PAIR = ("a", "b")
         ({"pairs": 1}, {"output": ("x", "x")}, "different names"),
     ],
 )
-def test_what_contradicts_itself(
+def test_contradictory_settings_and_arguments_are_refused(
     settings: dict[str, Any], given: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     output = (tmp_path / "x", tmp_path / "y")
@@ -83,7 +83,7 @@ def test_a_pool_that_changes_is_an_error(
             list(reader.selected_blocks(records, SELECT_ALL))
 
 
-def test_parts_double_up_to_the_most() -> None:
+def test_subset_sizes_double_up_to_the_maximum() -> None:
     assert select_module._subset_sizes(40, 1000) == [10, 20, 40, 80, 160, 320, 640, 1000]
     assert select_module._subset_sizes(40, 80) == [10, 20, 40, 80]
     assert select_module._subset_sizes(1, 1) == [1]

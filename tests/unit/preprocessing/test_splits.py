@@ -43,7 +43,7 @@ def some(size: int, seed: int = 1) -> Pairs:
     return [(f"a{n} é" + " a" * (n % 3), f"b{n}" + " b" * (n % 5)) for n in numbers]
 
 
-def test_each_pair_is_in_one_of_both_and_in_order(tmp_path):
+def test_each_pair_is_in_train_or_dev_in_order(tmp_path):
     pairs = some(300)
     train, dev, report, made = held(tmp_path, pairs, 40)
     chosen = set(dev)
@@ -56,7 +56,7 @@ def test_each_pair_is_in_one_of_both_and_in_order(tmp_path):
             assert told.tokens[side] == sum(len(pair[number].split()) for pair in kept)
 
 
-def test_copies_go_with_their_pair_and_are_no_second_one(tmp_path):
+def test_copies_of_a_held_out_pair_leave_train_and_are_not_repeated(tmp_path):
     pairs = some(30) * 3
     train, dev, report, made = held(tmp_path, pairs, 10)
     assert len(set(dev)) == len(dev) == 10
@@ -64,7 +64,7 @@ def test_copies_go_with_their_pair_and_are_no_second_one(tmp_path):
     assert (len(train), report.held_out, made.pairs) == (60, 30, 10)
 
 
-def test_the_pairs_alone_decide(tmp_path):
+def test_the_held_out_pairs_depend_on_the_pairs_alone(tmp_path):
     for name in ("one", "two", "three"):
         (tmp_path / name).mkdir()
     pairs, more = some(200), some(200, seed=2)
@@ -76,7 +76,7 @@ def test_the_pairs_alone_decide(tmp_path):
     assert 10 < len(set(three) & set(one)) < 40
 
 
-def test_no_part_of_the_corpus_is_preferred(tmp_path):
+def test_held_out_pairs_come_from_the_whole_corpus(tmp_path):
     pairs = [(f"a{n}", "b") for n in range(4000)]
     _, dev, _, _ = held(tmp_path, pairs, 1000)
     places = sorted(int(src[1:]) for src, _ in dev)
@@ -86,12 +86,12 @@ def test_no_part_of_the_corpus_is_preferred(tmp_path):
 
 
 @pytest.mark.parametrize("count", [5, 6, 100])
-def test_something_must_be_left_for_training(tmp_path, count):
+def test_holding_out_all_pairs_is_refused(tmp_path, count):
     with pytest.raises(DataError, match=f"cannot hold out {count} of 15 training pairs"):
         held(tmp_path, some(5) * 3, count)
 
 
 @pytest.mark.parametrize("count", [1, 7, 50, 80])
-def test_smallest_is_the_beginning_of_the_sorted_set(count):
+def test_smallest_equals_the_first_of_the_sorted_set(count):
     numbers = [random.Random(count).randrange(60) for _ in range(200)]
     assert smallest(iter(numbers), count) == set(sorted(set(numbers))[:count])

@@ -10,14 +10,14 @@ from nmtkit.text.characters import WESTERN, WESTERN_CODES, moses_characters, mos
 
 
 @pytest.mark.parametrize("name", WESTERN._fields)
-def test_western_classes_are_the_whole_ones_cut(name: str) -> None:
+def test_western_classes_are_the_moses_classes_restricted(name: str) -> None:
     whole = set(getattr(moses_characters("en"), name)) - {"\n"}  # no line holds one
     ours = getattr(WESTERN, name)
     assert set(ours) == whole & set(map(chr, WESTERN_CODES))
     assert len(set(ours)) == len(ours) > 200 * (name != "number")
 
 
-def test_prefixes_before_digits_are_no_others() -> None:
+def test_numeric_prefixes_are_disjoint_from_the_others() -> None:
     always, before_digits = moses_prefixes("en")
     assert {"Mr", "Dr"} <= always and {"No", "pp"} <= before_digits
     assert not always & before_digits

@@ -123,24 +123,28 @@ def test_more_frequent_words_than_there_are(write: Write) -> None:
         ("chat cat 1e39", ":3: .* from 0 to 1"),  # beyond float32; a warning is an error here
     ],
 )
-def test_a_line_of_another_form_is_named(write: Write, line: str, message: str) -> None:
+def test_a_line_in_another_format_is_reported_with_its_position(
+    write: Write, line: str, message: str
+) -> None:
     rows = f"la the 0.6\nchat cat 0.5\n{line}\nchien dog 0.9\n"
     with pytest.raises(DataError, match=f"lex{message}"):
         Lexicon.load(write(rows), WORDS)
 
 
-def test_a_later_chunk_has_the_same_form(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_block_must_have_the_same_format(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "LINES_PER_BLOCK", 2)
     with pytest.raises(DataError, match=":4: .* from 0 to 1, not 'chien dog -0.9'"):
         Lexicon.load(write("la the 0.6\nchat cat 0.5\nle the 0.4\nchien dog -0.9\n"), WORDS)
 
 
-def test_logarithms_are_none_above_0(write: Write) -> None:
+def test_logarithms_above_0_are_refused(write: Write) -> None:
     with pytest.raises(DataError, match=":2: expected 'source target logarithm', .* at most 0"):
         Lexicon.load(write("the la -0.6\ncat chat 0.5\n"), WORDS)
 
 
-def test_a_logarithm_beyond_float32_comes_last(write: Write) -> None:
+def test_a_logarithm_below_float32_ranks_last(write: Write) -> None:
     lexicon = Lexicon.load(write("cat chat -1e39\ncat chien -2\n"), WORDS, frequent=0, each=1)
     assert found(lexicon, "cat") == ["</s>", "<unk>", "chien"]
 
@@ -164,7 +168,7 @@ def test_a_table_of_other_words_is_refused(write: Write) -> None:
         Lexicon.load(write("kissa cat 0.7\nkoira dog 0.7\n"), WORDS)
 
 
-def test_words_shared_by_both_sides_tell_no_direction(write: Write) -> None:
+def test_shared_words_do_not_determine_the_direction(write: Write) -> None:
     shared = Lexicon.load(write("chat chat 1\nbois bois 1\n"), WORDS, frequent=0)
     assert found(shared, "chat") == ["</s>", "<unk>", "chat"]
 
@@ -208,7 +212,7 @@ def test_rare_pairs_are_left_out_but_count_for_the_shares() -> None:
     assert output.getvalue() == "la the 0.6666667\n"
 
 
-def test_what_is_written_is_read(write: Write) -> None:
+def test_a_written_lexicon_is_read_back(write: Write) -> None:
     output = io.StringIO()
     counted().write(output)
     lexicon = Lexicon.load(write(output.getvalue()), WORDS, frequent=0)

@@ -6,7 +6,7 @@ from nmtkit.text import memo as module
 from nmtkit.text.memo import Memo
 
 
-def test_a_word_is_made_once() -> None:
+def test_a_word_is_computed_once() -> None:
     made = []
 
     def make(word: str) -> str:
@@ -18,7 +18,7 @@ def test_a_word_is_made_once() -> None:
     assert made == ["a", "b"]
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WORDS", 10)
     memory = Memo(str.upper)
     for number in range(100):

@@ -34,7 +34,7 @@ def test_tokenised_lines_are_left_alone() -> None:
         assert pipeline.line(pipeline.tokens(line, told), told) == line
 
 
-def test_words_are_no_pieces() -> None:
+def test_words_are_not_joined_like_pieces() -> None:
     """A word that ends in @@ goes on only where it is a piece."""
     pipeline = TextPipeline("fr", TextConfig(), CODES)
     words = ["l'", "x@@", "y", "."]

@@ -66,7 +66,7 @@ def test_multi30k_train_comes_out_as_from_tokenizer_perl(language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "fr", "it", "de", "cs", "xx"])
 @pytest.mark.parametrize("hyphens", [False, True])
-def test_the_same_as_sacremoses_but_for_the_last_period(language: str, hyphens: bool) -> None:
+def test_tokens_equal_sacremoses_except_the_last_period(language: str, hyphens: bool) -> None:
     tokenizer = Tokenizer(language, hyphens=hyphens)
     moses = MosesTokenizer(language)
     seen_period = False
@@ -103,7 +103,7 @@ def test_a_word_is_treated_the_same_wherever_it_was_met_first() -> None:
     assert [Tokenizer("en").tokenize(line) for line in lines[:40]] == first[:40]
 
 
-def test_what_is_returned_can_be_changed() -> None:
+def test_changing_the_result_does_not_change_the_memo() -> None:
     tokenizer = Tokenizer("en")
     tokenizer.tokenize("a b c").append("d")
     assert tokenizer.tokenize("a b c") == ["a", "b", "c"]

@@ -44,12 +44,12 @@ def test_no_word_twice(word: str) -> None:
         Vocabulary(["</s>", "<unk>", "a", word])
 
 
-def test_one_count_a_word() -> None:
+def test_words_and_counts_must_have_the_same_length() -> None:
     with pytest.raises(DataError, match="3 words have 1 counts"):
         Vocabulary(["</s>", "<unk>", "a"], [1])
 
 
-def test_what_is_saved_loads_again(tmp_path: Path) -> None:
+def test_saving_and_loading_round_trip(tmp_path: Path) -> None:
     words = ["</s>", "<unk>", "a\u2028b", "c\u0085d", "e\tf", "g\rh", "é", "\u00a0", "i j"]
     Vocabulary(words, range(9)).save(tmp_path / "one")
     loaded = Vocabulary.load(tmp_path / "one")
@@ -72,7 +72,7 @@ def test_special_words_are_put_in_front(tmp_path: Path) -> None:
     assert moved.counts == (3, 7, 5, 2)
 
 
-def test_a_plain_list_has_counts_of_nought(tmp_path: Path) -> None:
+def test_a_word_list_without_counts_has_zero_counts(tmp_path: Path) -> None:
     vocabulary = load(tmp_path, "the\nhouse\n")
     assert vocabulary.words == ("</s>", "<unk>", "the", "house")
     assert vocabulary.counts == (0, 0, 0, 0)

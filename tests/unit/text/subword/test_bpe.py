@@ -81,7 +81,7 @@ def test_words_come_back(bpe: BPE) -> None:
     assert undo_bpe(bpe.apply([])) == []
 
 
-def test_frequent_words_are_whole_and_rare_ones_cut(bpe: BPE) -> None:
+def test_frequent_words_stay_whole_and_rare_words_are_split(bpe: BPE) -> None:
     assert bpe.apply(["newest"]) == ["newest"]
     assert bpe.apply(["zoé"]) == ["z@@", "o@@", "é"]
 
@@ -117,7 +117,7 @@ def test_at_least_one_merge(merges: int) -> None:
         BPE.learn({"ab": 2}, merges)
 
 
-def test_what_is_saved_loads_again(bpe: BPE, tmp_path: Path) -> None:
+def test_saving_and_loading_round_trip(bpe: BPE, tmp_path: Path) -> None:
     bpe.save(tmp_path / "codes")
     assert BPE.load(tmp_path / "codes").merges == bpe.merges
     with pytest.raises(OutputError, match="exists already"):
@@ -139,7 +139,7 @@ def test_line_ends_of_other_systems_and_odd_symbols(tmp_path: Path) -> None:
     assert BPE.load(tmp_path / "codes").merges == (("a", "b"), ("\u2028", "\u0085"))
 
 
-def test_of_a_pair_given_twice_the_first_counts() -> None:
+def test_the_first_of_duplicate_merges_applies() -> None:
     assert BPE([("a", "b"), ("b", "c</w>"), ("b", "c</w>"), ("a", "b")]).apply(["abc"]) == [
         "ab@@",
         "c",
@@ -164,7 +164,7 @@ def test_bad_files_name_the_line(tmp_path: Path, text: str, message: str) -> Non
         BPE.load(tmp_path / "codes")
 
 
-def test_very_long_words_take_no_longer_for_each_letter() -> None:
+def test_very_long_words_are_split_in_linear_time() -> None:
     merges = [("a", "b"), ("ab", "c"), ("a", "a"), ("aa", "aa")]
     long = "abcaaaaax" * 20_000
     pieces = BPE(merges).apply([long])
@@ -174,7 +174,7 @@ def test_very_long_words_take_no_longer_for_each_letter() -> None:
     ]
 
 
-def test_words_that_no_language_has_cost_no_time_that_grows_with_their_square() -> None:
+def test_very_long_words_are_not_learned_and_are_split_when_applied() -> None:
     """A megabyte without a blank is not learned from, and cut a thousand letters at a time."""
     draw = random.Random(1)
     long = "".join(draw.choices("abcdefgh", k=300_000))

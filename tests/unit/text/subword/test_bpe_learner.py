@@ -25,13 +25,15 @@ def random_counts(seed: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("first", range(0, 400, 50))
-def test_those_of_the_library(first: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merges_equal_those_of_subword_nmt(first: int, capsys: pytest.CaptureFixture[str]) -> None:
     for seed in range(first, first + 50):
         counts = random_counts(seed)
         assert learn_merges(counts, 100) == library(counts, 100), seed
 
 
-def test_those_of_the_library_on_many_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_merges_of_many_words_equal_those_of_subword_nmt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Enough of them for the library to set rare pairs aside and take them up again."""
     draw = random.Random(1)
     syllables = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(1, 3))) for _ in range(90)]
@@ -44,7 +46,7 @@ def test_those_of_the_library_on_many_words(capsys: pytest.CaptureFixture[str]) 
     assert learn_merges(dict(sorted(counts.items())), 2000) == learned
 
 
-def test_a_symbol_is_always_made_of_the_same_two() -> None:
+def test_each_symbol_has_a_single_merge() -> None:
     """On which rests that no count grows, and so the order in which pairs are looked at."""
     for seed in range(300):
         learned = learn_merges(random_counts(seed), 200)
