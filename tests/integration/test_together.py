@@ -64,7 +64,7 @@ def training(prepared, folder, small, *options):
     return ["train", prepared, "--output", folder, *settings, *options]
 
 
-def test_a_model_that_ranks_train_is_that_of_one_process(prepared, small, nmtkit, each, tmp_path):
+def test_several_processes_train_the_model_of_one(prepared, small, nmtkit, each, tmp_path):
     nmtkit(*training(prepared, tmp_path / "one", small))
     (_, told), *others = each(3, *training(prepared, tmp_path / "three", small))
     assert "3 processes train together" in told and "finished after 6 updates" in told
@@ -73,7 +73,7 @@ def test_a_model_that_ranks_train_is_that_of_one_process(prepared, small, nmtkit
     assert metrics(tmp_path / "one")[0]["dev_bleu"] is not None
 
 
-def test_a_restart_goes_on_even_with_force(prepared, small, each, tmp_path):
+def test_a_restart_resumes_even_with_force(prepared, small, each, tmp_path):
     command = training(prepared, tmp_path / "model", small, "--force")
     each(2, *command)
     before = names(tmp_path / "model")
@@ -116,7 +116,7 @@ def test_translations_are_those_of_one_process(model, text, nmtkit, each, tmp_pa
     assert others == [("", "")] * 2
 
 
-def test_everything_that_translate_writes_is_whole(model, text, nmtkit, each, tmp_path):
+def test_all_files_of_translate_equal_those_of_one_process(model, text, nmtkit, each, tmp_path):
     def command(name):
         files = {option: tmp_path / f"{name}{option}" for option in ("--output", "--segments")}
         words = [str(word) for pair in files.items() for word in pair]
@@ -148,7 +148,7 @@ def test_scores_are_those_of_one_process(model, language_model, text, nmtkit, ea
         assert told == alone.stderr and other == ("", "")
 
 
-def test_files_that_do_not_fit_are_refused_by_rank_0(model, text, corpus, each):
+def test_files_of_different_length_are_refused_by_rank_0(model, text, corpus, each):
     told = each(2, "score", "--device", "cpu", "-m", model, text, corpus / "dev.fr", status=1)
     assert "differ in their number of lines" in told[0][1]
 
@@ -162,7 +162,7 @@ def test_files_that_do_not_fit_are_refused_by_rank_0(model, text, corpus, each):
         (["score", "--model", "m", "--phrase-table", "t"], "'phrase-table' runs in one process"),
     ],
 )
-def test_work_for_one_process_is_refused_to_several(each, arguments, reason):
+def test_commands_for_one_process_refuse_several(each, arguments, reason):
     for _, told in each(2, *arguments, status=2):
         assert reason in told
 
@@ -229,9 +229,7 @@ def test_torchrun_restarts_a_training_whose_rank_was_killed(prepared, small, nmt
 
 
 @pytest.mark.slow
-def test_a_rank_killed_without_restarts_ends_the_job_and_another_number_goes_on(
-    prepared, small, nmtkit, tmp_path
-):
+def test_a_killed_rank_ends_the_job_and_one_process_resumes(prepared, small, nmtkit, tmp_path):
     options = ["--set", "training.max_updates=300", "--set", "training.validate_every=20"]
     options += ["--set", "training.dev_bleu=false"]
     folder = tmp_path / "killed"

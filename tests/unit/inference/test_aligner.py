@@ -13,7 +13,7 @@ from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword.bpe import BPE
 
 
-def test_hard_links_take_the_heaviest_word_and_never_the_end():
+def test_hard_alignment_takes_the_highest_weight_and_never_eos():
     matrix = torch.tensor([[0.1, 0.3, 0.6], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])
     alignment = Alignment(["a", "b"], ["x", "y"], matrix)
     assert alignment.links() == [(1, 0), (0, 1)]
@@ -50,14 +50,14 @@ def test_pieces_of_the_source_are_summed_and_of_the_target_averaged():
     assert torch.allclose(found.matrix, expected)
 
 
-def test_a_last_piece_that_wants_more_ends_its_word():
+def test_a_trailing_subword_that_expects_another_ends_its_word():
     matrix = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
     found = word_alignment(["a"], ["x@@", "y@@"], matrix, subwords=True)
     assert (found.tgt_words, found.rows) == (["xy"], ["xy"])
     assert torch.allclose(found.matrix, torch.tensor([[0.375, 0.625]]))
 
 
-def test_without_subwords_the_sign_is_part_of_the_word():
+def test_without_subwords_the_separator_is_part_of_the_word():
     matrix = torch.full((2, 3), 1 / 3)
     found = word_alignment(["a@@", "b"], ["x@@"], matrix, subwords=False)
     assert found.src_words == ["a@@", "b"] and torch.equal(found.matrix, matrix)
@@ -79,7 +79,7 @@ def test_rows_of_real_alignments_add_up(make_model, bpe):
 
 
 @pytest.mark.parametrize("bpe", [None, BPE([("a", "b</w>")])])
-def test_links_are_counted_between_what_the_model_reads(make_model, bpe):
+def test_links_are_counted_between_the_models_tokens(make_model, bpe):
     model = make_model(1, src="ab a b a@@ b@@ c", tgt="x y x@@ y@@", bpe=bpe)
     scorer = Scorer(Ensemble((model,)))
     pairs = [("ab cab a", "xy y"), ("", "x"), ("abc", ""), ("ab b", "x x")]

@@ -21,7 +21,7 @@ def loaded(make_model):
     return dataclasses.replace(other, model=model)
 
 
-def test_each_line_has_its_structure_whatever_the_batches(loaded):
+def test_compositions_do_not_depend_on_batches(loaded):
     lines = ["a b c", "", "e", "a b", "c d e a b"] * 5
     together = list(compositions(loaded, iter(lines), batch_size=3))
     for line, found in zip(lines, together, strict=True):
@@ -34,6 +34,6 @@ def test_each_line_has_its_structure_whatever_the_batches(loaded):
                 assert sum(node) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_model_without_one_says_so(make_model):
+def test_a_model_without_composition_is_refused(make_model):
     with pytest.raises(ModelError, match="no structure"):
         list(compositions(make_model(1), ["a"]))

@@ -31,7 +31,7 @@ def loaded(request, make_model):
     return make_model(1, sizes=sizes) if sizes else make_model(1)
 
 
-def test_each_line_has_the_models_vector_of_it_whatever_the_batches(loaded, request):
+def test_vectors_of_lines_do_not_depend_on_batches(loaded, request):
     found = list(Embedder(loaded, batch_size=3).embed(iter(LINES)))
     assert [text for text, _ in found] == LINES
     width = SIZES[request.node.callspec.params["loaded"]][1]
@@ -41,7 +41,7 @@ def test_each_line_has_the_models_vector_of_it_whatever_the_batches(loaded, requ
         assert vector == pytest.approx(alone.tolist(), abs=1e-6)
 
 
-def test_words_stand_in_the_order_of_the_vocabulary_without_the_special_ones(loaded):
+def test_word_vectors_follow_the_vocabulary_without_special_symbols(loaded):
     sides: list[tuple[Literal["source", "target"], str, str]] = [
         ("source", "abcde", "E_x"),
         ("target", "vwxyz", "E_y"),
@@ -55,14 +55,14 @@ def test_words_stand_in_the_order_of_the_vocabulary_without_the_special_ones(loa
         assert list(Embedder(loaded).embed_words(side, limit=99)) == found
 
 
-def test_more_words_than_are_looked_up_together(make_model, monkeypatch):
+def test_word_vectors_are_read_in_several_windows(make_model, monkeypatch):
     loaded = make_model(1)
     expected = list(Embedder(loaded).embed_words("source"))
     monkeypatch.setattr("nmtkit.inference.embedder.WORDS_AT_A_TIME", 2)
     assert list(Embedder(loaded).embed_words("source")) == expected
 
 
-def test_a_language_model_has_vectors_of_its_words_alone(make_model):
+def test_a_language_model_has_target_word_vectors_only(make_model):
     loaded = make_model(1, sizes=CSLMConfig(2, 3, 4, 5))
     assert [word for word, _ in Embedder(loaded).embed_words("target")] == list("vwxyz")
     for asked in (
@@ -73,7 +73,7 @@ def test_a_language_model_has_vectors_of_its_words_alone(make_model):
             list(asked())
 
 
-def test_nothing_of_training_is_left_in_a_vector(make_model):
+def test_dropout_does_not_change_vectors(make_model):
     """No dropout, no gradient: the same twice."""
     loaded = make_model(1, sizes=RNNencConfig(6, 5, 4, dropout=0.5))
     assert list(Embedder(loaded).embed(["a b"])) == list(Embedder(loaded).embed(["a b"]))

@@ -23,7 +23,7 @@ def test_models_with_other_target_words_are_refused(make_model, words, told):
         Ensemble((make_model(1), make_model(2), make_model(3, tgt=words)))
 
 
-def test_each_model_reads_its_own_words(make_model):
+def test_each_model_uses_its_own_source_vocabulary(make_model):
     ensemble = Ensemble((make_model(1, src="ab"), make_model(2, src="qba")))
     tokens = [ensemble.source_tokens(line) for line in ("a b", "b")]
     ids, mask = ensemble.source_batch(tokens, 0)

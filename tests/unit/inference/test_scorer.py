@@ -43,7 +43,7 @@ def test_probabilities_of_all_translations_add_up_to_one(make_model):
     assert total == pytest.approx(1, abs=1e-5)
 
 
-def test_a_source_of_several_pairs_is_read_once(scorer, monkeypatch):
+def test_a_source_of_several_pairs_is_encoded_once(scorer, monkeypatch):
     model, sources = scorer.ensemble.models[0], []
     real = model.encode
 
@@ -107,7 +107,7 @@ def test_an_ensemble_averages_probabilities(make_model):
         assert mean.word_scores == pytest.approx(expected, abs=1e-5)
 
 
-def test_models_may_count_unequally_and_by_their_logarithms(make_model):
+def test_weighted_and_log_linear_averaging(make_model):
     models = make_model(1), make_model(2)
     single = [list(Scorer(Ensemble((model,))).score(pairs(20))) for model in models]
     weighted = Scorer(Ensemble(models).averaged([3, 1])).score(pairs(20))
@@ -167,7 +167,7 @@ def test_the_probabilities_of_all_texts_add_up_to_one(make_model):
     assert total == pytest.approx(1, abs=1e-5)
 
 
-def test_a_model_that_translates_wants_a_source(make_model):
+def test_a_translation_model_needs_a_source(make_model):
     translating, lm = make_model(1), make_model(2, sizes=CSLMConfig(2, 4, 6, 5))
     for models in ((translating,), (lm, translating)):
         scorer = Scorer(Ensemble(models))

@@ -101,7 +101,7 @@ def test_some_candidate_is_not_what_search_ranks_first(confident, translator):
 
 
 @pytest.mark.parametrize("kind", ["confident", "at_random"])
-def test_a_line_is_its_segments_put_together(request, kind):
+def test_a_translation_joins_those_of_its_segments(request, kind):
     found = list(request.getfixturevalue(kind).segment(LINES))
     assert len(found) == len(LINES)
     for line, segmented in zip(LINES, found, strict=True):
@@ -117,7 +117,7 @@ def test_a_line_is_its_segments_put_together(request, kind):
 
 
 @pytest.mark.parametrize("kind", ["confident", "at_random"])
-def test_a_line_is_the_same_whatever_the_others_are(request, kind, monkeypatch):
+def test_segments_of_a_line_do_not_depend_on_other_lines(request, kind, monkeypatch):
     segmenter = request.getfixturevalue(kind)
     together = list(segmenter.segment(LINES))
     monkeypatch.setattr(driver, "MAX_SPANS", 1)
@@ -130,7 +130,7 @@ def test_a_line_is_the_same_whatever_the_others_are(request, kind, monkeypatch):
     assert [p.translation.text for p in parts] == [p.translation.text for p in together]
 
 
-def test_a_span_is_translated_once_and_not_many_at_a_time(translator, reverse, monkeypatch):
+def test_each_span_is_translated_once_in_bounded_windows(translator, reverse, monkeypatch):
     """500 words of five: 5 + 25 + 125 different spans."""
     asked = []
     real = Translator.translate
@@ -160,7 +160,7 @@ def test_results_come_before_all_lines_are_read(confident):
     assert all(next(found).segments for _ in range(confident.window))
 
 
-def test_segments_are_cut_between_words_not_between_their_pieces(make_model):
+def test_segments_are_cut_between_words_not_subwords(make_model):
     """Each side with merges of its own; the reverse model without any."""
     bpe = BPE([("a", "b</w>")])
     model = make_model(1, src="ab a@@ b c@@ a b@@ c", tgt="v@@ w x v w@@", bpe=bpe)
@@ -186,7 +186,7 @@ def test_a_line_is_detokenised_as_one(make_model):
     assert raw.translation.text == text.line(words.translation.tokens) != words.translation.text
 
 
-def test_unknown_words_are_replaced_after_they_were_weighed(make_model, reverse):
+def test_replacing_unknown_words_does_not_change_confidences(make_model, reverse):
     search = dataclasses.replace(make_model(1).config.search, beam=1)
     translator = Translator(Ensemble((make_model(1, tgt="vw"),)), search)
     plain = list(ConfidentSegmenter(translator, reverse, 2).segment(LINES))
@@ -197,7 +197,7 @@ def test_unknown_words_are_replaced_after_they_were_weighed(make_model, reverse)
         assert [s.confidence for s in other.segments] == [s.confidence for s in one.segments]
 
 
-def test_seeds_and_places_decide_random_segments(translator):
+def test_seed_and_line_number_decide_random_segments(translator):
     line = "a b c d e a b c d e"
 
     def sources(seed, first=1):
@@ -274,7 +274,7 @@ def test_random_segments_are_as_long_as_those_of_a_file(written):
         ('[{"source": "a b c d"}]\n', ConfigError, "of 4 words.* give --max-segment 4"),
     ],
 )
-def test_a_file_of_something_else_is_an_error(tmp_path, text, error, told):
+def test_a_file_without_segments_is_an_error(tmp_path, text, error, told):
     (tmp_path / "lengths").write_text(text)
     with pytest.raises(error, match=told):
         random_lengths(tmp_path / "lengths", longest=3)

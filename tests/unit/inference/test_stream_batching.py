@@ -33,7 +33,7 @@ def test_windows_hold_all_in_order(count):
     assert all(found)
 
 
-def test_a_line_that_is_there_is_not_kept_waiting(pipe):
+def test_a_line_that_has_arrived_is_yielded_at_once(pipe):
     read, write = pipe
     found = arriving_windows(read, 10)
     for text in (b"one\n", b"two\nthree\nfo", b"ur\n"):
@@ -71,7 +71,7 @@ def test_lines_in_pieces_come_whole_and_in_windows(pipe):
     assert all(1 <= len(window) <= 64 for window in found)
 
 
-def test_nothing_in_gives_nothing_out(pipe):
+def test_an_empty_stream_has_no_windows(pipe):
     os.close(pipe[1])
     assert list(arriving_windows(pipe[0], 5)) == []
 
@@ -95,7 +95,7 @@ def test_a_file_comes_in_full_windows(tmp_path):
     assert [len(window) for window in windows(LineStream(tmp_path / "plain"), 2)] == [2, 2, 1]
 
 
-def test_what_is_not_utf8_is_replaced_and_named(tmp_path, caplog):
+def test_invalid_utf8_is_replaced_with_a_warning_that_names_the_line(tmp_path, caplog):
     (tmp_path / "plain").write_bytes(b"one\n\xff\xfe\nthree\ncaf\xe9\n")
     found = list(windows(LineStream(tmp_path / "plain"), 2))
     assert found == [["one", "\ufffd\ufffd"], ["three", "caf\ufffd"]]
@@ -105,7 +105,7 @@ def test_what_is_not_utf8_is_replaced_and_named(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("name", ["missing", "."])
-def test_what_cannot_be_read_is_an_error(tmp_path, name):
+def test_an_unreadable_file_is_an_error(tmp_path, name):
     with pytest.raises(DataError, match="cannot be read"):
         list(LineStream(tmp_path / name).windows(2))
 

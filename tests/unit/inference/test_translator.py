@@ -28,7 +28,7 @@ def translator(make_model):
     return Translator(Ensemble((make_model(1),)), batch_size=4)
 
 
-def test_each_line_has_its_translation_whatever_the_batches(make_model):
+def test_translations_do_not_depend_on_batches(make_model):
     lines = random_lines(150)
     whole = list(Translator(Ensemble((make_model(1),)), batch_size=64).translate(lines, n_best=2))
     parts = list(
@@ -44,7 +44,9 @@ def test_each_line_has_its_translation_whatever_the_batches(make_model):
 
 @pytest.mark.parametrize("forks", [True, False])
 @pytest.mark.parametrize("quantize", [False, True])
-def test_cores_that_share_the_lines_change_nothing(make_model, monkeypatch, quantize, forks):
+def test_translations_do_not_depend_on_the_number_of_cores(
+    make_model, monkeypatch, quantize, forks
+):
     if forks and sys.platform != "linux":
         pytest.skip("forks are for Linux")
     monkeypatch.setattr(fork, "can_fork", lambda: forks)
@@ -79,7 +81,7 @@ def test_results_come_before_all_lines_are_read(translator):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_scores_are_those_that_score_gives(make_model, count):
+def test_scores_equal_those_of_the_scorer(make_model, count):
     ensemble = Ensemble(tuple(make_model(seed) for seed in range(count)))
     translator, scorer = Translator(ensemble), Scorer(ensemble)
     lines = [line for line in random_lines(40) if line]
@@ -115,7 +117,7 @@ def test_alignments_have_a_row_for_each_word_and_the_end(translator):
     assert next(translator.translate(["a"]))[0].alignment is None
 
 
-def test_models_of_an_ensemble_may_split_the_source_otherwise(make_model):
+def test_models_of_an_ensemble_may_tokenise_the_source_differently(make_model):
     """The second model has pieces of words and other ids; the first gives the alignment."""
     bpe = BPE([("a", "b</w>")])
     pieces = make_model(2, src="ab a@@ b c@@ a b@@ c", bpe=bpe)
@@ -130,7 +132,7 @@ def test_models_of_an_ensemble_may_split_the_source_otherwise(make_model):
     assert next(scores).log_prob == pytest.approx(found[0][0].score, abs=1e-4)
 
 
-def test_pieces_become_words_again(make_model):
+def test_subwords_are_joined_to_words(make_model):
     model = make_model(3, tgt="x@@ y@@ x y", bpe=BPE([]), search=SearchConfig(beam=3))
     for found in Translator(Ensemble((model,))).translate(["a b", "c d e"], 3, alignments=True):
         for t in found:
@@ -157,7 +159,7 @@ class FirstLetters:
         return [0, 1, *range(2, 7)] if first == 4 else [0, 1, 2 + first]
 
 
-def test_each_line_is_made_of_its_own_candidates(make_model):
+def test_translations_use_only_the_candidates_of_their_line(make_model):
     lines = [line for line in random_lines(60) if "f" not in line.split()[:1]]
     translator = Translator(Ensemble((make_model(1),)), batch_size=4, candidates=FirstLetters())
     found = list(translator.translate(lines, n_best=2))
@@ -172,7 +174,7 @@ def test_each_line_is_made_of_its_own_candidates(make_model):
     assert next(translator.translate(["e a b"]))[0].tokens == next(plain)[0].tokens
 
 
-def test_in_8_bits_neighbours_do_not_matter(make_model):
+def test_int8_translations_do_not_depend_on_batches(make_model):
     lines = random_lines(60)
     found = [
         list(Translator(Ensemble((make_model(1),)), None, size, quantize=True).translate(lines))
@@ -184,13 +186,13 @@ def test_in_8_bits_neighbours_do_not_matter(make_model):
             assert other[0].score == pytest.approx(one[0].score, abs=1e-5)
 
 
-def test_8_bits_are_refused_where_the_model_is_elsewhere(make_model):
+def test_int8_is_refused_off_the_cpu(make_model):
     model = dataclasses.replace(make_model(1), device=torch.device("cuda"))
     with pytest.raises(ConfigError, match="--device cpu"):
         Translator(Ensemble((model,)), quantize=True)
 
 
-def test_8_bits_are_refused_with_plain_pieces(make_model):
+def test_int8_is_refused_with_plain_pieces(make_model):
     with plain_pieces(), pytest.raises(ConfigError, match="NMTKIT_PLAIN"):
         Translator(Ensemble((make_model(1),)), quantize=True)
 
@@ -202,7 +204,7 @@ def of_unknown_words(make_model, seed, **options):
     return loaded
 
 
-def test_unknown_words_are_those_that_they_owe_most_to(make_model):
+def test_unknown_words_become_the_source_words_with_the_highest_weight(make_model):
     plain = Translator(Ensemble((of_unknown_words(make_model, 1),)), batch_size=4)
     lines = [line for line in random_lines(40) if line]
     copied = plain.with_replacements({}).translate(lines)
@@ -224,7 +226,7 @@ def test_unknown_words_are_those_that_they_owe_most_to(make_model):
     assert seen > 20
 
 
-def test_an_unknown_word_becomes_a_whole_word_of_pieces(make_model):
+def test_an_unknown_word_becomes_a_whole_source_word(make_model):
     bpe = BPE([("b", "c</w>")])
     src = "a b c a@@ b@@ bc a</w>"
     loaded = of_unknown_words(make_model, 2, src=src, bpe=bpe)
@@ -234,7 +236,7 @@ def test_an_unknown_word_becomes_a_whole_word_of_pieces(make_model):
         assert set(found.text.split()) <= {"abc", "bc", *"vwxyz"}
 
 
-def test_several_models_look_for_an_unknown_word_together(make_model):
+def test_an_ensemble_replaces_unknown_words_by_its_mean_alignment(make_model):
     """The mean of the alignments of those that read the same tokens; samples likewise."""
     parts = [of_unknown_words(make_model, seed) for seed in (1, 2)]
     lines = [line for line in random_lines(30) if line]

@@ -45,7 +45,7 @@ def test_results_are_in_the_order_of_tasks(way, count):
     assert way(squares(count)) == [n * n for n in range(count)]
 
 
-def test_large_results_travel_whole():
+def test_large_results_are_returned_whole():
     tensors = run_parallel([functools.partial(torch.full, (1000, 300), float(n)) for n in range(3)])
     assert [tensor.sum().item() for tensor in tensors] == [0, 300_000, 600_000]
 
@@ -88,7 +88,7 @@ def test_processes_compute_at_the_same_time(forks):
     assert product == 300
 
 
-def test_where_there_are_other_threads_threads_do_the_work():
+def test_threads_run_the_tasks_if_there_are_other_threads():
     end = threading.Event()
     other = threading.Thread(target=end.wait, daemon=True)
     other.start()
@@ -113,7 +113,7 @@ def test_the_first_error_is_raised(way, bad):
     assert not multiprocessing.active_children()
 
 
-def test_a_process_that_is_ended_from_outside_is_told(forks):
+def test_a_killed_fork_is_reported(forks):
     own = os.getpid()
 
     def ended():

@@ -1,4 +1,4 @@
-"""Ranks: what they have in common, and what becomes of them when one is gone."""
+"""The process group: its collective operations, and what happens when a process dies."""
 
 import os
 import signal
@@ -13,7 +13,12 @@ from nmtkit.parallel import environment
 from nmtkit.parallel.fork import can_fork
 from nmtkit.parallel.process_group import SINGLE_PROCESS, join_process_group
 
-TOLD = {"RANK": "3", "WORLD_SIZE": "4", "MASTER_ADDR": "there", "MASTER_PORT": "29500"}
+LAUNCHER_VARIABLES = {
+    "RANK": "3",
+    "WORLD_SIZE": "4",
+    "MASTER_ADDR": "there",
+    "MASTER_PORT": "29500",
+}
 
 
 @pytest.fixture
@@ -21,29 +26,29 @@ def launched_with(monkeypatch):
     for name in (*environment.REQUIRED_VARIABLES, "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"):
         monkeypatch.delenv(name, raising=False)
 
-    def tell(**values):
+    def set_variables(**values):
         for name, value in values.items():
             monkeypatch.setenv(name, value)
 
-    return tell
+    return set_variables
 
 
-def test_a_process_that_was_told_nothing_is_alone(launched_with):
+def test_without_a_launcher_there_is_a_single_process(launched_with):
     assert (environment.rank(), environment.size(), environment.local_rank()) == (0, 1, 0)
     assert not environment.restarted()
     with join_process_group() as process_group:
         assert process_group is SINGLE_PROCESS and process_group.is_main
 
 
-def test_one_of_several_knows_its_number(launched_with):
-    launched_with(**TOLD, LOCAL_RANK="1", TORCHELASTIC_RESTART_COUNT="2")
+def test_rank_and_size_come_from_the_environment(launched_with):
+    launched_with(**LAUNCHER_VARIABLES, LOCAL_RANK="1", TORCHELASTIC_RESTART_COUNT="2")
     assert (environment.rank(), environment.size(), environment.local_rank()) == (3, 4, 1)
     assert environment.restarted()
 
 
-@pytest.mark.parametrize("missing", TOLD)
-def test_what_is_told_in_part_does_not_count(launched_with, missing):
-    launched_with(**{name: value for name, value in TOLD.items() if name != missing})
+@pytest.mark.parametrize("missing", LAUNCHER_VARIABLES)
+def test_an_incomplete_environment_is_ignored(launched_with, missing):
+    launched_with(**{name: value for name, value in LAUNCHER_VARIABLES.items() if name != missing})
     assert (environment.rank(), environment.size()) == (0, 1)
 
 
@@ -57,7 +62,7 @@ def squares(process_group, windows):
     ]
 
 
-def test_alone_every_operation_is_what_one_process_does():
+def test_operations_of_a_single_process():
     layer = nn.Linear(2, 1)
     layer.weight.grad = torch.ones(1, 2)
     figures = torch.tensor([3.0])
@@ -83,7 +88,7 @@ def gradients(rank):
     return layer
 
 
-def test_ranks_have_in_common_what_they_share(together, tmp_path):
+def test_collective_operations_of_three_processes(together, tmp_path):
     log = tmp_path / "order"
 
     def turn():
@@ -98,8 +103,8 @@ def test_ranks_have_in_common_what_they_share(together, tmp_path):
         os.environ["LOCAL_RANK"] = ["0", "1", "0"][int(os.environ["RANK"])]  # two machines
         found: dict[str, object] = {}
         with join_process_group("cpu") as process_group:
-            found["told"] = process_group.broadcast(lambda: ("from", process_group.rank))
-            found["everyones"] = process_group.all_gather(process_group.rank**2)
+            found["broadcast"] = process_group.broadcast(lambda: ("from", process_group.rank))
+            found["gathered"] = process_group.all_gather(process_group.rank**2)
             process_group.main_process_first(turn)
             tensors = [
                 torch.full((2, 2), float(process_group.rank)),
@@ -121,14 +126,14 @@ def test_ranks_have_in_common_what_they_share(together, tmp_path):
     first, *others = [outcome.value for outcome in together(3, task)]
     shared = [[(n * n, n) for n in range(1, 8)], [], [(64, 8), (81, 9)]]
     assert first == {
-        "told": ("from", 0), "everyones": [0, 1, 4], "equal": [0.0, 0], "sums": [3.0, 3.0],
+        "broadcast": ("from", 0), "gathered": [0, 1, 4], "equal": [0.0, 0], "sums": [3.0, 3.0],
         "gradients": [[[3.0, 30.0]], [7.0]], "shared": shared, "can fork": False,
     }  # fmt: skip
     assert others == [{**first, "shared": [[], [], []]}] * 2
     assert log.read_text() == "021"
 
 
-def test_each_rank_draws_numbers_of_its_own_and_the_same_ones_again(together):
+def test_each_rank_has_its_own_reproducible_random_numbers(together):
     def task():
         with join_process_group("cpu") as process_group:
             drawn = []
@@ -142,7 +147,7 @@ def test_each_rank_draws_numbers_of_its_own_and_the_same_ones_again(together):
     assert len({number for numbers in drawn for number in numbers}) == 6
 
 
-def test_what_fails_on_rank_0_is_told_there_and_ends_the_others(together):
+def test_an_error_on_rank_0_is_reported_there_and_ends_the_others(together):
     def fail():
         raise DataError("corpus: no such file")
 
@@ -175,7 +180,7 @@ def test_a_rank_that_dies_ends_the_others_at_once(together, lost):
         assert outcomes[rank].error.startswith(begins)
 
 
-def test_a_restart_asks_nobody_who_is_gone(together):
+def test_a_restart_does_not_wait_for_ended_processes(together):
     """Torchrun's store still has the addresses of the attempt before."""
 
     def task():
@@ -194,7 +199,7 @@ def test_a_restart_asks_nobody_who_is_gone(together):
 
 
 @pytest.mark.parametrize("rank", ["0", "1", "none"])
-def test_a_restart_is_known_whoever_was_told(together, rank):
+def test_every_rank_knows_of_a_restart(together, rank):
     """Of several machines torchrun tells only the one where a process has failed."""
 
     def task():
@@ -208,7 +213,7 @@ def test_a_restart_is_known_whoever_was_told(together, rank):
 
 
 def test_each_rank_has_a_gpu_of_its_own(launched_with, monkeypatch):
-    launched_with(**TOLD, LOCAL_RANK="3")
+    launched_with(**LAUNCHER_VARIABLES, LOCAL_RANK="3")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(ConfigError, match="process 3 of this machine has no GPU, as there are 2"):
@@ -216,7 +221,7 @@ def test_each_rank_has_a_gpu_of_its_own(launched_with, monkeypatch):
             pass
 
 
-def test_work_on_windows_is_not_begun_anew(together):
+def test_a_restarted_command_does_not_share_windows_again(together):
     def task():
         with join_process_group("cpu") as process_group:
             squares(process_group, [[1]])

@@ -29,7 +29,7 @@ def two() -> Iterator[ProcessPool]:
         yield workers
 
 
-def test_the_same_for_any_number_of_workers(two: ProcessPool) -> None:
+def test_results_do_not_depend_on_the_number_of_workers(two: ProcessPool) -> None:
     with ProcessPool(1) as one:
         alone = list(one.in_order(square, range(40)))
     shared = list(two.in_order(square, range(40)))
@@ -39,7 +39,7 @@ def test_the_same_for_any_number_of_workers(two: ProcessPool) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_little_work_is_done_here(two: ProcessPool, count: int) -> None:
+def test_a_single_item_is_processed_without_workers(two: ProcessPool, count: int) -> None:
     assert [process for _, process in two.in_order(square, range(count))] == [os.getpid()] * count
 
 
@@ -57,7 +57,7 @@ def test_items_are_read_as_they_are_needed(two: ProcessPool) -> None:
     results.close()
 
 
-def test_a_workers_error_is_the_callers(two: ProcessPool) -> None:
+def test_an_error_in_a_worker_is_raised(two: ProcessPool) -> None:
     seen = []
     with pytest.raises(DataError, match="five: is bad"):
         for number in two.in_order(fail_at_five, range(100)):
@@ -66,6 +66,6 @@ def test_a_workers_error_is_the_callers(two: ProcessPool) -> None:
     assert list(two.in_order(fail_at_five, range(5))) == seen
 
 
-def test_a_killed_worker_is_told() -> None:
+def test_a_killed_worker_is_reported() -> None:
     with ProcessPool(2) as workers, pytest.raises(NmtkitError, match="was killed"):
         list(workers.in_order(die, [1, 2, 3]))
