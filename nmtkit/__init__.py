@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nmtkit.preprocessing.api import select as select
     from nmtkit.training.train import train as train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Intel's MKL uses fewer threads when the machine is busy, and sums are then rounded differently;
 # the same seed would not give the same model. It reads this when torch first computes.

@@ -99,7 +99,7 @@ def translated(folder: Path, lines: int) -> Growth:
     ensemble = Ensemble((load_model(make_workshop(workshop) / "model", "cpu"),))
     every = max(1, lines // LOOKS)
     found = Translator(ensemble).translate(stream(lines), tokenized=True)
-    with mock.patch.object(memo, "SIZE", WORDS):
+    with mock.patch.object(memo, "MAX_WORDS", WORDS):
         for number, _ in enumerate(found, start=1):
             if number % every == 0:
                 growth.look()

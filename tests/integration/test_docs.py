@@ -112,7 +112,8 @@ def environment(folder: Path) -> dict[str, str]:
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
     path = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
     python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PATH": path, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("COV")}  # not measured
+    return {**outside, "PATH": path, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
 
 
 def name_of(path: Path) -> str:

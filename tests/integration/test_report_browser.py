@@ -313,7 +313,7 @@ def test_saved_translations_equal_the_originals(chrome: Chrome) -> None:
         chrome,
         """const made = []; const real = URL.createObjectURL;
         URL.createObjectURL = (blob) => { made.push(blob); return "#"; };
-        for (const b of document.querySelectorAll("#saved button")) b.click();
+        for (const b of document.querySelectorAll("#downloads button")) b.click();
         URL.createObjectURL = real;
         return Promise.all(made.map((blob) => blob.text()));""",
     )

@@ -1,0 +1,105 @@
+"""Docstrings, comments, messages and help are plain technical English.
+
+The form of docstrings is held by ruff (rules `D`, see pyproject.toml); here stand the turns of
+phrase that readers stumbled over and that must not come back, and the words that the field has
+replaced by better known ones.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+PHRASES = [
+    r"\bof which\b",
+    r"\bthat which\b",
+    r"\bone whose\b",
+    r"\bwhat is no\b",
+    r"\bis none of\b",
+    r"\bare none of\b",
+    r"\bthey count nothing\b",
+    r"\bcounts nothing\b",
+    r"\bnobody may\b",
+    r"\bwho works with\b",
+    r"\bpassed over\b",
+    r"\bmade ready\b",
+    r"\bof that rank\b",
+    r"\bthat it is of\b",
+    r"\bowes? most\b",
+    r"\bso many of\b",
+    r"\bas many as wanted\b",
+    r"\bknows no\b",
+    r"\bby people\b",
+    r"\bit is none\b",
+    r"\bthere is none where\b",
+    r"\bis told\b",
+    r"\bare told\b",
+    r"\btells of\b",
+    r"\bshall be\b",
+    r"\bthe same but for\b",
+    r"\bin the place of\b",
+    r"\bwithout a word\b",
+]
+"""Turns of phrase that need a second reading; HOUSE.md's examples and those like them."""
+
+FIRST_WORDS = {"what", "whether", "how", "where", "who", "which", "that", "those", "as", "of"}
+"""Words that no docstring of a function begins with: it says what the function does."""
+
+
+def prose(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line number and text of each docstring, comment and string literal."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in (tokenize.COMMENT, tokenize.STRING):
+            yield token.start[0], re.sub(r"\s+", " ", token.string)
+
+
+def first_words(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line number and first word of each function's docstring."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if any(ast.unparse(d).endswith(("property", "setter")) for d in node.decorator_list):
+                continue
+            text = ast.get_docstring(node) or ""
+            if text and not text.startswith(":"):
+                yield node.lineno, text.split()[0].lower().strip(".,:;")
+
+
+PACKAGE = sorted((ROOT / "nmtkit").rglob("*.py"))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name)
+def test_no_phrase_that_needs_a_second_reading(path: Path) -> None:
+    found = [
+        f"{name(path)}:{line}: {match.group()}"
+        for line, text in prose(path.read_text(encoding="utf-8"))
+        for pattern in PHRASES
+        if (match := re.search(pattern, text, re.IGNORECASE))
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name)
+def test_a_docstring_says_what_its_function_does(path: Path) -> None:
+    found = [
+        f"{name(path)}:{line}: begins with '{word}'"
+        for line, word in first_words(path.read_text(encoding="utf-8"))
+        if word in FIRST_WORDS
+    ]
+    assert not found
+
+
+def test_phrases_and_first_words_are_found() -> None:
+    source = 'def f():\n    """What is no number.\n\n    One of which\n    is told."""\n'
+    assert [word for _, word in first_words(source)] == ["what"]
+    ((_, text),) = prose(source)
+    assert sum(bool(re.search(pattern, text, re.IGNORECASE)) for pattern in PHRASES) == 3
