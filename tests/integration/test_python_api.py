@@ -2,7 +2,7 @@
 
 import json
 import math
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -69,7 +69,6 @@ def test_search_settings_are_given_by_name(translator):
     assert len(found[0]) == 3 and translator.search.beam != 7
     drawn = list(translator.sample(LINES, n=4, seed=2, forbid_unk=True))
     assert all("<unk>" not in t.tokens for samples in drawn for t in samples)
-    assert list(SearchSettings.__annotations__) == list(SearchConfig.__dataclass_fields__)
 
 
 def test_an_unknown_search_setting_is_refused_with_the_near_name(translator):
@@ -126,3 +125,8 @@ def test_a_users_mistake_is_an_nmtkit_error(tmp_path):
     assert issubclass(nmtkit.ConfigError, NmtkitError)
     with pytest.raises(NmtkitError, match="nowhere"):
         Translator.load(tmp_path / "nowhere")
+
+
+def test_search_settings_have_the_fields_and_types_of_the_search_config():
+    assert list(SearchSettings.__annotations__) == list(SearchConfig.__dataclass_fields__)
+    assert get_type_hints(SearchSettings) == get_type_hints(SearchConfig)
