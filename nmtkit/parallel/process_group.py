@@ -25,7 +25,7 @@ from nmtkit.parallel import environment
 from nmtkit.seeds import derive_seed
 
 if TYPE_CHECKING:
-    from torch._C._distributed_c10d import Store
+    from torch.distributed import Store  # type: ignore[attr-defined]
 
 log = logging.getLogger("nmtkit")
 

@@ -23,6 +23,7 @@ from nmtkit.io.parameters import (
     write_parameters,
 )
 from nmtkit.models import Model
+from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (
     Progress,
@@ -220,7 +221,7 @@ class Trainer:
         if self.stop_signals.signal is not None:
             figures[1 + STOP_SIGNALS.index(self.stop_signals.signal)] = 1
         figures = self.process_group.all_reduce_gradients(self.model.parameters(), figures)
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(self._gradients())))
+        norm = gradient_norm(self._gradients())
         cost, *counts, length = torch.cat([figures, norm.view(1)]).tolist()
         received = [number for number, count in zip(STOP_SIGNALS, counts, strict=True) if count]
         return cost, length, received[0] if received else None
@@ -251,7 +252,7 @@ class Trainer:
         """
         clip = self.config.clip_norm
         if clip and norm > clip:
-            torch._foreach_mul_(self._gradients(), clip / norm)
+            scale_gradients_(self._gradients(), clip / norm)
         progress = self.progress
         epochs = self.batches.epochs(progress.position)
         rate = learning_rate(self.config, progress.updates, epochs, progress.decays)

@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from nmtkit.models.fast.gru import gate_factors, gate_grads, split_steps
 from nmtkit.models.fast.matmul import Prepacked, matmul_dtype, matmul_transposed
+from nmtkit.models.fast.torch_private import sigmoid_slope_
 from nmtkit.models.packing import Packing
 
 CPU_CHUNK = 1 << 18
@@ -169,9 +170,7 @@ class _AttentionScan(Function):
             d_energies = d_alpha.sub_(mean).mul_(alpha[t])
             sigmoids = _sigmoids(keys, query[t], scratch)
             grad_v[rows] += torch.bmm(d_energies.unsqueeze(1), sigmoids).squeeze(1)
-            slope = torch.ops.aten.sigmoid_backward.grad_input(
-                d_energies.unsqueeze(2), sigmoids, grad_input=sigmoids
-            )
+            slope = sigmoid_slope_(d_energies.unsqueeze(2), sigmoids)
             grad_keys[rows] += slope
             torch.mul(slope.sum(1), scale, out=d_query[t])
             d_s *= factors[3][t]

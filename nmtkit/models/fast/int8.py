@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.fast.matmul import addmm, matmul
+from nmtkit.models.fast.torch_private import int_matmul, pack_rows, sum_packed_rows
 
 MAX_INT8 = 127
 """The largest whole number used; -128 is left out so that the range is symmetric."""
@@ -72,7 +73,7 @@ class Int8Matrix:
     def int_matmul(self, a: Tensor) -> tuple[Tensor, Tensor]:
         """Return the product of the whole numbers [N, w], int32, and its rows' scales [N, 1]."""
         scales = _scales(a, dim=1)
-        return torch._int_mm(_round(a, scales), self._int8.t()), scales
+        return int_matmul(_round(a, scales), self._int8.t()), scales
 
 
 Matrix: TypeAlias = Tensor | Int8Matrix
@@ -94,7 +95,7 @@ class Int8Matrices:
         whole = _round(a, scales)
         product = torch.empty_like(addend, dtype=torch.int32, memory_format=torch.contiguous_format)
         for rows, matrix, out in zip(whole, self._int8, product, strict=True):
-            torch._int_mm(rows, matrix.t(), out=out)
+            int_matmul(rows, matrix.t(), out=out)
         return torch.addcmul(addend, product * self._scales, scales)
 
 
@@ -117,8 +118,7 @@ def to_int8(matrix: Matrix) -> Matrix:
 
 def quantize_rows(rows: Tensor) -> Tensor:
     """Return rows in 8 bits, each followed by its scale and offset. [N, w] to [N, w + 8], uint8."""
-    packed: Tensor = torch.ops.quantized.embedding_bag_byte_prepack(rows.float())
-    return packed
+    return pack_rows(rows.float())
 
 
 def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
@@ -138,9 +138,7 @@ def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
     first = torch.arange(0, sentences * row_stride, row_stride).view(-1, 1, 1)
     positions = (first + torch.arange(length)).expand_as(weights).flatten()
     bags = torch.arange(0, len(positions), length)
-    sums: Tensor = torch.ops.quantized.embedding_bag_byte_rowwise_offsets(
-        rows, positions, bags, False, 0, False, weights.float().flatten(), None, False
-    )
+    sums = sum_packed_rows(rows, positions, bags, weights.float().flatten())
     return sums.view(sentences, k, -1).to(weights.dtype)
 
 

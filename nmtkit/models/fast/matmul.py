@@ -19,6 +19,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from nmtkit.models.fast import torch_private
+
 MIN_ONEDNN_SIZE = 3 << 18
 """Elements of the smallest matrix given to oneDNN, 900 x 900: from there whole updates are faster,
 preparations included. At 512 x 1280 both take the same time."""
@@ -179,8 +181,7 @@ def _pack(weight: Tensor) -> Tensor:
     """
     if weight.t().is_contiguous():
         return weight
-    product: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), TYPICAL_ROWS)
-    return product
+    return torch_private.onednn_pack(weight, TYPICAL_ROWS)
 
 
 def _in_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -205,8 +206,7 @@ def _in_round_rows(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _by_onednn(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    product: Tensor = torch.ops.mkldnn._linear_pointwise(a, weight, bias, "none", [], "")
-    return product
+    return torch_private.onednn_linear(a, weight, bias)
 
 
 def _suits_onednn(like: Tensor, size: int, min_size: int | None = None) -> bool:

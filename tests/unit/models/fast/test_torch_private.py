@@ -1,0 +1,102 @@
+"""Private functions of torch equal their public fallbacks, and stand in one file alone."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import nmtkit
+from nmtkit.models.fast import torch_private
+from nmtkit.models.fast.torch_private import (
+    gradient_norm,
+    has_private,
+    int_matmul,
+    pack_rows,
+    plain_pack_rows,
+    plain_sum_packed_rows,
+    scale_gradients_,
+    sigmoid_slope_,
+    sum_packed_rows,
+)
+
+PACKAGE = Path(nmtkit.__file__).parent
+PRIVATE = re.compile(r"torch\._[a-zA-Z]|torch\.ops\b|from torch\._|import torch\._")
+
+
+def draw(*shape: int, seed: int = 1) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.fixture(params=[True, False], ids=["private", "fallback"])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run with torch's private functions, and as if this torch had none."""
+    if not request.param:
+        monkeypatch.setattr(torch_private, "has_private", lambda name: False)
+
+
+def test_no_other_module_uses_a_private_function_of_torch() -> None:
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if PRIVATE.search(path.read_text(encoding="utf-8"))
+    }
+    assert users == {"models/fast/torch_private.py"}
+
+
+@pytest.mark.parametrize(("name", "known"), [("_int_mm", True), ("ops.mkldnn.none_such", False)])
+def test_a_missing_function_is_noticed(name: str, known: bool) -> None:
+    assert has_private(name) is known
+
+
+@pytest.mark.usefixtures("either")
+def test_int8_products_are_exact() -> None:
+    generator = torch.Generator().manual_seed(1)
+    a, b = (
+        torch.randint(-127, 128, shape, generator=generator, dtype=torch.int8)
+        for shape in ((5, 16), (16, 8))
+    )
+    expected = a.long() @ b.long()
+    out = torch.empty(5, 8, dtype=torch.int32)
+    assert torch.equal(int_matmul(a, b).long(), expected)
+    assert torch.equal(int_matmul(a, b, out=out).long(), expected)
+    assert torch.equal(out.long(), expected)
+
+
+def test_packed_rows_and_their_sums_equal_the_fallbacks() -> None:
+    rows = draw(7, 12).float()
+    rows[3] = 2.5  # no difference between the smallest and the largest
+    packed, plain = pack_rows(rows), plain_pack_rows(rows)
+    assert packed.shape == plain.shape == (7, 20)
+    steps = (packed[:, :12].int() - plain[:, :12].int()).abs()
+    changing = torch.tensor([0, 1, 2, 4, 5, 6])  # of a constant row every step means the same
+    assert steps[changing].max() <= 1  # halves may be rounded either way
+    positions, bags = torch.tensor([0, 3, 5, 6, 1]), torch.tensor([0, 2])
+    weights = torch.tensor([0.5, 1.0, -2.0, 0.25, 3.0])
+    expected = torch.stack([weights[:2] @ rows[[0, 3]], weights[2:] @ rows[[5, 6, 1]]])
+    for pack in (packed, plain):
+        for add in (sum_packed_rows, plain_sum_packed_rows):
+            torch.testing.assert_close(
+                add(pack, positions, bags, weights), expected, atol=0.05, rtol=0
+            )
+
+
+@pytest.mark.usefixtures("either")
+def test_the_slope_of_the_sigmoid_is_its_derivative() -> None:
+    x = draw(2, 3, 4).requires_grad_()
+    grad = draw(2, 3, 1, seed=2)
+    torch.sigmoid(x).backward(grad.expand(2, 3, 4))
+    assert x.grad is not None
+    slope = sigmoid_slope_(grad, torch.sigmoid(x.detach()))
+    torch.testing.assert_close(slope, x.grad)
+
+
+@pytest.mark.usefixtures("either")
+def test_gradients_are_measured_and_scaled_together() -> None:
+    gradients = [draw(3, 4), draw(5, seed=2)]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    torch.testing.assert_close(gradient_norm(gradients), flat.norm())
+    scale_gradients_(gradients, 0.5)
+    torch.testing.assert_close(
+        torch.cat([gradient.flatten() for gradient in gradients]), flat * 0.5
+    )
