@@ -177,12 +177,15 @@ def command(
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
             from nmtkit.inference.aligner import Aligner
-            from nmtkit.text.lexicon import LinkCounts
 
         aligner = Aligner.load(model, device=device, batch_size=batch_size)
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         links: list[set[tuple[int, int]]] = []
-        counts = LinkCounts() if table else None
+        counts = None
+        if table:
+            from nmtkit.text.lexicon import LinkCounts
+
+            counts = LinkCounts()
         place = line_locator(source, target)
         alignments = aligner.align(pairs, tokenized, counts, place)
         for number, alignment in enumerate(alignments, start=1):

@@ -76,18 +76,13 @@ def _model_fields() -> dict[str, list[str]]:
     from importlib import resources
 
     folder = resources.files("nmtkit") / "models"
-    modules: dict[str, str] = {}
-    models: dict[str, str] = {}
+    classes: dict[str, str] = {}  # model -> "module:Class"
     for node in ast.walk(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            modules |= {alias.name: node.module.rpartition(".")[2] for alias in node.names}
-        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict):
-            for key, value in zip(node.value.keys, node.value.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(value, ast.Name):
-                    models[str(key.value)] = value.id
+        if isinstance(node, ast.Dict):
+            classes |= ast.literal_eval(node)
+    files = {name: path.partition(":")[0].rpartition(".")[2] for name, path in classes.items()}
     sources = {
-        name: (folder / f"{modules[model]}.py").read_text(encoding="utf-8")
-        for name, model in models.items()
+        name: (folder / f"{file}.py").read_text(encoding="utf-8") for name, file in files.items()
     }
     return {name: list(_config_fields(source)) for name, source in sources.items()}
 

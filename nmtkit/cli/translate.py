@@ -175,6 +175,8 @@ def _with_tables(
     translator: "Translator", candidates: str | None, replace_unk: str | None
 ) -> "Translator":
     """Return the translator with the lexical tables that were named."""
+    if not candidates and not replace_unk:
+        return translator
     from nmtkit.text.lexicon import Lexicon, best_translations
 
     if candidates:

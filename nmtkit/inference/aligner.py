@@ -11,14 +11,17 @@ eq. (6), is the weight of source word j for target word i.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
 from nmtkit.special_symbols import EOS_WORD
-from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword.bpe import SEPARATOR
+
+if TYPE_CHECKING:
+    from nmtkit.text.lexicon import LinkCounts
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Aligner:
         self,
         pairs: Iterable[tuple[str, str]],
         tokenized: bool = False,
-        counts: LinkCounts | None = None,
+        counts: "LinkCounts | None" = None,
         pair_name: PairName = pair_number,
     ) -> Iterator[Alignment]:
         """Align sentence pairs, in the order given.
@@ -102,7 +105,7 @@ class Aligner:
         scores = self._scorer.score(pairs, tokenized, alignments=True, pair_name=pair_name)
         return self._align(scores, counts)
 
-    def _align(self, scores: Iterable[Score], counts: LinkCounts | None) -> Iterator[Alignment]:
+    def _align(self, scores: Iterable[Score], counts: "LinkCounts | None") -> Iterator[Alignment]:
         for score in scores:
             assert score.alignment is not None
             if counts is not None and score.src_tokens:

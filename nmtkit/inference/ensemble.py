@@ -4,9 +4,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -23,6 +22,9 @@ from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 SourceTokens = Sequence[Sequence[str]]
 """The tokens of a source sentence, for each model."""
 
@@ -30,7 +32,7 @@ SourceTokens = Sequence[Sequence[str]]
 class CandidateLists(Protocol):
     """Restricts the translation of a line to some words."""
 
-    def candidates(self, source_tokens: Sequence[str]) -> npt.ArrayLike:
+    def candidates(self, source_tokens: Sequence[str]) -> "npt.ArrayLike":
         """Return the words for one line.
 
         :param source_tokens: of the first model, without `</s>`.

@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ OLD_SUFFIX = ".old"
 
 def hidden_name(target: Path) -> Path:
     """Return a new hidden name beside an output."""
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    return target.with_name(f".{target.name}.{os.urandom(8).hex()}")
 
 
 def lock(descriptor: int) -> None:

@@ -10,7 +10,7 @@ on a GPU are sent by NCCL, everything else by gloo.
 
 import contextlib
 import logging
-import secrets
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
@@ -304,7 +304,7 @@ def _fresh_store() -> tuple["Store", bool]:
     from torch.distributed.rendezvous import rendezvous
 
     store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
-    name = word = secrets.token_hex(8)
+    name = word = os.urandom(8).hex()
     restarted = environment.restarted()
     if rank == 0:
         restarted = store.add("nmtkit/attempts", 1) > 1 or restarted
