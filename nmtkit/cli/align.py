@@ -26,7 +26,7 @@ from nmtkit.cli.startup import configure_threads, importing
 from nmtkit.cli.writers import alignment_line
 
 if TYPE_CHECKING:
-    from nmtkit.inference.aligner import Alignment
+    from nmtkit.inference.word_alignment import Alignment
 
 
 log = logging.getLogger("nmtkit")

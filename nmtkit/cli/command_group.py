@@ -3,13 +3,15 @@
 import difflib
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from nmtkit.cli.command import Command
 from nmtkit.cli.old_spellings import Renamed, resolve_moved_command
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Commands = Mapping[str, tuple[str, str]]
 """Name -> the module that holds it under the name `command`, and its purpose in one sentence."""
@@ -74,8 +76,10 @@ class LazyGroup(Command, click.Group):
         for name, (_, purpose) in self.lazy_commands.items():
             formatter.write(f"  {name:{column}}{purpose}\n")
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete names of commands without importing them."""
+        from click.shell_completion import CompletionItem
+
         names = [
             CompletionItem(name, help=purpose)
             for name, (_, purpose) in self.lazy_commands.items()

@@ -20,7 +20,6 @@ from typing import Any, NoReturn, TextIO
 
 import click
 from click.exceptions import Exit
-from click.shell_completion import shell_complete
 
 import nmtkit
 from nmtkit.cli.command import GENERAL, group, option
@@ -111,6 +110,8 @@ class Program(LazyGroup):
         arguments = sys.argv[1:] if args is None else list(args)
         name = prog_name or "nmtkit"
         if instruction := os.environ.get(COMPLETION_VARIABLE):
+            from click.shell_completion import shell_complete
+
             return close_stdout(shell_complete(self, {}, name, COMPLETION_VARIABLE, instruction))
         try:
             with self.make_context(name, arguments, **context_settings) as context:

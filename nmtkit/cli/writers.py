@@ -4,8 +4,8 @@ import json
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from nmtkit.inference.aligner import Alignment
     from nmtkit.inference.translation import Translation
+    from nmtkit.inference.word_alignment import Alignment
 
 Format = Literal["text", "scores", "n-best", "counts"]
 """How the translations of a line are written."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nmtkit.inference.aligner import Alignment, best_sources
+from nmtkit.inference.word_alignment import Alignment, best_sources
 from nmtkit.special_symbols import UNK_WORD
 
 

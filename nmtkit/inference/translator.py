@@ -22,14 +22,13 @@ import torch
 from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_settings
 from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError, refuse_string
-from nmtkit.inference.aligner import pieces_of_words, word_alignment
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
 from nmtkit.inference.translation import Translation, empty_translation, replace_unknown
-from nmtkit.parallel.fork import run_parallel
+from nmtkit.inference.word_alignment import pieces_of_words, word_alignment
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.search import Hypothesis, sample_batch, search_batches, with_alignments
-from nmtkit.search.coverage import rerank_by_coverage
+from nmtkit.search.beam import search_batches
+from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import check_settings, hypotheses_to_rerank
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
@@ -257,6 +256,8 @@ class Translator:
                 of_batch = list(itertools.islice(found, len(batch)))
                 hypotheses += self._with_alignments(sources, batch, of_batch, alignments)
         if self.search.coverage_penalty:
+            from nmtkit.search.coverage import rerank_by_coverage
+
             return [rerank_by_coverage(of_line, self.search, n_best) for of_line in hypotheses]
         return hypotheses
 
@@ -272,6 +273,8 @@ class Translator:
 
         :param seeds: one for each of `sources`.
         """
+        from nmtkit.search.sampling import sample_batch  # not for translating: start-up
+
         models, averaging = self._ensemble.models, self._ensemble.averaging
         drawn: list[NBest] = []
         with self._ensemble.error_context():
@@ -298,6 +301,8 @@ class Translator:
         encoded, lengths = self._ensemble.encode(read)
         models = self._ensemble.models
         alike = [n for n in range(len(models)) if all(tokens[n] == tokens[0] for tokens in read)]
+        from nmtkit.search.alignments import with_alignments
+
         with torch.inference_mode():
             return with_alignments(
                 [models[n] for n in alike], [encoded[n] for n in alike], lengths, found
@@ -355,4 +360,8 @@ class Translator:
 
 def _on_all_cores(searches: list[Callable[[], list[NBest]]]) -> list[list[NBest]]:
     """Run searches at the same time, one on each core; a single search runs here."""
-    return [searches[0]()] if len(searches) == 1 else run_parallel(searches)
+    if len(searches) == 1:
+        return [searches[0]()]
+    from nmtkit.parallel.fork import run_parallel  # one line needs none of it: start-up
+
+    return run_parallel(searches)

@@ -29,10 +29,10 @@ from nmtkit.evaluation.retokenize import moses_detokenizer, moses_tokenizer
 from nmtkit.evaluation.significance import SAMPLES
 from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
-from nmtkit.inference.aligner import Alignment, pieces_of_words
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
+from nmtkit.inference.word_alignment import Alignment, pieces_of_words
 from nmtkit.io.lines import STANDARD, file_sha256, read_parallel
 from nmtkit.model_folder import LoadedModel
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model

@@ -41,7 +41,6 @@ from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.models.base import TranslationModel
 from nmtkit.models.search_state import EncodedSource, Refillable, SearchState, replace_rows
-from nmtkit.search.alignments import with_alignments
 from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentences
 from nmtkit.search.beam_history import BeamHistory
 from nmtkit.search.candidates import PADDING, CandidateScorer
@@ -149,6 +148,8 @@ def beam_search(
         kept = hypotheses_to_rerank(settings, n_best)
         hypotheses = search_batches(models, [batch], settings, kept, averaging)
         if alignments or settings.coverage_penalty:
+            from nmtkit.search.alignments import with_alignments  # rarely needed: start-up
+
             hypotheses = with_alignments(models[:1], encoded[:1], batch.lengths, hypotheses)
         return [rerank_by_coverage(of_one, settings, n_best) for of_one in hypotheses]
 

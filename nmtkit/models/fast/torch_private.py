@@ -119,7 +119,8 @@ def gradient_norm(gradients: Sequence[Tensor]) -> Tensor:
         norms = torch._foreach_norm(list(gradients))
     else:
         norms = tuple(torch.linalg.vector_norm(gradient) for gradient in gradients)
-    return torch.linalg.vector_norm(torch.stack(tuple(norms)))
+    norm: Tensor = torch.linalg.vector_norm(torch.stack(tuple(norms)))
+    return norm
 
 
 def scale_gradients_(gradients: Sequence[Tensor], factor: float) -> None:

@@ -6,9 +6,10 @@ from collections import Counter
 import pytest
 import torch
 
-from nmtkit.inference.aligner import Aligner, Alignment, word_alignment
+from nmtkit.inference.aligner import Aligner
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.word_alignment import Alignment, word_alignment
 from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.subword.bpe import BPE
 

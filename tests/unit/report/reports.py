@@ -8,8 +8,8 @@ import torch
 from nmtkit.config import TextConfig
 from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
 from nmtkit.evaluation.comparison import ComparisonConfig, compare
-from nmtkit.inference.aligner import Alignment
 from nmtkit.inference.translation import Translation
+from nmtkit.inference.word_alignment import Alignment
 from nmtkit.report.model_card import ModelCard
 from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint

@@ -11,7 +11,8 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
-from nmtkit.search import EncodedBatch, beam_search, search_batches
+from nmtkit.search.batch_queue import EncodedBatch
+from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 

@@ -8,8 +8,10 @@ import torch
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.models.base import OutputLayer
-from nmtkit.search import EncodedBatch, beam_search, sample_batch, search_batches
+from nmtkit.search.batch_queue import EncodedBatch
+from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.candidates import PADDING
+from nmtkit.search.sampling import sample_batch
 from nmtkit.special_symbols import UNK
 
 WORDS = 30

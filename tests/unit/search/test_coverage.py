@@ -8,7 +8,7 @@ import torch
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.search import beam_search
+from nmtkit.search.beam import beam_search
 from nmtkit.search.hypothesis import Hypothesis, coverage
 
 PLAIN = SearchConfig(beam=6, length_penalty=0.6, penalty="wu")

@@ -10,7 +10,9 @@ import torch
 
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
-from nmtkit.search import EncodedBatch, beam_search, sample, search_batches
+from nmtkit.search.batch_queue import EncodedBatch
+from nmtkit.search.beam import beam_search, search_batches
+from nmtkit.search.sampling import sample
 from nmtkit.special_symbols import EOS
 
 

@@ -10,8 +10,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
-from nmtkit.search import sample
-from nmtkit.search.sampling import draw
+from nmtkit.search.sampling import draw, sample
 from nmtkit.special_symbols import EOS, UNK
 
 SETTINGS = SearchConfig()

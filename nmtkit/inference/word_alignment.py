@@ -1,0 +1,108 @@
+"""Word alignments from attention weights, with subwords joined to words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nmtkit.special_symbols import EOS_WORD
+from nmtkit.text.subword.bpe import SEPARATOR
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The attention weight of each source word for each target word.
+
+    src_words: source words before BPE, without `</s>`.
+    tgt_words: target words, likewise.
+    matrix: alpha_ij; rows sum to 1. The last column is the source's `</s>`; the last row is the
+        target's, if the sentence is finished.
+        Shape: [len(tgt_words) + 1, len(src_words) + 1], or one row fewer.
+    """
+
+    src_words: list[str]
+    tgt_words: list[str]
+    matrix: Tensor
+
+    @property
+    def columns(self) -> list[str]:
+        """The words of the columns, `</s>` the last."""
+        return [*self.src_words, EOS_WORD]
+
+    @property
+    def rows(self) -> list[str]:
+        """The words of the rows, `</s>` the last if the sentence is finished."""
+        return [*self.tgt_words, EOS_WORD][: len(self.matrix)]
+
+    def links(self) -> list[tuple[int, int]]:
+        """Link each target word to the source word with the highest weight (hard alignment).
+
+        `</s>` has no link on either side, whatever its weight; of equal weights the first is taken.
+
+        :return: pairs (source, target) of positions from 0, in the order of the target.
+        """
+        best = best_sources(self.matrix, len(self.tgt_words))
+        return [(source, target) for target, source in enumerate(best)]
+
+    def moses(self) -> str:
+        """Format the hard alignment as Moses does: `0-0 2-1 1-2`, source first."""
+        return " ".join(f"{source}-{target}" for source, target in self.links())
+
+
+def best_sources(matrix: Tensor, target: int) -> list[int]:
+    """Return for each target word the position of the source word with the highest weight.
+
+    :param matrix: as in `Alignment`.
+    :param target: number of target words.
+    :return: positions from 0; an empty list if the source has no word but `</s>`.
+    """
+    if matrix.size(1) == 1:
+        return []
+    best: list[int] = matrix[:target, :-1].argmax(1).tolist()
+    return best
+
+
+def word_alignment(
+    src_tokens: Sequence[str], tgt_tokens: Sequence[str], matrix: Tensor, subwords: bool
+) -> Alignment:
+    """Turn an alignment of subwords into one of words.
+
+    The weight of a source word is the sum over its subwords; that of a target word is the mean over
+    its subwords. So rows still sum to 1.
+
+    :param src_tokens, tgt_tokens: without `</s>`.
+    :param matrix: Shape: [tgt_tokens + 1, src_tokens + 1], or one row fewer.
+    :param subwords: False if the tokens are words.
+    """
+    if not subwords:
+        return Alignment(list(src_tokens), list(tgt_tokens), matrix)
+    src_words, columns = pieces_of_words(src_tokens, subwords)
+    tgt_words, rows = pieces_of_words(tgt_tokens, subwords)
+    rows = [*rows, len(tgt_words)][: len(matrix)]
+    sums = matrix.new_zeros(len(matrix), len(src_words) + 1)
+    sums.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)
+    places = torch.tensor(rows, dtype=torch.int64)
+    pieces = places.bincount()
+    means = matrix.new_zeros(len(pieces), sums.size(1)).index_add_(0, places, sums)
+    return Alignment(src_words, tgt_words, means / pieces.unsqueeze(1))
+
+
+def pieces_of_words(tokens: Sequence[str], subwords: bool) -> tuple[list[str], list[int]]:
+    """Join subwords to words.
+
+    :param subwords: False if the tokens are words.
+    :return: the words, and for each token the index of its word.
+    """
+    if not subwords:
+        return list(tokens), list(range(len(tokens)))
+    words: list[str] = []
+    numbers: list[int] = []
+    continues = False
+    for token in tokens:
+        if not continues:
+            words.append("")
+        continues = token.endswith(SEPARATOR)
+        words[-1] += token.removesuffix(SEPARATOR)
+        numbers.append(len(words) - 1)
+    return words, numbers
