@@ -9,6 +9,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -26,9 +27,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for uri, text in (
         ("reference/commands.md", commands_page()),
         ("reference/settings.md", settings_page()),
+        ("contributing.md", contributing_page()),
     ):
         files.append(File.generated(config, uri, content=text))
     return files
+
+
+def contributing_page() -> str:
+    """Return CONTRIBUTING.md with links as they are within the site."""
+    path = Path(__file__).parents[1] / "CONTRIBUTING.md"
+    return path.read_text(encoding="utf-8").replace("](docs/", "](")
 
 
 def commands_page() -> str:
