@@ -46,7 +46,7 @@ PHRASES = [
     r"\bin the place of\b",
     r"\bwithout a word\b",
 ]
-"""Turns of phrase that need a second reading; HOUSE.md's examples and those like them."""
+"""Turns of phrase that need a second reading."""
 
 FIRST_WORDS = {"what", "whether", "how", "where", "who", "which", "that", "those", "as", "of"}
 """Words that no docstring of a function begins with: it says what the function does."""
