@@ -1,11 +1,11 @@
-"""Measure what each fast piece of the models buys over its plain twin.
+"""Measure the speed of each fast implementation in the models against its plain twin.
 
     python bench/twins.py [--size small] [--threads 2] [--rounds 3] [--seconds 0.5] [--output FILE]
 
 Each piece is timed at the size of one update (80 sentences of 14 words) or of one step of search
 (64 sentences, beam 5), plain and fast in turns: forward and backward for pieces that training uses,
 forward alone for those of search. A time is the median of the rounds; in a round the piece runs
-again and again for --seconds. A ratio above 1 says that the fast piece is faster.
+again and again for --seconds. A ratio above 1 means that the fast one is faster.
 """
 
 import argparse

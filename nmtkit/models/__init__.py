@@ -1,4 +1,4 @@
-"""The models, one file a paper, by the name that a config's `type` gives."""
+"""The models, one file per paper, in a registry by the `type` of their config."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module

@@ -1,12 +1,12 @@
 """The interface between models and search, training and scoring.
 
 The interface is GroundHog's (encode, initial state, next probabilities, next state) in
-today's types. A model takes and returns tensors; files, words and search settings are not its
-business. Shapes: B sentences, k hypotheses a sentence, source length T_x and target length T_y
-(both counting `</s>`), target vocabulary K.
+today's types. A model takes and returns tensors; it knows no files, words or search settings.
+Shapes: B sentences, k hypotheses per sentence, source length T_x and target length T_y (both
+counting `</s>`), target vocabulary K.
 
-The hypotheses of a sentence share its encoded source, so that it is never copied for each of them.
-How search carries it and a model's state from step to step is in `search_state`.
+All hypotheses of a sentence share its encoded source, which is never copied for each of them.
+`search_state` defines how search carries it, and the model's state, from step to step.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from nmtkit.models.search_state import EncodedSource, SearchState
 
 
 class LogitLayer(Protocol):
-    """A layer that turns readouts into the logits of some words."""
+    """An output layer for some of the words."""
 
     def logits(self, readout: Tensor) -> Tensor:
         """Return W t + bias. [N, l] to [N, w]."""
@@ -29,7 +29,7 @@ class LogitLayer(Protocol):
 
 
 class CandidateLayer(Protocol):
-    """A layer with words of their own for each of B sentences."""
+    """An output layer restricted to a list of candidate words for each of B sentences."""
 
     def select(self, rows: Tensor) -> Self:
         """Keep the sentences `rows`."""
@@ -42,10 +42,10 @@ class CandidateLayer(Protocol):
 
 @dataclass(frozen=True)
 class OutputLayer:
-    """The layer that every model ends in: p(y_i | y_<i, x) = softmax(W t_i + bias).
+    """The output layer of every model: p(y_i | y_<i, x) = softmax(W t_i + bias).
 
-    Search applies it, to the readouts and words that it needs. `fast/output_layer.py` overrides
-    the methods.
+    Search applies it itself, to only the readouts and words that it needs. The methods are
+    overridden in `fast/output_layer.py`.
 
     W: Shape: [K, l].
     bias: Shape: [K].
@@ -59,7 +59,7 @@ class OutputLayer:
         return readout @ self.W.t() + self.bias
 
     def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
-        """Return the logits of other words for each row.
+        """Return the logits of each row's own list of words.
 
         :param readout: Shape: [N, l].
         :param words: Shape: [N, w].
@@ -69,16 +69,16 @@ class OutputLayer:
         return torch.bmm(readout.unsqueeze(1), W.transpose(1, 2)).squeeze(1) + self.bias[words]
 
     def for_candidates(self, lists: Tensor) -> CandidateLayer:
-        """Return the layer of each sentence's candidates.
+        """Restrict the layer to each sentence's list of candidates.
 
-        :param lists: words, -1 behind the last. Shape: [B, C].
+        :param lists: word ids, padded with -1. Shape: [B, C].
         """
         return PlainCandidateLayer(self, lists)
 
     def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
         """Cut the layer into shards of `width` words.
 
-        The last is filled up to a multiple of `multiple` words, whose probability is 0.
+        The last shard is padded to a multiple of `multiple` words; padding has probability 0.
         """
         return [
             OutputLayer(*padded_shard(self.W, self.bias, start, width, multiple))
@@ -88,9 +88,9 @@ class OutputLayer:
 
 @dataclass(frozen=True)
 class PlainCandidateLayer:
-    """Each sentence's own rows of the output layer; see `CandidateLayer`.
+    """A `CandidateLayer` that gathers the rows of W for each sentence.
 
-    lists: words, -1 behind the last. Shape: [B, C].
+    lists: word ids, padded with -1. Shape: [B, C].
     """
 
     layer: OutputLayer
@@ -113,7 +113,7 @@ def padded_shard(
 ) -> tuple[Tensor, Tensor]:
     """Cut `width` words from an output layer; see `OutputLayer.shards`.
 
-    :return: W [w, l] and bias [w]; the bias is -inf where there is no word.
+    :return: W [w, l] and bias [w]; the bias is -inf at padding.
     """
     W, bias = W[start : start + width], bias[start : start + width]
     missing = -len(bias) % multiple
@@ -124,12 +124,12 @@ def padded_shard(
 
 
 class Step(NamedTuple):
-    """One target position of every hypothesis.
+    """Result of decoding one target position of every hypothesis.
 
     readout: t_i, from which the output layer predicts the word. Shape: [B, k, l].
     state: the state for the next position.
-    alignment: alpha_i over source positions, rows sum to 1, or None for a model that has no
-        alignment. Shape: [B, k, T_x].
+    alignment: alpha_i over source positions, rows sum to 1; None for a model without attention.
+        Shape: [B, k, T_x].
     """
 
     readout: Tensor
@@ -138,7 +138,7 @@ class Step(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Given translations, scored by teacher forcing.
+    """Scores of given translations, by teacher forcing.
 
     log_probs: log p of each reference word, 0 at padding. Shape: [B, T_y].
     alignment: alpha_ij, rows of padding 0, or None. Shape: [B, T_y, T_x].
@@ -153,15 +153,15 @@ class TranslationModel(Protocol):
 
     @property
     def reads_source(self) -> bool:
-        """Whether p depends on x; False for a language model, which cannot translate."""
+        """True if p depends on x; False for a language model, which cannot translate."""
         ...
 
     def for_inference(self, quantize: bool = False) -> "TranslationModel":
-        """Return the model ready for many steps of search in one thread.
+        """Return a copy of the model for inference in one thread.
 
-        What can be computed once is kept; the parameters are shared.
+        It precomputes what all steps of search have in common, and shares the parameters.
 
-        :param quantize: multiply with matrices of 8 bits.
+        :param quantize: multiply with 8-bit matrices.
         """
         ...
 
@@ -174,17 +174,17 @@ class TranslationModel(Protocol):
         ...
 
     def initial_state(self, encoded: Any) -> SearchState:
-        """Return the state before the first target word, of one hypothesis a sentence."""
+        """Return the state before the first target word, for one hypothesis per sentence."""
         ...
 
     def output_layer(self) -> OutputLayer:
-        """Return the last layer; search applies it to the rows and words that it needs."""
+        """Return the output layer, which search applies to the rows and words that it needs."""
         ...
 
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
-        """Take one target position: compute the readout that predicts the next word.
+        """Decode one target position: compute the readout that predicts the next word.
 
-        :param prev: the word chosen last, `BOS` before the first. Shape: [B, k], int64.
+        :param prev: y_{i-1} of each hypothesis, `BOS` before the first word. Shape: [B, k], int64.
         """
         ...
 
@@ -212,34 +212,35 @@ class TranslationModel(Protocol):
     ) -> Scored:
         """Compute the log-probability of each word of given translations, by teacher forcing.
 
-        :param sources: the row of `src` that each target translates, where several targets share
-            one, which is encoded once; None for one source a target. Shape: [B], int64.
+        :param sources: the row of `src` that each target translates, if several targets share a
+            source, which is then encoded once; None for one source per target. Shape: [B], int64.
         """
         ...
 
 
 @runtime_checkable
 class HasComposition(Protocol):
-    """A model that composes the source words to a structure that can be shown."""
+    """A model that composes the source words in a soft binary tree, which can be shown."""
 
     def compositions(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
         """Return the coefficients of each sentence's nodes, for each level above its words.
 
-        They say how much of a node is new, its left and its right child. Shapes: [nodes, 3].
+        They weight a node's new value, its left child and its right child, and sum to 1.
+        Shapes: [nodes, 3].
         """
         ...
 
 
 @runtime_checkable
 class HasSourceVectors(Protocol):
-    """A model with vectors of source words and sentences: any that reads the source."""
+    """A model with vectors of source words and sentences: any model that reads the source."""
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """Return E_x x. [...] to [..., m]."""
         ...
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Return the vector that the model itself has of each sentence.
+        """Return the model's own vector for each source sentence.
 
         Parameters as in `TranslationModel.encode`. Shape: [B, summary].
         """

@@ -12,8 +12,8 @@ positions of a batch are computed at once: there is no loop.
 
 Departures and readings:
 
-- Words before the beginning of the sentence have no vector: their part of p_i is zero, as is that
-  of y_0 in the other models. A sentence never looks into the one before it.
+- Positions before the beginning of the sentence have no vector: their part of p_i is zero, as is
+  that of y_0 in the other models. The context never reaches into the sentence before.
 - `</s>` is predicted as in the other models; `perplexity` counts it.
 - All layers have biases. "All the weight parameters were initialized uniformly": the matrices and
   E_y in +-0.01; biases begin at 0.
@@ -62,12 +62,12 @@ class CSLMConfig:
 class Encoded(EncodedTensors):
     """An empty source of B sentences. Shape: [B, 0]."""
 
-    nothing: Tensor
+    empty: Tensor
 
 
 @dataclass(frozen=True)
 class State(FixedSizeState):
-    """The c words before the one chosen last, y_{i-1-c}, ..., y_{i-2}; `BOS` before the first.
+    """The c words before the previous one, y_{i-1-c}, ..., y_{i-2}; `BOS` before the first.
 
     Shape: [B, k, c], int64.
     """
@@ -76,7 +76,7 @@ class State(FixedSizeState):
 
 
 class CSLM(EncoderDecoder):
-    """p(y), a word at a time by the few before it; see the equations above."""
+    """p(y) as a product of n-gram probabilities; see the equations above."""
 
     config_class = CSLMConfig
     reads_source = False
@@ -85,8 +85,8 @@ class CSLM(EncoderDecoder):
     def __init__(self, config: CSLMConfig, src_size: int, tgt_size: int) -> None:
         """Declare and initialise the parameters.
 
-        :param src_size: every model takes it; this one ignores it.
-        :param tgt_size: K_y, words of the vocabulary, special ones too.
+        :param src_size: not used; every model takes it.
+        :param tgt_size: vocabulary size K_y, special words included.
         """
         super().__init__(config)
         self.E_y = matrix(tgt_size, config.embedding)
@@ -99,7 +99,7 @@ class CSLM(EncoderDecoder):
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters' first values; see the top of this file."""
+        """Initialise the parameters; see the top of this file."""
         for name, parameter in self.named_parameters():
             if parameter.dim() == 1:
                 parameter.zero_()
@@ -112,16 +112,16 @@ class CSLM(EncoderDecoder):
                 parameter.uniform_(-bound, bound)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
-        """Return an empty source of as many sentences; see `TranslationModel.encode`."""
+        """Return an empty source for each sentence; see `TranslationModel.encode`."""
         return Encoded(self.b_y.new_empty(len(src), 0))
 
     def initial_state(self, encoded: Encoded) -> State:
         """Return a state without words; see `TranslationModel.initial_state`."""
-        shape = len(encoded.nothing), 1, self.config.context
-        return State(torch.full(shape, BOS, device=encoded.nothing.device))
+        shape = len(encoded.empty), 1, self.config.context
+        return State(torch.full(shape, BOS, device=encoded.empty.device))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Take one target position; see `TranslationModel.step`."""
+        """Decode one target position; see `TranslationModel.step`."""
         words = torch.cat([state.words[..., 1:], prev.unsqueeze(-1)], dim=-1)  # [B, k, c]
         return Step(self.readout(words), State(words), None)
 
@@ -136,8 +136,8 @@ class CSLM(EncoderDecoder):
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Compute the readouts of every target word; see `EncoderDecoder.teacher_forced`."""
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
-        before = packing.pack(contexts(pairs.tgt, self.config.context))  # [N, c]
-        return TeacherForced(self.readout(before), packing.pack(pairs.tgt), packing)
+        previous = packing.pack(contexts(pairs.tgt, self.config.context))  # [N, c]
+        return TeacherForced(self.readout(previous), packing.pack(pairs.tgt), packing)
 
     def inference_twin(self, quantize: bool) -> CSLMInference:
         """Return the fast twin of `readout`."""
@@ -149,7 +149,7 @@ class CSLM(EncoderDecoder):
 
 
 def contexts(tgt: Tensor, size: int) -> Tensor:
-    """Return the words before each position, the nearest last; `BOS` before the first.
+    """Return the words before each position, nearest last; `BOS` before the first word.
 
     :param tgt: Shape: [B, T_y].
     :return: y_{i-size}, ..., y_{i-1}. Shape: [B, T_y, size].

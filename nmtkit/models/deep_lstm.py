@@ -8,8 +8,8 @@ Biases left out; the unit is that of Graves 2013 (`lstm_step`), L layers of it:
     decoder      (s_i^l, d_i^l) = LSTM'_l(s_i^{l-1}, s_{i-1}^l, d_{i-1}^l), with s_i^0 = E_y y_{i-1}
     words        p(y_i | y_<i, x) = softmax(W_o s_i^L)
 
-A layer's inputs are multiplied by their matrix for all positions at once; the loop has only what
-depends on the layer's own last state.
+A layer's inputs are multiplied by their matrix for all positions at once; the loop over positions
+computes only what depends on the layer's previous state.
 
 Departures and readings:
 
@@ -17,7 +17,7 @@ Departures and readings:
   and can be left out.
 - The source's `</s>` is read last by the encoder, reversed or not; the decoder has no vector for
   the beginning of a sentence: the term of E_y y_0 is zero, as in the other models.
-- One bias a gate.
+- One bias per gate.
 - The vector of a sentence (`summarise`) is the paper's "8000 real numbers" (section 3.4): h and c
   of all layers. The paper does not say which "LSTM hidden states" its figure 2 shows.
 - `tied`: W_o = E_y P with P [n, m]. `dropout` (Zaremba et al. 2014; not in the paper): on the
@@ -132,15 +132,15 @@ lstm_scan = Twin(plain_lstm_scan, fast_lstm.lstm_scan)
 
 
 class Layers(nn.Module):
-    """The LSTM layers of one side.
+    """The stacked LSTM layers of the encoder or of the decoder.
 
-    :param inputs: m, what enters the first layer.
+    :param inputs: m, width of the first layer's input.
     """
 
     def __init__(self, inputs: int, size: int, layers: int, peepholes: bool) -> None:
         super().__init__()
         self.W = nn.ParameterList(
-            matrix(inputs if not n else size, 4 * size) for n in range(layers)
+            matrix(size if layer else inputs, 4 * size) for layer in range(layers)
         )
         self.U = nn.ParameterList(matrix(size, 4 * size) for _ in range(layers))
         self.b = nn.ParameterList(bias(4 * size) for _ in range(layers))
@@ -164,7 +164,8 @@ class Layers(nn.Module):
         """Run all layers over the positions of a batch, one layer after the other.
 
         :param embedded: Shape: [N, m].
-        :param start: h and c of each layer in the order of the packing. Shapes: [B, L, n].
+        :param start: h and c of each layer in packed order. Shapes: [B, L, n].
+        :param drop: dropout, applied to the inputs of each layer.
         :return: h and c of each layer, the lowest first. Shapes: [N, n].
         """
         below, all_h, all_c = embedded, [], []
@@ -186,7 +187,7 @@ class DeepLSTM(EncoderDecoder):
     def __init__(self, config: DeepLSTMConfig, src_size: int, tgt_size: int) -> None:
         """Declare and initialise the parameters.
 
-        :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+        :param src_size, tgt_size: vocabulary sizes K_x and K_y, special words included.
         """
         super().__init__(config)
         m, n = config.embedding, config.hidden
@@ -202,7 +203,7 @@ class DeepLSTM(EncoderDecoder):
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters' first values; see the top of this file."""
+        """Initialise the parameters; see the top of this file."""
         n = self.config.hidden
         for name, parameter in self.named_parameters():
             if self.config.initialisation == "paper":
@@ -210,7 +211,7 @@ class DeepLSTM(EncoderDecoder):
             elif parameter.dim() == 1 or ".p." in name:
                 parameter.zero_()
                 if ".b." in name:
-                    parameter[n : 2 * n] = 1  # of the forget gate
+                    parameter[n : 2 * n] = 1  # the forget gate
             else:
                 glorot(parameter, 0 if name in ("E_x", "E_y", "W_o") else min(n, parameter.size(1)))
 
@@ -220,11 +221,11 @@ class DeepLSTM(EncoderDecoder):
         words = reverse_words(src, src_mask.to(src.device)) if self.config.reverse else src
         embedded = self.source_embeddings(packing.pack(words))
         zeros = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
-        both = self.encoder.run(embedded, (zeros, zeros), packing, self.apply_dropout)
+        all_h, all_c = self.encoder.run(embedded, (zeros, zeros), packing, self.apply_dropout)
         h, c = (
-            torch.stack([values.index_select(0, packing.last) for values in of_layers], dim=1)
-            for of_layers in both
-        )
+            torch.stack([values.index_select(0, packing.last) for values in layers], dim=1)
+            for layers in (all_h, all_c)
+        )  # [B, L, n] each
         return Encoded(h, c)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
@@ -241,7 +242,7 @@ class DeepLSTM(EncoderDecoder):
         return State(encoded.h.unsqueeze(1), encoded.c.unsqueeze(1))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Take one target position; see `TranslationModel.step`."""
+        """Decode one target position; see `TranslationModel.step`."""
         if self.inference is not None:
             return self.inference.step(prev, state)
         below = self.target_embeddings(prev)  # s_i^0 = E_y y_{i-1} [B, k, m]
@@ -256,7 +257,7 @@ class DeepLSTM(EncoderDecoder):
         return Step(self._readout(below), next_state, None)
 
     def _readout(self, s: Tensor) -> Tensor:
-        """Return s_i^L [..., n], brought to the embedding's size [..., m] where W_o is tied."""
+        """Return s_i^L [..., n], projected to the embedding size [..., m] if W_o is tied."""
         s = self.apply_dropout(s)
         return matmul(s, self.P) if self.config.tied else s
 
@@ -276,12 +277,12 @@ class DeepLSTM(EncoderDecoder):
         return TeacherForced(readout, packing.pack(pairs.tgt), packing)
 
     def output_words(self) -> Tensor:
-        """Return W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
+        """Return W_o, or E_y if it is tied; see `EncoderDecoder.output_words`."""
         return self.E_y if self.config.tied else self.W_o
 
 
 def reverse_words(src: Tensor, src_mask: Tensor) -> Tensor:
-    """Reverse the words of each sentence; `</s>` stays the last.
+    """Reverse the words of each sentence; `</s>` stays last.
 
     Shapes: [B, T_x].
     """

@@ -10,22 +10,23 @@ left out, * element-wise:
     readout      t~_i = U_o s_i + V_o E_y y_{i-1} + C_o c,  t_i = pairwise maximum
     words        p(y_i | y_<i, x) = softmax(W_o t_i)
 
-Each model's own file says how it computes c (`summarise`). `step` takes one target position, for k
-hypotheses a sentence; `teacher_forced` computes the same for the N positions of given translations.
+Each model's own file says how it computes c (`summarise`). `step` decodes one target position of k
+hypotheses per sentence; `teacher_forced` does the same for the N positions of given translations.
 The gated unit is `layers.gru_step`. Shapes: B sentences; m, n, l and r are `embedding`, `hidden`,
 `maxout` and `softmax_rank`.
 
 Departures and readings:
 
 - The readout has s_i, which has read y_{i-1} (Cho et al. 2014, eq. (4) and appendix). In GroundHog
-  the first word is read out from s_0, as there is no y_0; here s_1 is made of s_0 and c alone.
+  the first word is read out from s_0, as there is no y_0; here from s_1, computed from s_0 and c.
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
 - Every affine map has one bias; where two maps are added they share it.
 - `tied`: W_o = E_y P with P [m, l]; `softmax_rank` r > 0: W_o = F_o P with F_o [K, r], the factored
   softmax of Cho et al. 2014, section 4.1.1 (the embedding is the factor of the input side).
 - `dropout` (Srivastava et al. 2014; not in the papers): on E_x x, E_y y, c and t_i.
 - `initialisation` "paper" is that of Cho et al. 2014: N(0, 0.01^2), recurrent matrices orthogonal;
-  "scaled" takes for each other matrix the uniform distribution of Glorot and Bengio 2010.
+  "scaled" draws the other matrices from the uniform distribution of Glorot and Bengio 2010 and
+  the embeddings from N(0, 1/m).
 """
 
 from abc import abstractmethod
@@ -79,19 +80,19 @@ class State(FixedSizeState):
 
 
 class FixedContextModel(EncoderDecoder):
-    """p(y | x) by way of one vector; see the equations above.
+    """p(y | x) with the source encoded in one vector; see the equations above.
 
-    :param config: has `embedding` m, `hidden` n, `maxout` l, `softmax_rank`, `tied`, `dropout` and
-        `initialisation`.
+    :param config: with fields `embedding` m, `hidden` n, `maxout` l, `softmax_rank`, `tied`,
+        `dropout` and `initialisation`.
     :param summary: size of c.
-    :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+    :param src_size, tgt_size: vocabulary sizes K_x and K_y, special words included.
     """
 
     inference: FixedContextInference | None
 
     def __init__(self, config: Any, summary: int, src_size: int, tgt_size: int) -> None:
         super().__init__(config)
-        m, n, pool = config.embedding, config.hidden, config.maxout
+        m, n, maxout_size = config.embedding, config.hidden, config.maxout
         self.E_x = matrix(src_size, m)
         self.W_s = matrix(summary, n)
         self.b_s = bias(n)
@@ -101,17 +102,17 @@ class FixedContextModel(EncoderDecoder):
         self.U_zr_dec = matrix(n, 2 * n)
         self.U_dec = matrix(n, n)
         self.C = matrix(summary, 3 * n)
-        self.U_o = matrix(n, 2 * pool)
-        self.V_o = matrix(m, 2 * pool)
-        self.C_o = matrix(summary, 2 * pool)
-        self.b_o = bias(2 * pool)
+        self.U_o = matrix(n, 2 * maxout_size)
+        self.V_o = matrix(m, 2 * maxout_size)
+        self.C_o = matrix(summary, 2 * maxout_size)
+        self.b_o = bias(2 * maxout_size)
         if config.tied:
-            self.P = matrix(pool, m)
+            self.P = matrix(maxout_size, m)
         elif config.softmax_rank:
-            self.P = matrix(pool, config.softmax_rank)
+            self.P = matrix(maxout_size, config.softmax_rank)
             self.F_o = matrix(tgt_size, config.softmax_rank)
         else:
-            self.W_o = matrix(tgt_size, pool)
+            self.W_o = matrix(tgt_size, maxout_size)
         self.b_y = bias(tgt_size)
 
     @abstractmethod
@@ -119,7 +120,7 @@ class FixedContextModel(EncoderDecoder):
         """Return c of each sentence [B, summary]; parameters as in `TranslationModel.encode`."""
 
     def reset_parameters(self) -> None:
-        """Draw the parameters' first values; see the top of this file."""
+        """Initialise the parameters; see the top of this file."""
         for name, parameter in self.named_parameters():
             if name.startswith("U_") and name != "U_o":
                 self._initialise_recurrent(parameter)
@@ -131,13 +132,13 @@ class FixedContextModel(EncoderDecoder):
                 parameter.normal_(std=0.01)
 
     def _initialise_recurrent(self, parameter: Tensor) -> None:
-        """Draw square orthogonal matrices that lie side by side."""
+        """Fill a parameter with orthogonal square matrices, side by side."""
         size = parameter.size(-2)
         parts = parameter.size(-1) // size
         parameter.copy_(torch.cat([orthogonal(size, size) for _ in range(parts)], dim=-1))
 
     def _block_width(self, name: str, parameter: Tensor) -> int:
-        """Return the columns of each matrix that lies side by side; 0 for embeddings."""
+        """Return the width of the matrices that a parameter joins; 0 for embeddings."""
         if name in ("E_x", "E_y", "W_o", "F_o"):
             return 0
         return self.config.hidden if name in ("W_dec", "C") else parameter.size(1)
@@ -153,7 +154,7 @@ class FixedContextModel(EncoderDecoder):
         return State(encoded.start.unsqueeze(1))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Take one target position; see `TranslationModel.step`."""
+        """Decode one target position; see `TranslationModel.step`."""
         if self.inference is not None:
             return self.inference.step(prev, state, encoded)
         y = self.apply_dropout(self.target_embeddings(prev))  # E_y y_{i-1} [B, k, m]
@@ -183,7 +184,7 @@ class FixedContextModel(EncoderDecoder):
     def _readout(self, s: Tensor, y: Tensor, C_o_c: Tensor) -> Tensor:
         """Return t_i of s_i [..., n], E_y y_{i-1} [..., m] and C_o c [..., 2l].
 
-        :return: Shape: [..., l], or that of P's columns where the softmax has factors.
+        :return: Shape: [..., l], or [..., m] or [..., r] where the softmax is factored.
         """
         readout = matmul(s, self.U_o) + matmul(y, self.V_o) + C_o_c + self.b_o  # [..., 2l]
         t = self.apply_dropout(maxout(readout))  # [..., l]
@@ -199,11 +200,11 @@ class FixedContextModel(EncoderDecoder):
 
     @property
     def has_factors(self) -> bool:
-        """Whether the softmax is a product of two matrices, one of them P."""
+        """True if W_o is a product of two matrices, one of them P."""
         return bool(self.config.tied or self.config.softmax_rank)
 
     def output_words(self) -> Tensor:
-        """Return W_o, or its factor with a row a word; see `EncoderDecoder.output_words`."""
+        """Return W_o, or its factor with one row per word; see `EncoderDecoder.output_words`."""
         if self.config.tied:
             return self.E_y
         return self.F_o if self.config.softmax_rank else self.W_o

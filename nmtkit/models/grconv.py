@@ -15,7 +15,7 @@ Departures and readings:
 
 - The paper's equations have h^(t) on their right side, where they mean the level below, h^(t-1).
 - "2000 hidden neurons" are those of the encoder, `units`; the decoder keeps the n = 1000 of RNNenc.
-- The source ends with `</s>`, which is a leaf as the words are (GroundHog).
+- The source ends with `</s>`, which is a leaf like the words (GroundHog).
 - "Spectral radius 0.4": W_l and W_r are each 0.4 times an orthogonal matrix.
 """
 
@@ -50,9 +50,9 @@ class GrConvConfig:
 
 
 def plain_compose(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-    """Compose the words of each sentence, level by level, to one vector.
+    """Compose the words of each sentence, level by level, into one vector.
 
-    A node is counted by the last position that it covers: level t has nodes t, ..., T_x - 1.
+    A node is numbered by the last position that it covers: level t has nodes t, ..., T_x - 1.
 
     :param h: h^(0). Shape: [N, n].
     :param W: [W_l | G_l | W_r | G_r]. Shape: [n, 2 (n + 3)].
@@ -85,14 +85,14 @@ compose = Twin(plain_compose, grconv_ops.compose)
 
 
 class GrConv(FixedContextModel):
-    """p(y | x) by way of the node that composes all words; see the equations above."""
+    """p(y | x) by a gated recursive convolutional encoder; see the equations above."""
 
     config_class = GrConvConfig
 
     def __init__(self, config: GrConvConfig, src_size: int, tgt_size: int) -> None:
         """Declare and initialise the parameters.
 
-        :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+        :param src_size, tgt_size: vocabulary sizes K_x and K_y, special words included.
         """
         super().__init__(config, config.units, src_size, tgt_size)
         units = config.units
@@ -107,7 +107,7 @@ class GrConv(FixedContextModel):
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters' first values; see `FixedContextModel.reset_parameters`."""
+        """Initialise the parameters; see `FixedContextModel.reset_parameters`."""
         super().reset_parameters()
         for square in (self.W_l, self.W_r):
             square.copy_(RADIUS * orthogonal(*square.shape))
@@ -119,7 +119,7 @@ class GrConv(FixedContextModel):
         return tops.index_select(0, packing.ranks)
 
     def compositions(self, src: Tensor, src_mask: Tensor) -> list[list[Tensor]]:
-        """Return the coefficients of every node.
+        """Return the coefficients of every node; see `HasComposition`.
 
         Parameters: as in `TranslationModel.encode`.
 
@@ -139,11 +139,12 @@ class GrConv(FixedContextModel):
             ]
             pairs = zip(levels, rows, strict=False)
             compositions.append(
-                [of_level[torch.tensor(nodes, device=src.device)] for of_level, nodes in pairs]
+                [values[torch.tensor(nodes, device=src.device)] for values, nodes in pairs]
             )
         return compositions
 
     def _compose(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        h = addmm(self.b_U, self.source_embeddings(packing.pack(src)), self.U)
+        """Return the top nodes [B, units] and all coefficients; see `plain_compose`."""
+        h = addmm(self.b_U, self.source_embeddings(packing.pack(src)), self.U)  # h^(0) [N, units]
         W = torch.cat([self.W_l, self.G_l, self.W_r, self.G_r], dim=1)
         return compose(h, W, torch.cat([self.b_h, self.b_w]), packing)

@@ -1,17 +1,18 @@
-"""The choice between the plain pieces of the models and their fast twins.
+"""The choice between the plain implementation of a computation and its fast twin.
 
-A piece that takes time is written twice. The plain one is ordinary torch code, differentiated by
-autograd, and stands beside the equations: in a model's file or in `layers.py`. The fast one is in
-`fast/`. A `Twin` holds both, and models call the twin.
+The expensive computations of the models are implemented twice. The plain implementation is ordinary
+torch code, differentiated by autograd, and stands beside the equations: in a model's file or in
+`layers.py`. The fast one is in `fast/`. A `Twin` holds both, and models call the twin.
 
-`NMTKIT_PLAIN=1` in the environment runs everything by the plain pieces: training, scoring and
-search. Whoever doubts a result can so turn the machinery off. It takes several times as long and
-more memory, and refuses `--quantize`, which is machinery alone. The variable is read here, once,
-when the models are imported; "" and "0" leave the fast pieces on. In bfloat16 the plain pieces
-round wherever `torch.autocast` does, which is more often; results then differ by that.
+With `NMTKIT_PLAIN=1` in the environment, training, scoring and search use the plain implementations
+only, to check a result without the optimised code. This takes several times as long and more
+memory. `--quantize` is then refused, because 8-bit products have a fast implementation only. The
+variable is read once, when the models are imported; "" and "0" mean the fast implementations. In
+bfloat16 the plain ones round wherever `torch.autocast` does, which is more often, and results
+differ by that rounding.
 
-tests/unit/models/test_twins.py holds that both give the same values and gradients, and
-`bench/twins.py` measures what the fast ones buy.
+`tests/unit/models/test_twins.py` checks that both give the same values and gradients, and
+`bench/twins.py` measures the time that the fast ones save.
 """
 
 import os
@@ -20,17 +21,17 @@ from contextlib import contextmanager
 from typing import Generic, ParamSpec, TypeVar
 
 PLAIN = os.environ.get("NMTKIT_PLAIN", "") not in ("", "0")
-"""Whether everything runs by the plain pieces."""
+"""True if only the plain implementations run."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 class Twin(Generic[Arguments, Result]):
-    """One computation written twice; calling it runs the one that `PLAIN` chooses.
+    """A computation with two implementations; calling it runs the one that `PLAIN` selects.
 
     :param plain: ordinary torch code.
-    :param fast: the same values and gradients, but for rounding, in less time or memory.
+    :param fast: the same values and gradients up to rounding, in less time or memory.
     """
 
     def __init__(
@@ -40,13 +41,13 @@ class Twin(Generic[Arguments, Result]):
         self.fast = fast
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        """Run the chosen one."""
+        """Run the selected implementation."""
         return (self.plain if PLAIN else self.fast)(*args, **kwargs)
 
 
 @contextmanager
 def plain_pieces(plain: bool = True) -> Iterator[None]:
-    """Run what is inside by the plain pieces, or by the fast ones; for tests and benchmarks."""
+    """Select the plain or the fast implementations for the block; for tests and benchmarks."""
     global PLAIN
     before, PLAIN = PLAIN, plain
     try:

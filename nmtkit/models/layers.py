@@ -1,7 +1,7 @@
-"""Pieces that several papers share: gated unit, maxout, softmax cost, dropout, initialisation.
+"""Layers that several papers share: gated unit, maxout, softmax cost, dropout, initialisation.
 
-Everything here is plain torch. A `Twin` pairs a function with its fast twin in `fast/`; the
-functions named `plain_...` are what the twin computes. See `kernels.py` for the choice.
+Everything here is plain torch. A `Twin` pairs a function named `plain_...`, which defines the
+computation, with a fast implementation in `fast/`; see `kernels.py` for the choice.
 """
 
 import torch
@@ -18,13 +18,13 @@ from nmtkit.models.packing import Packing
 def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
     """Return the softmax over the last axis, exactly 0 where `mask` is False.
 
-    Each row needs one True at least.
+    Each row of `mask` must have at least one True.
     """
     return torch.softmax(energies.masked_fill(~mask, -torch.inf), dim=-1)
 
 
 def maxout(readout: Tensor) -> Tensor:
-    """Return the maximum of each two neighbours (Goodfellow et al. 2013). [..., 2l] to [..., l]."""
+    """Return the maximum of each pair of units (Goodfellow et al. 2013). [..., 2l] to [..., l]."""
     return torch.maximum(readout[..., 0::2], readout[..., 1::2])
 
 
@@ -45,8 +45,8 @@ addmm = Twin(plain_addmm, fast_matmul.addmm)
 def gru_step(x: Tensor, h: Tensor, U_zr: Tensor, U: Tensor) -> Tensor:
     """Take one step of the papers' gated unit (Cho et al. 2014, section 2.3).
 
-    z is the share that is replaced, as in Bahdanau et al. 2015, A.1.1. The reset gate comes before
-    the matrix U: `torch.nn.GRU` is another unit.
+    z is the share of the state that is replaced, as in Bahdanau et al. 2015, A.1.1. The reset gate
+    is applied before the matrix U; in `torch.nn.GRU` it is applied after.
 
     :param x: inputs [W_z x | W_r x | W x], biases included. Shape: [..., 3n].
     :param h: the state. Shape: [..., n].
@@ -72,7 +72,7 @@ def plain_gru_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Pac
     """
     h, states = h_0, []
     for start, end in packing.steps():
-        h = h[:, : end - start]  # sentences that are over have left the loop
+        h = h[:, : end - start]  # finished sentences have left the loop
         h = gru_step(x[:, start:end], h, U_zr, U)  # [D, b, n]
         states.append(h)
     return torch.cat(states, dim=1)
@@ -86,8 +86,8 @@ def plain_softmax_cost(
 ) -> Tensor:
     """Return the sum of -log softmax(W t + bias) of the words `targets`, natural log.
 
-    With label smoothing e (Szegedy et al. 2016) a target is (1 - e) of its word and e / K of
-    every word.
+    With label smoothing e (Szegedy et al. 2016) the target distribution is 1 - e on the target word
+    plus e / K on every word.
 
     :param readout: t. Shape: [N, l].
     :param W: Shape: [K, l].
@@ -102,7 +102,7 @@ def plain_softmax_cost(
 
 
 def plain_target_log_probs(readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """Return log softmax(W t + bias) of each row's own target word, without gradients.
+    """Return log softmax(W t + bias) of each row's target word, without gradients.
 
     Parameters as in `plain_softmax_cost`. Shape: [N].
     """
@@ -116,7 +116,7 @@ target_log_probs = Twin(plain_target_log_probs, softmax.target_log_probs)
 
 
 def plain_dropout(values: Tensor, share: float) -> Tensor:
-    """Set a random `share` of the values to 0, the others times 1 / (1 - share).
+    """Set a random `share` of the values to 0, and scale the others by 1 / (1 - share).
 
     Srivastava et al. 2014.
     """
@@ -127,20 +127,20 @@ dropout = Twin(plain_dropout, fast_dropout.dropout)
 
 
 def matrix(*shape: int) -> nn.Parameter:
-    """Return parameters that have no values yet."""
+    """Return an uninitialised parameter of this shape."""
     return nn.Parameter(torch.empty(*shape))
 
 
 def bias(size: int) -> nn.Parameter:
-    """Return biases that have no values yet."""
+    """Return an uninitialised bias vector."""
     return nn.Parameter(torch.empty(size))
 
 
 def glorot(parameter: Tensor, width: int) -> None:
-    """Draw from the uniform distribution of Glorot and Bengio 2010, in place.
+    """Initialise by the uniform distribution of Glorot and Bengio 2010, in place.
 
-    :param width: columns of each matrix, where several lie side by side; 0 for rows that are looked
-        up, which are drawn normally so that their length is 1 on average.
+    :param width: columns of each of the matrices that the parameter joins; 0 for an embedding
+        matrix, which is drawn from N(0, 1/columns), so that vectors have a length of about 1.
     """
     if not width:
         parameter.normal_(std=parameter.size(1) ** -0.5)
@@ -150,7 +150,7 @@ def glorot(parameter: Tensor, width: int) -> None:
 
 
 def orthogonal(*shape: int) -> Tensor:
-    """Draw orthogonal matrices: left singular vectors of Gaussian ones (Cho et al. 2014).
+    """Draw orthogonal matrices: left singular vectors of Gaussian matrices (Cho et al. 2014).
 
     :param shape: [..., n, n].
     """

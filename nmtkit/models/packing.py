@@ -2,7 +2,7 @@
 
 Sentences are sorted by length, longest first, and listed position by position: first position 0 of
 every sentence, then position 1 of those that have one, and so on. Step t of a recurrent loop is a
-slice. Sentences that are over leave the loop; the others are the first rows of the step before.
+slice. Finished sentences leave the loop; the rows that go on are the first rows of the step before.
 """
 
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ class Packing:
     def of(cls, mask: Tensor, device: torch.device) -> "Packing":
         """Pack the real positions of a mask.
 
-        :param mask: True at words and `</s>`, then False. Shape: [B, T]. In the host's memory it
-            avoids a wait for the device.
+        :param mask: True at words and `</s>`, then False. Shape: [B, T]. A mask in the
+            host's memory avoids waiting for the device.
         :param device: device of the packing's tensors.
         """
         mask = mask.cpu()
@@ -50,8 +50,8 @@ class Packing:
         sentences = order[ranks]
         rows = sentences * mask.size(1) + positions
         mirror = starts[lengths[sentences] - 1 - positions] + ranks
-        moved = (t.to(device, non_blocking=True) for t in (order.argsort(), rows, mirror))
-        return cls([size for size in sizes.tolist() if size], mask.size(1), *moved)
+        tensors = (t.to(device, non_blocking=True) for t in (order.argsort(), rows, mirror))
+        return cls([size for size in sizes.tolist() if size], mask.size(1), *tensors)
 
     @property
     def sentences(self) -> Tensor:
@@ -64,7 +64,7 @@ class Packing:
         return self.mirror[: self.sizes[0]].index_select(0, self.ranks)
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """Yield the first and the end row of each step."""
+        """Yield the first row and the end row of each step."""
         start = 0
         for size in self.sizes:
             yield start, start + size
@@ -80,8 +80,8 @@ class Packing:
         padded: Tensor = _Scatter.apply(packed, self.rows, size)  # type: ignore[no-untyped-call]
         return padded.view(-1, self.width, packed.size(1))
 
-    def before(self, first: Tensor, states: Tensor) -> Tensor:
-        """Return the state that each step starts from, without autograd.
+    def previous_states(self, first: Tensor, states: Tensor) -> Tensor:
+        """Return the state before each step, without autograd.
 
         :param first: the states before step 0, in packed order. Shape: [..., B, n].
         :param states: the states after each step. Shape: [..., N, n].
@@ -101,7 +101,7 @@ def longest_first(mask: Tensor) -> Tensor:
 
 
 class _Scatter(Function):
-    """Writes rows into a tensor of zeros; no two into the same."""
+    """Scatters rows into a tensor of zeros; no two rows have the same target."""
 
     @staticmethod
     def forward(ctx: Any, packed: Tensor, rows: Tensor, size: int) -> Tensor:

@@ -6,8 +6,8 @@ Section 4.1.1 and the appendix; biases left out:
     summary      c = tanh(V h_{T_x})
     start        s_0 = tanh(V' c); V' is W_s in `fixed_context.py`, which has the decoder
 
-The matrix between words and units is a product of two of rank 100, both in and out: m = 100 columns
-of the embedding, and `softmax_rank` 100 in W_o = F_o P.
+The matrices between words and units are factored with rank 100, at the input and at the output:
+m = 100 columns of the embedding, and `softmax_rank` 100 in W_o = F_o P.
 
 Departures and readings:
 

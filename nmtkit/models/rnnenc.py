@@ -11,7 +11,7 @@ and the readout.
 
 Departures and readings:
 
-- The source ends with `</s>`, which is read last (GroundHog): c is the state behind it.
+- The source ends with `</s>`, which is read last (GroundHog): c is the state after it.
 - Cho et al. 2014 have c = tanh(V h_{T_x}), as `phrase_rnn.py`; the sentence models have c = h_{T_x}
   (Bahdanau et al. 2015, A.1).
 """
@@ -40,15 +40,15 @@ class RNNencConfig:
 
 
 class RNNenc(FixedContextModel):
-    """p(y | x) by way of the last state of one recurrent encoder; see the equations above."""
+    """p(y | x) with the last state of a recurrent encoder as context; see the equations above."""
 
     config_class: type[Any] = RNNencConfig
 
     def __init__(self, config: Any, src_size: int, tgt_size: int) -> None:
         """Declare and initialise the parameters.
 
-        :param config: of `config_class`.
-        :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+        :param config: an instance of `config_class`.
+        :param src_size, tgt_size: vocabulary sizes K_x and K_y, special words included.
         """
         super().__init__(config, config.hidden, src_size, tgt_size)
         self.declare()

@@ -13,9 +13,9 @@ Equations (appendix A.2; biases left out, as there), * element-wise:
     words        p(y_i | y_<i, x) = softmax(W_o t_i)
 
 `encode` computes U_a h_j, C h_j and C_o h_j once for each source position: the average of C h_j by
-alpha_i is C c_i. `step` takes one target position, for k hypotheses a sentence. `teacher_forced`
-computes the same for all positions of given translations: the recursion in `decoder_scan`, all
-else at once. The gated unit is `layers.gru_step`. Shapes: B sentences, N real positions; m, n, n'
+alpha_i is C c_i. `step` decodes one target position of k hypotheses per sentence. `teacher_forced`
+does the same for all positions of given translations: the recursion in `decoder_scan`, the rest at
+once. The gated unit is `layers.gru_step`. Shapes: B sentences, N real positions; m, n, n'
 and l as in B.1.
 
 Departures and readings:
@@ -30,13 +30,14 @@ Departures and readings:
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
 - Every affine map has one bias; where two maps are added they share it. GroundHog has fewer.
 - The source ends with `</s>`, which has an annotation of its own (GroundHog).
-- The model has no summary, which is the paper's point. `summarise` returns <-h_1, from which s_0 is
-  made: the only state that has read the whole sentence.
-- `tied`: W_o = E_y P with P [m, l], the readout brought to the size of the target embedding; with a
-  matrix of its own in E_y's place this is GroundHog's factored softmax.
+- The model has no fixed-size summary of the source, which is the paper's point. `summarise` returns
+  <-h_1, the only state that has read the whole sentence; s_0 is computed from it.
+- `tied`: W_o = E_y P with P [m, l], which projects the readout to the embedding size; with a
+  separate matrix in place of E_y this would be GroundHog's factored softmax.
 - `dropout` (Srivastava et al. 2014; not in the paper): on E_x x, E_y y, annotations and t_i.
-- `initialisation` "paper" is appendix B.1; "scaled" takes for each matrix but the recurrent ones
-  the uniform distribution of Glorot and Bengio 2010, and starts Adam off faster.
+- `initialisation` "paper" is appendix B.1; "scaled" draws the matrices, except the recurrent
+  ones, from the uniform distribution of Glorot and Bengio 2010, the embeddings from N(0, 1/m) and
+  v_a from N(0, 1/n'); with Adam, training then starts faster.
 """
 
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ class Encoded(EncodedTensors):
     src_mask: Tensor
 
     def trim_padding(self) -> "Encoded":
-        """Leave out the last positions where they are padding in all sentences; return views."""
+        """Drop trailing positions that are padding in all sentences; return views."""
         width = int(self.src_mask.any(0).sum())
         keys, values, mask = (field[:, :width] for field in (self.keys, self.values, self.src_mask))
         return Encoded(keys, values, self.initial, mask)
@@ -115,8 +116,9 @@ class Encoded(EncodedTensors):
 class State(FixedSizeState):
     """The decoder between two steps.
 
-    state: s_{i-1}; with the variant "groundhog" s_{i-2}, which waits for y_{i-1}. Shape: [B, k, n].
-    context: C c_{i-1}, for that waiting step [B, k, 3n]; in the others [B, k, 0].
+    state: s_{i-1}; with the variant "groundhog" s_{i-2}, as the next step reads y_{i-1} first.
+        Shape: [B, k, n].
+    context: C c_{i-1}, which that update needs [B, k, 3n]; empty in the other variants [B, k, 0].
     """
 
     state: Tensor
@@ -124,7 +126,7 @@ class State(FixedSizeState):
 
 
 def plain_attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Tensor:
-    """Weigh the source positions for the next target words: eq. (6) and appendix A.1.2.
+    """Compute the attention weights for the next target words: eq. (6) and appendix A.1.2.
 
     :param query: W_a s_{i-1} of k hypotheses a sentence. Shape: [B, k, n'].
     :param keys: U_a h_j. Shape: [B, T_x, n'].
@@ -132,7 +134,7 @@ def plain_attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) 
     :param src_mask: True at real positions. Shape: [B, T_x].
     :return: alpha_i; rows sum to 1, exactly 0 at padding. Shape: [B, k, T_x].
     """
-    energies = torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1)) @ v_a  # [B, k, T_x, n'] -> T_x
+    energies = torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1)) @ v_a  # e_ij [B, k, T_x]
     return masked_softmax(energies, src_mask.unsqueeze(1))
 
 
@@ -146,7 +148,7 @@ def plain_decoder_scan(
     weights: tuple[Tensor, Tensor, Tensor],
     packing: Packing,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run the decoder over the target positions of a batch, the longest target first.
+    """Run the decoder over the target positions of a batch, sorted by target length.
 
     :param x: [W_z | W_r | W] E_y y and biases. Shape: [N, 3n].
     :param s_0: Shape: [B, n].
@@ -157,24 +159,24 @@ def plain_decoder_scan(
     """
     (keys, values, src_mask), (W_a_U_zr, U, v_a) = memory, weights
     W_a, U_zr = torch.split(W_a_U_zr, [len(v_a), 2 * len(U)], dim=1)
-    s, positions = s_0, []
+    s, steps = s_0, []
     for start, end in packing.steps():
-        live = slice(end - start)  # sentences that are over have left the loop
-        before = s[live]  # s_{i-1} [b, n]
-        query = (before @ W_a).unsqueeze(1)  # [b, 1, n']
-        alignment = attention(query, keys[live], v_a, src_mask[live])  # alpha_i [b, 1, T_x]
-        context = (alignment @ values[live]).squeeze(1)  # C c_i [b, 3n]
-        s = gru_step(x[start:end] + context, before, U_zr, U)  # s_i [b, n]
-        positions.append((before, s, alignment.squeeze(1)))
-    before, after, alignment = (torch.cat(column) for column in zip(*positions, strict=True))
-    return before, after, alignment
+        active = slice(end - start)  # finished sentences have left the loop
+        s_prev = s[active]  # s_{i-1} [b, n]
+        query = (s_prev @ W_a).unsqueeze(1)  # [b, 1, n']
+        alignment = attention(query, keys[active], v_a, src_mask[active])  # alpha_i [b, 1, T_x]
+        context = (alignment @ values[active]).squeeze(1)  # C c_i [b, 3n]
+        s = gru_step(x[start:end] + context, s_prev, U_zr, U)  # s_i [b, n]
+        steps.append((s_prev, s, alignment.squeeze(1)))
+    all_s_prev, all_s, alignment = (torch.cat(column) for column in zip(*steps, strict=True))
+    return all_s_prev, all_s, alignment
 
 
 decoder_scan = Twin(plain_decoder_scan, fast_attention.attention_scan)
 
 
 class RNNsearch(EncoderDecoder):
-    """p(y | x) with an alignment learned beside it; see the equations above."""
+    """p(y | x) with a learned soft alignment; see the equations above."""
 
     config_class = RNNsearchConfig
     inference: RNNsearchInference | None
@@ -182,12 +184,12 @@ class RNNsearch(EncoderDecoder):
     def __init__(self, config: RNNsearchConfig, src_size: int, tgt_size: int) -> None:
         """Declare and initialise the parameters.
 
-        :param src_size, tgt_size: K_x and K_y, words of the vocabularies, special ones too.
+        :param src_size, tgt_size: vocabulary sizes K_x and K_y, special words included.
         """
         super().__init__(config)
-        m, n, align, pool = config.embedding, config.hidden, config.align, config.maxout
+        m, n, align = config.embedding, config.hidden, config.align
         self.E_x = matrix(src_size, m)
-        self.W_enc = matrix(m, 6 * n)  # [z | r | candidate] of -> and of <-
+        self.W_enc = matrix(m, 6 * n)  # [z | r | candidate], forward and backward
         self.b_enc = bias(6 * n)
         self.U_zr_enc = matrix(2, n, 2 * n)
         self.U_enc = matrix(2, n, n)
@@ -203,19 +205,19 @@ class RNNsearch(EncoderDecoder):
         self.U_a = matrix(2 * n, align)
         self.b_a = bias(align)
         self.v_a = bias(align)
-        self.U_o = matrix(n, 2 * pool)
-        self.V_o = matrix(m, 2 * pool)
-        self.C_o = matrix(2 * n, 2 * pool)
-        self.b_o = bias(2 * pool)
+        self.U_o = matrix(n, 2 * config.maxout)
+        self.V_o = matrix(m, 2 * config.maxout)
+        self.C_o = matrix(2 * n, 2 * config.maxout)
+        self.b_o = bias(2 * config.maxout)
         if config.tied:
-            self.P = matrix(pool, m)
+            self.P = matrix(config.maxout, m)
         else:
-            self.W_o = matrix(tgt_size, pool)
+            self.W_o = matrix(tgt_size, config.maxout)
         self.b_y = bias(tgt_size)
         self.initialise()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters' first values: appendix B.1, or "scaled"; see the file's top."""
+        """Initialise the parameters as in appendix B.1, or "scaled"; see the top of this file."""
         for name, parameter in self.named_parameters():
             if name in ("U_enc", "U_dec"):
                 parameter.copy_(orthogonal(*parameter.shape))
@@ -253,9 +255,9 @@ class RNNsearch(EncoderDecoder):
     def _annotations(self, src: Tensor, packing: Packing) -> Tensor:
         """Return h_j = [->h_j ; <-h_j] of the real source positions. Shape: [N, 2n]."""
         x = self.source_embeddings(packing.pack(src))  # [N, m]
-        sides = x, x.index_select(0, packing.mirror)  # <- reads each sentence from its end
-        W, b = self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2)
-        inputs = torch.stack([addmm(b[d], sides[d], W[d]) for d in (0, 1)])  # [2, N, 3n]
+        x_both = x, x.index_select(0, packing.mirror)  # backward: each sentence from its end
+        W, b = self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2)  # [m, 3n], [3n] per direction
+        inputs = torch.stack([addmm(b[d], x_both[d], W[d]) for d in (0, 1)])  # [2, N, 3n]
         h_0 = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
         states = gru_scan(inputs, h_0, self.U_zr_enc, self.U_enc, packing)  # [2, N, n]
         forward, backward = states.unbind(0)
@@ -266,7 +268,7 @@ class RNNsearch(EncoderDecoder):
         return self.apply_dropout(functional.embedding(words, self.E_x))
 
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Return <-h_1, which the decoder gets without aligning. Shape: [B, n]."""
+        """Return <-h_1, from which s_0 is computed. Shape: [B, n]."""
         packing = Packing.of(src_mask, src.device)
         backward_1 = self._annotations(src, packing)[: src.size(0), self.config.hidden :]
         return backward_1.index_select(0, packing.ranks)
@@ -274,19 +276,19 @@ class RNNsearch(EncoderDecoder):
     def initial_state(self, encoded: Encoded) -> State:
         """Return s_0; see `TranslationModel.initial_state`."""
         s_0 = encoded.initial.unsqueeze(1)  # [B, 1, n]
-        waiting = 3 * self.config.hidden if self.config.decoder_variant == "groundhog" else 0
-        return State(s_0, s_0.new_zeros(*s_0.shape[:2], waiting))
+        context_width = 3 * self.config.hidden if self.config.decoder_variant == "groundhog" else 0
+        return State(s_0, s_0.new_zeros(*s_0.shape[:2], context_width))
 
     def step(self, prev: Tensor, state: State, encoded: Encoded) -> Step:
-        """Take one target position; see `TranslationModel.step`."""
+        """Decode one target position; see `TranslationModel.step`."""
         if self.inference is not None:
             return self.inference.step(prev, state, encoded)
         y = self.apply_dropout(self.target_embeddings(prev))  # E_y y_{i-1} [B, k, m]
-        s = state.state  # s_{i-1} [B, k, n]
+        s = state.state  # s_{i-1}; "groundhog": s_{i-2} [B, k, n]
         variant = self.config.decoder_variant
-        if variant == "groundhog":  # the waiting state reads y_{i-1} now; s_0 has none to read
-            read = self._next_state(s, y, state.context)
-            s = torch.where((prev == BOS).unsqueeze(-1), s, read)
+        if variant == "groundhog":  # s_{i-1} from s_{i-2}, y_{i-1} and c_{i-1}; s_0 is kept
+            s_next = self._next_state(s, y, state.context)
+            s = torch.where((prev == BOS).unsqueeze(-1), s, s_next)
         alignment = self.align(s, encoded)  # alpha_i [B, k, T_x]
         contexts = alignment @ encoded.values  # [C | C_o] c_i [B, k, 3n + 2l]
         widths = [3 * self.config.hidden, 2 * self.config.maxout]
@@ -298,7 +300,7 @@ class RNNsearch(EncoderDecoder):
         return Step(readout, State(s_i, state.context), alignment)
 
     def align(self, state: Tensor, encoded: Encoded) -> Tensor:
-        """Weigh the source positions for the next target word: eq. (6), appendix A.1.2.
+        """Compute the attention weights for the next target word: eq. (6), appendix A.1.2.
 
         :param state: s_{i-1}. Shape: [B, k, n].
         :return: alpha_i; rows sum to 1, exactly 0 at padding. Shape: [B, k, T_x].
@@ -312,7 +314,7 @@ class RNNsearch(EncoderDecoder):
     def _readout(self, s: Tensor, y: Tensor, context: Tensor) -> Tensor:
         """Return t_i of s [..., n], E_y y_{i-1} [..., m] and C_o c_i [..., 2l].
 
-        :return: Shape: [..., l]; [..., m], brought to the embedding's size, where W_o is tied.
+        :return: Shape: [..., l], or projected to the embedding size [..., m] if W_o is tied.
         """
         readout = matmul(s, self.U_o) + matmul(y, self.V_o) + context + self.b_o  # [..., 2l]
         t = self.apply_dropout(maxout(readout))  # [..., l]
@@ -326,26 +328,26 @@ class RNNsearch(EncoderDecoder):
         words = packing.pack(pairs.tgt)  # y_i [N]
         previous = previous_words(pairs.tgt, packing)  # y_{i-1} [N]
         variant = self.config.decoder_variant
-        if variant == "groundhog":  # s_i reads y_i; looked up together for one gradient of E_y
-            both = self.apply_dropout(self.target_embeddings(torch.cat([previous, words])))
-            y, read = both.chunk(2)
+        if variant == "groundhog":  # s_i reads y_i; one look-up of both makes one gradient of E_y
+            embedded = self.apply_dropout(self.target_embeddings(torch.cat([previous, words])))
+            y, y_input = embedded.chunk(2)  # E_y y_{i-1}, E_y y_i [N, m]
         else:
-            y = read = self.apply_dropout(self.target_embeddings(previous))  # [N, m]
-        inputs = addmm(self.b_dec, read, self.W_dec)  # [N, 3n]
+            y = y_input = self.apply_dropout(self.target_embeddings(previous))  # [N, m]
+        inputs = addmm(self.b_dec, y_input, self.W_dec)  # [N, 3n]
         values, readout_values = torch.split(
             encoded.values, [3 * self.config.hidden, 2 * self.config.maxout], dim=-1
         )
         memory = (encoded.keys, values, encoded.src_mask)
         weights = (torch.cat([self.W_a, self.U_zr_dec], dim=1), self.U_dec, self.v_a)
-        before, after, packed = decoder_scan(inputs, encoded.initial, memory, weights, packing)
-        alignment = packing.pad(packed)  # alpha_ij [B, T_y, T_x]
+        s_prev, s_i, alpha = decoder_scan(inputs, encoded.initial, memory, weights, packing)
+        alignment = packing.pad(alpha)  # alpha_ij [B, T_y, T_x]
         context = packing.pack(torch.bmm(alignment, readout_values))  # C_o c_i [N, 2l]
-        s = after if variant == "paper-v1" else before
+        s = s_i if variant == "paper-v1" else s_prev
         readout = self._readout(s, y, context)  # [N, l]
         return TeacherForced(readout, words, packing, alignment, order)
 
     def output_words(self) -> Tensor:
-        """Return W_o, or E_y where they are tied; see `EncoderDecoder.output_words`."""
+        """Return W_o, or E_y if it is tied; see `EncoderDecoder.output_words`."""
         return self.E_y if self.config.tied else self.W_o
 
     def inference_twin(self, quantize: bool) -> RNNsearchInference:
@@ -354,7 +356,7 @@ class RNNsearch(EncoderDecoder):
 
 
 def _block_width(name: str, parameter: Tensor, hidden: int) -> int:
-    """Return the columns of each matrix that lies side by side; 0 for embeddings."""
+    """Return the width of the matrices that a parameter joins; 0 for embeddings."""
     if name in ("E_x", "E_y", "W_o"):
         return 0
     return hidden if name in ("W_enc", "W_dec", "C") else parameter.size(1)

@@ -1,11 +1,11 @@
 """What search carries from step to step: each model's state, and its encoded source sentences.
 
 Search never looks inside them, so they may have any form: a recurrent state of fixed size, or a
-cache of keys and values that grows by one position a step. They select sentences and hypotheses by
-their own methods, and take in new sentences where they can. Models with tensors of fixed size get
-these methods from `FixedSizeState` and `EncodedTensors`.
+cache of keys and values that grows by one position per step. Their own methods select sentences and
+hypotheses and, if the model supports it, replace sentences. Models with tensors of fixed size
+inherit these methods from `FixedSizeState` and `EncodedTensors`.
 
-Shapes: B sentences, k hypotheses a sentence, source length T_x.
+Shapes: B sentences, k hypotheses per sentence, source length T_x.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,19 +18,19 @@ from torch.nn import functional
 
 
 class EncodedSource(Protocol):
-    """A model's encoded source: [B] sentences, shared by the hypotheses of each."""
+    """The encoded source of B sentences; all hypotheses of a sentence share it."""
 
     def select_sentences(self, rows: Tensor) -> Self:
         """Keep the sentences `rows`, in this order; repeats are allowed. Shape: [n], int64."""
         ...
 
     def trim_padding(self) -> Self:
-        """Drop the last source positions that are padding in all sentences, if it has any."""
+        """Drop trailing source positions that are padding in all sentences."""
         ...
 
 
 class SearchState(Protocol):
-    """A model's state before the next target position: [B, k] hypotheses."""
+    """The decoder state of [B, k] hypotheses before the next target position."""
 
     def select_sentences(self, rows: Tensor) -> Self:
         """Keep the sentences `rows`, in this order; repeats are allowed. Shape: [n], int64."""
@@ -45,9 +45,9 @@ class SearchState(Protocol):
         ...
 
     def append_hypotheses(self, others: Sequence[Self]) -> Self:
-        """Put the hypotheses of other states of the same sentences behind these.
+        """Append the hypotheses of other states of the same sentences.
 
-        :param others: states of [B, k_1], [B, k_2], ... hypotheses after as many steps.
+        :param others: states of [B, k_1], [B, k_2], ... hypotheses after the same number of steps.
         :return: a state of [B, k + k_1 + k_2 + ...] hypotheses.
         """
         ...
@@ -55,18 +55,18 @@ class SearchState(Protocol):
 
 @runtime_checkable
 class Refillable(Protocol):
-    """A state or encoded source that takes in new sentences while search is under way.
+    """A state or encoded source in which new sentences can replace finished ones during search.
 
-    Where a model's are not, search starts the next batch when the present one is over.
+    With a model that does not support this, search starts the next batch when one is finished.
     """
 
     def replace_sentences(self, rows: Tensor, newcomers: Self) -> Self:
-        """Put other sentences into some rows; the tensors of `self` may be overwritten.
+        """Replace the sentences of some rows; the tensors of `self` may be overwritten.
 
         :param rows: Shape: [n], int64.
         :param newcomers: n sentences. Encoded sources may be longer or shorter than those of
-            `self`; states are initial states, of one hypothesis a sentence, which becomes the
-            first of k.
+            `self`; states are initial states, with one hypothesis per sentence, which becomes
+            the first of k.
         """
         ...
 
@@ -80,9 +80,9 @@ class _TensorFields:
         return self._map(lambda value: value.index_select(0, rows))
 
     def replace_sentences(self, rows: Tensor, newcomers: Self) -> Self:
-        """Put other sentences into some rows; see `Refillable.replace_sentences`.
+        """Replace the sentences of some rows; see `Refillable.replace_sentences`.
 
-        The narrower second axis gets zeros: padding of sources, hypotheses not in use.
+        A narrower second axis is padded with zeros: source padding, or unused hypotheses.
         """
         pairs = zip(vars(self).values(), vars(newcomers).values(), strict=True)
         return self._with(replace_rows(value, rows, new) for value, new in pairs)
@@ -100,7 +100,7 @@ class EncodedTensors(_TensorFields):
     """Base of an encoded source whose fields are tensors of shape [B, ...]."""
 
     def trim_padding(self) -> Self:
-        """Return the same; override it where the tensors have source positions."""
+        """Return the source unchanged; overridden where the tensors have source positions."""
         return self
 
 
@@ -115,25 +115,25 @@ class FixedSizeState(_TensorFields):
         return self._map(lambda value: select_hypotheses(value, parents))
 
     def append_hypotheses(self, others: Sequence[Self]) -> Self:
-        """Put other hypotheses behind these; see `SearchState.append_hypotheses`."""
+        """Append the hypotheses of other states; see `SearchState.append_hypotheses`."""
         columns = zip(*(vars(state).values() for state in (self, *others)), strict=True)
         return self._with(torch.cat(values, dim=1) for values in columns)
 
 
 def select_hypotheses(value: Tensor, parents: Tensor) -> Tensor:
     """Select hypotheses of one tensor. [B, k, ...] and [B, k'] to [B, k', ...]."""
-    first = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)
-    rows = (first * value.size(1) + parents).flatten()
+    sentences = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)  # [B, 1]
+    rows = (sentences * value.size(1) + parents).flatten()  # [B * k']
     return value.flatten(0, 1).index_select(0, rows).view(*parents.shape, *value.shape[2:])
 
 
 def replace_rows(value: Tensor, rows: Tensor, new: Tensor, padding: int = 0) -> Tensor:
-    """Overwrite rows of a tensor, in place unless its second axis must be made wider.
+    """Overwrite rows of a tensor, in place unless its second axis has to grow.
 
     :param value: Shape: [B, w, ...] or [B].
     :param rows: Shape: [n].
     :param new: Shape: [n, w', ...] or [n].
-    :param padding: fills up the narrower of w and w'.
+    :param padding: value that pads the narrower of w and w'.
     """
     if value.dim() > 1:
         width = max(value.size(1), new.size(1))
@@ -142,8 +142,8 @@ def replace_rows(value: Tensor, rows: Tensor, new: Tensor, padding: int = 0) -> 
 
 
 def pad_columns(value: Tensor, width: int, padding: float) -> Tensor:
-    """Make the second axis as wide as given. [B, w, ...] to [B, width, ...]."""
+    """Pad the second axis to `width`. [B, w, ...] to [B, width, ...]."""
     if value.size(1) == width:
         return value
-    more = [0, 0] * (value.dim() - 2) + [0, width - value.size(1)]
-    return functional.pad(value, more, value=padding)
+    amounts = [0, 0] * (value.dim() - 2) + [0, width - value.size(1)]  # last axis first
+    return functional.pad(value, amounts, value=padding)

@@ -1,4 +1,4 @@
-"""The part that all models share: target embeddings, cost and scores by teacher forcing."""
+"""The base class of all models: target embeddings, cost and scores by teacher forcing."""
 
 import copy
 from abc import abstractmethod
@@ -30,14 +30,14 @@ class SentencePairs(NamedTuple):
 
 
 class TeacherForced(NamedTuple):
-    """The decoder's readouts, given the target words.
+    """The decoder's readouts for given target words.
 
     readout: t_i at each real target position. Shape: [N, l].
     words: the target words there. Shape: [N].
-    packing: where these positions are.
+    packing: the packing of these positions.
     alignment: alpha_ij [B, T_y, T_x], or None.
-    order: the given pair of each sentence of packing and alignment; None for the given order.
-        Shape: [B].
+    order: index of the caller's pair for each sentence of packing and alignment; None if they
+        are in the caller's order. Shape: [B].
     """
 
     readout: Tensor
@@ -48,9 +48,9 @@ class TeacherForced(NamedTuple):
 
 
 class EncoderDecoder(nn.Module):
-    """The part of a `TranslationModel` that follows from `teacher_forced` and `output_words`.
+    """A `TranslationModel` whose cost and scores follow from `teacher_forced`.
 
-    :param config: has `dropout`.
+    :param config: with a field `dropout`.
     """
 
     reads_source = True
@@ -61,17 +61,17 @@ class EncoderDecoder(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.config = config
-        self.inference = None  # the fast twin of encode and step, where `for_inference` set it
+        self.inference = None  # fast twin of `encode` and `step`, set by `for_inference`
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """Initialise the parameters; on the device "meta" they wait to be read from a file."""
+        """Initialise the parameters, unless they are on "meta", to be loaded from a file."""
         if not self.b_y.is_meta:
             self.reset_parameters()
 
     @abstractmethod
     def reset_parameters(self) -> None:
-        """Draw every parameter's first value."""
+        """Initialise every parameter."""
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:
@@ -88,7 +88,7 @@ class EncoderDecoder(nn.Module):
 
     @abstractmethod
     def output_words(self) -> Tensor:
-        """Return W of the output layer, one row a word. Shape: [K, l]."""
+        """Return W of the output layer, one row per word. Shape: [K, l]."""
 
     def output_layer(self) -> OutputLayer:
         """Return `output_words` and the bias; see `TranslationModel.output_layer`."""
@@ -97,12 +97,12 @@ class EncoderDecoder(nn.Module):
         return output_layer(self.output_words(), self.b_y)
 
     def for_inference(self, quantize: bool = False) -> Self:
-        """Return the model ready for search; see `TranslationModel.for_inference`.
+        """Return a copy of the model for inference; see `TranslationModel.for_inference`.
 
-        :raises ValueError: 8 bits and NMTKIT_PLAIN=1, which exclude each other.
+        :raises ValueError: `quantize` together with NMTKIT_PLAIN=1.
         """
         if kernels.PLAIN and quantize:
-            raise ValueError("8 bits need the fast pieces; unset NMTKIT_PLAIN")
+            raise ValueError("8-bit products have no plain implementation; unset NMTKIT_PLAIN")
         if kernels.PLAIN or (self.inference is not None and not quantize):
             return self
         model = copy.copy(self)  # the parameters are shared
@@ -110,9 +110,9 @@ class EncoderDecoder(nn.Module):
         return model
 
     def inference_twin(self, quantize: bool) -> OutputInference:
-        """Return the fast twin of what search calls; of the output layer alone if not overridden.
+        """Return the fast twin of the methods that search calls; here of the output layer only.
 
-        :param quantize: multiply with matrices of 8 bits.
+        :param quantize: multiply with 8-bit matrices.
         """
         return OutputInference(self.output_words(), self.b_y, quantize)
 
@@ -126,8 +126,8 @@ class EncoderDecoder(nn.Module):
     ) -> Tensor:
         """Return the sum of -log p over the target words; see `TranslationModel.loss`."""
         forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask))
-        rows = self.output_words()
-        return softmax_cost(forced.readout, rows, self.b_y, forced.words, label_smoothing)
+        W = self.output_words()  # [K, l]
+        return softmax_cost(forced.readout, W, self.b_y, forced.words, label_smoothing)
 
     def score(
         self,
@@ -142,12 +142,12 @@ class EncoderDecoder(nn.Module):
         target_scores = target_log_probs(
             forced.readout, self.output_words(), self.b_y, forced.words
         )
-        log_probs = forced.packing.pad(target_scores.unsqueeze(1)).squeeze(2)
+        log_probs = forced.packing.pad(target_scores.unsqueeze(1)).squeeze(2)  # [B, T_y]
         if forced.order is None:
             return Scored(log_probs, forced.alignment)
-        back = forced.order.argsort()
-        alignment = None if forced.alignment is None else forced.alignment[back]
-        return Scored(log_probs[back], alignment)
+        inverse = forced.order.argsort()
+        alignment = None if forced.alignment is None else forced.alignment[inverse]
+        return Scored(log_probs[inverse], alignment)
 
     def target_embeddings(self, words: Tensor) -> Tensor:
         """Return E_y y, zero for `BOS`. Shape: [..., m]."""
@@ -155,7 +155,7 @@ class EncoderDecoder(nn.Module):
         return embedded * (words != BOS).unsqueeze(-1)
 
     def apply_dropout(self, values: Tensor) -> Tensor:
-        """Apply dropout in training; return the values as they are otherwise."""
+        """Apply dropout in training; return the values unchanged in inference."""
         return dropout(values, self.config.dropout) if self.training else values
 
 
@@ -165,7 +165,7 @@ def previous_words(tgt: Tensor, packing: Packing) -> Tensor:
 
 
 def longest_target_first(pairs: SentencePairs) -> tuple[SentencePairs, Tensor]:
-    """Sort pairs by target length; return them and the given pair of each. Shape: [B]."""
+    """Sort pairs by target length; return them and their original indices. Shape: [B]."""
     order = longest_first(pairs.tgt_mask)
     rows = order.to(pairs.src.device, non_blocking=True)
     targets = pairs.tgt[rows], pairs.tgt_mask[order]

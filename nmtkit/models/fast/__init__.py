@@ -1,1 +1,1 @@
-"""Fast twins of the models' plain pieces; see `models/kernels.py` for the choice."""
+"""Fast twins of the models' plain implementations; see `models/kernels.py` for the choice."""

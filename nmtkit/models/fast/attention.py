@@ -1,9 +1,9 @@
 """RNNsearch's alignment model and decoder loop; their equations are in `models/rnnsearch.py`.
 
-Energies are computed as 2 v_a . sigmoid(2 keys + 2 query). As tanh(a) = 2 sigmoid(2a) - 1, that
-leaves out the sum of v_a, which is the same for all j and cancels in the softmax; its part of the
-gradient of v_a is 0, too, as the gradients of a softmax's inputs sum to 0. On a processor torch's
-sigmoid takes a fifth of the time of its tanh.
+Energies are computed as 2 v_a . sigmoid(2 keys + 2 query). As tanh(a) = 2 sigmoid(2a) - 1, this
+omits a constant, the sum of v_a, which is the same for all j and cancels in the softmax. It adds
+nothing to the gradient of v_a either, as the gradients of a softmax's inputs sum to 0. On a CPU
+torch's sigmoid takes a fifth of the time of its tanh.
 """
 
 from typing import Any
@@ -19,14 +19,14 @@ from nmtkit.models.fast.torch_private import sigmoid_slope_
 from nmtkit.models.packing import Packing
 
 CPU_CHUNK = 1 << 18
-"""Sums of keys and queries held at a time: 1 MB in float32, within a processor's cache."""
+"""Sums of keys and queries held at a time on a CPU: 1 MB in float32, within its cache."""
 
 DEVICE_CHUNK = 1 << 28
-"""The same on other devices, which have memory but no such cache."""
+"""Sums of keys and queries held at a time on a GPU, which has memory but no such cache."""
 
 
 def attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Tensor:
-    """Weigh the source positions for several queries a sentence, a few sentences at a time.
+    """Compute the attention weights of several queries per sentence, a few sentences at a time.
 
     :param query: W_a s_{i-1}. Shape: [B, k, n'].
     :param keys: U_a h_j. Shape: [B, T_x, n'].
@@ -56,9 +56,9 @@ def attention_scan(
     """Run RNNsearch's decoder over the target positions (Bahdanau et al. 2015, A.1.1, A.1.2).
 
         e_ij = v_a . tanh(s_{i-1} W_a + keys_j),  alpha_i = softmax_j(e_ij)
-        s_i = unit(x_i + sum_j alpha_ij values_j, s_{i-1})
+        s_i = gru(x_i + sum_j alpha_ij values_j, s_{i-1})
 
-    The sentences are those with the longest target first, as they are packed.
+    Sentences are in packed order, longest target first.
 
     :param x: inputs [z | r | c]. Shape: [N, 3n].
     :param s_0: Shape: [B, n].
@@ -72,10 +72,10 @@ def attention_scan(
 
 
 class _AttentionScan(Function):
-    """The decoder's loop with its own backward pass.
+    """The decoder's loop with a hand-written backward pass.
 
-    The sigmoids are not kept for the backward pass but computed again: that is as fast as reading
-    them back from memory, and N T_x n' numbers would not fit for long sentences.
+    The backward pass recomputes the sigmoids: that is as fast as reading them from memory, and
+    N T_x n' values would not fit for long sentences.
     """
 
     @staticmethod
@@ -93,7 +93,7 @@ class _AttentionScan(Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         dtype = matmul_dtype(x)
         W_query, U = W_query.to(dtype), U.to(dtype)
-        by_W_query, by_U = Prepacked(W_query), Prepacked(U)
+        packed_W_query, packed_U = Prepacked(W_query), Prepacked(U)
         n, align, sizes = s_0.size(-1), v_a.size(0), packing.sizes
         after, gates = x.new_empty(x.size(0), n), torch.empty_like(x)
         queries = x.new_empty(x.size(0), align)
@@ -109,7 +109,7 @@ class _AttentionScan(Function):
             for t, size in enumerate(sizes):
                 s = s[:size]
                 projected_query, state_gates = torch.split(
-                    by_W_query.matmul(s), [align, 2 * n], dim=1
+                    packed_W_query.matmul(s), [align, 2 * n], dim=1
                 )
                 query[t].copy_(projected_query)
                 sigmoids = _sigmoids(keys, query[t], scratch)
@@ -118,9 +118,9 @@ class _AttentionScan(Function):
                 g = torch.baddbmm(inputs[t], alpha[t].unsqueeze(1), values[:size]).squeeze(1)
                 g_zr, g_c = torch.split(g, [2 * n, n], dim=1)
                 torch.sigmoid(g_zr + state_gates, out=zr[t])
-                by_U.addmm(g_c, r[t] * s, out=c[t]).tanh_()
+                packed_U.addmm(g_c, r[t] * s, out=c[t]).tanh_()
                 s = torch.lerp(s, c[t], z[t], out=after_steps[t])
-        before = packing.before(s_0, after)
+        before = packing.previous_states(s_0, after)
         ctx.packing = packing
         ctx.save_for_backward(before, gates, queries, alignment, keys, values, W_query, U, v_a)
         ctx.set_materialize_grads(False)
@@ -148,21 +148,21 @@ class _AttentionScan(Function):
             torch.split(tensor, sizes) for tensor in (gates[:, n : 2 * n], queries, alignment)
         )
         d_before, d_after, d_alignment = (
-            None if given is None else torch.split(given, sizes)
-            for given in (grad_before, grad_after, grad_alignment)
+            None if grad is None else torch.split(grad, sizes)
+            for grad in (grad_before, grad_after, grad_alignment)
         )
         grad_keys = torch.zeros_like(keys)  # still to be multiplied by 4 v_a
         grad_v = torch.zeros_like(keys[:, 0])
         d_state = s.new_zeros(keys.size(0), n)
         scratch = torch.empty_like(keys)
-        by_W_query_t, by_U_t = Prepacked(W_query.t()), Prepacked(U.t())
+        packed_W_query_t, packed_U_t = Prepacked(W_query.t()), Prepacked(U.t())
         values_t, scale = values.transpose(1, 2), 4 * v_a
         for t in reversed(range(len(sizes))):
             rows = slice(sizes[t])
             d_s = d_state[rows]
             if d_after is not None:
                 d_s += d_after[t]
-            reset_grad = gate_grads(d_s, factors, by_gate, by_U_t, t)
+            reset_grad = gate_grads(d_s, factors, by_gate, packed_U_t, t)
             d_alpha = torch.bmm(d_x[t].unsqueeze(1), values_t[rows]).squeeze(1)
             if d_alignment is not None:
                 d_alpha += d_alignment[t]
@@ -175,7 +175,7 @@ class _AttentionScan(Function):
             torch.mul(slope.sum(1), scale, out=d_query[t])
             d_s *= factors[3][t]
             d_s.addcmul_(reset_grad, r[t])
-            by_W_query_t.addmm(d_s, d_projected[t], out=d_s)
+            packed_W_query_t.addmm(d_s, d_projected[t], out=d_s)
             if d_before is not None:
                 d_s += d_before[t]
         grad_x, reset, low = grads[:, align:], gates[:, n : 2 * n] * s, grads.to(dtype)

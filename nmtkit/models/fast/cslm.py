@@ -1,4 +1,4 @@
-"""The CSLM as search runs it: one step by the faster products, or by those of 8 bits."""
+"""The CSLM for inference: one step without gradients, with fast or 8-bit matrix products."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from nmtkit.models.fast.int8 import linear, to_int8
 from nmtkit.models.fast.output_layer import OutputInference
 
-if TYPE_CHECKING:  # for its parameters' names alone
+if TYPE_CHECKING:
     from nmtkit.models.cslm import CSLM
 
 
@@ -16,7 +16,7 @@ class CSLMInference(OutputInference):
     """The fast twin of `CSLM.readout`.
 
     :param model: its parameters are shared where they are not quantized.
-    :param quantize: multiply with matrices of 8 bits.
+    :param quantize: multiply with 8-bit matrices.
     """
 
     def __init__(self, model: "CSLM", quantize: bool) -> None:

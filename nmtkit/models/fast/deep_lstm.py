@@ -1,8 +1,8 @@
-"""The deep LSTM's decoder as search runs it: one step without gradients.
+"""The deep LSTM's decoder for inference: one step without gradients.
 
-What a layer gets from below and its own last state are multiplied together, the first layer's
-inputs are cached for each word, and matrices may be those of 8 bits. `DeepLSTM.step` is the plain
-twin.
+One product multiplies a layer's input and its previous state together, the first layer's input
+terms are cached for each word, and matrices may be quantized to 8 bits. `DeepLSTM.step` is the
+plain twin.
 """
 
 from collections.abc import Callable
@@ -18,27 +18,27 @@ from nmtkit.models.fast.int8 import Matrix, linear, to_int8
 from nmtkit.models.fast.lstm import lstm_step
 from nmtkit.models.fast.output_layer import OutputInference
 
-if TYPE_CHECKING:  # for its parameters' names alone
+if TYPE_CHECKING:
     from nmtkit.models.deep_lstm import DeepLSTM
 
 
 class DeepLSTMInference(OutputInference):
     """The fast twin of `DeepLSTM.step`.
 
-    :param model: its parameters are shared where they are not joined or quantized.
-    :param quantize: multiply with matrices of 8 bits.
+    :param model: parameters that are neither joined nor quantized are shared with it.
+    :param quantize: multiply with 8-bit matrices.
     """
 
     def __init__(self, model: "DeepLSTM", quantize: bool) -> None:
-        def ready(matrix: Tensor) -> Matrix:
+        def maybe_int8(matrix: Tensor) -> Matrix:
             return to_int8(matrix) if quantize else matrix
 
         self._model = model
         decoder = model.decoder
         upper = zip(list(decoder.W)[1:], list(decoder.U)[1:], strict=True)
-        self._U = ready(decoder.U[0])  # [n, 4n]
-        self._W_U = [ready(torch.cat([W, U])) for W, U in upper]  # [2n, 4n] each
-        self._P = ready(model.P) if model.config.tied else None
+        self._U = maybe_int8(decoder.U[0])  # [n, 4n]
+        self._W_U = [maybe_int8(torch.cat([W, U])) for W, U in upper]  # [2n, 4n] each
+        self._P = maybe_int8(model.P) if model.config.tied else None
         super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":
@@ -51,7 +51,7 @@ class DeepLSTMInference(OutputInference):
         """
         decoder = self._model.decoder
         all_h, all_c = [], []
-        below = prev  # looked up by the first layer
+        below = prev  # the first layer looks up its input terms
         for layer in range(self._model.config.layers):
             h, c = state.h[:, :, layer], state.c[:, :, layer]  # [B, k, n]
             if layer == 0:

@@ -6,10 +6,10 @@ from torch.nn import functional
 
 
 def dropout(values: Tensor, share: float) -> Tensor:
-    """Set a random `share` of the values to 0, the others times 1 / (1 - share).
+    """Set a random `share` of the values to 0, and scale the others by 1 / (1 - share).
 
-    On a processor torch draws a whole number for each value, which takes a sixth of an update.
-    Here 16 random bits decide on each, so that `share` is met to 1 in 65,536.
+    On a CPU torch draws a whole integer for each value, which takes a sixth of an update's time.
+    Here 16 random bits decide on each value, which makes `share` exact to 1 in 65,536.
     """
     if share == 0:
         return values

@@ -1,4 +1,4 @@
-"""A cache of what follows from a word alone."""
+"""A cache of vectors that depend on a single word."""
 
 from collections.abc import Callable
 
@@ -6,33 +6,33 @@ import torch
 from torch import Tensor
 
 MAX_CACHE_BYTES = 1 << 25
-"""Bytes that an `EmbeddingCache` may keep."""
+"""Maximum size of an `EmbeddingCache`."""
 
 
 class EmbeddingCache:
-    """Rows that depend on a word alone, each computed when the word first comes.
+    """Rows that depend on a single word, each computed when the word first occurs.
 
-    Only the most frequent words are kept, as many as `MAX_CACHE_BYTES` allows; the plain twin is
-    the function itself.
+    Only the most frequent words are cached, as many as `MAX_CACHE_BYTES` allows. The plain twin is
+    the function `compute` itself.
 
-    :param compute: from words to their rows; -1 stands for the word before the first.
+    :param compute: from words to their rows; -1 is `BOS`.
         Shapes: [n], int64, to [n, w].
-    :param words: size of the vocabulary, the most frequent first.
+    :param words: size of the vocabulary, which is sorted by frequency.
     """
 
     def __init__(self, compute: Callable[[Tensor], Tensor], words: int) -> None:
         self._compute = compute
         first = compute(torch.full((1,), -1))
-        # Memory is taken when it is written to: words that never come take none.
-        kept = min(words + 1, max(1, MAX_CACHE_BYTES // first.nbytes))
-        self._rows = first.new_empty(kept, first.size(1))
-        self._is_computed = torch.zeros(kept, dtype=torch.bool)
-        self._keeps_all = kept > words
+        # The system allocates memory on the first write: words that never occur take none.
+        cached = min(words + 1, max(1, MAX_CACHE_BYTES // first.nbytes))
+        self._rows = first.new_empty(cached, first.size(1))
+        self._is_computed = torch.zeros(cached, dtype=torch.bool)
+        self._caches_all = cached > words
 
     def __call__(self, words: Tensor) -> Tensor:
         """Return the words' rows. [...] to [..., w]."""
         slots = words.flatten() + 1
-        if self._keeps_all:
+        if self._caches_all:
             rows = self._cached(slots)
         else:
             frequent = slots < len(self._rows)

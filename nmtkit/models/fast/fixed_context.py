@@ -1,7 +1,7 @@
-"""The decoder of `models/fixed_context.py` as search runs it: one step without gradients.
+"""The decoder of `models/fixed_context.py` for inference: one step without gradients.
 
-Matrices that multiply the same vectors lie side by side, what follows from a word alone is cached,
-and matrices may be those of 8 bits. `FixedContextModel.step` is the plain twin.
+Matrices that multiply the same vector are joined, terms that depend on a single word are cached,
+and matrices may be quantized to 8 bits. `FixedContextModel.step` is the plain twin.
 """
 
 from collections.abc import Callable
@@ -17,28 +17,28 @@ from nmtkit.models.fast.gru import gru_step
 from nmtkit.models.fast.int8 import Matrix, linear, to_int8
 from nmtkit.models.fast.output_layer import OutputInference
 
-if TYPE_CHECKING:  # for its parameters' names alone
+if TYPE_CHECKING:
     from nmtkit.models.fixed_context import FixedContextModel
 
 
 class FixedContextInference(OutputInference):
     """The fast twin of `FixedContextModel.step`.
 
-    :param model: its parameters are shared where they are not joined or quantized.
-    :param quantize: multiply with matrices of 8 bits.
+    :param model: parameters that are neither joined nor quantized are shared with it.
+    :param quantize: multiply with 8-bit matrices.
     """
 
     def __init__(self, model: "FixedContextModel", quantize: bool) -> None:
-        def ready(matrix: Tensor) -> Matrix:
+        def maybe_int8(matrix: Tensor) -> Matrix:
             return to_int8(matrix) if quantize else matrix
 
         self._model = model
         self._widths = [2 * model.config.hidden, model.config.hidden, 2 * model.config.maxout]
         self._W_V_o = torch.cat([model.W_dec, model.V_o], dim=1)
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
-        self._U_zr, self._U = ready(model.U_zr_dec), ready(model.U_dec)
-        self._U_o = ready(model.U_o)
-        self._P = ready(model.P) if model.has_factors else None
+        self._U_zr, self._U = maybe_int8(model.U_zr_dec), maybe_int8(model.U_dec)
+        self._U_o = maybe_int8(model.U_o)
+        self._P = maybe_int8(model.P) if model.has_factors else None
         super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":

@@ -1,14 +1,14 @@
-"""The composition of grConv with its own backward pass (Cho et al. 2014b, section 2.2).
+"""The composition of grConv with a hand-written backward pass (Cho et al. 2014b, section 2.2).
 
-From h^(0)_j of every position, level after level until each sentence has one vector left:
+From h^(0)_j of every position, level by level until one vector is left of each sentence:
 
     new          h~ = max(0, W_l h^(t-1)_{j-1} + W_r h^(t-1)_j)
     coefficients (w_c, w_l, w_r) = softmax(G_l h^(t-1)_{j-1} + G_r h^(t-1)_j)
     node         h^(t)_j = w_c h~ + w_l h^(t-1)_{j-1} + w_r h^(t-1)_j
 
-A node is counted by the last position that it covers: level t has the positions t, t + 1, ... of
+A node is numbered by the last position that it covers: level t has the positions t, t + 1, ... of
 every sentence that is longer than t. In packed order (`packing.py`) these are the rows from
-position t on, so that a level's rows are the last ones of the level below. Sentences of all lengths
+position t on, so a level's rows are the last rows of the level below. Sentences of all lengths
 are composed together, and only the paper's nodes are computed.
 
 All nodes are multiplied once by [W_l | G_l | W_r | G_r]; the gradient of that matrix is one product
@@ -28,19 +28,19 @@ from nmtkit.models.packing import Packing
 
 
 def compose(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-    """Compose the words of every sentence to one vector.
+    """Compose the words of every sentence into one vector.
 
     :param h: h^(0). Shape: [N, n].
     :param W: [W_l | G_l | W_r | G_r]. Shape: [n, 2 (n + 3)].
     :param b: biases of h~ and of the coefficients. Shape: [n + 3].
-    :return: the node of each top level, in packed order [B, n]; the coefficients w_c, w_l, w_r of
-        all nodes, level after level, without gradients [M, 3].
+    :return: the top node of each sentence, in packed order [B, n]; the coefficients w_c, w_l, w_r
+        of all nodes, level after level, without gradients [M, 3].
     """
     return _Composition.apply(h.to(W.dtype), W, b, packing)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def level_sizes(packing: Packing) -> list[int]:
-    """Return how many nodes each level has, that of the words first."""
+    """Return the number of nodes of each level, from the words up."""
     return list(accumulate(reversed(packing.sizes)))[::-1]
 
 
@@ -52,13 +52,13 @@ class _Composition(Function):
         dtype = matmul_dtype(h)
         n, sizes, counts = h.size(1), packing.sizes, level_sizes(packing)
         left = _left_children(packing)
-        below, by_W = h, Prepacked(W.to(dtype))
+        below, packed_W = h, Prepacked(W.to(dtype))
         levels, candidates, coefficients = [h], [], []
         with torch.autocast(h.device.type, enabled=False):
             for t in range(1, len(sizes)):
-                of_left, of_right = by_W.matmul(below).to(h.dtype).chunk(2, dim=1)
+                left_terms, right_terms = packed_W.matmul(below).to(h.dtype).chunk(2, dim=1)
                 left_rows, right = _children(left, counts, sizes, t)
-                summed = of_left.index_select(0, left_rows) + of_right[right] + b
+                summed = left_terms.index_select(0, left_rows) + right_terms[right] + b
                 new = torch.relu(summed[:, :n])
                 w = torch.softmax(summed[:, n:], dim=1)
                 node = torch.addcmul(w[:, :1] * new, w[:, 2:], below[right])
@@ -79,12 +79,12 @@ class _Composition(Function):
         depth, sizes, counts = ctx.depth, ctx.packing.sizes, level_sizes(ctx.packing)
         levels, candidates = saved[:depth], saved[depth : 2 * depth - 1]
         coefficients, dtype = saved[2 * depth - 1 :], ctx.dtype
-        n, by_W_t = W.size(0), Prepacked(W.to(dtype).t())
+        n, packed_W_t = W.size(0), Prepacked(W.to(dtype).t())
         grads = [torch.zeros_like(level) for level in levels]
-        arriving = torch.split(
+        grad_parts = torch.split(
             grad_tops, [part.stop - part.start for _, part in _tops(levels, sizes)]
         )
-        for (grad, part), top in zip(_tops(grads, sizes), arriving, strict=True):
+        for (grad, part), top in zip(_tops(grads, sizes), grad_parts, strict=True):
             grad[part] = top
         products = [W.new_zeros(len(level), W.size(1)) for level in levels[:-1]]
         grad_b = torch.zeros_like(W[0, : n + 3])
@@ -105,7 +105,7 @@ class _Composition(Function):
             products[t - 1][right, n + 3 :] = d_summed
             grads[t - 1].index_add_(0, left_rows, w[:, 1:2] * grad)
             grads[t - 1][right].addcmul_(w[:, 2:], grad)
-            by_W_t.addmm(grads[t - 1], products[t - 1], out=grads[t - 1])
+            packed_W_t.addmm(grads[t - 1], products[t - 1], out=grads[t - 1])
         if depth == 1:
             return grads[0], torch.zeros_like(W), grad_b, None
         grad_W = matmul_transposed(torch.cat(levels[:-1]).to(dtype), torch.cat(products).to(dtype))
@@ -113,7 +113,7 @@ class _Composition(Function):
 
 
 def _left_children(packing: Packing) -> Tensor:
-    """Return the row of the position before each packed position that has one. Shape: [N - B]."""
+    """Return, from position 1 on, the row of each position's predecessor. Shape: [N - B]."""
     sizes = torch.tensor(packing.sizes)
     before = sizes[:-1].repeat_interleave(sizes[1:])  # rows from a position to the one before
     rows = torch.arange(int(sizes[0]), int(sizes.sum())) - before
@@ -121,12 +121,12 @@ def _left_children(packing: Packing) -> Tensor:
 
 
 def _children(left: Tensor, counts: list[int], sizes: list[int], t: int) -> tuple[Tensor, slice]:
-    """Return the rows of level t - 1 that are left and right children of the nodes of level t."""
-    skipped = counts[0] - counts[t - 1]  # rows of positions that level t - 1 lacks
-    return left[counts[0] - counts[t] - sizes[0] :] - skipped, slice(sizes[t - 1], None)
+    """Return the rows of level t - 1 with the left and the right children of level t's nodes."""
+    offset = counts[0] - counts[t - 1]  # rows of the positions that level t - 1 lacks
+    return left[counts[0] - counts[t] - sizes[0] :] - offset, slice(sizes[t - 1], None)
 
 
 def _tops(levels: list[Tensor], sizes: list[int]) -> list[tuple[Tensor, slice]]:
-    """Return the levels and rows of the tops, those of the longest sentences first."""
+    """Return level and rows of the top nodes, those of the longest sentences first."""
     ends = [*sizes[1:], 0]
     return [(levels[t], slice(ends[t], sizes[t])) for t in reversed(range(len(sizes)))]

@@ -1,20 +1,20 @@
-"""The gated unit's loop with its own backward pass.
+"""The gated unit's loop with a hand-written backward pass.
 
-Autograd keeps every step's intermediate results, and makes and adds up a gradient of every weight
-matrix at every step. This loop keeps the gates alone, and the gradient of a weight matrix is one
-product over all positions and sentences. The caller hands in the inputs already multiplied by their
-matrices. Positions are packed (`packing.py`): sentences that are over leave the loop, and nothing
-is computed on padding.
+Autograd keeps every step's intermediate results, and computes and adds a gradient of every weight
+matrix at every step. This loop keeps only the gates, and the gradient of a weight matrix is one
+product over all positions and sentences. Inputs come already multiplied by their matrices.
+Positions are packed (`packing.py`): finished sentences leave the loop, and nothing is computed on
+padding.
 
 The unit (Cho et al. 2014, section 2.3; Bahdanau et al. 2015, A.1.1), z meaning "replace":
 
     z = sigmoid(x_z + h U_z),  r = sigmoid(x_r + h U_r),  c = tanh(x_c + (r * h) U)
     h' = (1 - z) * h + z * c
 
-Inputs, gates and their gradients lie side by side as [z | r | c], 3n wide.
+Inputs, gates and their gradients are joined as [z | r | c], 3n wide.
 
-Under `torch.autocast` products are computed in its type (bfloat16); states, gates and everything
-else that the loop carries keep the inputs' type.
+Under `torch.autocast` products are computed in its type (bfloat16); states and gates keep the
+inputs' type.
 """
 
 from typing import Any, TypeAlias
@@ -32,7 +32,7 @@ Recurrent: TypeAlias = Prepacked | Int8Matrices
 
 
 def gru_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
-    """Take one step of the unit, differentiated by autograd; search uses it.
+    """Take one step of the gated unit, differentiated by autograd; for search.
 
     :param x: inputs [z | r | c], h [U_z | U_r] already added to the first two. Shape: [..., 3n].
     :param h: the state. Shape: [..., n].
@@ -60,7 +60,7 @@ def gru_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing) 
 def gru_scan_inference(
     x: Tensor, h_0: Tensor, U_zr: Recurrent, U: Recurrent, packing: Packing
 ) -> Tensor:
-    """Run `gru_scan` without gradients, by matrices that are prepacked or in 8 bits."""
+    """Run `gru_scan` without gradients, with prepacked or 8-bit matrices."""
     n, sizes = h_0.size(-1), packing.sizes
     x_zr, x_c = split_steps(x, sizes, 2 * n, n)
     states = x.new_empty(*x.shape[:2], n)
@@ -74,7 +74,7 @@ def gru_scan_inference(
 
 
 def _tanh(x: Tensor) -> Tensor:
-    """Return tanh(x); torch's own takes several times as long on a processor."""
+    """Return tanh(x); torch's own takes several times as long on a CPU."""
     return 2 * torch.sigmoid(2 * x) - 1
 
 
@@ -85,7 +85,7 @@ class _GRUScan(Function):
     ) -> Tensor:
         dtype = matmul_dtype(x)
         U_zr, U = U_zr.to(dtype), U.to(dtype)
-        by_U_zr, by_U = Prepacked(U_zr), Prepacked(U)
+        packed_U_zr, packed_U = Prepacked(U_zr), Prepacked(U)
         n, sizes = h_0.size(-1), packing.sizes
         states, gates = x.new_empty(*x.shape[:2], n), torch.empty_like(x)
         x_zr, x_c = split_steps(x, sizes, 2 * n, n)
@@ -96,8 +96,8 @@ class _GRUScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 h = h[:, :size]
-                by_U_zr.addmm(x_zr[t], h, out=zr[t]).sigmoid_()
-                by_U.addmm(x_c[t], r[t] * h, out=c[t]).tanh_()
+                packed_U_zr.addmm(x_zr[t], h, out=zr[t]).sigmoid_()
+                packed_U.addmm(x_c[t], r[t] * h, out=c[t]).tanh_()
                 h = torch.lerp(h, c[t], z[t], out=after[t])
         ctx.packing = packing
         ctx.save_for_backward(states, gates, h_0, U_zr, U)
@@ -108,20 +108,20 @@ class _GRUScan(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         states, gates, h_0, U_zr, U = ctx.saved_tensors
         dtype, n, sizes = U.dtype, h_0.size(-1), ctx.packing.sizes
-        h = ctx.packing.before(h_0, states)
+        h = ctx.packing.previous_states(h_0, states)
         factors = [torch.split(factor, sizes, dim=1) for factor in gate_factors(h, gates)]
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
         by_gate, (zr, _) = split_steps(grads, sizes, n, n, n), split_steps(grads, sizes, 2 * n, n)
         r, arriving = split_steps(gates, sizes, n, n, n)[1], torch.split(grad, sizes, dim=1)
         d_state = torch.zeros_like(h_0)
-        by_U_zr_t, by_U_t = Prepacked(U_zr.transpose(1, 2)), Prepacked(U.transpose(1, 2))
+        packed_U_zr_t, packed_U_t = Prepacked(U_zr.transpose(1, 2)), Prepacked(U.transpose(1, 2))
         for t in reversed(range(len(sizes))):
             d_h = d_state[:, : sizes[t]]
             d_h += arriving[t]
-            reset_grad = gate_grads(d_h, factors, by_gate, by_U_t, t)
+            reset_grad = gate_grads(d_h, factors, by_gate, packed_U_t, t)
             d_h *= factors[3][t]
             d_h.addcmul_(reset_grad, r[t])
-            by_U_zr_t.addmm(d_h, zr[t], out=d_h)
+            packed_U_zr_t.addmm(d_h, zr[t], out=d_h)
         reset = gates[..., n : 2 * n] * h
         low = grads.to(dtype)
         grad_U_zr = matmul_transposed(h.to(dtype), low[..., : 2 * n])
@@ -130,15 +130,15 @@ class _GRUScan(Function):
 
 
 def split_steps(values: Tensor, sizes: list[int], *widths: int) -> list[tuple[Tensor, ...]]:
-    """Split [..., N, w] into parts that lie side by side, each into views of its steps."""
+    """Split [..., N, w] into parts of these widths, and each part into views of its steps."""
     return [torch.split(part, sizes, dim=-2) for part in torch.split(values, list(widths), dim=-1)]
 
 
 def gate_factors(h: Tensor, gates: Tensor) -> list[Tensor]:
-    """Return the factors of the gates' gradients that need no recurrence.
+    """Return the factors of the gates' gradients that do not depend on later steps.
 
     With z, r, c the gates: dz = dh * (c - h) z (1 - z), dr = d(rh) * h r (1 - r),
-    dc = dh * z (1 - c^2); dh passes by the unit with the factor 1 - z.
+    dc = dh * z (1 - c^2); the direct path from h' to h has the factor 1 - z.
 
     :return: the factors of dz, dr and dc, and 1 - z, for all positions. Shape of each: [..., n].
     """
@@ -151,12 +151,12 @@ def gate_grads(
     d_h: Tensor,
     factors: list[tuple[Tensor, ...]],
     into: list[tuple[Tensor, ...]],
-    by_U_t: Prepacked,
+    packed_U_t: Prepacked,
     t: int,
 ) -> Tensor:
-    """Write the gradients of the gates' inputs at step t into `into` (z, r, c); return d(r * h)."""
+    """Write the gradients of the gates' inputs (z, r, c) at step t to `into`; return d(r * h)."""
     torch.mul(d_h, factors[0][t], out=into[0][t])
     torch.mul(d_h, factors[2][t], out=into[2][t])
-    d_reset = by_U_t.matmul(into[2][t])
+    d_reset = packed_U_t.matmul(into[2][t])
     torch.mul(d_reset, factors[1][t], out=into[1][t])
     return d_reset

@@ -1,12 +1,12 @@
-"""Products of 8-bit matrices for search, and 8-bit annotations.
+"""8-bit matrix products for search, and 8-bit annotations.
 
-Column j of a matrix is a scale s_j times whole numbers from -127 to 127. Each row that it is
-multiplied with gets a scale of its own, computed when it comes. The product is one of whole
-numbers, exact in 32 bits, times both scales. Rows share no scale: a sentence's translation does not
-depend on its neighbours.
+Column j of a matrix is stored as integers from -127 to 127 and their scale s_j. The rows multiplied
+by it are quantized at run time, each with its own scale. The product is the integer product, exact
+in 32 bits, times both scales. Rows share no scale, so a sentence's translation does not depend on
+the other sentences of the batch.
 
-The values that attention averages are kept in 8 bits, too; there each row has a scale and an
-offset.
+The values that attention averages are also stored in 8 bits, with a scale and an offset for each
+row.
 """
 
 import copy
@@ -19,11 +19,11 @@ from nmtkit.models.fast.matmul import addmm, matmul
 from nmtkit.models.fast.torch_private import int_matmul, pack_rows, sum_packed_rows
 
 MAX_INT8 = 127
-"""The largest whole number used; -128 is left out so that the range is symmetric."""
+"""The largest integer used; -128 is left out so that the range is symmetric."""
 
 
 class Int8Matrix:
-    """A matrix in 8 bits, to be multiplied with from the left.
+    """A matrix M in 8 bits, for products a M.
 
     :param matrix: Shape: [n, w].
     """
@@ -34,7 +34,7 @@ class Int8Matrix:
         self._int8 = _round(matrix, self._scales).t().contiguous()
 
     def columns(self, columns: Tensor | slice) -> "Int8Matrix":
-        """Return the matrix of some columns."""
+        """Return the matrix of the selected columns."""
         selected = copy.copy(self)
         selected._scales, selected._int8 = self._scales[:, columns], self._int8[columns]
         return selected
@@ -50,10 +50,10 @@ class Int8Matrix:
         return torch.addcmul(addend, product * self._scales, scales)
 
     def logits_at_columns(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
-        """Return other columns of a M + addend for each row.
+        """Return each row's own list of columns of a M + addend.
 
-        The whole numbers are multiplied as floats, which is exact for them, so that the result is
-        that of `addmm` up to the last digit.
+        The integers are multiplied as floats, which is exact, so the result equals that of `addmm`
+        to the last digit.
 
         :param a: Shape: [N, n].
         :param addend: Shape: [w].
@@ -61,9 +61,9 @@ class Int8Matrix:
         :return: Shape: [N, c].
         """
         scales = _scales(a, dim=1)
-        whole = _round(a, scales).to(a.dtype).unsqueeze(1)
-        matrices = self._int8[columns.flatten()].to(a.dtype).view(*columns.shape, -1)
-        product = torch.bmm(whole, matrices.transpose(1, 2)).squeeze(1)
+        rows = _round(a, scales).to(a.dtype).unsqueeze(1)  # [N, 1, n]
+        matrices = self._int8[columns.flatten()].to(a.dtype).view(*columns.shape, -1)  # [N, c, n]
+        product = torch.bmm(rows, matrices.transpose(1, 2)).squeeze(1)  # [N, c]
         return torch.addcmul(addend[columns], product * self.scales_at(columns), scales)
 
     def scales_at(self, columns: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ class Int8Matrix:
         return self._scales[0][columns]
 
     def int_matmul(self, a: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the product of the whole numbers [N, w], int32, and its rows' scales [N, 1]."""
+        """Return the integer product [N, w], int32, and the scales of its rows [N, 1]."""
         scales = _scales(a, dim=1)
         return int_matmul(_round(a, scales), self._int8.t()), scales
 
@@ -92,9 +92,9 @@ class Int8Matrices:
     def addmm(self, addend: Tensor, a: Tensor) -> Tensor:
         """Return addend_d + a_d M_d. Shapes: [D, N, w]; [D, N, n]; the result: [D, N, w]."""
         scales = _scales(a, dim=2)
-        whole = _round(a, scales)
+        int_rows = _round(a, scales)
         product = torch.empty_like(addend, dtype=torch.int32, memory_format=torch.contiguous_format)
-        for rows, matrix, out in zip(whole, self._int8, product, strict=True):
+        for rows, matrix, out in zip(int_rows, self._int8, product, strict=True):
             int_matmul(rows, matrix.t(), out=out)
         return torch.addcmul(addend, product * self._scales, scales)
 
@@ -112,12 +112,12 @@ def linear(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
 
 
 def to_int8(matrix: Matrix) -> Matrix:
-    """Return the matrix in 8 bits."""
+    """Quantize a matrix to 8 bits."""
     return Int8Matrix(matrix) if isinstance(matrix, Tensor) else matrix
 
 
 def quantize_rows(rows: Tensor) -> Tensor:
-    """Return rows in 8 bits, each followed by its scale and offset. [N, w] to [N, w + 8], uint8."""
+    """Quantize rows to 8 bits, with scale and offset behind each. [N, w] to [N, w + 8], uint8."""
     return pack_rows(rows.float())
 
 

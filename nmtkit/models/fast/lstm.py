@@ -1,4 +1,4 @@
-"""The LSTM's loop with its own backward pass, as `gru.py` has it for the gated unit.
+"""The LSTM's loop with a hand-written backward pass, like that of the gated unit in `gru.py`.
 
 The unit is that of Graves 2013 (arXiv:1308.0850, eqs. (7) to (11)). The gradient of the recurrent
 matrix is one product over all positions together, and nothing is computed on padding.
@@ -10,8 +10,8 @@ matrix is one product over all positions together, and nothing is computed on pa
     o = sigmoid(x_o + h U_o + p_o * c')       output gate, which sees the new cells
     h' = o * tanh(c')
 
-Inputs, gates and their gradients lie side by side as [i | f | o | g], 4n wide. The peepholes p are
-vectors: each gate sees its own cell alone.
+Inputs, gates and their gradients are joined as [i | f | o | g], 4n wide. The peepholes p are
+vectors: each gate sees only its own cell.
 """
 
 from typing import Any
@@ -26,9 +26,9 @@ from nmtkit.models.packing import Packing
 
 
 def lstm_step(x: Tensor, c: Tensor, peepholes: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Take one step of the unit, differentiated by autograd; search uses it.
+    """Take one step of the LSTM, differentiated by autograd; for search.
 
-    :param x: inputs [i | f | o | g], h U added. Shape: [..., 4n].
+    :param x: inputs [i | f | o | g], including h U. Shape: [..., 4n].
     :param c: the cells. Shape: [..., n].
     :param peepholes: p_i, p_f, p_o, or None for no peepholes. Shape: [3, n].
     :return: h', c'.
@@ -49,7 +49,7 @@ def lstm_scan(
     peepholes: Tensor | None,
     packing: Packing,
 ) -> tuple[Tensor, Tensor]:
-    """Run the unit over the positions of a batch.
+    """Run the LSTM over the positions of a batch.
 
     :param x: inputs [i | f | o | g]. Shape: [N, 4n].
     :param start: h and c before the first position, in packed order. Shapes: [B, n].
@@ -73,7 +73,7 @@ class _LSTMScan(Function):
         packing: Packing,
     ) -> tuple[Tensor, Tensor]:
         U = U.to(matmul_dtype(x))
-        by_U = Prepacked(U)
+        packed_U = Prepacked(U)
         n, sizes = h_0.size(1), packing.sizes
         states, cells, gates = x.new_empty(len(x), n), x.new_empty(len(x), n), torch.empty_like(x)
         h_after, c_after = torch.split(states, sizes), torch.split(cells, sizes)
@@ -82,9 +82,9 @@ class _LSTMScan(Function):
         with torch.autocast(x.device.type, enabled=False):
             for t, size in enumerate(sizes):
                 c = c[:size]
-                gate_inputs = by_U.addmm(inputs[t], h[:size])
+                gate_inputs = packed_U.addmm(inputs[t], h[:size])
                 ifo, g = torch.split(gate_inputs, [3 * n, n], dim=1)
-                _open_gates(ifo, c, peepholes, outputs[t][:, : 3 * n], outputs[t][:, 3 * n :], g)
+                _compute_gates(ifo, g, c, peepholes, outputs[t])
                 i, f, o, g = outputs[t].chunk(4, dim=1)
                 c = torch.addcmul(f * c, i, g, out=c_after[t])
                 if peepholes is not None:
@@ -99,13 +99,16 @@ class _LSTMScan(Function):
     def backward(ctx: Any, grad_h: Tensor, grad_c: Tensor) -> tuple[Tensor | None, ...]:
         states, cells, gates, h_0, c_0, U, peepholes = ctx.saved_tensors
         dtype, n, sizes = U.dtype, h_0.size(1), ctx.packing.sizes
-        before, c_before = ctx.packing.before(h_0, states), ctx.packing.before(c_0, cells)
+        before, c_before = (
+            ctx.packing.previous_states(h_0, states),
+            ctx.packing.previous_states(c_0, cells),
+        )
         factors = [torch.split(f, sizes) for f in _gate_factors(gates, cells, c_before)]
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
         by_step, by_gate = torch.split(grads, sizes), torch.split(grads, n, dim=1)
         arriving_h, arriving_c = torch.split(grad_h, sizes), torch.split(grad_c, sizes)
         d_h, d_c = torch.zeros_like(h_0), torch.zeros_like(c_0)
-        by_U_t = Prepacked(U.t())
+        packed_U_t = Prepacked(U.t())
         for t in reversed(range(len(sizes))):
             h, c = d_h[: sizes[t]], d_c[: sizes[t]]
             h += arriving_h[t]
@@ -116,42 +119,47 @@ class _LSTMScan(Function):
             c.addcmul_(h, cell_factor)
             if peepholes is not None:
                 c.addcmul_(o, peepholes[2])
-            spread = c.unsqueeze(1)
-            torch.mul(spread, ifg_factor[:, :2], out=ifg[:, :2])
-            torch.mul(spread, ifg_factor[:, 2:], out=ifg[:, 3:])
+            d_cells = c.unsqueeze(1)  # [b, 1, n]
+            torch.mul(d_cells, ifg_factor[:, :2], out=ifg[:, :2])
+            torch.mul(d_cells, ifg_factor[:, 2:], out=ifg[:, 3:])
             c *= f_gate
             if peepholes is not None:
                 c.addcmul_(ifg[:, 0], peepholes[0]).addcmul_(ifg[:, 1], peepholes[1])
-            h.copy_(by_U_t.matmul(by_step[t]))
+            h.copy_(packed_U_t.matmul(by_step[t]))
         grad_U = matmul_transposed(before.to(dtype), grads.to(dtype))
         grad_p = None
         if peepholes is not None:
-            seen = (c_before, c_before, cells)
-            pairs = zip(by_gate, seen, strict=False)
+            peephole_inputs = (c_before, c_before, cells)
+            pairs = zip(by_gate, peephole_inputs, strict=False)
             grad_p = torch.stack([(grad * cell).sum(0) for grad, cell in pairs])
         return grads, d_h, d_c, grad_U.to(before.dtype), grad_p, None
 
 
-def _open_gates(
-    ifo: Tensor, c: Tensor, peepholes: Tensor | None, opened: Tensor, candidate: Tensor, g: Tensor
+def _compute_gates(
+    ifo: Tensor, g: Tensor, c: Tensor, peepholes: Tensor | None, out: Tensor
 ) -> None:
-    """Compute i, f and g, and o where it does not wait for the new cells."""
+    """Compute i, f and g; also o, unless its peephole needs the new cells.
+
+    :param ifo, g: the gates' inputs. Shapes: [b, 3n], [b, n].
+    :param c: the cells. Shape: [b, n].
+    :param out: [i | f | o | g]. Shape: [b, 4n].
+    """
     n = c.size(1)
     if peepholes is None:
-        torch.sigmoid(ifo, out=opened)
+        torch.sigmoid(ifo, out=out[:, : 3 * n])
     else:
-        both = torch.addcmul(ifo[:, : 2 * n], peepholes[:2].flatten(), c.repeat(1, 2))
-        torch.sigmoid(both, out=opened[:, : 2 * n])
-    torch.tanh(g, out=candidate)
+        i_f = torch.addcmul(ifo[:, : 2 * n], peepholes[:2].flatten(), c.repeat(1, 2))
+        torch.sigmoid(i_f, out=out[:, : 2 * n])
+    torch.tanh(g, out=out[:, 3 * n :])
 
 
 def _gate_factors(gates: Tensor, cells: Tensor, c_before: Tensor) -> list[Tensor]:
-    """Return the factors of the gradients that need no recurrence, for all positions at once.
+    """Return the factors of the gradients that do not depend on later steps.
 
-    With dh and dc the gradients of h' and c': that of o's input is dh * [0]; dh * [1] is added to
-    dc; those of the inputs of i, f and g are dc * [2]; that of c is dc * [3].
+    With dh and dc the gradients of h' and c', the inputs of the gates get do = dh * a; dc is then
+    increased by dh * b; di, df, dg = dc * e; and the gradient of c is dc * f.
 
-    :return: Shapes: [N, n]; [N, n]; [N, 3, n]; [N, n].
+    :return: a [N, n], b [N, n], e [N, 3, n] and the forget gate f [N, n].
     """
     i, f, o, g = gates.chunk(4, dim=1)
     tanh_cells = torch.tanh(cells)

@@ -1,10 +1,10 @@
-"""Matrix products by the faster of torch's two libraries for processors.
+"""Matrix products by the faster of torch's two CPU libraries.
 
-Torch multiplies float32 with MKL, which keeps the widest instructions for Intel's processors and
-packs the second matrix anew for every product. oneDNN, which torch uses for bfloat16, takes the
-widest instructions of any processor, and matrices that were packed once. It prepares each product
-of a new shape, which takes a millisecond and fragments the memory; so numbers of rows are rounded
-to a few values.
+Torch multiplies float32 with MKL, which uses the widest vector instructions on Intel's CPUs only
+and packs the second matrix again for every product. oneDNN, which torch uses for bfloat16, uses
+the widest instructions of any CPU, and accepts matrices that were packed once. It prepares a kernel
+for each new shape, which takes a millisecond and fragments the memory; therefore numbers of rows
+are rounded up to a few values.
 
 Small matrices, other types and devices, and a torch without these functions use torch's own
 products. The results differ by rounding; each library is deterministic.
@@ -22,24 +22,24 @@ from torch.autograd.function import once_differentiable
 from nmtkit.models.fast import torch_private
 
 MIN_ONEDNN_SIZE = 3 << 18
-"""Elements of the smallest matrix given to oneDNN, 900 x 900: from there whole updates are faster,
-preparations included. At 512 x 1280 both take the same time."""
+"""Elements of the smallest matrix given to oneDNN, about 900 x 900: from this size on whole updates
+are faster, preparation included. At 512 x 1280 both take the same time."""
 
 ROW_MULTIPLE = 8
-"""Numbers of rows are rounded up to multiples of this, above a hundred of LARGE_ROW_MULTIPLE."""
+"""Numbers of rows up to 128 are rounded up to multiples of this."""
 
 MAX_ROWS = 512
 """Rows of the largest product; more rows are multiplied in parts."""
 
 LARGE_ROW_MULTIPLE = 64
-"""Numbers of rows above a hundred are rounded up to multiples of this."""
+"""Numbers of rows above 128 are rounded up to multiples of this."""
 
 TYPICAL_ROWS = 256
 """Rows for which a matrix is packed; the packed matrix serves for any number."""
 
 
 def matmul_dtype(values: Tensor) -> torch.dtype:
-    """Return the type to compute a product with `values` in: autocast's where it is on."""
+    """Return the type in which to multiply `values`: autocast's type where it is enabled."""
     device = values.device.type
     if values.dtype == torch.float32 and torch.is_autocast_enabled(device):
         return torch.get_autocast_dtype(device)
@@ -81,18 +81,18 @@ def matmul_transposed(a: Tensor, b: Tensor) -> Tensor:
     if not _suits_onednn(a, a.size(-1) * b.size(-1)):
         return a.transpose(-2, -1) @ b
     if a.dim() == 3:
-        return torch.stack([matmul_transposed(*both) for both in zip(a, b, strict=True)])
-    whole = len(a) - len(a) % (MAX_ROWS // 2)
-    if not whole:
+        return torch.stack([matmul_transposed(*pair) for pair in zip(a, b, strict=True)])
+    rows = len(a) - len(a) % (MAX_ROWS // 2)  # for oneDNN; torch multiplies the rest
+    if not rows:
         return a.t() @ b
-    product = _by_onednn(a[:whole].t(), _contiguous(b[:whole]).t(), None)
-    return product if whole == len(a) else product.addmm_(a[whole:].t(), b[whole:])
+    product = _onednn_linear(a[:rows].t(), _contiguous(b[:rows]).t(), None)
+    return product if rows == len(a) else product.addmm_(a[rows:].t(), b[rows:])
 
 
 def addmm_transposed_(total: Tensor, a: Tensor, b: Tensor) -> None:
-    """Add a^T b to `total` in place, in the total's type, without autograd.
+    """Add a^T b to `total` in place, in the type of `total`, without autograd.
 
-    Large products are left to torch, which adds while it multiplies; oneDNN cannot.
+    Torch's own product is used at every size: it adds while it multiplies, which oneDNN cannot.
     Shapes: [n, w]; [N, n]; [N, w].
     """
     if total.dtype == a.dtype:
@@ -102,12 +102,12 @@ def addmm_transposed_(total: Tensor, a: Tensor, b: Tensor) -> None:
 
 
 class Prepacked:
-    """A matrix that is packed once for many products, or several of one shape; no autograd.
+    """A matrix, or several of one shape, packed once for many products; without autograd.
 
-    Products are computed in the matrix's type; sums have that of the addend.
+    Products are computed in the matrix's type; sums have the addend's type.
 
     :param B: Shape: [n, w], or [D, n, w] for D separate products.
-    :param min_size: elements of the smallest matrix given to oneDNN, if not MIN_ONEDNN_SIZE.
+    :param min_size: elements of the smallest matrix given to oneDNN; None for MIN_ONEDNN_SIZE.
     """
 
     def __init__(self, B: Tensor, min_size: int | None = None) -> None:
@@ -121,7 +121,7 @@ class Prepacked:
         if not self._weights:
             return a @ self._B
         pairs = zip(_unbind(a), self._weights, strict=True)
-        product = [_in_parts(rows, weight) for rows, weight in pairs]
+        product = [_linear_in_parts(rows, weight) for rows, weight in pairs]
         return torch.stack(product) if a.dim() == 3 else product[0]
 
     def addmm(self, addend: Tensor, a: Tensor, out: Tensor | None = None) -> Tensor:
@@ -130,12 +130,12 @@ class Prepacked:
         Shapes: [w], [N, w] or [D, N, w]; [N, n] or [D, N, n]; the result: [N, w] or [D, N, w].
         """
         if self._weights and addend.dim() == 1 and out is None:
-            return _in_parts(a, self._weights[0], addend)
+            return _linear_in_parts(a, self._weights[0], addend)
         if self._weights:
             out = torch.empty_like(addend) if out is None else out
             for parts in zip(_unbind(addend), _unbind(a), self._weights, _unbind(out), strict=True):
-                extra, rows, weight, into = parts
-                torch.add(extra, _in_parts(rows, weight), out=into)
+                addend_d, a_d, weight, out_d = parts
+                torch.add(addend_d, _linear_in_parts(a_d, weight), out=out_d)
             return out
         if addend.dtype != self._B.dtype:
             product = self.matmul(a)
@@ -150,7 +150,7 @@ class _Affine(Function):
         B = _contiguous(B)
         ctx.save_for_backward(a, B)
         ctx.is_bias = addend is not None and addend.dim() == 1
-        product = _in_parts(a, B.t())
+        product = _linear_in_parts(a, B.t())
         return product if addend is None else product.add_(addend)
 
     @staticmethod
@@ -160,7 +160,7 @@ class _Affine(Function):
         needs_addend, needs_a, needs_B = ctx.needs_input_grad
         return (
             (grad.sum(0) if ctx.is_bias else grad) if needs_addend else None,
-            _in_parts(grad, B) if needs_a else None,
+            _linear_in_parts(grad, B) if needs_a else None,
             matmul_transposed(a, grad) if needs_B else None,
         )
 
@@ -170,56 +170,57 @@ def _unbind(values: Tensor) -> Sequence[Tensor]:
 
 
 def _contiguous(B: Tensor) -> Tensor:
-    """Return B, copied if it is a part of a matrix: oneDNN is a hundred times slower on parts."""
+    """Return B, copied if it is a slice of a matrix: oneDNN is a hundred times slower on slices."""
     return B if B.is_contiguous() or B.t().is_contiguous() else B.contiguous()
 
 
 def _pack(weight: Tensor) -> Tensor:
-    """Return W as oneDNN takes it fastest.
+    """Return W in the layout that oneDNN multiplies fastest.
 
-    Where W^T is contiguous in memory, W stays: packing it would take longer than it saves.
+    If W^T is contiguous in memory, W is not packed: packing would take longer than it saves.
     """
     if weight.t().is_contiguous():
         return weight
     return torch_private.onednn_pack(weight, TYPICAL_ROWS)
 
 
-def _in_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return a W^T + bias. Shapes: [N, n]; [w, n]; [w]; the result: [N, w]."""
+def _linear_in_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return a W^T + bias, at most MAX_ROWS rows at a time. Shapes: [N, n]; [w, n]; [w]; [N, w]."""
     if len(a) <= MAX_ROWS:
-        return _in_round_rows(a, weight, bias)
+        return _linear_in_round_rows(a, weight, bias)
     product = a.new_empty(len(a), weight.size(0))
     for start in range(0, len(a), MAX_ROWS):
         part = slice(start, start + MAX_ROWS)
-        product[part] = _in_round_rows(a[part], weight, bias)
+        product[part] = _linear_in_round_rows(a[part], weight, bias)
     return product
 
 
-def _in_round_rows(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def _linear_in_round_rows(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return a W^T + bias, computed with a number of rows that is rounded up."""
     rows = len(a)
     extra = -rows % (ROW_MULTIPLE if rows <= 2 * LARGE_ROW_MULTIPLE else LARGE_ROW_MULTIPLE)
     if not extra:
-        return _by_onednn(a, weight, bias)
-    longer = a.new_empty(rows + extra, a.size(1))
-    longer[:rows], longer[rows:] = a, 0
-    return _by_onednn(longer, weight, bias)[:rows]
+        return _onednn_linear(a, weight, bias)
+    padded = a.new_empty(rows + extra, a.size(1))
+    padded[:rows], padded[rows:] = a, 0
+    return _onednn_linear(padded, weight, bias)[:rows]
 
 
-def _by_onednn(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def _onednn_linear(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch_private.onednn_linear(a, weight, bias)
 
 
 def _suits_onednn(like: Tensor, size: int, min_size: int | None = None) -> bool:
-    """Return True if matrices of `size` elements, in type and place like `like`, go to oneDNN."""
+    """Return True if oneDNN multiplies matrices of `size` elements, of the type of `like`."""
     is_large = size >= (MIN_ONEDNN_SIZE if min_size is None else min_size)
     return is_large and like.dtype == torch.float32 and like.device.type == "cpu" and _has_onednn()
 
 
 @functools.cache
 def _has_onednn() -> bool:
-    """Return True if this torch has the private functions used here, and they work."""
+    """Return True if this torch has oneDNN's private functions, and they work."""
     one = torch.ones(1, 1)
     try:
-        return bool(_by_onednn(one, _pack(one), one[0]) == 2)
+        return bool(_onednn_linear(one, _pack(one), one[0]) == 2)
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
         return False

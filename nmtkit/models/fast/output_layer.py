@@ -1,4 +1,4 @@
-"""The output layer as search multiplies with it: prepacked shards, unions of candidates, 8 bits."""
+"""The output layer for inference: prepacked shards, unions of candidates, 8-bit products."""
 
 import copy
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from nmtkit.models.fast.matmul import Prepacked
 class FastOutputLayer(OutputLayer):
     """The fast twin of `OutputLayer`.
 
-    int8: W transposed in 8 bits, where search multiplies with that instead.
+    int8: W transposed in 8 bits, which replaces W in products; None without quantization.
     """
 
     int8: Int8Matrix | None = None
 
     def to_int8(self) -> "FastOutputLayer":
-        """Return the layer with its matrix in 8 bits, too."""
+        """Return the layer with a copy of W in 8 bits."""
         return self if self.int8 else replace(self, int8=Int8Matrix(self.W.t()))
 
     def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
-        """Return the logits of other words for each row; see `OutputLayer.logits_of`."""
+        """Return the logits of each row's own list of words; see `OutputLayer.logits_of`."""
         if self.int8 is None:
             return super().logits_of(readout, words)
         return self.int8.logits_at_columns(readout, self.bias, words)
 
     def for_candidates(self, lists: Tensor) -> CandidateLayer:
-        """Return the layer of each sentence's candidates; see `OutputLayer.for_candidates`."""
+        """Restrict the layer to each sentence's candidates; see `OutputLayer.for_candidates`."""
         return UnionLayer(self.W, self.bias, self.int8, lists)
 
     def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
@@ -47,12 +47,12 @@ class FastOutputLayer(OutputLayer):
 class OutputShard:
     """Some rows of an output layer, prepacked.
 
-    They are prepacked however few they are: hypotheses are few, and packing at every product, as
-    torch's own does, takes as long as the product.
+    Even small shards are prepacked: hypotheses are few, so that packing W again for every product,
+    as torch does, takes as long as the product itself.
 
     :param W: Shape: [w, l].
     :param bias: Shape: [w].
-    :param int8: W transposed in 8 bits, where that is multiplied with.
+    :param int8: W transposed in 8 bits, which replaces W in products; None without quantization.
     """
 
     def __init__(self, W: Tensor, bias: Tensor, int8: Int8Matrix | None) -> None:
@@ -67,13 +67,13 @@ class OutputShard:
 class UnionLayer:
     """The candidates of a batch; the fast twin of `PlainCandidateLayer`.
 
-    The output layer is multiplied once for the words that are in any list, their union; then each
-    sentence picks its own.
+    Logits are computed for the union of all lists, in one product; then each sentence selects its
+    own words.
 
     :param W: Shape: [K, l].
     :param bias: Shape: [K].
-    :param int8: W transposed in 8 bits, where that is multiplied with.
-    :param lists: words, -1 behind the last. Shape: [B, C].
+    :param int8: W transposed in 8 bits, which replaces W in products; None without quantization.
+    :param lists: word ids, padded with -1. Shape: [B, C].
     """
 
     def __init__(self, W: Tensor, bias: Tensor, int8: Int8Matrix | None, lists: Tensor) -> None:
@@ -81,7 +81,8 @@ class UnionLayer:
         in_union = torch.zeros(len(bias), dtype=torch.bool, device=lists.device)
         in_union[words] = True
         union = in_union.nonzero().squeeze(1)
-        self._columns = (in_union.cumsum(0) - 1)[words].unsqueeze(1)  # in the union [B, 1, C]
+        # Position of each candidate in the union.
+        self._columns = (in_union.cumsum(0) - 1)[words].unsqueeze(1)  # [B, 1, C]
         self._bias = bias[words].masked_fill_(lists < 0, -torch.inf).unsqueeze(1)
         self._scales = None if int8 is None else int8.scales_at(words).unsqueeze(1)
         self._matrix: Matrix = W[union].t() if int8 is None else int8.columns(union)
@@ -103,7 +104,7 @@ class UnionLayer:
         return self._pick(linear(rows, self._matrix), k).add_(self._bias)
 
     def _pick(self, values: Tensor, k: int) -> Tensor:
-        """Pick each sentence's columns of the union. [B * k, u] to [B, k, C]."""
+        """Select each sentence's columns of the union. [B * k, u] to [B, k, C]."""
         columns = self._columns.expand(-1, k, -1)
         return values.view(len(columns), k, -1).gather(2, columns)
 
@@ -114,11 +115,11 @@ def output_layer(W: Tensor, bias: Tensor) -> OutputLayer:
 
 
 class OutputInference:
-    """The fast twin of a model that has none of its own but for the output layer.
+    """Base of the fast twins of models; by itself it speeds up the output layer only.
 
     output: the output layer.
 
-    :param quantize: search multiplies with it in 8 bits.
+    :param quantize: multiply with W in 8 bits.
     """
 
     def __init__(self, W: Tensor, bias: Tensor, quantize: bool) -> None:

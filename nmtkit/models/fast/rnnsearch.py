@@ -1,8 +1,8 @@
-"""RNNsearch as search runs it: `encode` and `step` without gradients.
+"""RNNsearch for inference: `encode` and `step` without gradients.
 
-What can be computed once is kept: matrices that multiply the same vectors lie side by side, what
-follows from a word alone is cached, and matrices may be those of 8 bits. The equations are in
-`models/rnnsearch.py`; `RNNsearch.encode` and `RNNsearch.step` are the plain twins.
+Matrices that multiply the same vector are joined, terms that depend on a single word are cached,
+and matrices may be quantized to 8 bits. The equations are in `models/rnnsearch.py`;
+`RNNsearch.encode` and `RNNsearch.step` are the plain twins.
 """
 
 from collections.abc import Callable
@@ -31,40 +31,40 @@ from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.packing import Packing
 from nmtkit.special_symbols import BOS
 
-if TYPE_CHECKING:  # for its parameters' names alone
+if TYPE_CHECKING:
     from nmtkit.models.rnnsearch import RNNsearch
 
 CLOSED_GATE = -1e4
-"""An update gate's input for which sigmoid is exactly 0."""
+"""Input of an update gate at which the sigmoid is exactly 0."""
 
 
 class RNNsearchInference(OutputInference):
     """The fast twin of `RNNsearch.encode` and `RNNsearch.step`.
 
-    :param model: its parameters are shared where they are not joined or quantized.
-    :param quantize: multiply with matrices of 8 bits, and keep what is read of the source in 8.
+    :param model: parameters that are neither joined nor quantized are shared with it.
+    :param quantize: multiply with 8-bit matrices, and store the encoded source in 8 bits.
     """
 
     def __init__(self, model: "RNNsearch", quantize: bool) -> None:
-        def ready(matrix: Tensor) -> Matrix:
+        def maybe_int8(matrix: Tensor) -> Matrix:
             return to_int8(matrix) if quantize else matrix
 
         self._model = model
         self._n, self._align = model.config.hidden, model.config.align
         self._readout_width = 2 * model.config.maxout
-        self._reads_late = model.config.decoder_variant == "groundhog"
-        stacked = Int8Matrices if quantize else Prepacked
+        self._is_groundhog = model.config.decoder_variant == "groundhog"
+        recurrent = Int8Matrices if quantize else Prepacked
         self._recurrent: tuple[Recurrent, Recurrent] = (
-            stacked(model.U_zr_enc),
-            stacked(model.U_enc),
+            recurrent(model.U_zr_enc),
+            recurrent(model.U_enc),
         )
-        # Everything that h_j, s_{i-1} and y_{i-1} are multiplied with, each as one matrix.
-        self._U_a_C_C_o = ready(torch.cat([model.U_a, model.C, model.C_o], dim=1))
-        self._W_a_U_zr = ready(torch.cat([model.W_a, model.U_zr_dec], dim=1))
+        # All matrices that multiply h_j, s_{i-1} and y_{i-1}, joined for each of these.
+        self._U_a_C_C_o = maybe_int8(torch.cat([model.U_a, model.C, model.C_o], dim=1))
+        self._W_a_U_zr = maybe_int8(torch.cat([model.W_a, model.U_zr_dec], dim=1))
         self._W_V_o = torch.cat([model.W_dec, model.V_o], dim=1)
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
-        self._U, self._U_o = ready(model.U_dec), ready(model.U_o)
-        self._P = ready(model.P) if model.config.tied else None
+        self._U, self._U_o = maybe_int8(model.U_dec), maybe_int8(model.U_o)
+        self._P = maybe_int8(model.P) if model.config.tied else None
         super().__init__(model.output_words(), model.b_y, quantize)
         self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
@@ -75,7 +75,7 @@ class RNNsearchInference(OutputInference):
     def encode(self, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Annotate the source words.
 
-        :return: the fields of `rnnsearch.Encoded`; the values in 8 bits where matrices are.
+        :return: the fields of `rnnsearch.Encoded`; `values` in 8 bits where matrices are.
         """
         model, n = self._model, self._n
         packing = Packing.of(src_mask, src.device)
@@ -99,27 +99,27 @@ class RNNsearchInference(OutputInference):
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
         """Take one step of the decoder.
 
-        :param state: `rnnsearch.State`; its context has s [U_z | U_r] added.
+        :param state: `rnnsearch.State`; its context includes s [U_z | U_r].
         :param encoded: `rnnsearch.Encoded`.
         """
         n, s = self._n, state.state
         terms = self._word_terms(prev)  # [B, k, 3n + 2l]
         word, readout = torch.split(terms, [3 * n, self._readout_width], dim=-1)
-        if self._reads_late:
+        if self._is_groundhog:
             s = gru_step(word + state.context, s, self._U)
-        projected = linear(s, self._W_a_U_zr)
+        projected = linear(s, self._W_a_U_zr)  # [B, k, n' + 2n]
         query, gates = torch.split(projected, [self._align, 2 * n], dim=-1)
         alignment = attention(query, encoded.keys, self._model.v_a, encoded.src_mask)
         sums = weighted_sums(alignment, encoded.values)  # [B, k, 3n + 2l]
         sums[..., : 2 * n] += gates
         context, readout_context = torch.split(sums, [3 * n, self._readout_width], dim=-1)
-        if self._reads_late:
-            next_s = read_s = s
+        if self._is_groundhog:
+            next_s = readout_s = s
         else:
             next_s = gru_step(word + context, s, self._U)
-            read_s = next_s if self._model.config.decoder_variant == "paper-v1" else s
+            readout_s = next_s if self._model.config.decoder_variant == "paper-v1" else s
             context = state.context
-        t = linear(read_s, self._U_o, readout) + readout_context  # [B, k, 2l]
+        t = linear(readout_s, self._U_o, readout) + readout_context  # [B, k, 2l]
         t = torch.maximum(t[..., 0::2], t[..., 1::2])  # [B, k, l]
         if self._P is not None:
             t = linear(t, self._P)
@@ -133,7 +133,7 @@ class RNNsearchInference(OutputInference):
     def _compute_word_terms(self, words: Tensor) -> Tensor:
         """Return [W | V_o] E_y y + [b | b_o]. [...] to [..., 3n + 2l]."""
         terms = linear(self._model.target_embeddings(words), self._W_V_o, self._b_dec_o)
-        if self._reads_late:  # before the first word the state stays s_0: the gate is closed
+        if self._is_groundhog:  # keep s_0 before the first word: close the update gate
             gate = terms[..., : self._n]
             gate.masked_fill_((words == BOS).unsqueeze(-1), CLOSED_GATE)
         return terms

@@ -1,7 +1,7 @@
 """The softmax over words and its cost, a few rows of logits at a time.
 
-The logits of a batch are its largest tensor by far: rows times words. Here they exist for some rows
-only, and their gradient is taken while they are there, so that memory does not grow with both.
+The logits of a batch, rows times words, are by far its largest tensor. Here they are computed for a
+chunk of rows at a time, and at once their gradient, so that memory does not grow with both.
 """
 
 from typing import Any
@@ -14,10 +14,10 @@ from torch.autograd.function import once_differentiable
 from nmtkit.models.fast.matmul import Prepacked, addmm_transposed_, chunk_rows, matmul_dtype
 
 MAX_LOGITS = 8_000_000
-"""Logits held at a time, unless the fewest rows have more: 32 MB in float32."""
+"""Logits held at a time, 32 MB in float32; more only if the smallest chunk of rows has more."""
 
 MIN_PROBABILITY = 1e-30
-"""Probabilities in float32 lose digits soon below this."""
+"""Probabilities in float32 lose digits below about this value."""
 
 
 def softmax_cost(
@@ -25,8 +25,8 @@ def softmax_cost(
 ) -> Tensor:
     """Return the sum of -log softmax(W t + bias) of the words `targets`, natural log.
 
-    With label smoothing e (Szegedy et al. 2016) a target is (1 - e) of its word and e / K of
-    every word.
+    With label smoothing e (Szegedy et al. 2016) the target distribution is 1 - e on the target word
+    plus e / K on every word.
 
     :param readout: t. Shape: [N, l].
     :param W: Shape: [K, l].
@@ -38,28 +38,28 @@ def softmax_cost(
 
 
 def target_log_probs(readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """Return log softmax(W t + bias) of each row's own target word, without gradients.
+    """Return log softmax(W t + bias) of each row's target word, without gradients.
 
     Parameters as in `softmax_cost`. Shape: [N].
     """
     chunks = []
-    rows = _rows(W)
+    rows = _chunk_size(W)
     with torch.no_grad():
-        by_W_t = Prepacked(W.t())
+        packed_W_t = Prepacked(W.t())
         for start in range(0, readout.size(0), rows):
             part, words = readout[start : start + rows], targets[start : start + rows]
-            logits = by_W_t.addmm(bias, part)
+            logits = packed_W_t.addmm(bias, part)
             picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
             chunks.append(picked - logits.logsumexp(1))
     return torch.cat(chunks) if chunks else readout.new_zeros(0)
 
 
-def _rows(W: Tensor) -> int:
-    """Return how many rows of logits to make at a time.
+def _chunk_size(W: Tensor) -> int:
+    """Return how many rows of logits to compute at a time.
 
-    Each chunk reads and writes the gradient of W once, which l columns make dear; each row brings
-    K logits, which should stay in a processor's cache. On the processors tried, 192 rows were best
-    for l = 128, and for l = 500 448 to 512 (K = 10,000).
+    Each chunk reads and writes the gradient of W once, which is expensive for large l; each row
+    has K logits, which should stay in the CPU's cache. On the CPUs tried, with K = 10,000, 192 rows
+    were best for l = 128, and 448 to 512 rows for l = 500.
     """
     words, width = W.shape
     return chunk_rows(min(MAX_LOGITS // words, width + width // 2))
@@ -68,7 +68,7 @@ def _rows(W: Tensor) -> int:
 def _log_probs(
     probabilities: Tensor, readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor
 ) -> Tensor:
-    """Return the logs of the targets' probabilities, computed again where these are too small.
+    """Return the logs of the targets' probabilities, recomputed where these are too small.
 
     Shape: [N].
     """
@@ -83,7 +83,7 @@ class _SoftmaxCost(Function):
     """Cost and gradients in one pass over chunks of rows.
 
     With p the probabilities of a row, the gradient of its logits is p - (1 - e) [word = target]
-    - e / K. The last term is a product of sums: it costs no pass over the logits.
+    - e / K. The last term is computed from sums, without a pass over the logits.
     """
 
     @staticmethod
@@ -93,31 +93,29 @@ class _SoftmaxCost(Function):
         needs_grad = any(ctx.needs_input_grad[:3])
         dtype = matmul_dtype(W)
         low_readout, low_W = readout.to(dtype), W.to(dtype)
-        by_W, by_W_t = Prepacked(low_W), Prepacked(low_W.t())
+        packed_W, packed_W_t = Prepacked(low_W), Prepacked(low_W.t())
         grad_readout, grad_W, grad_bias = (
             torch.zeros_like(value) if needs_grad else value.new_empty(0)
             for value in (readout, W, bias)
         )
         target_probs = W.new_empty(readout.size(0))
         cost = W.new_zeros(())
-        rows = _rows(W)
+        rows = _chunk_size(W)
         scratch = W.new_empty(min(rows, readout.size(0)), W.size(0))
         with torch.autocast(W.device.type, enabled=False):
             for start in range(0, readout.size(0), rows):
                 part, words = low_readout[start : start + rows], targets[start : start + rows]
-                logits = by_W_t.addmm(bias, part)  # [rows, K]
+                logits = packed_W_t.addmm(bias, part)  # [rows, K]
                 p = torch.softmax(logits, dim=1, out=scratch[: part.size(0)])
                 target = p.gather(1, words.unsqueeze(1))
                 target_probs[start : start + rows] = target.squeeze(1)
-                if (
-                    smoothing
-                ):  # log softmax(logits) of any word is its logit less the same normaliser
+                if smoothing:  # the normaliser cancels in differences of log-probabilities
                     picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
                     cost -= smoothing * (logits.mean(1) - picked).sum()
                 if needs_grad:
                     minus_target = p.new_full((1, 1), smoothing - 1).expand(words.size(0), 1)
                     low_p = p.scatter_add_(1, words.unsqueeze(1), minus_target).to(dtype)
-                    grad_readout[start : start + rows] = by_W.matmul(low_p)
+                    grad_readout[start : start + rows] = packed_W.matmul(low_p)
                     addmm_transposed_(grad_W, low_p, part)
                     grad_bias += p.sum(0)
             cost -= _log_probs(target_probs, readout, W, bias, targets).sum()

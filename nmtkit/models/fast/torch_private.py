@@ -1,9 +1,9 @@
-"""The functions outside torch's public interface that this package uses, each with a fallback.
+"""The private functions of torch that this package uses, each with a fallback.
 
 A later torch may rename or remove them. The products of oneDNN then fall back to `torch.addmm`
-(`matmul.py` asks `has_onednn`); each other function has a public twin here, which gives the same
-values in more time. `tests/unit/models/fast/test_torch_private.py` holds each pair together, and
-that no other module of the package uses a private function of torch.
+(`matmul.py` tests for them); each other function has a twin here that uses public functions only
+and gives the same values in more time. `tests/unit/models/fast/test_torch_private.py` compares the
+twins, and checks that no other module of the package uses a private function of torch.
 
 Tested with torch 2.13.0.
 """
@@ -19,7 +19,7 @@ QUANTIZATION_STEPS = 255
 
 
 def onednn_pack(weight: Tensor, rows: int) -> Tensor:
-    """Return W [w, n] in the order in which oneDNN multiplies `rows` rows fastest."""
+    """Return W [w, n] in the layout in which oneDNN multiplies `rows` rows fastest."""
     packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), rows)
     return packed
 
@@ -32,11 +32,11 @@ def onednn_linear(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 @functools.cache
 def has_private(name: str) -> bool:
-    """Return True if this torch has a private function, named from torch on: "ops.aten.x.y"."""
-    found: object = torch
+    """Return True if this torch has the function `torch.NAME`, such as "ops.aten.x.y"."""
+    attribute: object = torch
     try:
         for part in name.split("."):
-            found = getattr(found, part)
+            attribute = getattr(attribute, part)
     except (AttributeError, RuntimeError):
         return False
     return True
@@ -51,7 +51,7 @@ def int_matmul(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
 
 
 def plain_int_matmul(a: Tensor, b: Tensor) -> Tensor:
-    """Return the same by products in float64, which are exact for such numbers."""
+    """Compute `int_matmul` in float64, which is exact for such integers."""
     return (a.double() @ b.double()).to(torch.int32)
 
 
@@ -68,12 +68,12 @@ def pack_rows(rows: Tensor) -> Tensor:
 
 
 def plain_pack_rows(rows: Tensor) -> Tensor:
-    """Return the same by public functions."""
+    """Compute `pack_rows` with public functions."""
     low, high = rows.amin(1, keepdim=True), rows.amax(1, keepdim=True)
     scale = (high - low) / QUANTIZATION_STEPS
     steps = ((rows - low) / scale.clamp(min=torch.finfo(rows.dtype).tiny)).round()
-    ends = torch.cat([scale, low], dim=1).contiguous().view(torch.uint8)  # [N, 8]
-    return torch.cat([steps.clamp(0, QUANTIZATION_STEPS).to(torch.uint8), ends], dim=1)
+    scale_and_offset = torch.cat([scale, low], dim=1).contiguous().view(torch.uint8)  # [N, 8]
+    return torch.cat([steps.clamp(0, QUANTIZATION_STEPS).to(torch.uint8), scale_and_offset], dim=1)
 
 
 def sum_packed_rows(rows: Tensor, positions: Tensor, bags: Tensor, weights: Tensor) -> Tensor:
@@ -94,7 +94,7 @@ def sum_packed_rows(rows: Tensor, positions: Tensor, bags: Tensor, weights: Tens
 
 
 def plain_sum_packed_rows(rows: Tensor, positions: Tensor, bags: Tensor, weights: Tensor) -> Tensor:
-    """Return the same by public functions."""
+    """Compute `sum_packed_rows` with public functions."""
     scale, low = rows[:, -8:].contiguous().view(torch.float32).unbind(1)  # [N] each
     values = rows[:, :-8].float() * scale.unsqueeze(1) + low.unsqueeze(1)  # [N, w]
     weighted = values[positions] * weights.unsqueeze(1)  # [n, w]
@@ -103,7 +103,7 @@ def plain_sum_packed_rows(rows: Tensor, positions: Tensor, bags: Tensor, weights
 
 
 def sigmoid_slope_(grad: Tensor, sigmoids: Tensor) -> Tensor:
-    """Overwrite s = sigmoid(x) by grad * s * (1 - s), the gradient of x; return it.
+    """Overwrite s = sigmoid(x) with grad * s * (1 - s), the gradient of x; return it.
 
     :param grad: can be broadcast to the shape of `sigmoids`.
     """

@@ -21,11 +21,11 @@ def one_thread() -> Iterator[None]:
 def onednn_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The operands of each product that oneDNN computes."""
     given: list[tuple[Any, ...]] = []
-    multiply = matmul._by_onednn
+    multiply = matmul._onednn_linear
 
     def noted(*operands: Any) -> torch.Tensor:
         given.append(operands)
         return multiply(*operands)
 
-    monkeypatch.setattr(matmul, "_by_onednn", noted)
+    monkeypatch.setattr(matmul, "_onednn_linear", noted)
     return given

@@ -62,7 +62,7 @@ def test_the_source_is_ignored(model):
         model.score(*pad(sources), *pad(TARGETS)).log_probs for sources in (SOURCES, [[0]] * 4)
     )
     assert torch.equal(here, there)
-    assert model.encode(*pad(SOURCES)).nothing.shape == (4, 0)
+    assert model.encode(*pad(SOURCES)).empty.shape == (4, 0)
     assert not model.reads_source
     assert all(kind.reads_source for kind in MODELS.values() if kind is not CSLM)
 

@@ -53,7 +53,7 @@ def chunk(request, monkeypatch):
     [(10_000, 128, 192), (10_000, 500, 512), (80_000, 620, 64), (30_000, 256, 256), (7, 4, 64)],
 )
 def test_chunks_of_logits_are_small_and_need_no_copies(words, width, rows):
-    found = softmax._rows(torch.empty(words, width, device="meta"))
+    found = softmax._chunk_size(torch.empty(words, width, device="meta"))
     assert found == rows and found % matmul.LARGE_ROW_MULTIPLE == 0
     assert found * words <= softmax.MAX_LOGITS or found == matmul.LARGE_ROW_MULTIPLE
 

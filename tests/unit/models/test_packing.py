@@ -51,7 +51,7 @@ def test_the_mirror_turns_every_sentence_around(lengths):
 def test_the_state_before_a_step_is_that_after_the_step_before():
     packing = packing_of(mask_of([3, 1, 2]))
     first, states = torch.randn(2, 3, 4), torch.randn(2, 6, 4)
-    before = packing.before(first, states)
+    before = packing.previous_states(first, states)
     assert torch.equal(before[:, :3], first)
     assert torch.equal(before[:, 3:], states[:, [0, 1, 3]])
 

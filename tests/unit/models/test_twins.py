@@ -1,4 +1,4 @@
-"""Each fast piece computes what its plain twin does: values and gradients, in both precisions."""
+"""Each fast twin computes the values and gradients of its plain one, in both precisions."""
 
 import subprocess
 import sys

@@ -89,7 +89,7 @@ def test_onednn_gets_few_different_numbers_of_rows(monkeypatch):
         given.append(len(a))
         return a.new_zeros(len(a), w)
 
-    monkeypatch.setattr(module, "_by_onednn", noted)
+    monkeypatch.setattr(module, "_onednn_linear", noted)
     for rows in range(1, 2000):
         matmul(draw(rows, n), B)
     assert len(set(given)) <= 22
@@ -109,7 +109,7 @@ def test_chunks_of_rows_are_not_copied(monkeypatch, onednn_calls, most):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_other_types_are_left_to_torch(monkeypatch, dtype):
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
-    monkeypatch.setattr(module, "_by_onednn", None)
+    monkeypatch.setattr(module, "_onednn_linear", None)
     a, B = draw(300, n).to(dtype), draw(n, w).to(dtype)
     assert torch.equal(matmul(a, B), a @ B)
     assert torch.equal(Prepacked(B).matmul(a), a @ B)
