@@ -61,11 +61,11 @@ class Aligner:
         return self._align(scores, counts)
 
     def _align(self, scores: Iterable[Score], counts: "LinkCounts | None") -> Iterator[Alignment]:
+        first = self._scorer.ensemble.first
         for score in scores:
             assert score.alignment is not None
             if counts is not None and score.src_tokens:
                 links = best_sources(score.alignment, len(score.tgt_tokens))
                 counts.add(score.src_tokens, score.tgt_tokens, links)
-            yield word_alignment(
-                score.src_tokens, score.tgt_tokens, score.alignment, self._scorer.has_subwords
-            )
+            src, tgt = first.src_text.join(score.src_tokens), first.tgt_text.join(score.tgt_tokens)
+            yield word_alignment(src, tgt, score.alignment)

@@ -117,11 +117,6 @@ class Ensemble:
         )
         return replace(self, members=tuple(prepared))
 
-    @property
-    def has_subwords(self) -> bool:
-        """True if the first model's tokens are subwords."""
-        return self.first.config.text.bpe != "none"
-
     def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
         """Split a source line into tokens, for each model."""
         return [member.src_text.tokens(line, tokenized) for member in self.members]

@@ -136,11 +136,6 @@ class Scorer:
         return self._ensemble
 
     @property
-    def has_subwords(self) -> bool:
-        """True if the (first) model's tokens are subwords."""
-        return self._ensemble.has_subwords
-
-    @property
     def reads_source(self) -> bool:
         """True if a model translates; language models ignore the source."""
         return self._ensemble.reads_source

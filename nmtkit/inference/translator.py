@@ -25,7 +25,7 @@ from nmtkit.errors import ModelError, refuse_string
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
 from nmtkit.inference.translation import Translation, empty_translation, replace_unknown
-from nmtkit.inference.word_alignment import pieces_of_words, word_alignment
+from nmtkit.inference.word_alignment import word_alignment
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.beam import search_batches
 from nmtkit.search.hypothesis import Hypothesis
@@ -336,17 +336,17 @@ class Translator:
         self, source: SourceTokens, hypothesis: Hypothesis, tokenized: bool
     ) -> Translation:
         """Put a hypothesis into words."""
-        first, has_subwords = self._ensemble.first, self._ensemble.has_subwords
+        first = self._ensemble.first
         tokens = first.tgt_vocab.tokens(hypothesis.words)
         matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
-        between_words, shown = None, tokens
+        alignment_of_words, output_tokens = None, tokens
         if matrix is not None:
-            between_words = word_alignment(source[0], tokens, matrix, has_subwords)
-        if matrix is not None and self._replacements is not None:
-            words = pieces_of_words(source[0], has_subwords)
-            shown = replace_unknown(tokens, words, matrix, self._replacements)
+            src_words = first.src_text.join(source[0])
+            alignment_of_words = word_alignment(src_words, first.tgt_text.join(tokens), matrix)
+            if self._replacements is not None:
+                output_tokens = replace_unknown(tokens, src_words, matrix, self._replacements)
         return Translation(
-            text=first.tgt_text.line(shown, tokenized),
+            text=first.tgt_text.line(output_tokens, tokenized),
             tokens=tokens,
             score=hypothesis.score,
             ranking_score=hypothesis.ranking_score(self.search),
@@ -354,7 +354,7 @@ class Translator:
             finished=hypothesis.finished,
             src_tokens=list(source[0]),
             alignment=matrix,
-            word_alignment=between_words,
+            word_alignment=alignment_of_words,
         )
 
 

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from nmtkit.special_symbols import EOS_WORD
-from nmtkit.text.subword.bpe import SEPARATOR
 
+JoinedTokens = tuple[list[str], list[int]]
+"""The words of a sentence, and for each token the index of its word (`TextPipeline.join`)."""
 
 @dataclass(frozen=True)
 class Alignment:
@@ -63,46 +64,22 @@ def best_sources(matrix: Tensor, target: int) -> list[int]:
     return best
 
 
-def word_alignment(
-    src_tokens: Sequence[str], tgt_tokens: Sequence[str], matrix: Tensor, subwords: bool
-) -> Alignment:
+def word_alignment(src: JoinedTokens, tgt: JoinedTokens, matrix: Tensor) -> Alignment:
     """Turn an alignment of subwords into one of words.
 
     The weight of a source word is the sum over its subwords; that of a target word is the mean over
     its subwords. So rows still sum to 1.
 
-    :param src_tokens, tgt_tokens: without `</s>`.
-    :param matrix: Shape: [tgt_tokens + 1, src_tokens + 1], or one row fewer.
-    :param subwords: False if the tokens are words.
+    :param src, tgt: the words of each side, and for each token the index of its word.
+    :param matrix: Shape: [target tokens + 1, source tokens + 1], or one row fewer.
     """
-    if not subwords:
-        return Alignment(list(src_tokens), list(tgt_tokens), matrix)
-    src_words, columns = pieces_of_words(src_tokens, subwords)
-    tgt_words, rows = pieces_of_words(tgt_tokens, subwords)
+    (src_words, columns), (tgt_words, rows) = src, tgt
+    if len(src_words) == len(columns) and len(tgt_words) == len(rows):
+        return Alignment(src_words, tgt_words, matrix)
     rows = [*rows, len(tgt_words)][: len(matrix)]
     sums = matrix.new_zeros(len(matrix), len(src_words) + 1)
     sums.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)
-    places = torch.tensor(rows, dtype=torch.int64)
-    pieces = places.bincount()
-    means = matrix.new_zeros(len(pieces), sums.size(1)).index_add_(0, places, sums)
+    row_words = torch.tensor(rows, dtype=torch.int64)
+    pieces = row_words.bincount()
+    means = matrix.new_zeros(len(pieces), sums.size(1)).index_add_(0, row_words, sums)
     return Alignment(src_words, tgt_words, means / pieces.unsqueeze(1))
-
-
-def pieces_of_words(tokens: Sequence[str], subwords: bool) -> tuple[list[str], list[int]]:
-    """Join subwords to words.
-
-    :param subwords: False if the tokens are words.
-    :return: the words, and for each token the index of its word.
-    """
-    if not subwords:
-        return list(tokens), list(range(len(tokens)))
-    words: list[str] = []
-    numbers: list[int] = []
-    continues = False
-    for token in tokens:
-        if not continues:
-            words.append("")
-        continues = token.endswith(SEPARATOR)
-        words[-1] += token.removesuffix(SEPARATOR)
-        numbers.append(len(words) - 1)
-    return words, numbers

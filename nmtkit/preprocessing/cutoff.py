@@ -18,6 +18,9 @@ Records = NDArray[np.void]
 RECORDS_PER_BLOCK = 1 << 20
 """Records that are read at a time."""
 
+SMALLEST_SUBSET_DIVISOR = 4
+"""The smallest subset that is tried has the domain's words divided by this number."""
+
 _BINS = 1 << 16
 _SIGN = np.uint64(1 << 63)
 
@@ -92,6 +95,14 @@ def _cut_among_equals(
 def selected(records: Records, cutoff: Cutoff) -> NDArray[np.bool_]:
     """Return for each pair whether the cutoff selects it."""
     return np.concatenate([cutoff.selects(block, first) for first, block in record_blocks(records)])
+
+
+def subset_sizes(domain_words: int, max_words: int) -> list[int]:
+    """Return the sizes to try: from a quarter of the domain's words, doubled, to the maximum."""
+    sizes = [max(domain_words // SMALLEST_SUBSET_DIVISOR, 1)]
+    while sizes[-1] < max_words:
+        sizes.append(2 * sizes[-1])
+    return [*sizes[:-1], max_words]
 
 
 def record_blocks(records: Records) -> Iterator[tuple[int, Records]]:

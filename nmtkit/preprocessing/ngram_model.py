@@ -225,6 +225,11 @@ def line_sums(values: Floats, ids: Ints) -> Floats:
     return np.add.reduceat(values, np.flatnonzero(_line_starts(ids))) if len(ids) else values
 
 
+def line_lengths(ids: Ints) -> Ints:
+    """Return the number of tokens of each line, `</s>` included. Shape: [lines]."""
+    return np.diff(np.flatnonzero(ids == EOS), prepend=-1)
+
+
 def _line_starts(ids: Ints) -> NDArray[np.bool_]:
     """Return whether each token is the first of its line. Shape: [tokens]."""
     return np.concatenate(([True], ids[:-1] == EOS))[: len(ids)]

@@ -50,16 +50,13 @@ from nmtkit.preprocessing.cutoff import (
     find_cutoff,
     record_blocks,
     selected,
+    subset_sizes,
 )
-from nmtkit.preprocessing.ngram_model import Ints, NgramModel
-from nmtkit.special_symbols import EOS
+from nmtkit.preprocessing.ngram_model import Ints, NgramModel, line_lengths
 from nmtkit.text.vocabulary import Vocabulary
 
 MAX_SUBSET_WORDS = 1 << 24
 """Words of the largest subset of the pool that a model is trained on to find the best cutoff."""
-
-_SMALLEST_SUBSET_DIVISOR = 4
-"""The smallest subset has the domain's words divided by this number."""
 
 Bitext = tuple[str | Path, str | Path]
 """The source file and the target file; line n of one belongs to line n of the other."""
@@ -295,7 +292,7 @@ class _PairSelector:
         if not len(dev_ids[0]):
             raise DataError(f"{dev[0]}, {dev[1]}: no pair has words on both sides")
         all_words = _summarize(records, SELECT_ALL).words
-        sizes = _subset_sizes(self.words, min(all_words, MAX_SUBSET_WORDS))
+        sizes = subset_sizes(self.words, min(all_words, MAX_SUBSET_WORDS))
         largest = find_cutoff(records, sizes[-1], "words")
         candidates = records[selected(records, largest)]
         texts = self._token_ids(self.selected_blocks(records, largest))
@@ -332,7 +329,7 @@ class _PairSelector:
         inside = cutoff.selects(records, 0)
         cost = 0.0
         for vocabulary, ids, dev in zip(self.vocabularies, texts, dev_ids, strict=True):
-            subset_ids = ids[np.repeat(inside, _lengths(ids))]
+            subset_ids = ids[np.repeat(inside, line_lengths(ids))]
             model = NgramModel.train(subset_ids, len(vocabulary), self.settings.order)
             cost -= float(model.log_probs(dev).sum())
         perplexity = float(np.exp(cost / sum(map(len, dev_ids))))
@@ -370,14 +367,6 @@ def _requested_cutoff(settings: SelectSettings, records: Records) -> Cutoff:
     return cutoff
 
 
-def _subset_sizes(domain_words: int, max_words: int) -> list[int]:
-    """Return the sizes to try: from a quarter of the domain's words, doubled, to the maximum."""
-    sizes = [max(domain_words // _SMALLEST_SUBSET_DIVISOR, 1)]
-    while sizes[-1] < max_words:
-        sizes.append(2 * sizes[-1])
-    return [*sizes[:-1], max_words]
-
-
 def _summarize(records: Records, cutoff: Cutoff) -> Selection:
     """Count the selected pairs and words.
 
@@ -394,11 +383,6 @@ def _summarize(records: Records, cutoff: Cutoff) -> Selection:
             " more words than requested"
         )
     return Selection(len(records), pairs, words, cutoff)
-
-
-def _lengths(ids: Ints) -> Ints:
-    """Return the number of tokens of each line, `</s>` included. Shape: [lines]."""
-    return np.diff(np.flatnonzero(ids == EOS), prepend=-1)
 
 
 def _log(selection: Selection) -> None:

@@ -32,7 +32,7 @@ from nmtkit.evaluation.text_checks import looks_tokenized
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
-from nmtkit.inference.word_alignment import Alignment, pieces_of_words
+from nmtkit.inference.word_alignment import Alignment
 from nmtkit.io.lines import STANDARD, file_sha256, read_parallel
 from nmtkit.model_folder import LoadedModel
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
@@ -239,7 +239,7 @@ class _ReportedModel:
         text = self.model.config.text
         for n_best in self.translator.translate(lines, self.n_best, tokenized, self.aligns):
             best, *others = (replace(t, alignment=None, word_alignment=None) for t in n_best)
-            words, _ = pieces_of_words(best.tokens, text.bpe != "none")
+            words, _ = self.model.tgt_text.join(best.tokens)
             line = _line(best.text, " ".join(words), text)
             alignment = n_best[0].word_alignment if self.aligns else None
             yield SystemOutput(line, best, alignment, tuple(others))

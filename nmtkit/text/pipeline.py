@@ -75,6 +75,12 @@ class TextPipeline:
         words = tokens if self._subwords is None else self._subwords.undo(tokens)
         return self.sentence(words, tokenized)
 
+    def join(self, tokens: Sequence[str]) -> tuple[list[str], list[int]]:
+        """Return the words that tokens make, and for each token the index of its word."""
+        if self._subwords is None:
+            return list(tokens), list(range(len(tokens)))
+        return self._subwords.join(tokens)
+
     def sentence(self, words: Sequence[str], tokenized: bool = False) -> str:
         """Return the line that whole words make.
 

@@ -31,12 +31,10 @@ from nmtkit.config_io import (
     with_base,
     write_toml,
 )
-from nmtkit.data.batching import Batches, in_order
+from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
-from nmtkit.evaluation.metrics import tokenized_bleu
-from nmtkit.io.lines import read_lines
 from nmtkit.model_folder import (
     build_model,
     check_links,
@@ -46,17 +44,13 @@ from nmtkit.model_folder import (
     read_vocabularies,
     write_config,
 )
-from nmtkit.models import Model
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
-from nmtkit.search.beam import beam_search
-from nmtkit.text.subword.bpe import undo_bpe
-from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
 from nmtkit.training.provenance import provenance_of, train_command
 from nmtkit.training.signals import lock_model_folder
 from nmtkit.training.trainer import Trainer
-from nmtkit.training.validation import Validation, validate
+from nmtkit.training.validation import build_validation
 
 log = logging.getLogger("nmtkit")
 
@@ -67,8 +61,6 @@ CHANGEABLE_SETTINGS = {
     "training.keep_checkpoints",
 }
 """Settings of training that may differ when a training is resumed, besides those of search."""
-
-VALIDATION_BATCH_SIZE = 64  # sentences
 
 
 @dataclass(frozen=True)
@@ -279,7 +271,7 @@ def _build_trainer(
         else NullMetricsLogger()
     )
     log.info("%d training pairs, %d parameters", len(batches.corpus), _parameter_count(model))
-    validation = _build_validation(data, dev, vocabularies[1], config, device, process_group)
+    validation = build_validation(data, dev, vocabularies[1], config, device, process_group)
     return Trainer(
         model, batches, validation, config.training, folder, metrics_logger, process_group
     )
@@ -287,42 +279,6 @@ def _build_trainer(
 
 def _parameter_count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def _build_validation(
-    data: Path,
-    dev: Corpus,
-    tgt_vocab: Vocabulary,
-    config: Config,
-    device: torch.device,
-    process_group: ProcessGroup,
-) -> Callable[[Model], Validation]:
-    """Return the function that measures a model on the dev set, each rank on a part of it."""
-    if not len(dev):
-        raise DataError(f"{data}: the dev set is empty; prepare again with --dev or --held-out")
-    targets = read_lines(data / f"dev.{config.data.sides[1]}")
-    references = [" ".join(undo_bpe(line.split(" "))) for line in targets]
-    batches = list(in_order(dev, VALIDATION_BATCH_SIZE))[process_group.rank :: process_group.size]
-    search = dataclasses.replace(config.search, beam=config.training.dev_beam)
-
-    def dev_bleu(model: Model) -> float:
-        translations: dict[int, str] = {}  # by line number
-        inference_model = model.for_inference()
-        for batch in batches:
-            src, src_mask = batch.src.to(device), batch.src_mask.to(device)
-            n_best_lists = beam_search([inference_model], src, src_mask, search, n_best=1)
-            for line, n_best in zip(batch.lines, n_best_lists, strict=True):
-                translations[line] = " ".join(undo_bpe(tgt_vocab.tokens(n_best[0].words)))
-        for part in process_group.all_gather(translations):
-            translations |= part
-        hypotheses = [translations[line + 1] for line in range(len(dev))]
-        return tokenized_bleu(hypotheses, references).value
-
-    def validation(model: Model) -> Validation:
-        bleu = (lambda: dev_bleu(model)) if config.training.dev_bleu else None
-        return validate(model, batches, device, bleu, process_group)
-
-    return validation
 
 
 def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextConfig:

@@ -1,13 +1,26 @@
 """Validation: cost and BLEU of a model on the dev set."""
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
+from nmtkit.config import Config
 from nmtkit.data.batch import Batch
+from nmtkit.data.batching import in_order
+from nmtkit.data.corpus import Corpus
+from nmtkit.errors import DataError
+from nmtkit.evaluation.metrics import tokenized_bleu
+from nmtkit.io.lines import read_lines
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.search.beam import beam_search
+from nmtkit.text.subword import METHODS, method_of
+from nmtkit.text.vocabulary import Vocabulary
+
+VALIDATION_BATCH_SIZE = 64  # sentences
 
 
 @dataclass(frozen=True)
@@ -51,3 +64,45 @@ def validate(
     bleu = dev_bleu() if dev_bleu else None
     model.train(was_training)
     return Validation(cost / tokens, cost / sentences, bleu)
+
+
+def build_validation(
+    data: Path,
+    dev: Corpus,
+    tgt_vocab: Vocabulary,
+    config: Config,
+    device: torch.device,
+    process_group: ProcessGroup,
+) -> Callable[[Model], Validation]:
+    """Return a function that measures a model on the dev set, each rank on a part of it.
+
+    :param data: the prepared folder.
+    :raises DataError: the dev set is empty.
+    """
+    if not len(dev):
+        raise DataError(f"{data}: the dev set is empty; prepare again with --dev or --held-out")
+    tgt_side = config.data.sides[1]
+    subwords = METHODS[method_of(data, tgt_side)]
+    targets = read_lines(data / f"dev.{tgt_side}")
+    references = [" ".join(subwords.undo(line.split(" "))) for line in targets]
+    batches = list(in_order(dev, VALIDATION_BATCH_SIZE))[process_group.rank :: process_group.size]
+    search = dataclasses.replace(config.search, beam=config.training.dev_beam)
+
+    def dev_bleu(model: Model) -> float:
+        translations: dict[int, str] = {}  # by line number
+        inference_model = model.for_inference()
+        for batch in batches:
+            src, src_mask = batch.src.to(device), batch.src_mask.to(device)
+            n_best_lists = beam_search([inference_model], src, src_mask, search, n_best=1)
+            for line, n_best in zip(batch.lines, n_best_lists, strict=True):
+                translations[line] = " ".join(subwords.undo(tgt_vocab.tokens(n_best[0].words)))
+        for part in process_group.all_gather(translations):
+            translations |= part
+        hypotheses = [translations[line + 1] for line in range(len(dev))]
+        return tokenized_bleu(hypotheses, references).value
+
+    def validation(model: Model) -> Validation:
+        bleu = (lambda: dev_bleu(model)) if config.training.dev_bleu else None
+        return validate(model, batches, device, bleu, process_group)
+
+    return validation

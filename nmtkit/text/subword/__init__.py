@@ -53,8 +53,14 @@ class SubwordModel(Protocol):
         """
         ...
 
-    def undo(self, pieces: Iterable[str]) -> list[str]:
+    @staticmethod
+    def undo(pieces: Iterable[str]) -> list[str]:
         """Return the words of a sentence from its pieces, which may be any that a model chose."""
+        ...
+
+    @staticmethod
+    def join(pieces: Iterable[str]) -> tuple[list[str], list[int]]:
+        """Return the words of a sentence from its pieces, and for each piece its word's index."""
         ...
 
 

@@ -78,9 +78,24 @@ class BPE:
         """Return the pieces of a sentence's words with blanks between them."""
         return " ".join(map(self._split_words.__getitem__, words))
 
-    def undo(self, pieces: Iterable[str]) -> list[str]:
+    @staticmethod
+    def undo(pieces: Iterable[str]) -> list[str]:
         """Return the words of a sentence from its pieces, as `undo_bpe`."""
         return undo_bpe(pieces)
+
+    @staticmethod
+    def join(pieces: Iterable[str]) -> tuple[list[str], list[int]]:
+        """Return the words of a sentence from its pieces, and for each piece its word's index."""
+        words: list[str] = []
+        indices: list[int] = []
+        continues = False
+        for piece in pieces:
+            if not continues:
+                words.append("")
+            continues = piece.endswith(SEPARATOR)
+            words[-1] += piece.removesuffix(SEPARATOR)
+            indices.append(len(words) - 1)
+        return words, indices
 
     def _split(self, word: str) -> str:
         """Return the pieces of a word with blanks between them."""

@@ -6,11 +6,13 @@ from collections import Counter
 import pytest
 import torch
 
+from nmtkit.config import TextConfig
 from nmtkit.inference.aligner import Aligner
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.word_alignment import Alignment, word_alignment
 from nmtkit.text.lexicon import LinkCounts
+from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE
 
 
@@ -45,23 +47,24 @@ def test_pieces_of_the_source_are_summed_and_of_the_target_averaged():
             [0.2, 0.2, 0.2, 0.4],
         ]
     )
-    found = word_alignment(["a@@", "b", "c"], ["x@@", "y", "z"], matrix, subwords=True)
-    assert (found.src_words, found.tgt_words) == (["ab", "c"], ["xy", "z"])
+    alignment = word_alignment(BPE.join(["a@@", "b", "c"]), BPE.join(["x@@", "y", "z"]), matrix)
+    assert (alignment.src_words, alignment.tgt_words) == (["ab", "c"], ["xy", "z"])
     expected = torch.tensor([[0.55, 0.25, 0.2], [0.2, 0.7, 0.1], [0.4, 0.2, 0.4]])
-    assert torch.allclose(found.matrix, expected)
+    assert torch.allclose(alignment.matrix, expected)
 
 
 def test_a_trailing_subword_that_expects_another_ends_its_word():
     matrix = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
-    found = word_alignment(["a"], ["x@@", "y@@"], matrix, subwords=True)
-    assert (found.tgt_words, found.rows) == (["xy"], ["xy"])
-    assert torch.allclose(found.matrix, torch.tensor([[0.375, 0.625]]))
+    alignment = word_alignment(BPE.join(["a"]), BPE.join(["x@@", "y@@"]), matrix)
+    assert (alignment.tgt_words, alignment.rows) == (["xy"], ["xy"])
+    assert torch.allclose(alignment.matrix, torch.tensor([[0.375, 0.625]]))
 
 
 def test_without_subwords_the_separator_is_part_of_the_word():
     matrix = torch.full((2, 3), 1 / 3)
-    found = word_alignment(["a@@", "b"], ["x@@"], matrix, subwords=False)
-    assert found.src_words == ["a@@", "b"] and torch.equal(found.matrix, matrix)
+    text = TextPipeline("en", TextConfig(), None)
+    alignment = word_alignment(text.join(["a@@", "b"]), text.join(["x@@"]), matrix)
+    assert alignment.src_words == ["a@@", "b"] and torch.equal(alignment.matrix, matrix)
 
 
 @pytest.mark.parametrize("bpe", [None, BPE([("a", "b</w>")])])
@@ -69,8 +72,8 @@ def test_rows_of_real_alignments_add_up(make_model, bpe):
     model = make_model(1, src="ab a b a@@ b@@ c", tgt="x y x@@ y@@", bpe=bpe)
     aligner = Aligner(Scorer(Ensemble((model,))))
     pairs = [("ab cab a", "xy y"), ("", "x"), ("abc", ""), ("", ""), ("a " * 40, "x y " * 30)]
-    found = list(aligner.align(pairs))
-    for (source, target), alignment in zip(pairs, found, strict=True):
+    alignments = list(aligner.align(pairs))
+    for (source, target), alignment in zip(pairs, alignments, strict=True):
         assert alignment.src_words == source.split() and alignment.tgt_words == target.split()
         rows, columns = len(target.split()) + 1, len(source.split()) + 1
         assert alignment.matrix.shape == (rows, columns)

@@ -11,7 +11,7 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing import select as select_module
 from nmtkit.preprocessing.cross_entropy import RECORD
-from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff
+from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, subset_sizes
 from nmtkit.preprocessing.select import SelectSettings, select
 
 TOKENS = TextConfig(tokenized=True)
@@ -84,7 +84,7 @@ def test_a_pool_that_changes_is_an_error(
 
 
 def test_subset_sizes_double_up_to_the_maximum() -> None:
-    assert select_module._subset_sizes(40, 1000) == [10, 20, 40, 80, 160, 320, 640, 1000]
-    assert select_module._subset_sizes(40, 80) == [10, 20, 40, 80]
-    assert select_module._subset_sizes(1, 1) == [1]
-    assert select_module._subset_sizes(400, 30) == [30]
+    assert subset_sizes(40, 1000) == [10, 20, 40, 80, 160, 320, 640, 1000]
+    assert subset_sizes(40, 80) == [10, 20, 40, 80]
+    assert subset_sizes(1, 1) == [1]
+    assert subset_sizes(400, 30) == [30]

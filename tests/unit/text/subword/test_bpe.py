@@ -81,6 +81,14 @@ def test_words_come_back(bpe: BPE) -> None:
     assert undo_bpe(bpe.apply([])) == []
 
 
+def test_each_piece_is_joined_to_its_word(bpe: BPE) -> None:
+    sentence = words(30, 1)
+    joined, indices = bpe.join(bpe.apply(sentence))
+    assert joined == sentence
+    assert indices == [i for i, word in enumerate(sentence) for _ in bpe.apply([word])]
+    assert bpe.join([]) == ([], [])
+
+
 def test_frequent_words_stay_whole_and_rare_words_are_split(bpe: BPE) -> None:
     assert bpe.apply(["newest"]) == ["newest"]
     assert bpe.apply(["zoé"]) == ["z@@", "o@@", "é"]

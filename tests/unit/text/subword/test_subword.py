@@ -33,8 +33,18 @@ class Characters:
     def apply_line(self, words: Iterable[str]) -> str:
         return " ".join(self.apply(words))
 
-    def undo(self, pieces: Iterable[str]) -> list[str]:
+    @staticmethod
+    def undo(pieces: Iterable[str]) -> list[str]:
         return "".join(pieces).replace("_", " ").split()
+
+    @staticmethod
+    def join(pieces: Iterable[str]) -> tuple[list[str], list[int]]:
+        words: list[str] = [""]
+        indices: list[int] = []
+        for piece in pieces:
+            indices.append(len(words) - 1)
+            words[-1:] = [words[-1], ""] if piece == "_" else [words[-1] + piece]
+        return words[:-1], indices
 
 
 @pytest.fixture
@@ -55,6 +65,7 @@ def test_data_is_prepared_and_read_with_a_new_method(characters, tmp_path: Path)
     assert names >= {"characters.src", "characters.tgt"} and "bpe.src" not in names
     pipeline = TextPipeline.load(tmp_path / "out", "tgt", text)
     assert pipeline.line(pipeline.tokens("Deux mots.")) == "Deux mots."
+    assert pipeline.join(["o", "n", "_", "a", "_"]) == (["on", "a"], [0, 0, 0, 1, 1])
 
 
 def test_an_unknown_method_is_refused() -> None:
