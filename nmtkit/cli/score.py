@@ -121,7 +121,7 @@ def command(
                 totals.add(score)
                 line = (_json if as_json else _numbers)(score, per_word, normalize)
                 results.write(f"{line}\n")
-            log.info("%s", totals.sentence("lines" if target is None else "pairs"))
+            log.info("%s", totals.summary("lines" if target is None else "pairs"))
 
 
 def _numbers(score: "Score", per_word: bool, normalize: bool) -> str:

@@ -40,7 +40,7 @@ class Segmenting:
 
     how: str | None
     reverse_models: tuple[str, ...]
-    longest: int | None
+    max_words: int | None
     lengths: str | None
     segments: str | None
 
@@ -51,15 +51,15 @@ class Segmenting:
         from nmtkit.inference import segmenter as driver
         from nmtkit.inference.scorer import Scorer
 
-        longest = self.longest or driver.MAX_SEGMENT_WORDS
+        max_words = self.max_words or driver.MAX_SEGMENT_WORDS
         if self.how == "confidence":
             reverse = Scorer.load(*self.reverse_models, device=device, batch_size=batch_size)
-            return driver.ConfidentSegmenter(translator, reverse, longest)
+            return driver.ConfidentSegmenter(translator, reverse, max_words)
         if self.lengths:
             return driver.RandomSegmenter(
-                translator, driver.random_lengths(self.lengths, longest), seed
+                translator, driver.random_lengths(self.lengths, max_words), seed
             )
-        return driver.RandomSegmenter(translator, driver.with_random_confidences(longest), seed)
+        return driver.RandomSegmenter(translator, driver.with_random_confidences(max_words), seed)
 
 
 def segment_options(function: Callable[..., Any]) -> Any:

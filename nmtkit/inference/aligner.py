@@ -1,4 +1,4 @@
-"""Aligns the words of sentence pairs by the attention of a model; also from Python.
+"""Word alignment of sentence pairs by the attention of a model; also from Python.
 
     from nmtkit import Aligner
     for alignment in Aligner.load("model").align([("I see him.", "Je le vois.")]):
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Aligner:
-    """Aligns sentence pairs.
+    """Aligns the words of sentence pairs by attention.
 
-    :param scorer: holds the model; of several models the first one's alignment is used.
+    :param scorer: scorer of the model; of several models, the first gives the alignments.
     """
 
     def __init__(self, scorer: Scorer) -> None:
@@ -35,7 +35,7 @@ class Aligner:
         """Load a model folder.
 
         :param batch_size: sentence pairs computed together.
-        :raises ModelError: the folder lacks something.
+        :raises ModelError: a file of the folder is missing or does not fit.
         """
         return cls(Scorer.load(folder, device=device, batch_size=batch_size, params=params))
 
@@ -49,10 +49,10 @@ class Aligner:
         """Align sentence pairs, in the order given.
 
         :param pairs: source line and target line; either may be empty.
-        :param tokenized: the lines are tokenised already.
-        :param counts: counts the hard alignment of each pair between the tokens of the model: with
-            BPE, between subwords.
-        :param pair_name: names a pair in messages by its number, from 1.
+        :param tokenized: the lines are already tokenised.
+        :param counts: if given, collects the links of each pair's hard alignment, between the
+            model's tokens (with BPE, between subwords).
+        :param pair_name: returns the name of a pair in messages, given its number from 1.
         :raises ModelError: the model has no alignment.
         :raises DataError: a pair is too long for its alignment to fit into memory.
         :raises TypeError: `pairs` is a single string.

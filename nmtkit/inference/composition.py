@@ -1,4 +1,4 @@
-"""Reads the composition that a grConv model builds over a sentence; also from Python.
+"""The composition that a grConv model builds over a sentence; also from Python.
 
     from nmtkit.inference.composition import compositions
     for composition in compositions(load_model("model"), ["A man is reading."]):
@@ -25,9 +25,9 @@ from nmtkit.special_symbols import EOS, EOS_WORD
 class Composition:
     """The pyramid over one sentence.
 
-    words: tokens as the model read them, `</s>` the last.
-    levels: for each level above the words and each node from the left the weights w_c, w_l, w_r of
-        its new part, its left child and its right child, which sum to 1.
+    words: tokens as the model read them, ending with `</s>`.
+    levels: weights (w_c, w_l, w_r) of the new activation, the left child and the right child, which
+        sum to 1: for each level above the words, for each node from the left.
     """
 
     words: list[str]
@@ -39,14 +39,14 @@ def compositions(
 ) -> Iterator[Composition]:
     """Compute the composition of each line, in the order given.
 
-    :param tokenized: the lines are tokenised already.
-    :raises ModelError: the model is no grConv.
+    :param tokenized: the lines are already tokenised.
+    :raises ModelError: the model is not a grConv.
     :raises TypeError: `lines` is a single string.
     """
     refuse_string(lines, "lines")
     model = loaded.model
     if not isinstance(model, HasComposition):
-        raise ModelError("this model builds no structure over a sentence; a grConv model does")
+        raise ModelError("this model builds no structure over a sentence; use a grConv model")
     for window in windows(lines, batch_size * WINDOW_BATCHES):
         sentences = [loaded.src_text.tokens(line, tokenized) for line in window]
         results: dict[int, Composition] = {}
@@ -54,7 +54,7 @@ def compositions(
             ids, mask = pad([[*loaded.src_vocab.ids(sentences[n]), EOS] for n in batch])
             with torch.inference_mode():
                 levels = model.compositions(ids.to(loaded.device), mask.to(loaded.device))
-            for number, of_line in zip(batch, levels, strict=True):
+            for number, pyramid in zip(batch, levels, strict=True):
                 words = [*sentences[number], EOS_WORD]
-                results[number] = Composition(words, [level.tolist() for level in of_line])
+                results[number] = Composition(words, [level.tolist() for level in pyramid])
         yield from (results[number] for number in range(len(window)))

@@ -1,4 +1,4 @@
-"""Computes the vectors of sentences and of words; also from Python.
+"""Vectors of sentences and of words; also from Python.
 
     from nmtkit import Embedder
     for text, vector in Embedder.load("model").embed(["Mary admires John."]):
@@ -22,8 +22,8 @@ from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models.base import HasSourceVectors, HasTargetVectors
 from nmtkit.special_symbols import EOS
 
-WORDS_AT_A_TIME = 1024
-"""Words of a vocabulary whose vectors are read together."""
+EMBEDDING_BATCH_SIZE = 1024
+"""Number of rows of an embedding matrix that are read together."""
 
 
 class Embedding(NamedTuple):
@@ -34,7 +34,7 @@ class Embedding(NamedTuple):
 
 
 class Embedder:
-    """Computes the vectors that a model makes of text.
+    """Computes the vectors of sentences and words under a model.
 
     :param loaded: the model.
     :param batch_size: lines computed together.
@@ -52,15 +52,15 @@ class Embedder:
 
         :param device: "auto", "cpu" or "cuda".
         :param params: which parameters: "best", "last", or a file.
-        :raises ModelError: the folder lacks something.
+        :raises ModelError: a file of the folder is missing or does not fit.
         """
         return cls(load_model(folder, device, params), batch_size)
 
     def embed(self, lines: Iterable[str], tokenized: bool = False) -> Iterator[Embedding]:
-        """Compute the vector of each line of source text, in the order given.
+        """Compute the vector of each line of source text, in order.
 
         :param lines: an empty line is `</s>` alone.
-        :param tokenized: the lines are tokenised already.
+        :param tokenized: the lines are already tokenised.
         :raises ModelError: the model reads no source.
         :raises TypeError: `lines` is a single string.
         """
@@ -70,7 +70,7 @@ class Embedder:
     def embed_words(self, side: Literal["source", "target"], limit: int = 0) -> Iterator[Embedding]:
         """Read the embedding of each word of a vocabulary, the most frequent first.
 
-        `</s>` and `<unk>` are left out: they are no words.
+        `</s>` and `<unk>`, which are not words, are left out.
 
         :param limit: maximum number of words; 0: all.
         :raises ModelError: the model has no such embeddings.
@@ -84,7 +84,7 @@ class Embedder:
                 raise ModelError("this model has no vectors of target words")
             vocabulary, embed = self._loaded.tgt_vocab, model.target_embeddings
         ids = range(2, min(len(vocabulary), limit + 2) if limit else len(vocabulary))
-        for window in windows(ids, WORDS_AT_A_TIME):
+        for window in windows(ids, EMBEDDING_BATCH_SIZE):
             with torch.inference_mode():
                 rows = embed(torch.tensor(window, device=self._loaded.device)).tolist()
             for word_id, row in zip(window, rows, strict=True):
@@ -96,13 +96,13 @@ class Embedder:
         loaded = self._loaded
         for window in windows(lines, self._batch_size * WINDOW_BATCHES):
             tokens = [loaded.src_text.tokens(line, tokenized) for line in window]
-            ids = [[*loaded.src_vocab.ids(of_line), EOS] for of_line in tokens]
+            ids = [[*loaded.src_vocab.ids(sentence), EOS] for sentence in tokens]
             vectors: dict[int, list[float]] = {}  # by index in the window
-            for batch in length_batches([len(of_line) for of_line in ids], self._batch_size):
+            for batch in length_batches(list(map(len, ids)), self._batch_size):
                 src, src_mask = pad([ids[index] for index in batch])  # [B, T_x]
                 with torch.inference_mode():
-                    found = model.summarise(src.to(loaded.device), src_mask.to(loaded.device))
-                vectors.update(zip(batch, found.tolist(), strict=True))
+                    summaries = model.summarise(src.to(loaded.device), src_mask.to(loaded.device))
+                vectors.update(zip(batch, summaries.tolist(), strict=True))
             yield from (Embedding(line, vectors[index]) for index, line in enumerate(window))
 
     def _source_model(self) -> HasSourceVectors:

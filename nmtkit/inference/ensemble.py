@@ -1,4 +1,4 @@
-"""One model, or several used together that have the same target vocabulary."""
+"""Ensembles: one model, or several with the same target vocabulary."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -30,13 +30,13 @@ SourceTokens = Sequence[Sequence[str]]
 
 
 class CandidateLists(Protocol):
-    """Restricts the translation of a line to some words."""
+    """Target words that the translation of a line may use."""
 
     def candidates(self, source_tokens: Sequence[str]) -> "npt.ArrayLike":
-        """Return the words for one line.
+        """Return the words that the translation of a line may use.
 
-        :param source_tokens: of the first model, without `</s>`.
-        :return: ids of target words in rising order, each once, `</s>` and `<unk>` among them.
+        :param source_tokens: tokens of the line for the first model, without `</s>`.
+        :return: ids of target words, ascending and distinct, `</s>` and `<unk>` included.
         """
         ...
 
@@ -45,7 +45,7 @@ class CandidateLists(Protocol):
 class Ensemble:
     """Models with one target vocabulary; their source vocabularies may differ.
 
-    :raises ModelError: there is no model, or the target vocabularies differ.
+    :raises ModelError: there is no model, or target vocabularies differ.
     """
 
     members: tuple[LoadedModel, ...]
@@ -58,9 +58,9 @@ class Ensemble:
             _check_same_words(self.members[0].tgt_vocab, member.tgt_vocab, number)
 
     def averaged(self, weights: Sequence[float] = (), log_linear: bool = False) -> "Ensemble":
-        """Return the same models with another averaging of probabilities; see `ModelAveraging`.
+        """Return the same models with other weights or averaging; see `ModelAveraging`.
 
-        :raises ConfigError: the numbers of weights and models differ, or a weight is not above 0.
+        :raises ConfigError: there is not one weight per model, or a weight is not above 0.
         """
         if weights and len(weights) != len(self.members):
             raise ConfigError(
@@ -74,18 +74,18 @@ class Ensemble:
     def load(cls, folders: Sequence[str | Path], device: str, params: str = "best") -> "Ensemble":
         """Load model folders.
 
-        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """
         return cls(tuple(load_model(folder, device, params) for folder in folders))
 
     @property
     def first(self) -> LoadedModel:
-        """The model whose settings, target text and alignments are used."""
+        """The first model, whose settings, target text and alignments are used."""
         return self.members[0]
 
     @contextlib.contextmanager
     def error_context(self) -> Iterator[None]:
-        """Put the models' files before the message of each ModelError raised in the block."""
+        """Put the models' files before the message of a ModelError raised in the block."""
         try:
             yield
         except ModelError as error:
@@ -94,16 +94,16 @@ class Ensemble:
 
     @property
     def models(self) -> list[TranslationModel]:
-        """The models without their vocabularies and settings."""
+        """The models alone, without vocabularies and settings."""
         return [member.model for member in self.members]
 
     @property
     def reads_source(self) -> bool:
-        """True if a model translates; language models may join it."""
+        """True if at least one model translates; the others may be language models."""
         return any(model.reads_source for model in self.models)
 
     def for_inference(self, quantize: bool = False) -> "Ensemble":
-        """Return the same models, prepared for many steps of search.
+        """Return the same models, optimised for many steps of search.
 
         :param quantize: use int8 matrix products.
         :raises ConfigError: `quantize` with a model that is not on a CPU, or with NMTKIT_PLAIN=1.
@@ -142,15 +142,15 @@ class Ensemble:
         """Yield batches for search, each encoded when search asks for it.
 
         :param batches: indices of sentences.
-        :param candidates: restricts the words of each translation.
+        :param candidates: words that each translation may use; all by default.
         """
         for batch in batches:
-            chosen = [sentences[number] for number in batch]
-            encoded, lengths = self.encode(chosen)
+            batch_sentences = [sentences[number] for number in batch]
+            encoded, lengths = self.encode(batch_sentences)
             lists = None
             if candidates is not None:
-                ids = [candidates.candidates(tokens[0]) for tokens in chosen]
-                rows = [torch.as_tensor(of_one, dtype=torch.int64) for of_one in ids]
+                ids = [candidates.candidates(tokens[0]) for tokens in batch_sentences]
+                rows = [torch.as_tensor(line_ids, dtype=torch.int64) for line_ids in ids]
                 lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)
                 lists = lists.to(lengths.device)
             yield EncodedBatch(encoded, lengths, lists)
@@ -162,16 +162,20 @@ class Ensemble:
         return ids.to(member.device), mask.to(member.device)
 
 
-def _check_same_words(one: Vocabulary, other: Vocabulary, number: int) -> None:
-    """Raise ModelError if the target vocabularies of the first and another model differ."""
-    if one.words == other.words:
+def _check_same_words(first: Vocabulary, other: Vocabulary, number: int) -> None:
+    """Raise ModelError if the target vocabularies of the first and another model differ.
+
+    :param number: number of the other model, from 1.
+    """
+    if first.words == other.words:
         return
-    sizes = f"{len(one)} and {len(other)} words"
-    index = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    sizes = f"{len(first)} and {len(other)} words"
+    index = next((i for i, (a, b) in enumerate(zip(first, other, strict=False)) if a != b), None)
     difference = f"{sizes}; " + (
         "one continues where the other ends"
         if index is None
-        else f"word {index + 1} is '{one.words[index]}' in one, '{other.words[index]}' in the other"
+        else f"word {index + 1} is '{first.words[index]}' in one, '{other.words[index]}' in the"
+        " other"
     )
     raise ModelError(
         f"models 1 and {number} have different target vocabularies ({difference}); an ensemble"

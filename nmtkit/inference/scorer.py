@@ -1,4 +1,4 @@
-"""Scores given translations: log p(target | source); also from Python.
+"""Scores of translations, log p(target | source); also from Python.
 
     from nmtkit import Scorer
     for score in Scorer.load("model").score([("I see him.", "Je le vois.")]):
@@ -27,25 +27,25 @@ from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 from nmtkit.special_symbols import EOS, UNK
 
 MAX_ALIGNMENT_WEIGHTS = 1 << 28
-"""Source times target tokens of a pair: a model keeps a weight for each, a gigabyte at most."""
+"""Largest product of source and target tokens of a pair: its alignment takes 1 GiB at most."""
 
 PairName: TypeAlias = Callable[[int], str]
-"""Names a pair in messages by its number, from 1."""
+"""Returns the name of a pair in messages, given its number from 1."""
 
 
 def pair_number(number: int) -> str:
-    """Name a pair in messages by its number alone."""
+    """Return "pair NUMBER", the default name of a pair in messages."""
     return f"pair {number}"
 
 
 @dataclass(frozen=True)
 class Score:
-    """The log-probability of a translation, and its parts.
+    """The log-probability of a translation, also token by token.
 
     log_prob: log p(target | source), natural log, `</s>` included; 0 or less.
     word_scores: log p of each target token given those before it; the last is that of `</s>`.
     src_tokens, tgt_tokens: tokens of the (first) model, without `</s>`.
-    alignment: alpha_ij of the first model, if asked for; the last row and column are those of
+    alignment: alpha_ij of the first model, if requested; the last row and column are those of
         `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1].
     unknown: number of target tokens that are not in the vocabulary.
     """
@@ -64,7 +64,7 @@ class Score:
 
 
 class Totals:
-    """Sums over many scores, for a summary.
+    """Sums over many scores.
 
     pairs: sentence pairs.
     tokens: target tokens, `</s>` of each pair counted.
@@ -89,19 +89,19 @@ class Totals:
 
     @property
     def perplexity(self) -> float:
-        """The exponential of the cost per token."""
+        """The exponential of `cost_per_token`; infinite if it overflows."""
         return math.exp(self.cost_per_token) if self.cost_per_token < 700 else math.inf
 
-    def sentence(self, counted: str = "pairs") -> str:
-        """Format the summary as a sentence.
+    def summary(self, unit: str = "pairs") -> str:
+        """Format the totals in one line for the log.
 
-        :param counted: noun for what was scored.
+        :param unit: "pairs", or "lines" of text without a source.
         """
-        each = -self.log_prob / self.pairs if self.pairs else 0.0
+        cost_per_pair = -self.log_prob / self.pairs if self.pairs else 0.0
         return (
-            f"{self.pairs} {counted}, {self.tokens} target tokens (</s> counted): cost per token"
-            f" {self.cost_per_token:.4f}, per sentence {each:.4f} (natural log), perplexity"
-            f" {self.perplexity:.4f}"
+            f"{self.pairs} {unit}, {self.tokens} target tokens (</s> counted): cost per token"
+            f" {self.cost_per_token:.4f}, per sentence {cost_per_pair:.4f} (natural log),"
+            f" perplexity {self.perplexity:.4f}"
         )
 
 
@@ -126,7 +126,7 @@ class Scorer:
     ) -> "Scorer":
         """Load one model folder, or several as an ensemble.
 
-        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """
         return cls(Ensemble.load(folders, device, params), batch_size)
 
@@ -149,7 +149,7 @@ class Scorer:
         """Score lines of text with language models, in the order given.
 
         :param lines: text of the models' target side. An empty line is `</s>` alone.
-        :param tokenized: the lines are tokenised already.
+        :param tokenized: the lines are already tokenised.
         :param process_group: see `score`.
         :raises ModelError: a model translates.
         """
@@ -172,15 +172,15 @@ class Scorer:
 
         :param pairs: source line and target line. An empty target is `</s>` alone, and so is an
             empty source; every pair has a score.
-        :param tokenized: the lines are tokenised already.
-        :param alignments: give the first model's alignments.
+        :param tokenized: the lines are already tokenised.
+        :param alignments: also return the first model's alignments.
         :param process_group: shares the pairs; rank 0 reads them and yields the scores, the other
             ranks yield nothing.
-        :param pair_name: names a pair in messages by its number, from 1.
-        :raises ModelError: alignments are asked for and the model has none, or it gives
-            log-probabilities that are not numbers.
+        :param pair_name: returns the name of a pair in messages, given its number from 1.
+        :raises ModelError: alignments are requested and the model has none, or it gives
+            log-probabilities that are not finite.
         :raises DataError: a pair is too long for its alignment to fit into memory.
-        :raises TypeError: a single string stands in place of a list.
+        :raises TypeError: `pairs` is a single string.
         """
         refuse_string(pairs, "pairs")
         return self._score(pairs, tokenized, alignments, process_group, pair_name)
@@ -205,43 +205,46 @@ class Scorer:
         tokenized: bool = False,
         pair_name: PairName = pair_number,
     ) -> list[Score]:
-        """Score many translations of one source, in the order given.
+        """Score many translations of one source, in order.
 
-        The scores equal those of `score` except for rounding. Common beginnings are computed once,
+        The scores equal those of `score` except for rounding. Common prefixes are computed once,
         which reduces the work for the hypotheses of an n-best list to a third.
 
-        :param tokenized: the lines are tokenised already.
-        :param pair_name: names a translation in messages by its number, from 1.
-        :raises ModelError: the model gives log-probabilities that are not numbers.
+        :param tokenized: the lines are already tokenised.
+        :param pair_name: returns the name of a translation in messages, given its number from 1.
+        :raises ModelError: the model gives log-probabilities that are not finite.
         :raises DataError: a pair is too long for its alignment to fit into memory.
-        :raises TypeError: a single string stands in place of a list.
+        :raises TypeError: `targets` is a single string.
         """
         refuse_string(targets, "targets")
         first = self._ensemble.first
-        read = self._ensemble.source_tokens(source, tokenized)
-        tokens = [first.tgt_text.tokens(target, tokenized) for target in targets]
-        _check_sizes([(len(read[0]), len(target)) for target in tokens], pair_name)
-        ids = [[*first.tgt_vocab.ids(target), EOS] for target in tokens]
+        src_tokens = self._ensemble.source_tokens(source, tokenized)
+        tgt_tokens = [first.tgt_text.tokens(target, tokenized) for target in targets]
+        _check_sizes([(len(src_tokens[0]), len(target)) for target in tgt_tokens], pair_name)
+        ids = [[*first.tgt_vocab.ids(target), EOS] for target in tgt_tokens]
         tree = PrefixTree(ids)
         with torch.inference_mode():
-            of_models = [
-                tree_log_probs(model, *self._for_inference.source_batch([read], number), tree)
-                for number, model in enumerate(self._for_inference.models)
+            ensemble = self._for_inference
+            model_log_probs = [
+                tree_log_probs(model, *ensemble.source_batch([src_tokens], number), tree)
+                for number, model in enumerate(ensemble.models)
             ]
-            log_probs = self._ensemble.averaging(of_models).double().cpu()
+            log_probs = ensemble.averaging(model_log_probs).double().cpu()
         with self._ensemble.error_context():
             _check_finite(log_probs)
-        values: list[float] = log_probs.tolist()
+        node_scores: list[float] = log_probs.tolist()
         scores = []
-        for path, target, of_target in zip(tree.paths, tokens, ids, strict=True):
-            word_scores = [values[node] for node in path]
-            unknown = of_target.count(UNK)
-            scores.append(Score(sum(word_scores), word_scores, read[0], target, unknown=unknown))
+        for path, target, target_ids in zip(tree.paths, tgt_tokens, ids, strict=True):
+            word_scores = [node_scores[node] for node in path]
+            unknown = target_ids.count(UNK)
+            scores.append(
+                Score(sum(word_scores), word_scores, src_tokens[0], target, unknown=unknown)
+            )
         return scores
 
     @cached_property
     def _for_inference(self) -> Ensemble:
-        """The models, prepared for many steps of search."""
+        """The models, optimised for many steps of search."""
         return self._ensemble.for_inference()
 
     def _score_window(
@@ -253,38 +256,44 @@ class Scorer:
         pair_name: PairName,
     ) -> list[Score]:
         lines = dict.fromkeys(source for source, _ in pairs)
-        read = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
+        src_tokens = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
         text = self._ensemble.first.tgt_text
         targets = [text.tokens(target, tokenized) for _, target in pairs]
-        sizes = [(len(read[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
+        sizes = [(len(src_tokens[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
         _check_sizes(sizes, pair_name, first)
         lengths = [max(size) + 1 for size in sizes]
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
             sources = [pairs[i][0] for i in batch]
-            of_batch = self._score_batch(sources, read, [targets[i] for i in batch], alignments)
-            scores.update(zip(batch, of_batch, strict=True))
+            batch_targets = [targets[i] for i in batch]
+            batch_scores = self._score_batch(sources, src_tokens, batch_targets, alignments)
+            scores.update(zip(batch, batch_scores, strict=True))
         return [scores[number] for number in range(len(pairs))]
 
     def _score_batch(
         self,
         sources: Sequence[str],
-        read: Mapping[str, SourceTokens],
+        src_tokens: Mapping[str, SourceTokens],
         targets: Sequence[list[str]],
         alignments: bool,
     ) -> list[Score]:
-        """Score pairs of like length; a source that several pairs share is encoded once."""
+        """Score pairs of similar length; a source that several pairs share is encoded once.
+
+        :param src_tokens: source line -> its tokens for each model.
+        """
         first = self._ensemble.first
         ids = [first.tgt_vocab.ids(target) for target in targets]
         tgt, tgt_mask = pad([[*target, EOS] for target in ids])  # [B, T_y]
         tgt, tgt_mask = tgt.to(first.device), tgt_mask.to(first.device)
         row_of = {source: row for row, source in enumerate(dict.fromkeys(sources))}
-        batch = [read[source] for source in row_of]
+        unique_sources = [src_tokens[source] for source in row_of]
         rows = torch.tensor([row_of[source] for source in sources], device=first.device)  # [B]
-        shared = rows if len(row_of) < len(sources) else None
+        src_rows = rows if len(row_of) < len(sources) else None
         with torch.inference_mode():
             scored: list[Scored] = [
-                model.score(*self._ensemble.source_batch(batch, number), tgt, tgt_mask, shared)
+                model.score(
+                    *self._ensemble.source_batch(unique_sources, number), tgt, tgt_mask, src_rows
+                )
                 for number, model in enumerate(self._ensemble.models)
             ]
             mean = self._ensemble.averaging([part.log_probs for part in scored])
@@ -297,7 +306,7 @@ class Scorer:
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [
             _pair_score(
-                read[source][0],
+                src_tokens[source][0],
                 target,
                 log_probs[row],
                 None if matrices is None else matrices[row],
@@ -316,13 +325,13 @@ def _pair_score(
 ) -> Score:
     """Return the score of one pair, padding cut off.
 
-    :param log_probs: of the target words, natural log. Shape: [T_y].
+    :param log_probs: log p of each target token, natural log. Shape: [T_y].
     :param matrix: alpha_ij. Shape: [T_y, T_x].
     :param unknown: target tokens that are not in the vocabulary.
     """
     word_scores: list[float] = log_probs[: len(target) + 1].tolist()
-    cut = None if matrix is None else matrix[: len(target) + 1, : len(source) + 1]
-    return Score(sum(word_scores), word_scores, list(source), target, cut, unknown)
+    alignment = None if matrix is None else matrix[: len(target) + 1, : len(source) + 1]
+    return Score(sum(word_scores), word_scores, list(source), target, alignment, unknown)
 
 
 def _check_sizes(sizes: Sequence[tuple[int, int]], pair_name: PairName, first: int = 1) -> None:
@@ -331,7 +340,7 @@ def _check_sizes(sizes: Sequence[tuple[int, int]], pair_name: PairName, first: i
         if src_len * tgt_len > MAX_ALIGNMENT_WEIGHTS:
             raise DataError(
                 f"{pair_name(number)}: {src_len:,} source and {tgt_len:,} target tokens are too"
-                " many for the memory; leave the pair out, or cut it"
+                " many for the memory; leave the pair out, or shorten it"
             )
 
 

@@ -1,4 +1,4 @@
-"""Translates lines in segments, each by itself (Pouget-Abadie et al. 2014); also from Python.
+"""Translation of long lines segment by segment (Pouget-Abadie et al. 2014); also from Python.
 
     from nmtkit import Segmenter
     segmenter = Segmenter.load("model", "reverse-model")
@@ -48,21 +48,21 @@ MAX_SEGMENT_WORDS = 20
 """Longest segment by default, in words."""
 
 MAX_SPANS = 1 << 14
-"""Spans whose best translations are held in memory, some 2 KB each, unless one line has more."""
+"""Spans whose best translations are kept in memory (about 2 KB each), unless one line has more."""
 
 ConfidentTranslation = tuple[Translation, float]
-"""A translation and the confidence in it."""
+"""A translation and its confidence c(e_ij, f_k)."""
 
 DrawSegments = Callable[[int, int], list[Span]]
-"""Draws the segments of a line, given its number of words and a seed."""
+"""Function of a line's number of words and a seed that draws its segments."""
 
 
 @dataclass(frozen=True)
 class Segment:
     """A part of a line that was translated by itself.
 
-    source: its words, separated by spaces.
-    translation: its text is tokenised.
+    source: the words of the segment, separated by spaces.
+    translation: the translation, whose text is tokenised.
     confidence: c_ij; None in random segmentations.
     """
 
@@ -98,11 +98,11 @@ class Segmenter(ABC):
         max_words: int = MAX_SEGMENT_WORDS,
         **search: Unpack[SearchSettings],
     ) -> "ConfidentSegmenter":
-        """Load a model and one that translates back.
+        """Load a model and a reverse model, which translates back.
 
         :param max_words: longest segment, in words.
         :param search: fields of `SearchConfig`, such as beam=10.
-        :raises ModelError: a folder lacks something, or the models do not fit each other.
+        :raises ModelError: a file is missing or does not fit, or the models do not fit each other.
         """
         translator = Translator.load(folder, device=device, batch_size=batch_size)
         reverse = Scorer.load(reverse_folder, device=device, batch_size=batch_size)
@@ -110,7 +110,7 @@ class Segmenter(ABC):
 
     @property
     def window(self) -> int:
-        """Lines that are worth translating together."""
+        """Number of lines to translate together."""
         return self._translator.window
 
     def segment(
@@ -123,10 +123,10 @@ class Segmenter(ABC):
         """Translate lines in segments, in the order given.
 
         :param lines: source text; an empty line has no segments and an empty translation.
-        :param tokenized: the lines are tokenised already, and the translations stay tokenised.
+        :param tokenized: the lines are already tokenised, and the translations stay tokenised.
         :param process_group: shares the lines; rank 0 reads them and yields the results, the
             other ranks yield nothing.
-        :param first_line: number of the first line, which random segments depend on.
+        :param first_line: number of the first line; random segments depend on line numbers.
         :raises TypeError: `lines` is a single string.
         """
         refuse_string(lines, "lines")
@@ -142,9 +142,9 @@ class Segmenter(ABC):
         text = self._translator.ensemble.first.src_text
         for shard in process_group.shards(windows(lines, self.window * process_group.size)):
             sentences = [text.words(line, tokenized).split() for line in shard.items]
-            chosen = self._choose_segments(sentences, first_line + shard.first - 1)
+            segmented = self._choose_segments(sentences, first_line + shard.first - 1)
             yield from process_group.gather(
-                [Segmented(self._joined(segments, tokenized), segments) for segments in chosen]
+                [Segmented(self._join(segments, tokenized), segments) for segments in segmented]
             )
 
     @abstractmethod
@@ -154,7 +154,7 @@ class Segmenter(ABC):
         :param first: number of the first line, from 1.
         """
 
-    def _joined(self, segments: list[Segment], tokenized: bool) -> Translation:
+    def _join(self, segments: list[Segment], tokenized: bool) -> Translation:
         """Join the translations of a line's segments."""
         if not segments:
             return empty_translation()
@@ -176,36 +176,36 @@ class Segmenter(ABC):
 class ConfidentSegmenter(Segmenter):
     """Chooses the segmentation with the highest confidence in both directions.
 
-    :param translator: finds the candidates, as many as its beam is wide, and log p.
-    :param reverse: scores the candidates with a model that translates back: log q.
+    :param translator: searches the candidates f_k, one per hypothesis of its beam, with log p.
+    :param reverse: scores the candidates by a model that translates back: log q.
     :param longest: longest segment, in words.
     :raises ModelError: the models translate between other languages, or split lines into words
         differently.
     """
 
     def __init__(
-        self, translator: Translator, reverse: Scorer, longest: int = MAX_SEGMENT_WORDS
+        self, translator: Translator, reverse: Scorer, max_words: int = MAX_SEGMENT_WORDS
     ) -> None:
         super().__init__(translator)
         _check_fit(translator.ensemble, reverse.ensemble)
-        self._reverse, self._longest = reverse, longest
+        self._reverse, self._longest = reverse, max_words
 
     @property
     def window(self) -> int:
-        """Lines that are worth translating together; each has many spans."""
+        """Number of lines to translate together, fewer than usual as each has many spans."""
         return max(1, self._translator.window // self._longest)
 
     def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
         for group in _groups(sentences, self._longest):
             span_texts = [_span_texts(words, self._longest) for words in group]
-            different = dict.fromkeys(text for texts in span_texts for text in texts.values())
-            best = self._best(list(different))
+            unique_texts = dict.fromkeys(text for texts in span_texts for text in texts.values())
+            best = self._best_translations(list(unique_texts))
             for words, texts in zip(group, span_texts, strict=True):
                 confidences = {span: best[text][1] for span, text in texts.items()}
                 chosen = [texts[span] for span in best_segmentation(len(words), confidences)]
                 yield [Segment(text, *best[text]) for text in chosen]
 
-    def _best(self, texts: list[str]) -> dict[str, ConfidentTranslation]:
+    def _best_translations(self, texts: list[str]) -> dict[str, ConfidentTranslation]:
         """Find the translation of each span with the highest confidence: eq. (3)."""
         best: dict[str, ConfidentTranslation] = {}
         by_length = sorted(texts, key=lambda text: -text.count(" "))  # for full batches
@@ -240,8 +240,8 @@ class ConfidentSegmenter(Segmenter):
 class RandomSegmenter(Segmenter):
     """Cuts lines at random: the controls of the paper.
 
-    :param draw: see `random_lengths` and `with_random_confidences`.
-    :param seed: decides the segments of a line together with the line's number alone.
+    :param draw: draws segments; see `random_lengths` and `with_random_confidences`.
+    :param seed: the segments of a line depend on the seed and the line's number alone.
     """
 
     def __init__(self, translator: Translator, draw: DrawSegments, seed: int = 1) -> None:
@@ -253,41 +253,42 @@ class RandomSegmenter(Segmenter):
             _texts(words, self._draw(len(words), derive_seed(self._seed, number)))
             for number, words in enumerate(sentences, start=first)
         ]
-        different = list(dict.fromkeys(text for of_line in texts for text in of_line))
-        translations = self._translator.translate(different, tokenized=True)
+        unique_texts = list(dict.fromkeys(text for line_texts in texts for text in line_texts))
+        translations = self._translator.translate(unique_texts, tokenized=True)
         segments = {
-            text: Segment(text, best) for text, [best] in zip(different, translations, strict=True)
+            text: Segment(text, best)
+            for text, [best] in zip(unique_texts, translations, strict=True)
         }
-        for of_line in texts:
-            yield [segments[text] for text in of_line]
+        for line_texts in texts:
+            yield [segments[text] for text in line_texts]
 
 
-def with_random_confidences(longest: int = MAX_SEGMENT_WORDS) -> DrawSegments:
-    """Return a law of segments: the segmentation with the highest total of random confidences."""
+def with_random_confidences(max_words: int = MAX_SEGMENT_WORDS) -> DrawSegments:
+    """Return a function that draws the segmentation with the highest sum of random confidences."""
 
     def draw(words: int, seed: int) -> list[Span]:
-        return best_segmentation(words, random_confidences(words, longest, seed))
+        return best_segmentation(words, random_confidences(words, max_words, seed))
 
     return draw
 
 
-def random_lengths(path: str | Path, longest: int = MAX_SEGMENT_WORDS) -> DrawSegments:
-    """Return a law of segments whose lengths have the mean and variance of those in a file.
+def random_lengths(path: str | Path, max_words: int = MAX_SEGMENT_WORDS) -> DrawSegments:
+    """Return a function that draws segments with the mean and variance of lengths in a file.
 
-    :param path: a file of lines made by `segments_line`.
-    :raises DataError: the file cannot be read, has another form, or has no segments.
-    :raises ConfigError: the file has a segment of more than `longest` words.
+    :param path: a file whose lines `segments_line` formatted.
+    :raises DataError: the file cannot be read, is malformed, or has no segments.
+    :raises ConfigError: the file has a segment of more than `max_words` words.
     """
     lines = [_lengths(line, f"{path}:{n}") for n, line in enumerate(read_lines(path), 1)]
-    most = max((length for line in lines for length in line), default=0)
-    if not most:
+    longest = max((length for line in lines for length in line), default=0)
+    if not longest:
         raise DataError(f"{path}: has no segments; write some with --segments")
-    if most > longest:
+    if longest > max_words:
         raise ConfigError(
-            f"{path}: has a segment of {most} words, more than the {longest} allowed;"
-            f" give --max-segment {most}"
+            f"{path}: has a segment of {longest} words, more than the {max_words} allowed;"
+            f" give --max-segment {longest}"
         )
-    return SegmentLengths.fit(lines, longest).draw
+    return SegmentLengths.fit(lines, max_words).draw
 
 
 def segments_line(segments: Sequence[Segment]) -> str:
@@ -305,7 +306,7 @@ def _entry(segment: Segment) -> dict[str, str | float]:
 
 
 def _lengths(line: str, where: str) -> list[int]:
-    """Return the words of each segment of a line."""
+    """Return the number of words of each segment of a line."""
     try:
         lengths = [len(entry["source"].split()) for entry in parse_json(line)]
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -318,23 +319,23 @@ def _lengths(line: str, where: str) -> list[int]:
     return lengths
 
 
-def _groups(sentences: list[list[str]], longest: int) -> Iterator[list[list[str]]]:
+def _groups(sentences: list[list[str]], max_words: int) -> Iterator[list[list[str]]]:
     """Yield consecutive sentences that have at most `MAX_SPANS` spans together, or one alone."""
     group: list[list[str]] = []
     room = MAX_SPANS
     for words in sentences:
-        room -= len(words) * longest
+        room -= len(words) * max_words
         if group and room < 0:
             yield group
-            group, room = [], MAX_SPANS - len(words) * longest
+            group, room = [], MAX_SPANS - len(words) * max_words
         group.append(words)
     yield group
 
 
-def _span_texts(words: list[str], longest: int) -> dict[Span, str]:
-    """Return the words of every span of a sentence."""
-    all_spans = spans(len(words), longest)
-    return dict(zip(all_spans, _texts(words, all_spans), strict=True))
+def _span_texts(words: list[str], max_words: int) -> dict[Span, str]:
+    """Return the text of every span of at most `max_words` words."""
+    sentence_spans = spans(len(words), max_words)
+    return dict(zip(sentence_spans, _texts(words, sentence_spans), strict=True))
 
 
 def _texts(words: list[str], parts: Sequence[Span]) -> list[str]:
@@ -361,5 +362,5 @@ def _check_fit(forward: Ensemble, reverse: Ensemble) -> None:
 
 
 def _word_settings(text: TextConfig) -> tuple[bool, bool, bool]:
-    """Return the settings that decide what a word is."""
+    """Return the settings that determine how lines are split into words."""
     return text.tokenized, text.hyphens, text.escape

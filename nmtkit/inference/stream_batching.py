@@ -1,9 +1,9 @@
-"""Divides a stream of lines into windows, and a window into batches of sentences of like length.
+"""Windows of a stream of lines, and batches of sentences of similar length.
 
-A window is translated together, sorted by length and put back in order. A file is read in windows
-of a fixed number of lines. From a pipe or a terminal a window is whatever has arrived while the
-window before was translated: a line that comes alone is translated at once, and lines that come
-fast are translated many at a time.
+The lines of a window are translated together: sorted by length, batched, and put back in order. A
+file is read in windows of a fixed number of lines. From a pipe or a terminal a window is whatever
+has arrived while the previous window was translated: a line that comes alone is translated at once,
+and lines that come fast are translated many at a time.
 """
 
 import contextlib
@@ -24,28 +24,28 @@ WINDOW_BATCHES = 16
 """Full batches in a window."""
 
 FULL_BATCH_LENGTH = 50
-"""Longest sentence of a full batch, in positions. Batches of longer sentences hold fewer, so that
+"""Longest sentence of a full batch, in positions. Batches of longer sentences are smaller, so that
 memory stays bounded."""
 
 READ_BYTES = 1 << 16
 """Bytes read from a pipe at a time."""
 
 GATHER_SECONDS = 0.005
-"""Time granted to further lines that are just being written."""
+"""Time to wait for further lines that are just being written."""
 
 Item = TypeVar("Item")
 
 Batches = list[list[int]]
-"""Sentences of a window, by index, in batches of like length."""
+"""Indices of a window's sentences, in batches of similar length."""
 
 
 class LineStream:
-    """Lines of a file or pipe that are handed out in windows as they arrive.
+    """Lines of a file or pipe, yielded in windows as they arrive.
 
     Invalid UTF-8 becomes U+FFFD, with a warning that names the line, so that the stream goes on.
 
     :param path: a file, a gzip file, a named pipe, or `-` for stdin.
-    lines_read: lines handed out so far; when all of them are answered, output may be flushed.
+    lines_read: lines yielded so far; once all of them are translated, output may be flushed.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -73,7 +73,7 @@ class LineStream:
 def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Yield `size` items at a time; the last window may be smaller, none is empty.
 
-    A `LineStream` yields what has arrived.
+    A `LineStream` yields the lines that have arrived.
     """
     if isinstance(items, LineStream):
         yield from cast(Iterator[list[Item]], items.windows(size))
@@ -89,40 +89,40 @@ def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def arriving_windows(descriptor: int, size: int) -> Iterator[list[bytes]]:
-    """Yield a line as soon as it arrives, with those that came with it, at most `size`.
+    """Yield lines as soon as they arrive, at most `size` at a time.
 
     :param descriptor: an open file descriptor of a pipe, a socket or a terminal.
     """
     pending: list[bytes] = []
-    unfinished_line, over = b"", False
-    while pending or not over:
-        while not over and (
+    unfinished_line, at_end = b"", False
+    while pending or not at_end:
+        while not at_end and (
             not pending or (len(pending) < size and _is_readable(descriptor, GATHER_SECONDS))
         ):
             _is_readable(descriptor, None)
             chunk = os.read(descriptor, READ_BYTES)
-            over = not chunk
+            at_end = not chunk
             *lines, unfinished_line = (unfinished_line + chunk).split(b"\n")
-            pending += [*lines, unfinished_line] if over and unfinished_line else lines
+            pending += [*lines, unfinished_line] if at_end and unfinished_line else lines
         if pending:
             yield pending[:size]
             del pending[:size]
 
 
 def length_batches(lengths: Sequence[int], sentences: int) -> Batches:
-    """Divide sentences into batches of like length, longest first.
+    """Divide sentences into batches of similar length, longest first.
 
-    :param lengths: positions of each sentence.
-    :param sentences: size of a batch; batches of sentences longer than usual are smaller.
+    :param lengths: number of positions of each sentence.
+    :param sentences: size of a batch; batches of sentences over `FULL_BATCH_LENGTH` are smaller.
     :return: the indices of the sentences in each batch.
     """
-    positions = sentences * FULL_BATCH_LENGTH
+    max_positions = sentences * FULL_BATCH_LENGTH
     batches: Batches = []
     room = 0
     for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
         if not room:
             batches.append([])
-            room = max(1, min(sentences, positions // max(lengths[number], 1)))
+            room = max(1, min(sentences, max_positions // max(lengths[number], 1)))
         batches[-1].append(number)
         room -= 1
     return batches
@@ -131,10 +131,10 @@ def length_batches(lengths: Sequence[int], sentences: int) -> Batches:
 def share_batches(
     lengths: Sequence[int], cores: int, min_per_core: int, sentences: int
 ) -> list[Batches]:
-    """Divide sentences among cores so that each has as many long ones, and into batches.
+    """Divide sentences evenly among cores, long and short ones alike, and into batches.
 
     :param lengths: tokens of each sentence without `</s>`; sentences of length 0 are left out.
-    :param min_per_core: sentences that a core must have; with fewer, fewer cores are used.
+    :param min_per_core: minimum number of sentences per core; fewer cores are used if necessary.
     :param sentences: size of a batch; see `length_batches`.
     :return: the batches of each core, at least one core.
     """
@@ -158,7 +158,7 @@ def _raw_windows(path: str | Path, size: int) -> Iterator[list[bytes]]:
 
 @contextlib.contextmanager
 def _arriving_stream(path: str | Path) -> Generator[int | None, None, None]:
-    """Return the descriptor of a pipe, socket or terminal, and None for an ordinary file."""
+    """Yield the descriptor of a pipe, socket or terminal, or None for a regular file."""
     if str(path) == STANDARD:
         try:
             descriptor = sys.stdin.fileno()

@@ -1,4 +1,4 @@
-"""One translation of one line, and the little that is done to it afterwards."""
+"""One translation of one line; counts of equal samples, and replacement of unknown words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from nmtkit.special_symbols import UNK_WORD
 class Translation:
     """One translation of one line.
 
-    text: detokenised, unless the model's corpus was tokenised or tokenised text was asked for;
+    text: detokenised, unless the model's corpus was tokenised or tokenised text was requested;
         unknown words may have been replaced.
-    tokens: as the model chose them (with BPE: subwords), without `</s>`.
+    tokens: the model's tokens (with BPE: subwords), without `</s>`.
     score: log p of the tokens and `</s>` together, natural log, as `Scorer` computes it.
     ranking_score: the score normalised for length, by which the best translation was chosen.
     word_scores: log p of each token, and of `</s>`.
-    finished: False if the translation met the length limit before `</s>`.
+    finished: False if the translation reached the maximum length before `</s>`.
     src_tokens: source tokens of the (first) model, without `</s>`.
-    alignment: alpha_ij, if asked for; for an ensemble the mean over the models with the same
+    alignment: alpha_ij, if requested; for an ensemble the mean over the models with the same
         source tokens as the first. The last row and column are those of `</s>`.
         Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer if unfinished.
     word_alignment: the same between words.
@@ -48,7 +48,7 @@ def empty_translation() -> Translation:
 def count_duplicates(samples: Sequence[Translation]) -> list[tuple[Translation, int]]:
     """Count how often each translation of a line was drawn (Cho et al. 2014, table 3).
 
-    :return: each different translation once, the most frequent first; ties by score.
+    :return: each distinct translation once, the most frequent first; ties by score.
     """
     groups: dict[tuple[str, ...], list[Translation]] = {}
     for translation in samples:
@@ -66,7 +66,7 @@ def replace_unknown(
 ) -> list[str]:
     """Replace each `<unk>` by the source word with the highest weight, or its table entry.
 
-    :param tokens: of a translation, without `</s>`.
+    :param tokens: tokens of the translation, without `</s>`.
     :param source: source words, and for each source token the index of its word.
     :param matrix: alpha_ij. Shape: [len(tokens) or one more, source tokens + 1].
     """

@@ -1,4 +1,4 @@
-"""Translates lines of text with a trained model or an ensemble; also from Python.
+"""Translation of lines of text with a trained model or an ensemble; also from Python.
 
     from nmtkit import Translator
     for translations in Translator.load("model").translate(["A man is reading."], beam=5):
@@ -38,7 +38,7 @@ NBest = list[Hypothesis]
 """The hypotheses of one sentence, best first, or its samples in the order drawn."""
 
 MIN_LINES_PER_CORE = 8
-"""Lines of a window for each core; with fewer lines fewer cores are used."""
+"""Minimum number of lines per core; with fewer lines in a window, fewer cores are used."""
 
 
 class Translator:
@@ -48,8 +48,8 @@ class Translator:
     :param search: search settings; by default those in the first model's config.
     :param batch_size: sentences searched together; fewer if they are very long.
     :param quantize: use int8 matrix products: faster on a CPU, nearly the same translations.
-    :param candidates: restricts the words of each translation; probabilities and scores are then
-        those of a softmax over these words. All words by default.
+    :param candidates: words that each translation may use, all by default; probabilities and scores
+        are then those of a softmax over these words.
     :raises ConfigError: `quantize` is set and a model is not on a CPU.
     :raises ModelError: all models are language models, which read no source.
     """
@@ -87,7 +87,7 @@ class Translator:
 
         :param device: "auto", "cpu" or "cuda".
         :param params: which parameters: "best", "last", or a file.
-        :raises ModelError: a folder lacks something, or the target vocabularies differ.
+        :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """
         return cls(Ensemble.load(folders, device, params), search, batch_size, quantize)
 
@@ -105,7 +105,7 @@ class Translator:
         return translator
 
     def with_candidates(self, candidates: CandidateLists | None) -> "Translator":
-        """Return a translator with the same models that chooses from these words only."""
+        """Return a translator with the same models whose translations use these words only."""
         translator = copy.copy(self)
         translator._candidates = candidates
         return translator
@@ -125,7 +125,7 @@ class Translator:
 
     @property
     def ensemble(self) -> Ensemble:
-        """The models, ready for search."""
+        """The models, optimised for search."""
         return self._ensemble
 
     @property
@@ -135,7 +135,7 @@ class Translator:
 
     @property
     def window(self) -> int:
-        """Lines that are worth translating together."""
+        """Number of lines to translate together."""
         return self._batch_size * WINDOW_BATCHES
 
     def translate(
@@ -152,14 +152,14 @@ class Translator:
         :param lines: source text; a line that is empty or whitespace has an empty translation. A
             `LineStream` is translated as its lines arrive.
         :param n_best: translations of each line.
-        :param tokenized: the lines are tokenised already, and the translations stay tokenised.
-        :param alignments: give alignments.
+        :param tokenized: the lines are already tokenised, and the translations stay tokenised.
+        :param alignments: also return alignments.
         :param process_group: shares the lines; rank 0 reads them and yields the results, the
             other ranks yield nothing.
         :param search: fields of `SearchConfig` that differ from `self.search`, such as beam=5.
         :return: for each line its translations, best first: at least one, at most n_best.
         :raises ConfigError: n_best is larger than the beam, or a setting is wrong.
-        :raises ModelError: alignments are asked for and the model has none.
+        :raises ModelError: alignments are requested and the model has none.
         :raises TypeError: `lines` is a single string.
         """
         refuse_string(lines, "lines")
@@ -181,7 +181,7 @@ class Translator:
         """Draw translations of lines from the model's distribution.
 
         :param n: samples of each line; the same one may come more than once.
-        :param seed: decides the samples of a line together with the line's number alone.
+        :param seed: the samples of a line depend on the seed and the line's number alone.
         :param first_line: number of the first line.
         :return: for each line its samples, in the order drawn; other parameters and errors: see
             `translate`.
@@ -201,14 +201,16 @@ class Translator:
         """Translate window by window; parameters: see `translate`."""
         for shard in process_group.shards(windows(lines, self.window * process_group.size)):
             sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
-            shares = self._shares(sources)
-            found = _on_all_cores(
+            shares = self._share_among_cores(sources)
+            hypotheses = _on_all_cores(
                 [
-                    functools.partial(self._search, sources, batches, n_best, alignments)
+                    functools.partial(self._search_batches, sources, batches, n_best, alignments)
                     for batches in shares
                 ]
             )
-            yield from process_group.gather(self._in_order(sources, shares, found, tokenized))
+            yield from process_group.gather(
+                self._translations(sources, shares, hypotheses, tokenized)
+            )
 
     def _sample(
         self,
@@ -223,18 +225,20 @@ class Translator:
         """Sample window by window; parameters: see `sample`."""
         for shard in process_group.shards(windows(lines, self.window * process_group.size)):
             sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
-            shares = self._shares(sources)
+            shares = self._share_among_cores(sources)
             first = first_line + shard.first - 1
             seeds = [derive_seed(seed, number) for number in range(first, first + len(sources))]
-            found = _on_all_cores(
+            samples = _on_all_cores(
                 [
-                    functools.partial(self._draw, sources, batches, n, seeds, alignments)
+                    functools.partial(self._sample_batches, sources, batches, n, seeds, alignments)
                     for batches in shares
                 ]
             )
-            yield from process_group.gather(self._in_order(sources, shares, found, tokenized, n))
+            yield from process_group.gather(
+                self._translations(sources, shares, samples, tokenized, n)
+            )
 
-    def _shares(self, sources: Sequence[SourceTokens]) -> list[Batches]:
+    def _share_among_cores(self, sources: Sequence[SourceTokens]) -> list[Batches]:
         """Divide the sentences that have words among the cores, and into batches."""
         on_cpu = all(member.device.type == "cpu" for member in self._ensemble.members)
         cores = torch.get_num_threads() if on_cpu else 1
@@ -242,7 +246,7 @@ class Translator:
         lengths = [len(tokens[0]) for tokens in sources]
         return share_batches(lengths, cores, MIN_LINES_PER_CORE, size)
 
-    def _search(
+    def _search_batches(
         self, sources: Sequence[SourceTokens], batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
@@ -250,18 +254,18 @@ class Translator:
         models, averaging = self._ensemble.models, self._ensemble.averaging
         with self._ensemble.error_context():
             encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
-            found = iter(search_batches(models, encoded, self.search, width, averaging))
-            hypotheses: list[NBest] = []
+            results = iter(search_batches(models, encoded, self.search, width, averaging))
+            n_best_lists: list[NBest] = []
             for batch in batches:
-                of_batch = list(itertools.islice(found, len(batch)))
-                hypotheses += self._with_alignments(sources, batch, of_batch, alignments)
+                batch_lists = list(itertools.islice(results, len(batch)))
+                n_best_lists += self._with_alignments(sources, batch, batch_lists, alignments)
         if self.search.coverage_penalty:
             from nmtkit.search.coverage import rerank_by_coverage
 
-            return [rerank_by_coverage(of_line, self.search, n_best) for of_line in hypotheses]
-        return hypotheses
+            return [rerank_by_coverage(line, self.search, n_best) for line in n_best_lists]
+        return n_best_lists
 
-    def _draw(
+    def _sample_batches(
         self,
         sources: Sequence[SourceTokens],
         batches: Batches,
@@ -271,60 +275,71 @@ class Translator:
     ) -> list[NBest]:
         """Draw n translations of the sentences of some batches, in their order.
 
-        :param seeds: one for each of `sources`.
+        :param seeds: one seed for each of `sources`.
         """
-        from nmtkit.search.sampling import sample_batch  # not for translating: start-up
+        from nmtkit.search.sampling import sample_batch  # translating starts faster without it
 
         models, averaging = self._ensemble.models, self._ensemble.averaging
-        drawn: list[NBest] = []
+        samples: list[NBest] = []
         with self._ensemble.error_context():
             encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
-            for batch, read in zip(batches, encoded, strict=True):
-                chosen = [seeds[number] for number in batch]
-                found = sample_batch(models, read, self.search, n, chosen, averaging=averaging)
-                drawn += self._with_alignments(sources, batch, found, alignments)
-        return drawn
+            for batch, encoded_batch in zip(batches, encoded, strict=True):
+                batch_seeds = [seeds[number] for number in batch]
+                batch_samples = sample_batch(
+                    models, encoded_batch, self.search, n, batch_seeds, averaging=averaging
+                )
+                samples += self._with_alignments(sources, batch, batch_samples, alignments)
+        return samples
 
     def _with_alignments(
         self,
         sources: Sequence[SourceTokens],
         batch: Sequence[int],
-        found: list[NBest],
+        n_best_lists: list[NBest],
         alignments: bool,
     ) -> list[NBest]:
-        """Add alignments to hypotheses if asked for, or if `<unk>` or coverage needs them."""
+        """Add alignments to hypotheses if requested, or if `<unk>` or coverage needs them."""
         if self._replacements is not None:
-            alignments = alignments or any(UNK in h.ids for n_best in found for h in n_best)
+            alignments = alignments or any(
+                UNK in hypothesis.ids for n_best in n_best_lists for hypothesis in n_best
+            )
         if not alignments and not self.search.coverage_penalty:
-            return found
-        read = [sources[number] for number in batch]
-        encoded, lengths = self._ensemble.encode(read)
+            return n_best_lists
+        batch_sources = [sources[number] for number in batch]
+        encoded, lengths = self._ensemble.encode(batch_sources)
         models = self._ensemble.models
-        alike = [n for n in range(len(models)) if all(tokens[n] == tokens[0] for tokens in read)]
+        same_tokens = [  # models that split the batch into the same tokens as the first model
+            number
+            for number in range(len(models))
+            if all(tokens[number] == tokens[0] for tokens in batch_sources)
+        ]
         from nmtkit.search.alignments import with_alignments
 
         with torch.inference_mode():
             return with_alignments(
-                [models[n] for n in alike], [encoded[n] for n in alike], lengths, found
+                [models[number] for number in same_tokens],
+                [encoded[number] for number in same_tokens],
+                lengths,
+                n_best_lists,
             )
 
-    def _in_order(
+    def _translations(
         self,
         sources: Sequence[SourceTokens],
         shares: list[Batches],
-        found: list[list[NBest]],
+        hypotheses: list[list[NBest]],
         tokenized: bool,
         copies: int = 1,
     ) -> list[list[Translation]]:
-        """Put hypotheses into words, in the order of the lines.
+        """Convert hypotheses to translations, in the order of the lines.
 
-        :param found: the hypotheses of each share, in the order of its batches.
-        :param copies: how often an empty line has its empty translation.
+        :param hypotheses: n-best lists of each core's share, in the order of its batches.
+        :param copies: number of empty translations for a line without words.
         """
         translations: dict[int, list[Translation]] = {}
-        for batches, of_share in zip(shares, found, strict=True):
+        for batches, n_best_lists in zip(shares, hypotheses, strict=True):
             numbers = itertools.chain.from_iterable(batches)
-            for number, n_best in zip(numbers, of_share, strict=True):
+            for number, n_best in zip(numbers, n_best_lists, strict=True):
                 source = sources[number]
                 translations[number] = [self._translation(source, h, tokenized) for h in n_best]
         for number in range(len(sources)):
@@ -335,7 +350,7 @@ class Translator:
     def _translation(
         self, source: SourceTokens, hypothesis: Hypothesis, tokenized: bool
     ) -> Translation:
-        """Put a hypothesis into words."""
+        """Convert a hypothesis to a translation."""
         first = self._ensemble.first
         tokens = first.tgt_vocab.tokens(hypothesis.words)
         matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
@@ -359,9 +374,9 @@ class Translator:
 
 
 def _on_all_cores(searches: list[Callable[[], list[NBest]]]) -> list[list[NBest]]:
-    """Run searches at the same time, one on each core; a single search runs here."""
+    """Run searches at the same time, one on each core; a single search runs in this process."""
     if len(searches) == 1:
         return [searches[0]()]
-    from nmtkit.parallel.fork import run_parallel  # one line needs none of it: start-up
+    from nmtkit.parallel.fork import run_parallel  # a single line starts faster without it
 
     return run_parallel(searches)

@@ -1,6 +1,5 @@
 """Word alignments from attention weights, with subwords joined to words."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +9,7 @@ from nmtkit.special_symbols import EOS_WORD
 
 JoinedTokens = tuple[list[str], list[int]]
 """The words of a sentence, and for each token the index of its word (`TextPipeline.join`)."""
+
 
 @dataclass(frozen=True)
 class Alignment:

@@ -125,7 +125,7 @@ class Rescorer:
     def summary(self) -> list[str]:
         """Return one line per model with the cost and the unknown tokens of the hypotheses."""
         return [
-            f"{name}: {totals.sentence('hypotheses')}; {totals.unknown} tokens unknown"
+            f"{name}: {totals.summary('hypotheses')}; {totals.unknown} tokens unknown"
             for name, totals in zip(self.names, self.totals, strict=True)
         ]
 

@@ -58,7 +58,7 @@ def test_word_vectors_follow_the_vocabulary_without_special_symbols(loaded):
 def test_word_vectors_are_read_in_several_windows(make_model, monkeypatch):
     loaded = make_model(1)
     expected = list(Embedder(loaded).embed_words("source"))
-    monkeypatch.setattr("nmtkit.inference.embedder.WORDS_AT_A_TIME", 2)
+    monkeypatch.setattr("nmtkit.inference.embedder.EMBEDDING_BATCH_SIZE", 2)
     assert list(Embedder(loaded).embed_words("source")) == expected
 
 

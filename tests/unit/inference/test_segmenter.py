@@ -46,7 +46,7 @@ def reverse(make_model):
 
 @pytest.fixture
 def confident(translator, reverse):
-    return ConfidentSegmenter(translator, reverse, longest=3)
+    return ConfidentSegmenter(translator, reverse, max_words=3)
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ def at_random(translator):
     return RandomSegmenter(translator, with_random_confidences(3), seed=1)
 
 
-def by_hand(translator, reverse, words, longest):
+def by_hand(translator, reverse, words, max_words):
     """The best segmentation of a sentence: every equation by itself, span after span."""
     best = {}
     for i, j in itertools.combinations_with_replacement(range(1, len(words) + 1), 2):
-        if j - i + 1 > longest:
+        if j - i + 1 > max_words:
             continue
         e_ij = " ".join(words[i - 1 : j])
         [candidates] = translator.translate([e_ij], translator.search.beam, tokenized=True)
@@ -82,7 +82,7 @@ def by_hand(translator, reverse, words, longest):
 @pytest.mark.parametrize("line", ["a b c d", "c", "e f a b d d"])
 def test_the_segments_are_those_of_the_equations(confident, translator, reverse, line):
     [found] = confident.segment([line])
-    expected = by_hand(translator, reverse, line.split(), longest=3)
+    expected = by_hand(translator, reverse, line.split(), max_words=3)
     assert [segment.source for segment in found.segments] == [text for _, text, _ in expected]
     for segment, (confidence, _, translation) in zip(found.segments, expected, strict=True):
         assert segment.confidence == pytest.approx(confidence, abs=1e-4)
@@ -142,7 +142,7 @@ def test_each_span_is_translated_once_in_bounded_windows(translator, reverse, mo
     monkeypatch.setattr(Translator, "translate", recorded)
     line = " ".join("abcde"[(k * k + k // 7) % 5] for k in range(500))
     words = line.split()
-    [found] = ConfidentSegmenter(translator, reverse, longest=3).segment([line])
+    [found] = ConfidentSegmenter(translator, reverse, max_words=3).segment([line])
     assert " ".join(s.source for s in found.segments) == line
     texts = [text for window in asked for text in window]
     assert sorted(texts) == sorted(
@@ -167,7 +167,7 @@ def test_segments_are_cut_between_words_not_subwords(make_model):
     reverse = backwards(make_model(2, src="vw vx xw v w x", tgt="ab ca bc"))
     reverse = with_text(reverse, bpe="none")
     segmenter = ConfidentSegmenter(
-        Translator(Ensemble((model,))), Scorer(Ensemble((reverse,))), longest=2
+        Translator(Ensemble((model,))), Scorer(Ensemble((reverse,))), max_words=2
     )
     [found] = segmenter.segment(["ab ca bc ab"], tokenized=True)
     assert " ".join(s.source for s in found.segments) == "ab ca bc ab"
@@ -251,7 +251,7 @@ def test_a_random_segment_has_no_confidence(at_random):
 
 
 def test_random_segments_are_as_long_as_those_of_a_file(written):
-    draw = random_lengths(written, longest=3)
+    draw = random_lengths(written, max_words=3)
     rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
     seen = [len(entry["source"].split()) for row in rows for entry in row]
     lengths = [len(line.split()) for line in LINES]
@@ -277,4 +277,4 @@ def test_random_segments_are_as_long_as_those_of_a_file(written):
 def test_a_file_without_segments_is_an_error(tmp_path, text, error, told):
     (tmp_path / "lengths").write_text(text)
     with pytest.raises(error, match=told):
-        random_lengths(tmp_path / "lengths", longest=3)
+        random_lengths(tmp_path / "lengths", max_words=3)
