@@ -57,7 +57,7 @@ CPU_GENERATOR, CUDA_GENERATOR = "random.cpu", "random.cuda"
 """Names of the tensors that hold the states of torch's random generators."""
 
 MAX_GENERATOR_BYTES = 100_000
-"""Largest state of a random generator; torch's have about 5,000 bytes."""
+"""Maximum size of a random generator's state; those of torch have about 5,000 bytes."""
 
 _READ_ERRORS = (OSError, DataError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
 """Errors that reading a damaged checkpoint may raise."""
@@ -72,11 +72,11 @@ class Progress:
     best: best early stopping metric, None before the first validation; lower is better (BLEU is
         negated).
     best_cost: lowest dev cost per token.
-    stale: validations since `best`.
-    stale_cost: validations since `best_cost`, or since the last decay.
+    stale: number of validations since `best`.
+    stale_cost: number of validations since `best_cost`, or since the last decay.
     seconds: time spent in updates and validations.
     skipped: updates that were skipped because cost or gradient was not finite.
-    skipped_in_a_row: number of them directly before the next update.
+    skipped_in_a_row: number of consecutive skipped updates up to now.
     """
 
     updates: int = 0
@@ -132,7 +132,7 @@ def load_checkpoint(
 ) -> Progress:
     """Load a checkpoint into a model, an optimizer and the random generators.
 
-    :raises CorruptFileError: a file is missing or is not the one that was written.
+    :raises CorruptFileError: a file is missing or does not match its checksum.
     :raises ModelError: the checkpoint belongs to another model.
     """
     try:
@@ -178,7 +178,7 @@ def load_newest_checkpoint(
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoints of a model folder, oldest first, without interrupted ones."""
+    """Return the checkpoints of a model folder, oldest first, without those of interruptions."""
     paths = (folder / "checkpoints").glob("[0-9]*")
     return sorted(path for path in paths if path.name.isdigit())
 
@@ -195,7 +195,7 @@ def _interrupted_checkpoints(folder: Path) -> list[Path]:
 
 
 def _remove(checkpoint: Path) -> None:
-    """Remove a checkpoint; it is renamed first, so that no incomplete one is ever seen."""
+    """Rename a checkpoint, then remove it, so that no incomplete checkpoint is ever visible."""
     hidden = checkpoint.with_name(f".{checkpoint.name}.old")
     shutil.rmtree(hidden, ignore_errors=True)
     os.replace(checkpoint, hidden)
@@ -203,7 +203,7 @@ def _remove(checkpoint: Path) -> None:
 
 
 def _remove_temporary_files(folder: Path) -> None:
-    """Remove what a killed process has left half written or half removed."""
+    """Remove files that a killed process left half written or half removed."""
     for path in (folder / "checkpoints").glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
     for pattern in TEMPORARY_FILES:
@@ -236,7 +236,7 @@ def _parse_progress(table: dict[str, Any]) -> Progress:
 def _check_optimizer_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
     """Check names, types and shapes of the tensors in a state file before they are read.
 
-    :raises ValueError: they do not fit the optimizer's parameters.
+    :raises ValueError: a tensor does not fit the optimizer's parameters.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for name, (dtype, shape) in read_header(path).items():
@@ -287,12 +287,12 @@ def _restore_optimizer(
 def broadcast_optimizer(optimizer: torch.optim.Optimizer, process_group: ProcessGroup) -> None:
     """Copy the optimizer's state of rank 0 to all other ranks."""
     tensors, numbers = _optimizer_state(optimizer) if process_group.is_main else ({}, {})
-    kinds = {name: (value.shape, value.dtype, value.device.type) for name, value in tensors.items()}
-    numbers, kinds = process_group.broadcast(lambda: (numbers, kinds))
+    specs = {name: (value.shape, value.dtype, value.device.type) for name, value in tensors.items()}
+    numbers, specs = process_group.broadcast(lambda: (numbers, specs))
     if not process_group.is_main:
         tensors = {
             name: torch.empty(shape, dtype=dtype, device=device)
-            for name, (shape, dtype, device) in kinds.items()
+            for name, (shape, dtype, device) in specs.items()
         }
     process_group.broadcast_parameters(tensors.values())
     if not process_group.is_main:

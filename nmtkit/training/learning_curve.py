@@ -14,9 +14,9 @@ METRICS_FILE = "metrics.jsonl"
 
 @dataclass(frozen=True)
 class TrainingPoint:
-    """Mean of the updates since the point before.
+    """Means over the updates since the previous point.
 
-    epoch: number of epochs so far, as a float. seconds: training time so far, all runs together.
+    epoch: number of epochs so far, as a float. seconds: training time so far, over all runs.
     cost_per_token: natural log, with label smoothing if training uses it.
     words_per_second: target tokens per second, `</s>` counted.
     """
@@ -35,7 +35,7 @@ class ValidationPoint:
     epoch, seconds: as in `TrainingPoint`. cost_per_token, cost_per_sentence: natural log, without
     label smoothing.
     bleu: in percent, or None if not measured.
-    best: the validation was better than all before.
+    best: True if the validation was the best so far.
     """
 
     update: int

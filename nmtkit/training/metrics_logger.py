@@ -7,6 +7,7 @@ import math
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
 from nmtkit.training.checkpoint import Progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve
-from nmtkit.training.sparkline import BLOCKS, course
+from nmtkit.training.sparkline import BLOCKS, validation_sparklines
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
@@ -27,16 +28,20 @@ LOG_PREFIX_WIDTH = len("nmtkit: ")
 
 
 class MetricsLogger:
-    """Averages the figures of updates and logs them, and the figures of validations.
+    """Logs the means of the figures of updates, and the figures of validations.
 
     `metrics.jsonl` gets a line every 100 updates (`kind` "training") and at every validation
     (`kind` "validation"); costs are in natural log.
     """
 
     def __init__(
-        self, folder: Path, config: TrainingConfig, epoch_progress: Any, tensorboard: bool = False
+        self,
+        folder: Path,
+        config: TrainingConfig,
+        epoch_progress: Callable[[], float],
+        tensorboard: bool = False,
     ) -> None:
-        """Open the progress bar, and the TensorBoard file if wanted.
+        """Open the progress bar, and the TensorBoard file if requested.
 
         :param epoch_progress: returns the number of epochs so far, as a float.
         """
@@ -44,7 +49,7 @@ class MetricsLogger:
         self.config = config
         self.epoch_progress = epoch_progress
         self.writer = _summary_writer(folder) if tensorboard else None
-        disable = None if log.isEnabledFor(logging.INFO) else True  # None: unless on a terminal
+        disable = None if log.isEnabledFor(logging.INFO) else True  # None: draw on a terminal only
         total = config.max_updates or None
         self.bar: Any = tqdm(unit=" updates", disable=disable, total=total)
         self.last_validation = ""
@@ -117,7 +122,7 @@ class MetricsLogger:
         return f", at most {minutes:.1f} min left"
 
     def log_validation(self, progress: Progress, validation: Validation, is_best: bool) -> None:
-        """Log the figures of a validation, and draw the course of all validations."""
+        """Log the figures of a validation, and draw sparklines of all validations."""
         figures = {
             "epoch": round(self.epoch_progress(), 3),
             "dev_cost_per_token": round(validation.cost_per_token, 5),
@@ -139,16 +144,18 @@ class MetricsLogger:
             bleu,
             " (best)" if is_best else "",
         )
-        self._draw_course()
+        self._draw_sparklines()
         self._reset()
 
-    def _draw_course(self) -> None:
-        """Draw the course of the validations on a terminal; errors never stop a training."""
+    def _draw_sparklines(self) -> None:
+        """Draw sparklines of the validations on a terminal; errors never stop a training."""
         if self.bar.disable or not _can_encode_blocks(sys.stderr.encoding):
             return
-        with contextlib.suppress(NmtkitError):  # metrics.jsonl may have foreign lines
+        with contextlib.suppress(NmtkitError):  # metrics.jsonl may have invalid lines
             points = read_curve(self.path.parent).validation
-            text = course(points, shutil.get_terminal_size().columns - LOG_PREFIX_WIDTH)
+            text = validation_sparklines(
+                points, shutil.get_terminal_size().columns - LOG_PREFIX_WIDTH
+            )
             if text:
                 log.info("%s", text)
 
@@ -169,10 +176,10 @@ class MetricsLogger:
 
 
 class NullMetricsLogger(MetricsLogger):
-    """Logs nothing: of the ranks that train together, only rank 0 logs."""
+    """Logs nothing; used on all ranks but rank 0."""
 
     def __init__(self) -> None:
-        """Open nothing."""
+        """Do nothing."""
 
     def resume(self, updates: int) -> None:
         """Do nothing."""

@@ -19,7 +19,7 @@ from nmtkit.model_folder import PROVENANCE_FILE
 
 FORMAT = 1
 TRAINING_DATA_PREFIXES = ("train.", "dev.")
-"""Beginnings of the names of the prepared files that training reads."""
+"""Name prefixes of the prepared files that training reads."""
 
 
 def train_command(

@@ -21,19 +21,19 @@ LOCK_FILE = ".lock"
 
 
 class StopSignals:
-    """Context manager that records the first SIGINT or SIGTERM; a second one acts as usual.
+    """Context manager that records the first SIGINT or SIGTERM; a second one has its usual effect.
 
     A signal that the process ignores stays ignored: shells start background jobs with SIGINT
-    ignored. Outside the main thread nothing is recorded, as Python handles signals only there.
+    ignored. Outside the main thread nothing is recorded: Python handles signals in the main thread.
 
     signal: number of the signal received, or None.
     """
 
     def __init__(self, grace: float = 0.0) -> None:
-        """Record no signal yet.
+        """Set the grace period; signals are recorded within the `with` block.
 
-        :param grace: seconds in which a further signal counts as the same one: a cluster and
-            torchrun may both forward a signal that was sent once.
+        :param grace: seconds after the first signal during which another counts as the same one: a
+            cluster and torchrun may both forward a signal that was sent once.
         """
         self.signal: int | None = None
         self._grace = grace
@@ -79,10 +79,10 @@ class StopSignals:
 def lock_model_folder(folder: Path) -> Iterator[None]:
     """Lock a model folder while the block runs.
 
-    The operating system removes the lock when the process ends, however it ends: the lock file that
-    a killed training leaves behind locks nothing.
+    The operating system removes the lock when the process ends, even if it is killed: a lock file
+    that was left behind locks nothing.
 
-    :raises ModelError: another process trains there.
+    :raises ModelError: another process trains in the folder.
     """
     with _open_lock_file(folder) as file:
         file.truncate(0)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from nmtkit.training.learning_curve import ValidationPoint
 
 BLOCKS = "▁▂▃▄▅▆▇█"
-MAX_CURVE_WIDTH = 30  # blocks of one curve
-TEXT_WIDTH = 52  # columns of everything else in a line with two curves
+MAX_CURVE_WIDTH = 30  # blocks of one sparkline
+TEXT_WIDTH = 52  # columns of everything else in a line with two sparklines
 
 
-def course(points: Sequence[ValidationPoint], columns: int) -> str:
-    """Draw dev cost and dev BLEU from validation to validation.
+def validation_sparklines(points: Sequence[ValidationPoint], columns: int) -> str:
+    """Draw dev cost and dev BLEU of all validations as sparklines in one line.
 
         dev cost 4.812 █▅▃▂▁▁ 2.105, BLEU 3.1 ▁▂▄▆▇█ 21.4
 
-    The first figure of a curve stands before it, the last one behind it. Each curve is scaled to
-    its own lowest and highest figure.
+    The first figure stands before its sparkline, the last figure behind it. Each is scaled to its
+    own lowest and highest figure.
 
     :param columns: width of the terminal.
     :return: the line; empty before the second validation.
@@ -38,7 +38,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
     The lowest value has the lowest block, the highest the highest; a value that is not finite is
     drawn as a blank.
 
-    :param values: at least one.
+    :param values: at least one value.
     """
     values = _downsample(values, width)
     finite = [value for value in values if math.isfinite(value)]

@@ -65,7 +65,7 @@ CHANGEABLE_SETTINGS = {
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A model folder and the figures of its training, all runs of it together.
+    """A model folder and the figures of its training, over all runs.
 
     updates: number of updates.
     best_dev_cost: lowest dev cost per token, natural log; None before the first validation.
@@ -98,10 +98,10 @@ def make_config(
         from_file, renamed = rename_settings(read_toml(config_file), where)
         table = merge_tables(table, with_base(from_file, where))
     if overrides:
-        given = functools.reduce(merge_tables, map(parse_override, overrides))
-        given, renamed_overrides = rename_settings(given, "--set")
+        override_table = functools.reduce(merge_tables, map(parse_override, overrides))
+        override_table, renamed_overrides = rename_settings(override_table, "--set")
         renamed |= renamed_overrides
-        table = merge_tables(table, given)
+        table = merge_tables(table, override_table)
         where = f"{where} with --set"
     warn_of_old_names(renamed)
     return parse_config(table, where)
@@ -139,10 +139,11 @@ def train(
     :param overrides: settings as "section.key=value".
     :param device: "auto", "cpu" or "cuda".
     :param tensorboard: also write TensorBoard files into the model folder.
-    :param force: delete the model folder that `output` is, and start again.
+    :param force: delete an existing model folder `output`, and start again.
     :param settings: settings by name, such as {"training.seed": 2}; they override `overrides`.
-    :raises NmtkitError: settings, data or folder do not fit, or another process trains there.
-    :raises Interrupted: on SIGINT or SIGTERM; everything is saved, and the same call resumes.
+    :raises NmtkitError: settings, data or folder do not fit, or another process trains in it.
+    :raises TrainingInterrupted: on SIGINT or SIGTERM; everything is saved, and the same call
+        resumes.
     """
     data, folder = Path(prepared), Path(output)
     overrides = [*overrides, *override_strings(settings or {})]
@@ -173,7 +174,7 @@ def train(
                 data, folder, config, find_device(device), tensorboard, process_group
             )
         except NmtkitError:
-            if is_new and process_group.is_main:  # nothing was learned: leave nothing
+            if is_new and process_group.is_main:  # nothing was learned yet
                 shutil.rmtree(folder)
             raise
         _run(trainer, folder)
@@ -189,7 +190,7 @@ def _open_model_folder(
 ) -> bool:
     """Create a model folder or check the existing one; return whether it is new.
 
-    :param provenance: returns what a new folder records about its training.
+    :param provenance: returns the content of a new folder's `origin.json`.
     :param stack: holds the folder's lock.
     """
     is_new = not (folder / "config.toml").is_file()
@@ -228,7 +229,7 @@ def _run(trainer: Trainer, folder: Path) -> None:
 
 
 def _training_result(trainer: Trainer, folder: Path) -> TrainingResult:
-    """Return the figures of a training; those of metrics.jsonl are None if it is unreadable."""
+    """Return the figures of a training; BLEU is None if metrics.jsonl cannot be read."""
     bleu = None
     with contextlib.suppress(NmtkitError):
         best = [point for point in read_curve(folder).validation if point.best]
@@ -247,7 +248,7 @@ def _build_trainer(
 ) -> Trainer:
     """Build the model, its data and everything else that a `Trainer` needs."""
     if config.training.precision == "bfloat16":
-        # oneDNN caches a copy of the matrix for each shape of a bfloat16 product that it meets
+        # oneDNN caches a copy of the matrix for each shape of a bfloat16 product
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     torch.manual_seed(config.training.seed)
     vocabularies = process_group.broadcast(lambda: read_vocabularies(folder))
@@ -282,7 +283,7 @@ def _parameter_count(model: nn.Module) -> int:
 
 
 def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextConfig:
-    """Return how a prepared folder's text was prepared.
+    """Return the text settings of a prepared folder.
 
     :param swapped: the model translates from the folder's target to its source.
     """
@@ -306,7 +307,7 @@ def _check_prepared(data: Path) -> None:
 
 
 def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> None:
-    """Raise DataError if the shortlists are not those that the training started with."""
+    """Raise DataError if the shortlists have changed since the training started."""
     for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
         vocab = data / f"vocab.{prepared_side}"
         if vocab.read_bytes() != (folder / f"vocab.{model_side}").read_bytes():
@@ -328,15 +329,15 @@ def _remove_model_folder(folder: Path) -> None:
 
 
 def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
-    """Raise ConfigError if a training is resumed with other settings than it started with."""
+    """Raise ConfigError if a setting that cannot change has changed since the training started."""
     for section in ("model", "data", "training", "text"):
-        before, now = getattr(old, section), getattr(new, section)
-        if type(before) is not type(now):
+        old_section, new_section = getattr(old, section), getattr(new, section)
+        if type(old_section) is not type(new_section):
             raise ConfigError(
                 f"{folder}: was started with another model; use --force to start anew"
             )
-        for name in (f.name for f in dataclasses.fields(before)):
-            values = getattr(before, name), getattr(now, name)
+        for name in (f.name for f in dataclasses.fields(old_section)):
+            values = getattr(old_section, name), getattr(new_section, name)
             if values[0] != values[1] and f"{section}.{name}" not in CHANGEABLE_SETTINGS:
                 raise ConfigError(
                     f"{folder}: was started with {section}.{name} = {values[0]!r}, now it is "

@@ -42,7 +42,7 @@ from nmtkit.training.validation import Validation
 log = logging.getLogger("nmtkit")
 
 SIGNAL_GRACE = 5.0
-"""Seconds in which a rank takes a second stop signal for the first one, forwarded by others."""
+"""Seconds after a stop signal in which another one counts as the same signal, forwarded again."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Update:
     cost: sum of -log p, with label smoothing if training uses it. tokens: target tokens.
     norm: L2 norm of the gradient before clipping.
     skipped: cost or norm was not finite, so the parameters were left as they were.
-    signal: stop signal that some rank had received before the gradients were summed, or None.
+    signal: stop signal that any rank received before the gradients were summed, or None.
     """
 
     cost: float
@@ -146,10 +146,10 @@ class Trainer:
         self.metrics_logger.close()
 
     def _stop_signal(self, update: Update) -> int | None:
-        """Return the signal that stops this training now, or None.
+        """Return the signal that stops this training after the update, or None.
 
-        With several ranks it is the signal that came with the summed gradients: all ranks know it,
-        and stop after the same update.
+        Several ranks take the signal from the summed gradients, so that all stop after the same
+        update.
         """
         return self.stop_signals.signal if self.process_group.size == 1 else update.signal
 
@@ -179,7 +179,7 @@ class Trainer:
         return dataclasses.replace(update, skipped=True)
 
     def _compute_gradient(self, batches: list[Batch]) -> Update:
-        """Compute the gradient of some batches together, halving them while memory is short."""
+        """Compute the summed gradient of some batches; if memory runs out, halve the batches."""
         tokens = sum(batch.tokens for batch in batches)
         divisor = _loss_divisor(self.config.loss_reduction, batches, tokens)
         scale = torch.tensor(1 / divisor, device=self.device)
@@ -209,7 +209,7 @@ class Trainer:
         The host waits for the device only once, for all figures together.
 
         :param scale: factor of the loss in the gradient. Shape: [].
-        :return: cost, norm of the gradient, and a stop signal that some rank has received, or None.
+        :return: cost, norm of the gradient, and the stop signal that any rank received, or None.
         """
         self.optimizer.zero_grad(set_to_none=True)
         # the cost, then for each stop signal the number of ranks that received it
@@ -293,9 +293,9 @@ class Trainer:
         remove_old_checkpoints(self.folder, keep)
 
     def _averaged_parameters(self) -> Parameters:
-        """Return the mean of the current parameters and the last checkpoints.
+        """Return the mean of the current parameters and those of the last n - 1 checkpoints.
 
-        With `average_checkpoints` = n the last n - 1 checkpoints are used.
+        n is `average_checkpoints`.
         """
         current = parameters_of(self.model)
         if self.config.average_checkpoints == 1:
@@ -307,7 +307,7 @@ class Trainer:
         return mean
 
     def _average_with_checkpoints(self, current: Parameters) -> Parameters:
-        """Return the mean of some parameters and those of the last n - 1 checkpoints."""
+        """Return the mean of `current` and the parameters of the last n - 1 checkpoints."""
         earlier = list_checkpoints(self.folder)[1 - self.config.average_checkpoints :]
         if not earlier:
             return current
@@ -320,16 +320,15 @@ class Trainer:
         return self._limit_reached() or bool(patience and self.progress.stale >= patience)
 
     def _validation_due(self, before: Progress) -> bool:
-        """Return whether a validation follows the update that was just made.
+        """Return whether a validation is due after the last update.
 
-        :param before: progress before that update.
+        :param before: progress before the last update.
         """
         every = self.config.validate_epochs
         if not every:
             return self.progress.updates % self.config.validate_every == 0
-        epochs = (self.batches.epochs(p.position) // every for p in (before, self.progress))
-        earlier, now = epochs
-        return now > earlier
+        old, new = (self.batches.epochs(p.position) // every for p in (before, self.progress))
+        return new > old
 
     def _limit_reached(self) -> bool:
         """Return whether `max_updates` or `max_epochs` is reached."""
@@ -342,18 +341,18 @@ class Trainer:
 
 @contextlib.contextmanager
 def _swapped_parameters(module: nn.Module, values: Parameters) -> Iterator[None]:
-    """Give a module other parameters while the block runs."""
-    own = {name: p.detach().clone() for name, p in module.named_parameters()}
+    """Replace a module's parameters by `values` while the block runs."""
+    original = {name: p.detach().clone() for name, p in module.named_parameters()}
     try:
         _copy_parameters(module, values)
         yield
     finally:
-        _copy_parameters(module, own)
+        _copy_parameters(module, original)
 
 
 @torch.no_grad()
 def _copy_parameters(module: nn.Module, values: Parameters) -> None:
-    """Overwrite a module's parameters in place."""
+    """Copy `values` into a module's parameters."""
     for name, parameter in module.named_parameters():
         parameter.copy_(values[name])
 

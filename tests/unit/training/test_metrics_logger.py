@@ -1,4 +1,4 @@
-"""Metrics of a training: JSON lines, log lines, the course on a terminal, TensorBoard."""
+"""Metrics of a training: JSON lines, log lines, sparklines on a terminal, TensorBoard."""
 
 import builtins
 import dataclasses
@@ -161,7 +161,7 @@ def validate_thrice(metrics_logger):
     metrics_logger.close()
 
 
-def test_a_terminal_shows_the_course_from_the_second_validation_on(tmp_path, told, on_terminal):
+def test_a_terminal_shows_sparklines_from_the_second_validation_on(tmp_path, told, on_terminal):
     on_terminal(Terminal())
     validate_thrice(monitored(tmp_path))
     drawn = [message for message in told.messages if "█" in message]
@@ -171,7 +171,7 @@ def test_a_terminal_shows_the_course_from_the_second_validation_on(tmp_path, tol
     ]
 
 
-def test_a_resumed_training_shows_its_earlier_course(tmp_path, told, on_terminal):
+def test_a_resumed_training_shows_its_earlier_validations(tmp_path, told, on_terminal):
     on_terminal(Terminal())
     validate_thrice(monitored(tmp_path))
     metrics_logger = monitored(tmp_path)

@@ -1,11 +1,11 @@
-"""The course of a training in one line: heights in order, figures at the ends, no line too long."""
+"""Sparklines: heights in order, figures at the ends, lines that fit the terminal."""
 
 import math
 
 import pytest
 
 from nmtkit.training.learning_curve import ValidationPoint
-from nmtkit.training.sparkline import BLOCKS, course, sparkline
+from nmtkit.training.sparkline import BLOCKS, validation_sparklines, sparkline
 
 
 def validations(costs, bleu):
@@ -38,20 +38,24 @@ def test_single_equal_and_infinite_values(values, drawn):
 
 def test_first_and_last_figures_stand_beside_the_curve():
     points = validations([4.8124, 3.0, 2.1046], [3.14, 12.0, 21.36])
-    assert course(points, 100) == "dev cost 4.812 █▃▁ 2.105, BLEU 3.1 ▁▄█ 21.4"
+    assert validation_sparklines(points, 100) == "dev cost 4.812 █▃▁ 2.105, BLEU 3.1 ▁▄█ 21.4"
 
 
 def test_without_bleu_there_is_one_curve():
     points = validations([4.0, 3.0, 2.0], [None, None, 5.0])
-    assert course(points, 100) == "dev cost 4.000 █▅▁ 2.000"
+    assert validation_sparklines(points, 100) == "dev cost 4.000 █▅▁ 2.000"
 
 
 def test_one_validation_gives_an_empty_line():
-    assert course([], 80) == course(validations([4.0], [1.0]), 80) == ""
+    assert (
+        validation_sparklines([], 80) == validation_sparklines(validations([4.0], [1.0]), 80) == ""
+    )
 
 
 @pytest.mark.parametrize("columns", [60, 72, 92, 400])
 def test_the_line_fits_the_terminal(columns):
     many = validations([12.0] * 100, [55.5] * 100)
-    assert len(course(many, columns)) <= columns
-    assert len(course(many, 20)) == len(course(many, 53))  # one block each is the least
+    assert len(validation_sparklines(many, columns)) <= columns
+    assert len(validation_sparklines(many, 20)) == len(
+        validation_sparklines(many, 53)
+    )  # at least one block each
