@@ -67,17 +67,17 @@ def command(
     """
     from pathlib import Path
 
-    from nmtkit.preprocessing.prepare import cut_shortlist, cut_shortlists
+    from nmtkit.preprocessing.prepare import write_shortlist, write_shortlists
 
     if Path(corpus).is_dir():
         if output is not None:
             raise click.UsageError(
                 "--output needs a file as CORPUS; a prepared folder gets vocab.src and vocab.tgt."
             )
-        cut_shortlists(corpus, src_size or size, tgt_size or size, force)
+        write_shortlists(corpus, src_size or size, tgt_size or size, force)
     elif src_size or tgt_size:
         raise click.UsageError(
             "--src-size and --tgt-size need a prepared folder as CORPUS; use --size."
         )
     else:
-        cut_shortlist(corpus, size, output or "-", force)
+        write_shortlist(corpus, size, output or "-", force)

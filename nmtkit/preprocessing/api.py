@@ -1,4 +1,4 @@
-"""Preparing data from Python: the drivers of this package with their settings by name.
+"""The Python API of data preparation, with settings as keyword arguments.
 
 from nmtkit import build_shortlist, prepare
 prepare(train=("train.en", "train.fr"), dev=("dev.en", "dev.fr"), output="prepared", bpe=8000)
@@ -43,13 +43,13 @@ def prepare(
     """Prepare raw parallel text into a folder of tokenised, cleaned text, as `nmtkit prepare` does.
 
     :param train: source file and target file; or a phrase table in a tuple of one.
-    :param output: the folder to make; it appears whole or not at all.
+    :param output: the folder to write, completely or not at all.
     :param dev: source file and target file.
     :param tests: test sets by name.
-    :param tokenized: the text is tokenised already.
+    :param tokenized: the text is already tokenised.
     :param hyphens, escape: see `TextConfig`.
     :param bpe: BPE merges to learn; 0: none.
-    :param bpe_codes: files of BPE merges to use instead: one for both sides, or one for each.
+    :param bpe_codes: files of BPE merges to apply instead: one for both sides, or one per side.
     :param bpe_separate: learn BPE on each side alone.
     :param max_length: maximum number of words on either side of a training pair.
     :param max_ratio: maximum ratio between the numbers of words of the two sides.
@@ -60,7 +60,7 @@ def prepare(
     :param force: replace an earlier prepared folder.
     :return: the manifest: every setting, checksum and count.
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
-    :raises TypeError: a string stands in place of a pair of files.
+    :raises TypeError: a string is passed instead of a pair of files.
     """
     for name, files in {"train": train, "dev": dev, **(tests or {})}.items():
         refuse_string(files, name)
@@ -94,16 +94,16 @@ def build_shortlist(
     tgt_size: int | None = None,
     force: bool = False,
 ) -> tuple[Shortlist, Shortlist]:
-    """Keep the most frequent words of a prepared folder as its vocabularies.
+    """Write the shortlists of a prepared folder: its most frequent words as vocabularies.
 
-    :param size: words kept on each side, `</s>` and `<unk>` counted.
-    :param src_size, tgt_size: sizes of one side, where they differ.
-    :param force: replace vocabularies that exist.
+    :param size: vocabulary size on each side, `</s>` and `<unk>` counted.
+    :param src_size, tgt_size: size of one side, if it differs.
+    :param force: replace existing vocabularies.
     :return: the shortlists of source and target with their coverage.
     :raises DataError: the folder is not a prepared one, or a size is below 3.
     :raises OutputError: a vocabulary exists and `force` is not given, or cannot be written.
     """
-    return _prepare.cut_shortlists(folder, src_size or size, tgt_size or size, force)
+    return _prepare.write_shortlists(folder, src_size or size, tgt_size or size, force)
 
 
 def select(
@@ -139,15 +139,15 @@ def select(
     :param order: order of the n-gram language models.
     :param seed: seed of the sample of the pool that the general model is trained on.
     :param lms: KenLM models of the domain and of general text, one for each side compared.
-    :param scores: file for the score of every pair of the pool.
+    :param scores: file to write with the score of every pair of the pool.
     :param workers: processes that share the work; the result is the same for any number.
     :return: the numbers of selected pairs and words, and the cutoff.
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
-    :raises TypeError: a string stands in place of a pair of files.
+    :raises TypeError: a string is passed instead of a pair of files.
     """
     refuse_string(pool, "pool")
-    named = {"output": output, "domain": domain, "dev": dev}
-    for name, files in [*named.items(), *(("each of pool", files) for files in pool)]:
+    files_by_name = {"output": output, "domain": domain, "dev": dev}
+    for name, files in [*files_by_name.items(), *(("each of pool", files) for files in pool)]:
         refuse_string(files, name)
     text = TextConfig(src_language=src_language, tgt_language=tgt_language, tokenized=tokenized)
     settings = SelectSettings(text, side, order, seed, invalid, pairs, words)

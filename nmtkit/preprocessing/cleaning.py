@@ -1,4 +1,4 @@
-"""Cleaning of a block of a bitext in a worker: tokenise, drop bad pairs, split into subwords."""
+"""Cleaning of blocks of a bitext in worker processes: tokenise, drop bad pairs, apply subwords."""
 
 import hashlib
 from collections import Counter
@@ -13,7 +13,7 @@ from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 
 DROP_RULES = ("invalid", "empty", "long", "ratio", "duplicate")
-"""Why a training pair is dropped; a pair is counted under the first rule that applies."""
+"""Reasons for dropping a training pair, which is counted under the first one that applies."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,12 @@ class PrepareSettings:
     """Settings of `prepare`.
 
     text: languages and tokenisation; its `bpe` is "none" unless `merges` or `codes` are given.
-    max_length: maximum number of words on either side of a training pair, before subwords.
+    max_length: maximum number of words on either side of a training pair, before subwords are
+        applied.
     max_ratio: maximum ratio between the numbers of words of the two sides.
-    dedup: drop training pairs that are the same bytes as an earlier pair.
+    dedup: drop training pairs whose bytes equal those of an earlier pair.
     merges: BPE merges to learn (or the size that another subword method learns); 0: none.
-    codes: files of BPE merges to use instead: one for both sides, or one for each.
+    codes: files of BPE merges to apply instead: one for both sides, or one per side.
     held_out: training pairs to move to a dev set.
     invalid: "error" refuses a line that is not UTF-8; "drop" drops its training pair, and in dev
         and test sets keeps the line with U+FFFD in place of the bytes.
@@ -43,7 +44,7 @@ class PrepareSettings:
     subword_method: str = DEFAULT_METHOD
 
     def check(self) -> None:
-        """Raise ConfigError for settings that contradict each other, before any work is done."""
+        """Raise ConfigError for settings that are out of range or contradict each other."""
         if self.max_length < 1:
             raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
         if self.max_ratio < 1:
@@ -77,12 +78,12 @@ class PrepareSettings:
 class RawBlock:
     """Consecutive pairs for a worker to clean, the lines of each side joined with newlines.
 
-    files: where the pairs are read from, for messages.
-    first: the number of the first line, from 1.
-    clean: whether this is training data, from which pairs are dropped.
-    tokenized: the lines are tokenised already; only subwords are applied.
-    subword_folder: the folder with the subword models to apply, or None.
-    unique: whether duplicates are dropped later, and digests are needed.
+    files: files that the pairs were read from, for messages.
+    first: number of the first line, from 1.
+    clean: True for training data, from which pairs are dropped.
+    tokenized: the lines are already tokenised; only subwords are applied.
+    subword_folder: folder with the subword models to apply, or None.
+    unique: compute digests of the pairs, because duplicates are dropped later.
     """
 
     settings: PrepareSettings
@@ -97,7 +98,7 @@ class RawBlock:
 
 
 class DuplicateFilter:
-    """The pairs of a corpus so far, by their digests.
+    """Finds repeated pairs of a corpus by their digests.
 
     :param grouped: pairs with the same source are consecutive, so that only the digests of the
         current source are kept in memory.
@@ -109,23 +110,23 @@ class DuplicateFilter:
         self._digests: set[bytes] = set()
 
     def is_new(self, src: str, digest: bytes) -> bool:
-        """Return whether a pair with this source occurs for the first time, and remember it."""
+        """Return whether a pair occurs for the first time, and store its digest."""
         if self._grouped and src != self._source:
             self._source = src
             self._digests.clear()
-        known = len(self._digests)
+        size = len(self._digests)
         self._digests.add(digest)
-        return len(self._digests) > known
+        return len(self._digests) > size
 
 
 @dataclass
 class CleanedBlock:
-    """The tokens of the pairs of a block that are kept, as lines.
+    """The kept pairs of a block, as lines of tokens.
 
-    read: pairs of the block.
-    digests: of the raw pairs that are kept, where duplicates are dropped.
-    dropped: dropped pairs, by rule.
-    replaced: lines that are kept with U+FFFD because they are not UTF-8.
+    read: number of pairs of the block.
+    digests: digests of the kept raw pairs, if duplicates are dropped later.
+    dropped: number of dropped pairs by rule.
+    replaced: number of lines that are not UTF-8 and are kept with U+FFFD.
     """
 
     read: int = 0
@@ -136,7 +137,7 @@ class CleanedBlock:
     replaced: int = 0
 
     def drop_duplicates(self, duplicates: DuplicateFilter) -> None:
-        """Drop the pairs that occurred before, in this block or in an earlier one."""
+        """Drop the pairs that occurred earlier, in this block or in another."""
         kept = [
             index
             for index, digest in enumerate(self.digests)
@@ -149,7 +150,7 @@ class CleanedBlock:
 
 @lru_cache(maxsize=4)
 def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeline, TextPipeline]:
-    """Load both sides' pipelines; kept, with their memos, from block to block of a worker."""
+    """Load both sides' pipelines; cached, so that a worker keeps their memos between blocks."""
     if subword_folder is None:
         return (
             TextPipeline(text.src_language, text, None),
@@ -162,7 +163,7 @@ def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeli
 
 
 def clean_block(raw: RawBlock) -> CleanedBlock:
-    """Tokenise the pairs of a block, drop bad training pairs and apply subwords; for a worker."""
+    """Tokenise the pairs of a block, drop bad training pairs and apply subwords."""
     settings = raw.settings
     src_pipeline, tgt_pipeline = _pipelines(settings.text, raw.subword_folder)
     src_lines, src_invalid = _decode(raw, 0)
@@ -188,7 +189,7 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
 
 
 def _decode(raw: RawBlock, side: int) -> tuple[list[str], set[int]]:
-    """Decode the lines of one side; return them and the indices of those that are not UTF-8.
+    """Decode the lines of one side; also return the indices of lines that are not UTF-8.
 
     :raises DataError: a line is not UTF-8, and the settings refuse it.
     """
@@ -197,12 +198,12 @@ def _decode(raw: RawBlock, side: int) -> tuple[list[str], set[int]]:
 
 
 def _length(words: str) -> int:
-    """Return the number of words, which have one blank between them."""
+    """Return the number of words of a line; they are separated by single blanks."""
     return words.count(" ") + 1 if words else 0
 
 
 def _drop_rule(src_words: int, tgt_words: int, settings: PrepareSettings) -> str | None:
-    """Return the rule that drops a pair of these lengths, or None."""
+    """Return the rule by which a pair of these lengths is dropped, or None."""
     short, long = (src_words, tgt_words) if src_words < tgt_words else (tgt_words, src_words)
     if short == 0:
         return "empty"

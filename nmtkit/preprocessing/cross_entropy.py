@@ -46,7 +46,7 @@ side where words are counted."""
 SIDE_NAMES = ("src", "tgt")
 
 BLOCK_PAIRS = 2000
-"""Pairs that a worker is given at a time."""
+"""Number of pairs in a block for a worker."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SelectSettings:
 
     @property
     def by_perplexity(self) -> bool:
-        """Whether the cutoff with the lowest dev perplexity is searched."""
+        """True if the cutoff with the lowest dev perplexity is searched."""
         return not self.pairs and not self.words
 
     def check(self) -> None:
@@ -96,8 +96,8 @@ class SelectSettings:
 class PairBlock:
     """Consecutive pairs for a worker, the lines of each side joined with newlines.
 
-    files: where the pairs are read from, for messages.
-    first: the number of the first line, from 1.
+    files: files that the pairs were read from, for messages.
+    first: number of the first line, from 1.
     """
 
     files: tuple[str, str]
@@ -109,8 +109,8 @@ class PairBlock:
 class ModelFiles:
     """Files of the language models, for workers to load.
 
-    folder: the folder where `NgramDifference.write` wrote; None where the others are given.
-    domain, general: models for KenLM, one for each side that is compared.
+    folder: folder that `NgramDifference.write` wrote to; None if `domain` and `general` are given.
+    domain, general: KenLM models, one for each side that is compared.
     """
 
     folder: str | None = None
@@ -127,9 +127,9 @@ class CrossEntropyDifference(Protocol):
 
 
 class NgramDifference:
-    """The difference under two n-gram models of this package with the same vocabulary.
+    """Cross-entropy difference under two `NgramModel`s with the same vocabulary.
 
-    :param folder: where `write` wrote the models.
+    :param folder: folder that `write` wrote the models to.
     :param name: the side, "src" or "tgt".
     """
 
@@ -145,14 +145,14 @@ class NgramDifference:
         general.save(folder / f"{name}.general")
 
     def score(self, lines: Sequence[str]) -> Floats:
-        """Return the difference of each line, as the protocol says."""
+        """Return H_I(s) - H_N(s) of each line, in nats per token."""
         ids = token_ids(self._vocabulary, lines)
         difference = self._general.log_probs(ids) - self._domain.log_probs(ids)
         return line_sums(difference, ids) / line_sums(np.ones(len(ids)), ids)
 
 
 class KenlmDifference:
-    """The difference under two models that KenLM loads: ARPA files or KenLM's binary files.
+    """Cross-entropy difference under two KenLM models: ARPA files or KenLM's binary files.
 
     :raises DataError: a file cannot be read.
     :raises ModuleNotFoundError: the package kenlm is not installed.
@@ -177,7 +177,7 @@ class KenlmDifference:
                 ) from None
 
     def score(self, lines: Sequence[str]) -> Floats:
-        """Return the difference of each line, as the protocol says."""
+        """Return H_I(s) - H_N(s) of each line, in nats per token."""
         domain, general = ([model.score(line) for line in lines] for model in self._models)
         tokens = np.array([line.count(" ") + 2 for line in lines])
         difference: Floats = (np.array(general) - np.array(domain)) * math.log(10) / tokens
@@ -188,7 +188,7 @@ class KenlmDifference:
 def load_differences(
     settings: SelectSettings, models: ModelFiles
 ) -> tuple[CrossEntropyDifference, ...]:
-    """Load the models of each side that is compared; kept from block to block of a worker."""
+    """Load the models of each compared side; cached, so that a worker loads them once."""
     if models.folder is not None:
         folder = Path(models.folder)
         return tuple(NgramDifference(folder, SIDE_NAMES[side]) for side in settings.sides)
@@ -198,17 +198,19 @@ def load_differences(
 
 @lru_cache(maxsize=4)
 def _pipelines(text: TextConfig) -> tuple[TextPipeline, TextPipeline]:
-    """Return both sides' pipelines; kept, with their memos, from block to block of a worker."""
+    """Return both sides' pipelines; cached, so that a worker keeps their memos between blocks."""
     return TextPipeline(text.src_language, text, None), TextPipeline(text.tgt_language, text, None)
 
 
 def tokenize_block(
     settings: SelectSettings, block: PairBlock
 ) -> tuple[NDArray[np.bool_], tuple[list[str], ...]]:
-    """Tokenise the pairs of a block that can be selected, on the sides that are compared.
+    """Tokenise the selectable pairs of a block, on the sides that are compared.
 
-    :return: whether each pair can be selected; the lines of tokens of those that can, for each side
-        in the order of `settings.sides`.
+    A pair with a blank side, or with a line that is not UTF-8, is not selectable.
+
+    :return: a mask of the selectable pairs; their lines of tokens, for each side in the order of
+        `settings.sides`.
     :raises DataError: a line is not UTF-8, and the settings refuse it.
     """
     strict = settings.invalid == "error"
@@ -229,7 +231,7 @@ def tokenize_block(
 
 
 def score_block(settings: SelectSettings, models: ModelFiles, block: PairBlock) -> NDArray[np.void]:
-    """Return the records of a block of pairs, of type RECORD; for a worker."""
+    """Return the records of a block of pairs, of type RECORD."""
     usable, texts = tokenize_block(settings, block)
     records = np.zeros(len(usable), RECORD)
     records["score"] = np.inf
@@ -258,7 +260,7 @@ def read_blocks(bitexts: Iterable[tuple[str | Path, str | Path]]) -> Iterator[Pa
 
 
 def make_blocks(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[PairBlock]:
-    """Yield blocks of pairs that have no line numbers."""
+    """Divide pairs without line numbers into blocks."""
     stream = iter(pairs)
     while block := list(islice(stream, BLOCK_PAIRS)):
         src, tgt = (b"\n".join(side) for side in zip(*block, strict=True))
@@ -266,7 +268,7 @@ def make_blocks(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[PairBlock]:
 
 
 def repeated_words(lines: Iterable[str]) -> Vocabulary:
-    """Return the vocabulary of the words that occur at least twice, sorted by characters.
+    """Return a vocabulary of the words that occur at least twice, in alphabetical order.
 
     :param lines: lines of tokens.
     """
@@ -283,15 +285,15 @@ def count_raw_words(line: bytes) -> int:
 def sample_pairs(
     blocks: Iterable[PairBlock], words: int, sides: Sequence[int], seed: int
 ) -> list[tuple[bytes, bytes]]:
-    """Sample random pairs of a stream until they have a given number of words, or just more.
+    """Draw a random sample of pairs from a stream that has `words` words, or slightly more.
 
-    Each pair draws a random number, and the pairs with the smallest numbers are the sample. Memory
-    grows with the size of the sample alone.
+    Each pair gets a random number, and the pairs with the smallest numbers are the sample. Memory
+    depends on the size of the sample only.
 
     :param words: number of words, before tokenisation.
     :param sides: sides on which words are counted; a pair with a blank line there is skipped.
     :param seed: seed of the random numbers.
-    :return: the sample; all pairs, if they have fewer words.
+    :return: the sample; all pairs if they have fewer words in total.
     """
     draw = random.Random(seed).random
     heap: list[tuple[float, int, bytes, bytes]] = []  # by the negated number: the largest is first
@@ -326,10 +328,12 @@ def _vocabularies(settings: SelectSettings, folder: str) -> tuple[Vocabulary, ..
 
 
 def block_ids(settings: SelectSettings, folder: str, block: PairBlock) -> tuple[Ints, ...]:
-    """Return the ids of the pairs that can be selected, on each side compared; for a worker.
+    """Return the ids of the selectable pairs of a block, on each compared side.
 
     :param folder: the folder with the vocabularies.
     """
     _, texts = tokenize_block(settings, block)
     vocabularies = _vocabularies(settings, folder)
-    return tuple(token_ids(*both) for both in zip(vocabularies, texts, strict=True))
+    return tuple(
+        token_ids(vocabulary, lines) for vocabulary, lines in zip(vocabularies, texts, strict=True)
+    )

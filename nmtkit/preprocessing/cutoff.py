@@ -1,7 +1,7 @@
-"""The score at which a ranking is cut off, found in memory of a fixed size.
+"""The score at which a ranking is cut off, found in constant memory.
 
 The ranking is a file of records in the order of the corpus, too long to sort. Scores are counted by
-their leading 16 bits, then within the bin of the cutoff by the next 16, and so on: four readings
+their leading 16 bits, then within the bin of the cutoff by the next 16, and so on: four passes
 find the pair at which the limit is reached. Of pairs with the same score, the earlier is better.
 """
 
@@ -16,7 +16,7 @@ Records = NDArray[np.void]
 """Array of type `cross_entropy.RECORD`, in memory or mapped from a file."""
 
 RECORDS_PER_BLOCK = 1 << 20
-"""Records that are read at a time."""
+"""Number of records that are read together."""
 
 SMALLEST_SUBSET_DIVISOR = 4
 """The smallest subset that is tried has the domain's words divided by this number."""
@@ -27,19 +27,20 @@ _SIGN = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Cutoff:
-    """A position in the ranking; better pairs are selected.
+    """A position in the ranking; the pairs before it are selected.
 
     score: pairs with a lower score are selected.
-    until: of the pairs with this score, those before pair number `until`, from 0, are selected.
+    until: of the pairs with exactly this score, those with a number below `until` (from 0) are
+        selected.
     """
 
     score: float
     until: int
 
     def selects(self, records: Records, first: int) -> NDArray[np.bool_]:
-        """Return for each of some consecutive pairs whether it is selected.
+        """Return a mask of the selected pairs among consecutive records.
 
-        :param first: the number of the first of them.
+        :param first: number of the first record, from 0.
         """
         scores = records["score"]
         numbers = np.arange(first, first + len(scores))
@@ -50,7 +51,7 @@ class Cutoff:
 
 
 SELECT_ALL = Cutoff(np.inf, 0)
-"""Selects every pair with a finite score."""
+"""Cutoff that selects every pair with a finite score."""
 
 
 def find_cutoff(records: Records, limit: int, unit: Literal["pairs", "words"]) -> Cutoff:
@@ -77,9 +78,9 @@ def find_cutoff(records: Records, limit: int, unit: Literal["pairs", "words"]) -
 def _cut_among_equals(
     records: Records, limit: int, unit: Literal["pairs", "words"], key: np.uint64
 ) -> Cutoff:
-    """Return the cutoff among pairs of the same score, some of them beyond the limit.
+    """Return the cutoff among pairs with the same score, which exceed the limit together.
 
-    :param limit: what is left of the limit for pairs with this score.
+    :param limit: number of these pairs, or of their words, that may still be selected.
     """
     used = 0
     for first, keys, weights in _weighted_keys(records, unit):
@@ -93,7 +94,7 @@ def _cut_among_equals(
 
 
 def selected(records: Records, cutoff: Cutoff) -> NDArray[np.bool_]:
-    """Return for each pair whether the cutoff selects it."""
+    """Return a mask of the pairs that the cutoff selects."""
     return np.concatenate([cutoff.selects(block, first) for first, block in record_blocks(records)])
 
 
@@ -106,7 +107,7 @@ def subset_sizes(domain_words: int, max_words: int) -> list[int]:
 
 
 def record_blocks(records: Records) -> Iterator[tuple[int, Records]]:
-    """Yield the ranking in blocks, each with the number of its first pair."""
+    """Yield the ranking in blocks, each with the number of its first record."""
     for first in range(0, len(records), RECORDS_PER_BLOCK):
         yield first, records[first : first + RECORDS_PER_BLOCK]
 
@@ -114,7 +115,7 @@ def record_blocks(records: Records) -> Iterator[tuple[int, Records]]:
 def _weighted_keys(
     records: Records, unit: Literal["pairs", "words"]
 ) -> Iterator[tuple[int, NDArray[np.uint64], NDArray[np.float64]]]:
-    """Yield for each block the number of its first pair, and the pairs' sort keys and weights.
+    """Yield for each block the number of its first record, the sort keys and the weights.
 
     The weight is 1, or the number of words; it is 0 for pairs that are never selected.
     """
@@ -125,12 +126,12 @@ def _weighted_keys(
 
 
 def _keys(scores: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return integers in the order of the scores: their bits, all inverted if negative."""
+    """Return integers that sort like the scores: their bits, inverted if negative."""
     bits = np.ascontiguousarray(scores).view(np.uint64)
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
 def _score(key: np.uint64) -> np.float64:
-    """Return the score with this key."""
+    """Return the score of a key, the inverse of `_keys`."""
     bits = key ^ _SIGN if key & _SIGN else ~key
     return bits.view(np.float64)

@@ -18,8 +18,9 @@ operations for each order, without Python code for single words.
 
 Departures and readings:
 
-- The vocabulary is closed: every other word is `<unk>`, a word like others. The distribution below
-  the unigrams is uniform over the words and `</s>`, so that no word has probability 0.
+- The vocabulary is closed: all other words are `<unk>`, which is treated as a word. The
+  distribution below the unigrams is uniform over the words and `</s>`, so that no word has
+  probability 0.
 - No word comes before `<s>`: the adjusted count of an n-gram that begins with it is its count.
 - If an order has no n-gram of count 1, 2, 3 or 4, or if a discount D(i) would not be in (0, i], D
   is 0.5, 1 and 1.5 in this order, as with KenLM's `--discount_fallback`.
@@ -38,62 +39,62 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
-"""D(1), D(2), D(3 or more) if they cannot be estimated."""
+"""D(1), D(2) and D(3 or more) for orders where they cannot be estimated."""
 
 _NOT_FOUND = -1
-"""Index of an n-gram that the model does not have."""
+"""Index for n-grams that are not in the model."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _HashTable:
-    """Indices of keys: a hash table with open addressing, for looking up many keys at once.
+    """Hash table with open addressing that looks up the indices of many keys at once.
 
     It takes a third of the time of a binary search in the sorted keys.
 
-    :param keys: distinct keys; the index of a key is its position here.
+    :param keys: distinct keys; the index of a key is its position in this array.
     """
 
     def __init__(self, keys: Ints) -> None:
         bits = max(1, (2 * len(keys)).bit_length())  # at most half of the slots are used
         self._keys = keys
         self._shift = np.uint64(64 - bits)
-        self._last = (1 << bits) - 1
+        self._mask = (1 << bits) - 1
         self._slots = np.full(1 << bits, _NOT_FOUND)
-        rest, slots = np.arange(len(keys)), self._first_slots(keys)
-        while len(rest):
+        pending, slots = np.arange(len(keys)), self._first_slots(keys)
+        while len(pending):
             free = self._slots[slots] == _NOT_FOUND
-            self._slots[slots[free]] = rest[free]  # of several keys for one slot, one gets it
-            left = self._slots[slots] != rest
-            rest, slots = rest[left], (slots[left] + 1) & self._last
+            self._slots[slots[free]] = pending[free]  # if several keys want a slot, one gets it
+            displaced = self._slots[slots] != pending
+            pending, slots = pending[displaced], (slots[displaced] + 1) & self._mask
 
     def find(self, queries: Ints) -> Ints:
-        """Return the index of each key, or _NOT_FOUND."""
+        """Return the index of each query, or _NOT_FOUND."""
         slots = self._first_slots(queries)
         indices = self._slots[slots]
         colliding = np.flatnonzero(self._is_other_key(indices, queries))
         while len(colliding):
-            slots[colliding] = (slots[colliding] + 1) & self._last
+            slots[colliding] = (slots[colliding] + 1) & self._mask
             indices[colliding] = self._slots[slots[colliding]]
             collides = self._is_other_key(indices[colliding], queries[colliding])
             colliding = colliding[collides]
         return indices
 
     def _is_other_key(self, indices: Ints, queries: Ints) -> NDArray[np.bool_]:
-        """Return whether the key at each index is another than the query."""
+        """Return a mask of the indices whose key differs from the query."""
         if not len(self._keys):
             return np.zeros(len(indices), bool)
         other: NDArray[np.bool_] = (indices != _NOT_FOUND) & (self._keys[indices] != queries)
         return other
 
     def _first_slots(self, keys: Ints) -> Ints:
-        """Hash the keys: the leading bits of their product with 2^64 over the golden ratio."""
+        """Return the hash of each key: leading bits of its product with 2^64 / golden ratio."""
         return (keys.astype(np.uint64) * _GOLDEN >> self._shift).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class NgramModel:
-    """p(w | h) for every word w of a vocabulary and every context h.
+    """n-gram model: p(w | h) for every word w of a vocabulary and every context h.
 
     words: size of the vocabulary, `</s>` and `<unk>` included; `<s>` has the next id.
     keys: for each order from 2: index of the context x words + last word, ascending.
@@ -123,7 +124,7 @@ class NgramModel:
         :param ids: ids of all lines, with `</s>` after each line, as `Vocabulary.ids_of_lines`
             returns them. Shape: [tokens].
         :param words: size of the vocabulary.
-        :param order: the length of the longest n-grams, at least 1.
+        :param order: length of the longest n-grams, at least 1.
         """
         starts = _line_starts(ids)
         keys, suffixes, counts = [], [], [np.bincount(ids, minlength=words)]
@@ -216,7 +217,7 @@ class NgramModel:
 
 
 def line_sums(values: Floats, ids: Ints) -> Floats:
-    """Return the sum of the tokens' values over each line, `</s>` included.
+    """Return the sum of the values of each line's tokens, `</s>` included.
 
     :param values: a value for each token. Shape: [tokens].
     :param ids: ids of all lines, with `</s>` after each line. Shape: [tokens].
@@ -231,7 +232,7 @@ def line_lengths(ids: Ints) -> Ints:
 
 
 def _line_starts(ids: Ints) -> NDArray[np.bool_]:
-    """Return whether each token is the first of its line. Shape: [tokens]."""
+    """Return a mask of the tokens that begin a line. Shape: [tokens]."""
     return np.concatenate(([True], ids[:-1] == EOS))[: len(ids)]
 
 
@@ -243,7 +244,7 @@ def _first_contexts(ids: Ints, starts: NDArray[np.bool_], words: int) -> Ints:
 
 
 def _next_contexts(ngrams: Ints, starts: NDArray[np.bool_]) -> Ints:
-    """Return the index of the n-gram that ends before each token; none at the start of a line."""
+    """Return the index of the n-gram that ends before each token; _NOT_FOUND at a line start."""
     before = np.roll(ngrams, 1)
     before[starts] = _NOT_FOUND
     return before
@@ -253,8 +254,8 @@ def _adjusted_counts(counts: Ints, suffixes: Ints | None) -> Ints:
     """Return the adjusted count of each n-gram of one order.
 
     :param counts: how often each n-gram occurs.
-    :param suffixes: for each distinct n-gram of the next order, its index here without the first
-        word; None for the last order. N-grams that begin with `<s>` are no suffixes.
+    :param suffixes: for each distinct n-gram of the next order, the index of the n-gram without its
+        first word; None for the last order. N-grams that begin with `<s>` are never suffixes.
     """
     if suffixes is None:
         return counts
@@ -270,13 +271,13 @@ def _discounts(counts: Ints) -> Floats:
 def estimate_discounts(counts: Ints) -> tuple[float, float, float]:
     """Estimate D(1), D(2) and D(3 or more) of one order.
 
-    :param counts: the adjusted counts of its n-grams.
+    :param counts: adjusted counts of the n-grams of this order.
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6).tolist()
     if not all(n[1:5]):
         return FALLBACK_DISCOUNTS
     y = n[1] / (n[1] + 2 * n[2])
-    one, two, three = (i - (i + 1) * y * n[i + 1] / n[i] for i in (1, 2, 3))
-    if not (0 < one <= 1 and 0 < two <= 2 and 0 < three <= 3):
+    d1, d2, d3 = (i - (i + 1) * y * n[i + 1] / n[i] for i in (1, 2, 3))
+    if not (0 < d1 <= 1 and 0 < d2 <= 2 and 0 < d3 <= 3):
         return FALLBACK_DISCOUNTS
-    return one, two, three
+    return d1, d2, d3

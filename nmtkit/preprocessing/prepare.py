@@ -1,8 +1,8 @@
 """Preparation of a bitext: raw text in, a prepared folder of tokenised, cleaned text out.
 
-The folder holds `train.src`, `train.tgt`, and likewise `dev` and each test set: tokens with one
-blank between, one sentence a line; `bpe.src` and `bpe.tgt` where BPE is used, also when it was
-learned on both sides together; and `manifest.json`: every setting, the versions of the tools, the
+The folder holds `train.src`, `train.tgt`, and likewise `dev` and each test set: tokens separated by
+single blanks, one sentence per line; `bpe.src` and `bpe.tgt` if BPE is used, also if it was learned
+on both sides together; and `manifest.json`: every setting, the versions of the tools, the
 checksum of every file read and written, and the number of pairs that each rule dropped.
 
 Training data may be a phrase table instead of a bitext: its pairs are tokenised, and each is kept
@@ -11,8 +11,8 @@ once.
 Only training pairs are cleaned. Dev and test sets keep every line in its place, empty lines too.
 Pairs may be held out of the training data as a dev set. The folder's bytes depend on inputs and
 settings alone, not on the number of workers. Memory does not grow with the corpus, except for the
-counts of distinct words where BPE is learned, and some 100 bytes a pair where duplicates are
-dropped from a bitext: those of a phrase table are consecutive.
+counts of distinct words if BPE is learned, and about 100 bytes per pair if duplicates are dropped
+from a bitext; duplicates in a phrase table are consecutive.
 """
 
 import dataclasses
@@ -46,13 +46,13 @@ from nmtkit.text.vocabulary import Shortlist, count_block, shortlist_of
 _TEST_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", *METHODS}
 _BLOCK_PAIRS = 2000
-"""Pairs that a worker is given at a time."""
+"""Number of pairs in a block for a worker."""
 
 Bitext = tuple[str | Path, str | Path]
 """The source file and the target file; line n of one belongs to line n of the other."""
 
 PhraseTable = tuple[str | Path]
-"""A phrase table of Moses alone, as training data."""
+"""A phrase table of Moses, as training data."""
 
 Files = Bitext | PhraseTable
 
@@ -68,9 +68,9 @@ def prepare(
     workers: int = 1,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Prepare training, dev and test data into a folder that appears whole or not at all.
+    """Prepare training, dev and test data into a folder, completely or not at all.
 
-    :param output: the folder to make.
+    :param output: the folder to write.
     :param train: a bitext, or a phrase table in a tuple of one, which needs
         `settings.text.tokenized`.
     :param tests: test sets by name; their files get that name.
@@ -79,7 +79,7 @@ def prepare(
     :return: the manifest.
     :raises ConfigError: settings contradict each other, or a test set's name is invalid.
     :raises DataError: a file cannot be read, is not UTF-8, or the sides differ in length.
-    :raises OutputError: the folder exists and `force` is not given, or is no prepared folder.
+    :raises OutputError: the folder exists and `force` is not given, or it is not a prepared folder.
     """
     settings.check()
     if len(train) == 1 and not settings.text.tokenized:
@@ -105,7 +105,7 @@ def _check_test_names(tests: Mapping[str, Bitext]) -> None:
 
 
 class _FolderWriter:
-    """Writes the files of one prepared folder, split after split."""
+    """Writes the files of one prepared folder, one split after another."""
 
     def __init__(self, settings: PrepareSettings, folder: Path, pool: ProcessPool) -> None:
         self.settings = settings
@@ -130,7 +130,7 @@ class _FolderWriter:
         return read_manifest(self.folder)
 
     def _write_train(self, files: Files) -> dict[str, SplitCounts]:
-        """Tokenise and clean the training data; hold out dev pairs and learn BPE where wanted."""
+        """Tokenise and clean the training data; hold out dev pairs and learn BPE if requested."""
         settings = self.settings
         train, dev = ("words", "held") if settings.merges else ("train", "dev")
         cleaned = "cleaned" if settings.held_out else train
@@ -166,7 +166,7 @@ class _FolderWriter:
         self._save_subwords(list(self.pool.in_order(learn, counts)))
 
     def _count_words(self, path: str | Path) -> Counter[str]:
-        """Return how often each word occurs in a file."""
+        """Count the words of a file."""
         total: Counter[str] = Counter()
         blocks = (b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK_PAIRS, path))
         for counts in self.pool.in_order(count_block, blocks):
@@ -174,7 +174,7 @@ class _FolderWriter:
         return total
 
     def _save_subwords(self, models: Sequence[SubwordModel]) -> None:
-        """Save one model for both sides, or one for each."""
+        """Save the subword models: one for both sides, or one for each."""
         name = self.settings.subword_method
         models[0].save(self.folder / f"{name}.src")
         models[-1].save(self.folder / f"{name}.tgt")
@@ -187,10 +187,10 @@ class _FolderWriter:
         clean: bool = False,
         tokenized: bool = False,
     ) -> SplitCounts:
-        """Write one bitext, or the phrase table, in prepared form, as `name.src` and `name.tgt`.
+        """Prepare one bitext, or the phrase table, into `name.src` and `name.tgt`.
 
-        :param clean: whether this is training data, from which pairs are dropped.
-        :param tokenized: the text is tokenised already; only subwords are applied.
+        :param clean: drop pairs, because this is training data.
+        :param tokenized: the text is already tokenised; only subwords are applied.
         """
         counts = SplitCounts(clean=clean)
         duplicates = DuplicateFilter(grouped=not self.settings.dedup)
@@ -238,7 +238,7 @@ def _log_counts(counts: Mapping[str, SplitCounts]) -> None:
 
 
 def _no_bar() -> bool | None:
-    """Return tqdm's `disable`: True where the log is quiet, None to look for a terminal."""
+    """Return tqdm's `disable`: True if the log is quiet, None to draw on a terminal only."""
     return None if logger.isEnabledFor(logging.INFO) else True
 
 
@@ -279,12 +279,12 @@ def _manifest(
     }
 
 
-def cut_shortlist(
+def write_shortlist(
     corpus: str | Path, size: int, output: str | Path, force: bool = False
 ) -> Shortlist:
-    """Write the shortlist of a tokenised corpus; log how much of the corpus it covers.
+    """Write the shortlist of a tokenised corpus, and log its coverage of the corpus.
 
-    :param size: words kept, `</s>` and `<unk>` counted.
+    :param size: vocabulary size, `</s>` and `<unk>` counted.
     :raises DataError: the corpus cannot be read, or the size is below 3.
     :raises OutputError: the file exists and `force` is not given, or cannot be written.
     """
@@ -295,12 +295,12 @@ def cut_shortlist(
     return result
 
 
-def cut_shortlists(
+def write_shortlists(
     folder: str | Path, src_size: int, tgt_size: int, force: bool = False
 ) -> tuple[Shortlist, Shortlist]:
     """Write `vocab.src` and `vocab.tgt` of a prepared folder, both or neither; log the coverage.
 
-    :param src_size, tgt_size: words kept, `</s>` and `<unk>` counted.
+    :param src_size, tgt_size: vocabulary sizes, `</s>` and `<unk>` counted.
     :raises DataError: the folder is not a prepared one, or a size is below 3.
     :raises OutputError: a file exists and `force` is not given, or cannot be written.
     """

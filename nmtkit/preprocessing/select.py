@@ -5,9 +5,9 @@ select(SelectSettings(pairs=100_000), [("crawl.en", "crawl.fr")], ("near.en", "n
        domain=("news.en", "news.fr"))
 
 The general corpus, the pool, is read as a stream: once for a sample, once to score its pairs, once
-to write the selected ones (and once more to find the best cutoff). The domain's text, the sample,
-which is as long, and their models are in memory; the scores are in a temporary file, 12 bytes a
-pair, in the folder that TMPDIR names. The selection depends on inputs and settings alone, not on
+to write the selected ones (and once more to find the best cutoff). The domain's text, the equally
+long sample and their models are in memory; the scores are in a temporary file, 12 bytes per pair,
+in the folder that TMPDIR names. The selection depends on inputs and settings alone, not on
 the number of workers.
 """
 
@@ -56,7 +56,7 @@ from nmtkit.preprocessing.ngram_model import Ints, NgramModel, line_lengths
 from nmtkit.text.vocabulary import Vocabulary
 
 MAX_SUBSET_WORDS = 1 << 24
-"""Words of the largest subset of the pool that a model is trained on to find the best cutoff."""
+"""Maximum size in words of a subset of the pool that is tried to find the best cutoff."""
 
 Bitext = tuple[str | Path, str | Path]
 """The source file and the target file; line n of one belongs to line n of the other."""
@@ -68,10 +68,10 @@ logger = logging.getLogger("nmtkit")
 class Selection:
     """The result of a selection.
 
-    read: pairs of the pool.
-    pairs, words: selected pairs and their words (on the source side, or on the target if only the
-        target is compared).
-    cutoff: position in the ranking; better pairs are selected.
+    read: number of pairs of the pool.
+    pairs, words: number of selected pairs, and of their words (on the source side, or on the target
+        side if only it is compared).
+    cutoff: position in the ranking; the pairs before it are selected.
     """
 
     read: int
@@ -82,7 +82,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Subset:
-    """The best pairs of the pool, as training data of a language model.
+    """A subset of the best pairs of the pool, on which a language model was trained.
 
     words, pairs: size of the subset.
     perplexity: perplexity of the dev set per token under a model of the subset.
@@ -106,15 +106,14 @@ def select(
 ) -> Selection:
     """Write the best pairs of the pool, unchanged and in its order, both files or neither.
 
-    :param pool: bitexts; stdin is refused, because they are read more than once.
+    :param pool: bitexts; not stdin, because they are read more than once.
     :param output: the source file and the target file to write.
-    :param domain: text of the domain. Left out if `lms` are given, unless the best cutoff is
-        searched.
+    :param domain: text of the domain; None if `lms` are given, unless the best cutoff is searched.
     :param dev: held-out text of the domain, to find the best cutoff.
-    :param lms: KenLM models of the domain and of general text, one of each for each side that is
-        compared; without them models are trained on `domain` and on a sample of the pool.
-    :param scores: file to write with the score of every pair of the pool, one a line; lower is
-        better.
+    :param lms: KenLM models of the domain and of general text, one for each side that is compared;
+        by default models are trained on `domain` and on a sample of the pool.
+    :param scores: file to write with the score of every pair of the pool, one per line; lower
+        is better.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace existing outputs.
     :raises ConfigError: arguments contradict each other.
@@ -167,11 +166,15 @@ def _check_inputs(
                 "the pool is read more than once, so it cannot be stdin ('-'); write it to a file"
             )
     if settings.by_perplexity != bool(dev):
-        raise ConfigError("a dev set is for the best cutoff, which needs one: give both or neither")
+        raise ConfigError(
+            "a dev set is needed for the best cutoff, and only for it; give both or neither"
+        )
     if not domain and (settings.by_perplexity or not lms):
-        raise ConfigError("the text of the domain is needed here; give --domain")
+        raise ConfigError("the text of the domain is missing; give --domain")
     if lms and domain and not settings.by_perplexity:
-        raise ConfigError("the domain is known by its language models; leave --domain or them out")
+        raise ConfigError(
+            "the language models replace the domain's text; leave --domain or them out"
+        )
     for files in lms or ():
         if len(files) != len(settings.sides):
             raise ConfigError(
@@ -206,7 +209,7 @@ class _PairSelector:
         self.domain: list[Ints] = []
 
     def read_domain(self, files: Bitext) -> None:
-        """Read the text of the domain as ids; its repeated words are the vocabulary."""
+        """Read the text of the domain, build vocabularies of its repeated words, and map it to ids."""
         blocks = list(read_blocks([files]))
         sides = self.settings.sides
         self.raw_words = sum(
@@ -228,7 +231,7 @@ class _PairSelector:
         )  # fmt: skip
 
     def learn(self) -> ModelFiles:
-        """Train models of the domain and of a sample of the pool that is as long."""
+        """Train models of the domain and of a sample of the pool of the same length."""
         order = self.settings.order
         pairs = sample_pairs(self._pool(), self.raw_words, self.settings.sides, self.settings.seed)
         # Lines that are not UTF-8 are reported, with line numbers, when the pool is scored.
@@ -245,11 +248,11 @@ class _PairSelector:
         return ModelFiles(str(self.folder))
 
     def score(self, models: ModelFiles) -> Records:
-        """Return the records of all pairs, in a file that is mapped into memory."""
+        """Score all pairs of the pool; return their records as a memory-mapped array."""
         path = self.folder / "records"
-        scored = partial(score_block, self.settings, models)
+        score = partial(score_block, self.settings, models)
         with open(path, "wb") as file, _bar("scoring") as bar:
-            for records in self.processes.in_order(scored, self._pool()):
+            for records in self.processes.in_order(score, self._pool()):
                 file.write(records.tobytes())
                 bar.update(len(records))
         if not path.stat().st_size:
@@ -257,7 +260,7 @@ class _PairSelector:
         return np.memmap(path, RECORD, "r")
 
     def selected_blocks(self, records: Records, cutoff: Cutoff) -> Iterator[PairBlock]:
-        """Yield the selected pairs in blocks, unchanged and in the pool's order; none is empty.
+        """Yield the selected pairs in non-empty blocks, unchanged and in the pool's order.
 
         :raises DataError: the pool has changed since it was scored.
         """
@@ -278,10 +281,10 @@ class _PairSelector:
         raise DataError("the pool has changed while it was read; do not change it, and start again")
 
     def find_best_cutoff(self, records: Records, dev: Bitext) -> Cutoff:
-        """Find the cutoff that gives the language model with the lowest dev perplexity.
+        """Find the cutoff whose pairs train the language model with the lowest dev perplexity.
 
-        Subsets of 1/4, 1/2, 1, 2, 4, ... times the domain's words are tried, and the whole pool, up
-        to MAX_SUBSET_WORDS words.
+        Subsets of 1/4, 1/2, 1, 2, 4, ... times the domain's words are tried, then the whole pool,
+        up to MAX_SUBSET_WORDS words.
         """
         dev_ids = [
             token_ids(vocabulary, lines)
@@ -323,20 +326,20 @@ class _PairSelector:
     ) -> Subset:
         """Train models on a subset; return it with the dev perplexity, both sides together.
 
-        :param texts: the ids of the pairs with these records.
-        :param dev_ids: the ids of the dev set.
+        :param texts: ids of the pairs of `records`, on each compared side.
+        :param dev_ids: ids of the dev set, likewise.
         """
-        inside = cutoff.selects(records, 0)
+        mask = cutoff.selects(records, 0)
         cost = 0.0
         for vocabulary, ids, dev in zip(self.vocabularies, texts, dev_ids, strict=True):
-            subset_ids = ids[np.repeat(inside, line_lengths(ids))]
+            subset_ids = ids[np.repeat(mask, line_lengths(ids))]
             model = NgramModel.train(subset_ids, len(vocabulary), self.settings.order)
             cost -= float(model.log_probs(dev).sum())
         perplexity = float(np.exp(cost / sum(map(len, dev_ids))))
-        return Subset(int(records["words"][inside].sum()), int(inside.sum()), perplexity)
+        return Subset(int(records["words"][mask].sum()), int(mask.sum()), perplexity)
 
     def _token_ids(self, blocks: Iterable[PairBlock]) -> list[Ints]:
-        """Return the ids of pairs that can all be selected, on each side that is compared."""
+        """Return the ids of selectable pairs, on each compared side."""
         parts: list[list[Ints]] = [[] for _ in self.names]
         compute_ids = partial(block_ids, self.settings, str(self.folder))
         for block in self.processes.in_order(compute_ids, blocks):
@@ -345,7 +348,7 @@ class _PairSelector:
         return [np.concatenate(part) for part in parts]
 
     def _tokenize(self, settings: SelectSettings, blocks: Iterable[PairBlock]) -> list[list[str]]:
-        """Return the lines of tokens of all pairs that can be selected, on each side compared."""
+        """Return the lines of tokens of the selectable pairs, on each compared side."""
         texts: list[list[str]] = [[] for _ in self.names]
         for _, block in self.processes.in_order(partial(tokenize_block, settings), blocks):
             for text, lines in zip(texts, block, strict=True):
@@ -395,6 +398,6 @@ def _log(selection: Selection) -> None:
 
 
 def _bar(name: str) -> "tqdm[None]":
-    """Return a progress bar, hidden where the log is quiet or stderr is not a terminal."""
+    """Return a progress bar, hidden if the log is quiet or stderr is not a terminal."""
     quiet = not logger.isEnabledFor(logging.INFO)
     return tqdm(desc=name, unit=" pairs", disable=True if quiet else None)

@@ -1,4 +1,4 @@
-"""Counts of a split of the data, and a dev set held out of the training data."""
+"""Counts of the training, dev or test data, and a dev set held out of the training data."""
 
 import hashlib
 import heapq
@@ -17,7 +17,7 @@ from nmtkit.text.pipeline import Side
 SIDES: tuple[Side, Side] = ("src", "tgt")
 
 _BLOCK_PAIRS = 2000
-"""Pairs read at a time."""
+"""Number of pairs that are read together."""
 
 Pair = tuple[bytes, ...]
 """A line of the source and a line of the target."""
@@ -28,14 +28,14 @@ Files = tuple[Path, Path]
 
 @dataclass
 class SplitCounts:
-    """What was read, kept and dropped of one split.
+    """Numbers of pairs read, kept and dropped in one split.
 
-    clean: whether this is training data, from which pairs are dropped.
+    clean: True for training data, from which pairs are dropped.
     read, pairs: pairs read, and pairs kept.
     dropped: dropped pairs, by rule.
-    held_out: pairs moved to a dev set, with their copies.
-    replaced: lines that are kept with U+FFFD because they are not UTF-8.
-    tokens: tokens of the pairs that are kept, by side.
+    held_out: pairs moved to a dev set, copies included.
+    replaced: lines that are not UTF-8 and are kept with U+FFFD.
+    tokens: tokens of the kept pairs, by side.
     """
 
     clean: bool = False
@@ -47,13 +47,13 @@ class SplitCounts:
     tokens: Counter[str] = field(default_factory=Counter)
 
     def add_pair(self, pair: Pair, sign: int = 1) -> None:
-        """Count a pair that is kept; with the sign -1, one that is kept no longer."""
+        """Count a kept pair; with sign -1, subtract a pair that was counted."""
         self.pairs += sign
         for side, line in zip(SIDES, pair, strict=True):
             self.tokens[side] += sign * len(line.split(b" "))
 
     def manifest(self) -> dict[str, Any]:
-        """Return the entry of the manifest; only training data has the counts of the rules."""
+        """Return the split's entry in the manifest; only training data has counts by rule."""
         dropped = {rule: self.dropped[rule] for rule in DROP_RULES}
         return {
             "pairs": self.pairs,
@@ -65,7 +65,10 @@ class SplitCounts:
         }
 
     def summary(self, name: str) -> str:
-        """Return one line for the log."""
+        """Format the counts in one line for the log.
+
+        :param name: name of the split.
+        """
         kept = f"{name}: {self.pairs:,} of {self.read:,} pairs"
         reasons = [f"{count:,} {rule}" for rule, count in sorted(self.dropped.items()) if count]
         reasons += [f"{self.held_out:,} held out"] if self.held_out else []
@@ -81,34 +84,34 @@ def hold_out(
 ) -> SplitCounts:
     """Divide prepared pairs into training data and a dev set, which have no pair in common.
 
-    The pairs with the smallest digests are held out: a random choice that depends on the pairs
-    alone. It is the same on every machine, and changes little when the corpus grows. Memory grows
-    with `count` alone.
+    The pairs with the smallest digests are held out: a pseudo-random choice that depends on the
+    pairs alone. It is the same on every machine, and changes little when the corpus grows. Memory
+    depends on `count` only.
 
     :param pairs: prepared files to read.
     :param train: files to write: the pairs that are not in `dev`.
     :param dev: files to write: each held-out pair once, in the order of `pairs`.
     :param count: pairs to hold out, copies not counted.
-    :param counts: those of `pairs`, which become those of `train`.
-    :return: the counts of `dev`.
+    :param counts: counts of `pairs`, which are changed to those of `train`.
+    :return: counts of `dev`.
     :raises DataError: no training pair would be left.
     """
-    not_written = smallest(map(_digest, _read_pairs(pairs)), count)
-    chosen, dev_counts = frozenset(not_written), SplitCounts(read=len(not_written))
+    unwritten = smallest(map(_digest, _read_pairs(pairs)), count)
+    held_out, dev_counts = frozenset(unwritten), SplitCounts(read=len(unwritten))
     with ExitStack() as stack:
         dev_files, train_files = (
             [stack.enter_context(open(path, "wb")) for path in paths] for paths in (dev, train)
         )
         for pair in _read_pairs(pairs):
             digest = _digest(pair)
-            if digest in chosen:
+            if digest in held_out:
                 counts.held_out += 1
                 counts.add_pair(pair, -1)
-            if digest in not_written:
-                not_written.remove(digest)
+            if digest in unwritten:
+                unwritten.remove(digest)
                 _write(pair, dev_files)
                 dev_counts.add_pair(pair)
-            elif digest not in chosen:
+            elif digest not in held_out:
                 _write(pair, train_files)
     if not counts.pairs:
         raise DataError(

@@ -14,9 +14,9 @@ from nmtkit.io.lines import file_sha256, read_lines
 from nmtkit.preprocessing import prepare as prepare_module
 from nmtkit.preprocessing.cleaning import PrepareSettings
 from nmtkit.preprocessing.prepare import (
-    cut_shortlist,
-    cut_shortlists,
     prepare,
+    write_shortlist,
+    write_shortlists,
 )
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE, undo_bpe
@@ -359,7 +359,7 @@ def test_shortlists_of_a_folder(
 ) -> None:
     prepare(PrepareSettings(), tmp_path / "out", train)
     with caplog.at_level("INFO", "nmtkit"):
-        src, tgt = cut_shortlists(tmp_path / "out", 4, 1000)
+        src, tgt = write_shortlists(tmp_path / "out", 4, 1000)
     assert Vocabulary.load(tmp_path / "out" / "vocab.src").words == ("</s>", "<unk>", "dog", "word")
     assert Vocabulary.load(tmp_path / "out" / "vocab.tgt").words == tgt.vocabulary.words
     assert src.vocabulary.counts[0] == src.sentences == 7
@@ -372,21 +372,21 @@ def test_shortlists_come_both_or_not_at_all(tmp_path: Path, train: Files) -> Non
     prepare(PrepareSettings(), out, train)
     (out / "vocab.tgt").write_text("old")
     with pytest.raises(OutputError, match=r"vocab\.tgt: exists already"):
-        cut_shortlists(out, 10, 10)
+        write_shortlists(out, 10, 10)
     assert not (out / "vocab.src").exists()
     (out / "train.tgt").unlink()
     with pytest.raises(DataError, match=r"train\.tgt: cannot be read"):
-        cut_shortlists(out, 10, 10, force=True)
+        write_shortlists(out, 10, 10, force=True)
     assert not (out / "vocab.src").exists() and (out / "vocab.tgt").read_text() == "old"
     assert not [name for name in os.listdir(out) if name.startswith(".")]
 
 
 def test_shortlist_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("b a b\n\nc\n")
-    cut_shortlist(tmp_path / "text", 3, tmp_path / "vocab")
+    write_shortlist(tmp_path / "text", 3, tmp_path / "vocab")
     assert (tmp_path / "vocab").read_text() == "</s>\t3\n<unk>\t2\nb\t2\n"
     with pytest.raises(DataError, match="at least 3"):
-        cut_shortlist(tmp_path / "text", 2, tmp_path / "other")
+        write_shortlist(tmp_path / "text", 2, tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from nmtkit.training.learning_curve import ValidationPoint
-from nmtkit.training.sparkline import BLOCKS, validation_sparklines, sparkline
+from nmtkit.training.sparkline import BLOCKS, sparkline, validation_sparklines
 
 
 def validations(costs, bleu):
