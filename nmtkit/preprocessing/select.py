@@ -167,7 +167,7 @@ def _check_inputs(
             )
     if settings.by_perplexity != bool(dev):
         raise ConfigError(
-            "a dev set is needed for the best cutoff, and only for it; give both or neither"
+            "the best cutoff, and nothing else, needs a dev set; give both or neither"
         )
     if not domain and (settings.by_perplexity or not lms):
         raise ConfigError("the text of the domain is missing; give --domain")
@@ -209,7 +209,7 @@ class _PairSelector:
         self.domain: list[Ints] = []
 
     def read_domain(self, files: Bitext) -> None:
-        """Read the text of the domain, build vocabularies of its repeated words, and map it to ids."""
+        """Read the domain's text, build vocabularies of its repeated words, and map it to ids."""
         blocks = list(read_blocks([files]))
         sides = self.settings.sides
         self.raw_words = sum(
@@ -318,11 +318,7 @@ class _PairSelector:
         return find_cutoff(records, sizes[best], "words")
 
     def _evaluate_subset(
-        self,
-        cutoff: Cutoff,
-        records: Records,
-        texts: Sequence[Ints],
-        dev_ids: Sequence[Ints],
+        self, cutoff: Cutoff, records: Records, texts: Sequence[Ints], dev_ids: Sequence[Ints]
     ) -> Subset:
         """Train models on a subset; return it with the dev perplexity, both sides together.
 

@@ -45,8 +45,8 @@ PAIR = ("a", "b")
     ("settings", "given", "message"),
     [
         ({"pairs": 1}, {"pool": []}, "there is no pool"),
-        ({"pairs": 1}, {"dev": PAIR}, "a dev set is needed for the best cut"),
-        ({}, {}, "a dev set is needed for the best cut"),
+        ({"pairs": 1}, {"dev": PAIR}, "the best cutoff, and nothing else, needs a dev set"),
+        ({}, {}, "the best cutoff, and nothing else, needs a dev set"),
         ({"pairs": 1}, {"domain": None}, "the text of the domain is needed"),
         ({}, {"domain": None, "dev": PAIR, "lms": (PAIR, PAIR)}, "text of the domain is needed"),
         ({"pairs": 1}, {"lms": (PAIR, PAIR)}, "known by its language models"),
