@@ -37,9 +37,9 @@ def table(comparison: "Comparison") -> str:
         blocks.append(f"{comparison.whole.sentences} of {comparison.lines} sentences")
     if comparison.whole.pairs:
         blocks.append(_pairs(comparison.whole.pairs))
-    for levels in _by_division(comparison):
+    for buckets in _group_by_bucketing(comparison):
         for name in comparison.whole.figures:
-            blocks.append(_levels(levels, name, list(comparison.scores)))
+            blocks.append(_bucket_table(buckets, name, list(comparison.scores)))
     return "\n\n".join(blocks)
 
 
@@ -64,7 +64,7 @@ def as_json(comparison: "Comparison", files: Mapping[str, str], references: str)
             for system, measures in comparison.scores.items()
         ],
         "pairs": [asdict(pair) for pair in comparison.whole.pairs],
-        "strata": [_level(level) for level in comparison.buckets],
+        "strata": [_bucket_json(entry) for entry in comparison.buckets],
     }
     return json.dumps(result, ensure_ascii=False, indent=2)
 
@@ -75,11 +75,11 @@ def as_csv(comparison: "Comparison") -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(_rows(comparison, comparison.whole, ["", "", "", "", ""]))
-    for level in comparison.buckets:
-        bucket = level.bucket
+    for entry in comparison.buckets:
+        bucket = entry.bucket
         numbers = [_number(x) for x in (bucket.low, bucket.high, bucket.position)]
-        where = [level.bucketing.by, level.bucketing.of, *numbers]
-        writer.writerows(_rows(comparison, level.result, where))
+        where = [entry.bucketing.by, entry.bucketing.of, *numbers]
+        writer.writerows(_rows(comparison, entry.result, where))
     return text.getvalue().rstrip("\n")
 
 
@@ -106,21 +106,21 @@ def _pairs(pairs: Sequence["PairedDifference"]) -> str:
     return _aligned(rows)
 
 
-def _levels(levels: Sequence["BucketResult"], measure: str, systems: Sequence[str]) -> str:
-    division = levels[0].bucketing
-    title = TITLES[division.by].format(SIDES[division.of])
+def _bucket_table(buckets: Sequence["BucketResult"], measure: str, systems: Sequence[str]) -> str:
+    bucketing = buckets[0].bucketing
+    title = TITLES[bucketing.by].format(SIDES[bucketing.of])
     rows = [[title, "sentences", *systems]]
-    for level in levels:
-        figures = level.result.figures.get(measure, {})
+    for entry in buckets:
+        figures = entry.result.figures.get(measure, {})
         cells = [_shown(figures[system]) if figures else "-" for system in systems]
-        rows.append([_label(level), str(level.result.sentences), *cells])
+        rows.append([_label(entry), str(entry.result.sentences), *cells])
     return f"{measure}\n{_aligned(rows)}"
 
 
-def _label(level: "BucketResult") -> str:
+def _label(entry: "BucketResult") -> str:
     """Return the bounds of a bucket as text."""
-    low, high, by = level.bucket.low, level.bucket.high, level.bucketing.by
-    if level.bucketing.neighbours:
+    low, high, by = entry.bucket.low, entry.bucket.high, entry.bucketing.by
+    if entry.bucketing.neighbours:
         return f"{low:g}-{high:g}" if by == "length" else f"{low:.0f}-{high:.0f}"
     if by == "unknown":
         return f"{high:g}"
@@ -140,11 +140,11 @@ def _shown_interval(figure: "Figure") -> str:
     return f"[{figure.interval.low:.2f}, {figure.interval.high:.2f}]"
 
 
-def _by_division(comparison: "Comparison") -> Iterable[list["BucketResult"]]:
-    divisions: dict[Any, list[BucketResult]] = {}
-    for level in comparison.buckets:
-        divisions.setdefault(level.bucketing, []).append(level)
-    return divisions.values()
+def _group_by_bucketing(comparison: "Comparison") -> Iterable[list["BucketResult"]]:
+    bucketings: dict[Any, list[BucketResult]] = {}
+    for entry in comparison.buckets:
+        bucketings.setdefault(entry.bucketing, []).append(entry)
+    return bucketings.values()
 
 
 def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
@@ -160,11 +160,11 @@ def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str
     return "\n".join(lines)
 
 
-def _level(level: "BucketResult") -> dict[str, Any]:
-    bucket, result = level.bucket, level.result
+def _bucket_json(entry: "BucketResult") -> dict[str, Any]:
+    bucket, result = entry.bucket, entry.result
     return {
-        "by": level.bucketing.by,
-        "of": level.bucketing.of,
+        "by": entry.bucketing.by,
+        "of": entry.bucketing.of,
         "low": _number(bucket.low),
         "high": _number(bucket.high),
         "place": _number(bucket.position),

@@ -77,8 +77,8 @@ def plot_buckets(
     write_figure(Path(path), lambda: draw_buckets(comparison, measure), names, force)
 
 
-def _log_small_buckets(levels: Sequence[BucketResult]) -> None:
-    small = sum(0 < level.result.sentences < MIN_BUCKET_SENTENCES for level in levels)
+def _log_small_buckets(buckets: Sequence[BucketResult]) -> None:
+    small = sum(0 < entry.result.sentences < MIN_BUCKET_SENTENCES for entry in buckets)
     if small:
         log.warning(
             "%d buckets with fewer than %d sentences are not drawn", small, MIN_BUCKET_SENTENCES
@@ -111,22 +111,22 @@ def draw_buckets(comparison: Comparison, measure: str) -> "Canvas":
 
 def bucket_curves(comparison: Comparison, measure: str) -> list[BucketCurve]:
     """Return one curve per system and side, in this order."""
-    divisions = list(dict.fromkeys(level.bucketing for level in comparison.buckets))
+    bucketings = list(dict.fromkeys(entry.bucketing for entry in comparison.buckets))
     return [
-        _curve(number, name, [x for x in comparison.buckets if x.bucketing == division], measure)
+        _curve(number, name, [x for x in comparison.buckets if x.bucketing == bucketing], measure)
         for number, name in enumerate(comparison.scores)
-        for division in divisions
+        for bucketing in bucketings
     ]
 
 
-def _curve(number: int, name: str, levels: Sequence[BucketResult], measure: str) -> BucketCurve:
-    filled = [level for level in levels if level.result.sentences >= MIN_BUCKET_SENTENCES]
+def _curve(number: int, name: str, buckets: Sequence[BucketResult], measure: str) -> BucketCurve:
+    filled = [entry for entry in buckets if entry.result.sentences >= MIN_BUCKET_SENTENCES]
     return BucketCurve(
         system=number,
         name=name,
-        side=levels[0].bucketing.of,
-        xs=tuple(level.bucket.position for level in filled),
-        figures=tuple(level.result.figures[measure][name] for level in filled),
+        side=buckets[0].bucketing.of,
+        xs=tuple(entry.bucket.position for entry in filled),
+        figures=tuple(entry.result.figures[measure][name] for entry in filled),
     )
 
 
@@ -164,9 +164,9 @@ def _draw_legends(axes: "Axes", curves: Sequence[BucketCurve]) -> None:
     draw_legend(axes, list(names.values()), list(lines.values()), above)
 
 
-def _label_axes(axes: "Axes", levels: Sequence[BucketResult], measure: str) -> None:
-    by = levels[0].bucketing.by
-    sides = list(dict.fromkeys(level.bucketing.of for level in levels))
+def _label_axes(axes: "Axes", buckets: Sequence[BucketResult], measure: str) -> None:
+    by = buckets[0].bucketing.by
+    sides = list(dict.fromkeys(entry.bucketing.of for entry in buckets))
     side = f", {sides[0]}" if len(sides) == 1 else ""
     font: Mapping[str, Any] = {"fontfamily": font_families([measure]), "parse_math": False}
     axes.set_xlabel(AXIS_LABELS[by] + side, **font)

@@ -337,7 +337,7 @@ def evaluation_commands(report: ModelReport) -> list[str]:
     command += [*tokenized, "-t", text.tgt_language, *hyphens, *bootstrap]
     raw = [] if report.tokenized else ["-s", text.src_language]
     commands = [command]
-    for by in dict.fromkeys(level.bucketing.by for level in report.by_bucket.buckets):
+    for by in dict.fromkeys(entry.bucketing.by for entry in report.by_bucket.buckets):
         vocabulary = (
             [] if by == "length" else ["--src-vocab", f"{report.model_cards[0].source}/vocab.src"]
         )

@@ -26,11 +26,11 @@ def bucket_charts(report: "ModelReport") -> Iterator[str]:
     (measure,) = report.by_bucket.whole.figures
     yield _legend(list(report.by_bucket.scores))
     yield '<div class="charts">'
-    for by in dict.fromkeys(level.bucketing.by for level in report.by_bucket.buckets):
-        levels = [level for level in report.by_bucket.buckets if level.bucketing.by == by]
+    for by in dict.fromkeys(entry.bucketing.by for entry in report.by_bucket.buckets):
+        buckets = [entry for entry in report.by_bucket.buckets if entry.bucketing.by == by]
         yield f"<figure><figcaption>{TITLES[by]}</figcaption>"
-        yield _bucket_chart(levels, list(report.by_bucket.scores), measure)
-        yield details("Show as a table", _bucket_table(levels, report, measure)) + "</figure>"
+        yield _bucket_chart(buckets, list(report.by_bucket.scores), measure)
+        yield details("Show as a table", _bucket_table(buckets, report, measure)) + "</figure>"
     yield "</div>"
     bars = " Bars are 95 % intervals." if report.samples else ""
     left_out = " ".join(report.left_out)
@@ -49,45 +49,45 @@ def _legend(systems: Sequence[str]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def _bucket_chart(levels: Sequence[BucketResult], systems: Sequence[str], measure: str) -> str:
-    large_enough = [level for level in levels if level.result.sentences >= MIN_BUCKET_SENTENCES]
+def _bucket_chart(buckets: Sequence[BucketResult], systems: Sequence[str], measure: str) -> str:
+    large_enough = [entry for entry in buckets if entry.result.sentences >= MIN_BUCKET_SENTENCES]
     series = []
     for number, system in enumerate(systems):
-        figures = [level.result.figures[measure][system] for level in large_enough]
+        figures = [entry.result.figures[measure][system] for entry in large_enough]
         points = [(x.bucket.position, f.value) for x, f in zip(large_enough, figures, strict=True)]
         intervals = [(f.interval.low, f.interval.high) if f.interval else None for f in figures]
         series.append(Series(number, system, tuple(points), tuple(intervals)))
-    by = levels[0].bucketing.by
+    by = buckets[0].bucketing.by
     ranks = by == "rank"
     title = f"{measure}: {TITLES[by].lower()}"
     axes = Axes(title, AXIS_LABELS[by], f"{measure}, %", logarithmic=ranks, integers=not ranks)
     return draw_chart(axes, series) or '<p class="note">All buckets are too small to draw.</p>'
 
 
-def _bucket_table(levels: Sequence[BucketResult], report: "ModelReport", measure: str) -> str:
+def _bucket_table(buckets: Sequence[BucketResult], report: "ModelReport", measure: str) -> str:
     rows = []
     systems = list(report.by_bucket.scores)
-    for level in levels:
-        figures = level.result.figures.get(measure, {})
+    for entry in buckets:
+        figures = entry.result.figures.get(measure, {})
         cells = [format_figure(figures[system]) if figures else "–" for system in systems]
-        cells = [f"<td>{cell}</td>" for cell in (f"{level.result.sentences:,}", *cells)]
-        rows.append(f'<tr><th scope="row">{_bucket_label(level)}</th>{"".join(cells)}</tr>')
-    header = [AXIS_LABELS[levels[0].bucketing.by], "Sentences"]
+        cells = [f"<td>{cell}</td>" for cell in (f"{entry.result.sentences:,}", *cells)]
+        rows.append(f'<tr><th scope="row">{_bucket_label(entry)}</th>{"".join(cells)}</tr>')
+    header = [AXIS_LABELS[buckets[0].bucketing.by], "Sentences"]
     names = [system_name(number, system) for number, system in enumerate(systems)]
-    title = TITLES[levels[0].bucketing.by]
+    title = TITLES[buckets[0].bucketing.by]
     return html_table([*header, *names], "".join(rows), f"{measure} {title.lower()}")
 
 
-def _bucket_label(level: BucketResult) -> str:
+def _bucket_label(entry: BucketResult) -> str:
     """Return the range of a bucket as text."""
-    low, high = level.bucket.low, level.bucket.high
-    if level.bucketing.by == "unknown":
+    low, high = entry.bucket.low, entry.bucket.high
+    if entry.bucketing.by == "unknown":
         return f"{high:g}"
     if math.isinf(low):
         return f"to {high:g}"
     if math.isinf(high):
         return f"over {low:g}"
-    return f"{low + 1:g}–{high:g}" if level.bucketing.by == "length" else f"{low:g}–{high:g}"
+    return f"{low + 1:g}–{high:g}" if entry.bucketing.by == "length" else f"{low:g}–{high:g}"
 
 
 def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
