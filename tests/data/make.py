@@ -23,7 +23,7 @@ import torch  # noqa: E402
 import nmtkit  # noqa: E402
 from nmtkit import Aligner, Scorer, Translator  # noqa: E402
 from nmtkit.config import TextConfig  # noqa: E402
-from nmtkit.preprocessing.prepare import PrepareSettings, cut_shortlists, prepare  # noqa: E402
+from nmtkit.preprocessing.prepare import PrepareSettings, write_shortlists, prepare  # noqa: E402
 from nmtkit.training.train import train  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -97,7 +97,7 @@ def prepared(work: Path) -> Path:
         (files[split, "en"], files[split, "fr"]) for split in ("train", "dev")
     )
     prepare(settings, work / "prepared", train_files, dev=dev_files)
-    cut_shortlists(work / "prepared", 30, 30)
+    write_shortlists(work / "prepared", 30, 30)
     return work / "prepared"
 
 

@@ -194,19 +194,19 @@ def test_unknown_words_are_counted(scorer):
     for score in found:
         totals.add(score)
     assert totals.unknown == 3
-    assert totals.sentence("lines").startswith("3 lines, 8 target tokens")
+    assert totals.summary("lines").startswith("3 lines, 8 target tokens")
 
 
 def test_totals_are_those_of_the_tokens():
     totals = Totals()
     assert (totals.cost_per_token, totals.perplexity) == (0.0, 1.0)
-    assert totals.sentence().startswith("0 pairs, 0 target tokens")
+    assert totals.summary().startswith("0 pairs, 0 target tokens")
     for words in ([-1.0, -2.0], [-6.0]):
         totals.add(Score(sum(words), words, [], []))
     assert (totals.pairs, totals.tokens) == (2, 3)
     assert totals.cost_per_token == pytest.approx(3.0)
     assert totals.perplexity == pytest.approx(math.exp(3.0))
-    assert "per token 3.0000, per sentence 4.5000" in totals.sentence()
+    assert "per token 3.0000, per sentence 4.5000" in totals.summary()
     totals.add(Score(-1e6, [-1e6], [], []))
     assert totals.perplexity == math.inf
 

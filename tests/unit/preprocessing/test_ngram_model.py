@@ -183,7 +183,7 @@ def test_keys_are_found_where_they_are_and_nowhere_else(size: int) -> None:
 
 def test_keys_that_collide_in_one_slot_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def last_but_one(table: _HashTable, keys: np.ndarray) -> np.ndarray:
-        return np.full(len(keys), table._last - 1)  # so that the search goes on at the first
+        return np.full(len(keys), table._mask - 1)  # so that the search goes on at the first
 
     monkeypatch.setattr(_HashTable, "_first_slots", last_but_one)
     table = _HashTable(np.arange(0, 100, 2))
