@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("nmtkit")
 
 
-OF_PAIRS = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
-"""Arguments and options that need a target."""
+NEED_TARGET = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
+"""The argument TGT, and options that need it."""
 
 
 @declare_command(
     rules=[
-        *excludes("--composition", *OF_PAIRS, because="it takes SRC alone"),
+        *excludes("--composition", *NEED_TARGET, because="it takes SRC alone"),
         exclusive("--soft", "--show"),
         needs("--min-count", "--lexicon"),
         needs("--json", "--gold", because="--soft writes alignments as JSON"),
@@ -67,12 +67,12 @@ OF_PAIRS = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
         "--min-count",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Smallest number of links of a pair of words in --lexicon.  [default: 1]",
+        help="Minimum number of links of a word pair in --lexicon.  [default: 1]",
     ),
-    tokenized_option("SRC and TGT are tokenised already."),
+    tokenized_option("SRC and TGT are already tokenised."),
 )
 @group(
-    "Form",
+    "Format",
     option(
         "--soft",
         is_flag=True,
@@ -136,16 +136,16 @@ def command(
 ) -> None:
     """Align the words of each line of SRC with those of the same line of TGT.
 
-    One line is written for each pair: links 'i-j' from source word i to target word j, counted from
+    Each pair gives one line: links 'i-j' from source word i to target word j, counted from
     0. Every target word is linked to the source word with the highest attention weight, never to
-    the end of the sentence. Words are those after tokenising; BPE pieces of words are joined. With
+    </s>. Words are those after tokenisation; BPE pieces are joined. With
     --soft a line is a JSON object with the words, and for each target word the weights of the
-    source words; both sides end with </s>. Drawings of --show are cut to the width of a terminal.
+    source words; both sides end with </s>. --show splits matrices that are wider than the terminal.
 
     A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
-    ordered by source word, the most probable first. Words are those that the model reads, with BPE
-    pieces of words; p is the share of the links of the source word that go to the target word. A
-    table made of the model's own training corpus makes translation faster; see
+    ordered by source word, the most probable first. Words are the model's tokens, with BPE
+    subwords; p is the share of the links of the source word that go to the target word. A
+    table of the model's own training corpus makes translation faster; see
     docs/how-to/decode.md.
 
     With --composition a line is a JSON object with the words of the source, which end with </s>,
@@ -186,11 +186,11 @@ def command(
             from nmtkit.text.lexicon import LinkCounts
 
             counts = LinkCounts()
-        place = line_locator(source, target)
-        alignments = aligner.align(pairs, tokenized, counts, place)
+        pair_name = line_locator(source, target)
+        alignments = aligner.align(pairs, tokenized, counts, pair_name)
         for number, alignment in enumerate(alignments, start=1):
             if results:
-                results.write(_text(alignment, soft, show, width) + "\n")
+                results.write(_format_alignment(alignment, soft, show, width) + "\n")
             if plot:
                 _draw(plot / f"{number:06d}.{picture_format}", alignment, force)
             if gold:
@@ -198,7 +198,7 @@ def command(
         if table and counts:
             log.info("%s: %d pairs of words", lexicon, counts.write(table, min_count or 1))
     if gold:
-        click.echo(_error_rate(links, gold_lines, gold, as_json))
+        click.echo(_format_error_rate(links, gold_lines, gold, as_json))
 
 
 def _write_compositions(
@@ -235,13 +235,13 @@ def _write_compositions(
                 )
 
 
-def _text(alignment: "Alignment", soft: bool, show: bool, width: int | None) -> str:
+def _format_alignment(alignment: "Alignment", soft: bool, show: bool, width: int | None) -> str:
     if not show:
         return alignment_line(alignment, "soft" if soft else "hard")
     from nmtkit.report.terminal import render_alignment
 
-    drawn = render_alignment(alignment.columns, alignment.rows, alignment.matrix.numpy(), width)
-    return drawn + "\n"
+    text = render_alignment(alignment.columns, alignment.rows, alignment.matrix.numpy(), width)
+    return text + "\n"
 
 
 def _draw(path: Path, alignment: "Alignment", force: bool) -> None:
@@ -251,7 +251,7 @@ def _draw(path: Path, alignment: "Alignment", force: bool) -> None:
     plot_alignment(path, alignment.columns, alignment.rows, alignment.matrix.numpy(), force)
 
 
-def _error_rate(
+def _format_error_rate(
     links: list[set[tuple[int, int]]], gold: list[str], name: str, as_json: bool
 ) -> str:
     from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links

@@ -1,4 +1,4 @@
-"""Options of `nmtkit evaluate` for several systems, and for parts of a test set."""
+"""Options of `nmtkit evaluate` for comparing systems, and for buckets of a test set."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ SIDES = ("source", "reference", "both")
 
 
 class MetricName(_StringType):
-    """Name of a metric in the registry, which is imported only when this option or help asks."""
+    """Name of a metric; the registry is imported only when the option or its help is used."""
 
     name = "metric"
 
@@ -111,22 +111,23 @@ def comparison_options(function: Any) -> Any:
 
 
 def bucket_options(function: Any) -> Any:
-    """Declare the options that divide a test set, and that draw its parts."""
+    """Declare the options that divide a test set into buckets ("parts"), and that draw them."""
     return group(
         "Parts of the test set",
         option(
             "--by",
             type=click.Choice(("length", "unknown", "rank")),
             common=True,
-            help="Measure parts of the test set. They are made by the number of words, the largest"
-            " number of unknown words allowed, or the mean frequency rank of the words.",
+            help="Measure parts of the test set. Sentences are grouped by their number of words, by"
+            " the number of unknown words allowed, or by the mean frequency rank of their words.",
         ),
         option(
             "--of",
             "sides",
             type=click.Choice(SIDES),
             multiple=True,
-            help="Side whose words --by counts; 'both' asks the same of each. Repeatable."
+            help="Side whose words --by counts; with 'both' each side must meet the bounds."
+            " Repeatable."
             "  [default: source]",
         ),
         option(

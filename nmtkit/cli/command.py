@@ -21,10 +21,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
 
 MAX_NAMES_WIDTH = 30
-"""Cells of the column of spellings on the first screen of help; longer ones push their text."""
+"""Maximum width of the column of option names on the first screen of help."""
 
 MIN_EXAMPLE, MAX_EXAMPLE = 16, 70
-"""Characters of an example on the first screen of help: a whole command on one line."""
+"""Minimum and maximum length of an example on the first screen of help."""
 
 FILES = "Input and output"
 TEXT = "Text"
@@ -34,9 +34,9 @@ GENERAL = "General"
 
 
 class Option(click.Option):
-    """An option that knows its group in the help, and whether the first screen shows it.
+    """An option with its group in the help; `common` ones stand on the first screen.
 
-    An environment variable that holds a wrong value is named in the message.
+    Error messages name the environment variable if an invalid value came from it.
     """
 
     def __init__(self, *arguments: Any, common: bool = False, **settings: Any) -> None:
@@ -45,7 +45,7 @@ class Option(click.Option):
         self.group = ""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Return the name for error messages: the variable's where the value came from it."""
+        """Return the name for error messages: the option, or the variable that set it."""
         source = ctx.get_parameter_source(self.name or "") if ctx else None
         if source is ParameterSource.ENVIRONMENT:
             return f"the environment variable {self.envvar}"
@@ -55,7 +55,7 @@ class Option(click.Option):
 def option(*spellings: str, common: bool = False, **settings: Any) -> Callable[[Any], Any]:
     """Declare an option as `click.option` does.
 
-    :param common: `--help` shows it; otherwise `--help-all` alone does.
+    :param common: show the option in `--help`; otherwise only in `--help-all`.
     """
     if "envvar" in settings:
         settings["show_envvar"] = True
@@ -63,7 +63,7 @@ def option(*spellings: str, common: bool = False, **settings: Any) -> Callable[[
 
 
 def group(title: str, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Give a command options that stand together in its help under `title`."""
+    """Add options to a command, listed under `title` in its help."""
 
     def decorate(function: Any) -> Any:
         for add in reversed(options):
@@ -79,8 +79,8 @@ def group(title: str, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 class Command(click.Command):
     """A command of nmtkit.
 
-    :param rules: conditions on its options, checked before it runs.
-    :param renamed: its options of earlier versions.
+    :param rules: conditions on the options, checked before the command runs.
+    :param renamed: option spellings of earlier versions.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Command(click.Command):
         return super().invoke(ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first screen of help: the common options, and one example."""
+        """Write the first screen of help: the common options and one example."""
         self.format_usage(ctx, formatter)
         paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
         formatter.write(
@@ -128,10 +128,10 @@ class Command(click.Command):
         formatter.write(f"All options, details, examples: {ctx.command_path} --help-all\n")
 
     def _example(self) -> str:
-        """Return the first example of the full help that fits a line; empty where none does."""
+        """Return the first example of the full help that fits on a line, or an empty string."""
         lines = inspect.cleandoc(self.help or "").partition("\nExample")[2].splitlines()[1:]
-        whole = [line.strip() for line in lines if not line.endswith("\\")]
-        return next((line for line in whole if MIN_EXAMPLE <= len(line) <= MAX_EXAMPLE), "")
+        examples = [line.strip() for line in lines if not line.endswith("\\")]
+        return next((line for line in examples if MIN_EXAMPLE <= len(line) <= MAX_EXAMPLE), "")
 
     def full_help(self, ctx: click.Context) -> str:
         """Return the whole help: the description, all options by group, the examples."""
@@ -147,7 +147,7 @@ class Command(click.Command):
         return formatter.getvalue().rstrip("\n")
 
     def format_commands_section(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of subcommands, where there are any."""
+        """Write the list of subcommands; plain commands have none."""
 
     def _options(self, ctx: click.Context) -> Iterator[Option]:
         for parameters in self.options_by_group(ctx).values():
@@ -184,7 +184,7 @@ def general_options() -> list[click.Parameter]:
         Option(
             ["-v", "--verbose"],
             callback=choose_verbosity,
-            help="Log more, and where an error came from.",
+            help="Log more, with the traceback of an error.",
             **flags,
         ),
         Option(
@@ -194,8 +194,8 @@ def general_options() -> list[click.Parameter]:
             **flags,
         ),
     ]
-    for each in options:
-        each.group = GENERAL
+    for general_option in options:
+        general_option.group = GENERAL
     return list[click.Parameter](options)
 
 
@@ -207,7 +207,7 @@ def _show_full_help(context: click.Context, _: click.Parameter, value: bool) -> 
 
 
 def _help_row(shown: Option, context: click.Context) -> tuple[str, str]:
-    """Return the columns of the first screen: spelling, and the help's first sentence."""
+    """Return a row of the first screen: the option's names, and its help's first sentence."""
     names, _ = shown.get_help_record(context) or ("", "")
     text = inspect.cleandoc(shown.help or "")
     first = re.split(r"\.\s+(?=[^\W\d_]|['-])", text.partition("  [")[0], maxsplit=1)[0]
@@ -222,9 +222,9 @@ def _help_row(shown: Option, context: click.Context) -> tuple[str, str]:
 
 
 def mark_preformatted(text: str) -> str:
-    """Mark the paragraphs of a help text that have indented lines, which click then leaves alone.
+    """Mark the paragraphs of a help text that click must not rewrap: those with indented lines.
 
-    These are examples and formats; click's mark is a line with the character backspace.
+    They are examples and formats. Click's mark is a line with a backspace character.
     """
     paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(f"\b\n{p}" if re.search("^ ", p, re.MULTILINE) else p for p in paragraphs)

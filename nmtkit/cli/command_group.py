@@ -1,4 +1,4 @@
-"""A group of commands whose modules are imported when one of them is called."""
+"""Command groups that import a command's module when the command is called."""
 
 import difflib
 import importlib
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Commands = Mapping[str, tuple[str, str]]
-"""Name -> the module that holds it under the name `command`, and its purpose in one sentence."""
+"""Name -> module that defines `command`, and the command's purpose in one sentence."""
 
 
 class LazyGroup(Command, click.Group):
-    """A group that imports a command when it is called or its own help is asked for.
+    """A group that imports a command when it is called or its help is shown.
 
-    :param commands: its commands in the order of the help.
-    :param moved: command lines of earlier versions that another command serves today.
+    :param lazy_commands: the commands, in the order of the help.
+    :param moved: command lines of earlier versions, and the commands that replace them.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class LazyGroup(Command, click.Group):
         return list(self.lazy_commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; return None where none has that name."""
+        """Import and return a command, or return None if no command has that name."""
         if cmd_name not in self.lazy_commands:
             return None
         command = importlib.import_module(self.lazy_commands[cmd_name][0]).command
@@ -49,7 +49,7 @@ class LazyGroup(Command, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, also by the name of an earlier version."""
+        """Find a command by its name, or by its name in an earlier version."""
         args = resolve_moved_command(args, self.moved, ctx.command_path, ctx.resilient_parsing)
         name = args[0]
         if name not in self.lazy_commands and not ctx.resilient_parsing:
@@ -60,24 +60,24 @@ class LazyGroup(Command, click.Group):
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one screen: the purpose, the commands, and where to read more."""
+        """Write the first screen of help: purpose, commands, and how to get more help."""
         self.format_usage(ctx, formatter)
         first = (self.help or "").partition("\n\n")[0]
         formatter.write(f"\n  {' '.join(first.split())}\n\n")
         self.format_commands_section(ctx, formatter)
         path = ctx.command_path
         formatter.write(f"\n'{path} COMMAND --help' explains a command,\n")
-        formatter.write(f"'{path} --help-all' tells more about this one.\n")
+        formatter.write(f"'{path} --help-all' shows all details of this one.\n")
 
     def format_commands_section(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with their purposes, without importing them."""
+        """Write the list of commands and their purposes, without importing them."""
         column = max(map(len, self.lazy_commands)) + 2
         formatter.write("Commands:\n")
         for name, (_, purpose) in self.lazy_commands.items():
             formatter.write(f"  {name:{column}}{purpose}\n")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Complete names of commands without importing them."""
+        """Complete command names, without importing the commands."""
         from click.shell_completion import CompletionItem
 
         names = [
@@ -88,7 +88,7 @@ class LazyGroup(Command, click.Group):
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options before the command; without arguments the help goes to stderr."""
+        """Parse the options before the command; without arguments, write help to stderr."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), err=True)
             ctx.exit(2)
@@ -98,7 +98,7 @@ class LazyGroup(Command, click.Group):
 def walk_commands(
     group: LazyGroup, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Command]]:
-    """Yield all commands below a group, groups before their own, with the words that call them."""
+    """Yield all commands below a group with their command words, a group before its members."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -1,4 +1,4 @@
-"""Comparisons of systems as a table, JSON or CSV."""
+"""Comparisons of systems, formatted as a table, JSON or CSV."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 def table(comparison: "Comparison") -> str:
-    """Format as text: the whole test set, the pairs of systems, then the buckets by each metric."""
+    """Format as text: the whole test set, pairs of systems, then the buckets for each metric."""
     blocks = [_whole(comparison)]
     if comparison.whole.sentences < comparison.lines:
         blocks.append(f"{comparison.whole.sentences} of {comparison.lines} sentences")
@@ -46,7 +46,8 @@ def table(comparison: "Comparison") -> str:
 def as_json(comparison: "Comparison", files: Mapping[str, str], references: str) -> str:
     """Format as JSON, with all figures.
 
-    :param files: where each system's translations were read, by its name.
+    :param files: file of each system's translations, by system name.
+    :param references: file of the references.
     """
     result = {
         "references": references,
@@ -70,7 +71,7 @@ def as_json(comparison: "Comparison", files: Mapping[str, str], references: str)
 
 
 def as_csv(comparison: "Comparison") -> str:
-    """Format as CSV: one row per figure, those of the whole test set first, with an empty `by`."""
+    """Format as CSV, one row per figure; rows of the whole test set come first, `by` is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -89,10 +90,10 @@ def _whole(comparison: "Comparison") -> str:
     rows = []
     for number, (name, figures) in enumerate(comparison.whole.figures.items()):
         for system, figure in figures.items():
-            interval = [_shown_interval(figure)] if figure.interval else []
+            interval = [_format_interval(figure)] if figure.interval else []
             signature = comparison.scores[system][number].signature
-            named = [name, system] if several else [name]
-            rows.append([*named, f"{figure.value:6.2f}", *interval, signature])
+            names = [name, system] if several else [name]
+            rows.append([*names, f"{figure.value:6.2f}", *interval, signature])
     columns = len(rows[0])
     return _aligned(rows, left={0, columns - 1, 1 if several else 0})
 
@@ -100,9 +101,13 @@ def _whole(comparison: "Comparison") -> str:
 def _pairs(pairs: Sequence["PairedDifference"]) -> str:
     names = list(dict.fromkeys(pair.measure for pair in pairs))
     rows = [["difference (p)", *names]]
-    for both in dict.fromkeys((pair.first, pair.second) for pair in pairs):
-        cells = [f"{x.difference:+.2f} ({x.p:.3f})" for x in pairs if (x.first, x.second) == both]
-        rows.append([f"{both[1]} - {both[0]}", *cells])
+    for first, second in dict.fromkeys((pair.first, pair.second) for pair in pairs):
+        cells = [
+            f"{pair.difference:+.2f} ({pair.p:.3f})"
+            for pair in pairs
+            if (pair.first, pair.second) == (first, second)
+        ]
+        rows.append([f"{second} - {first}", *cells])
     return _aligned(rows)
 
 
@@ -112,7 +117,7 @@ def _bucket_table(buckets: Sequence["BucketResult"], measure: str, systems: Sequ
     rows = [[title, "sentences", *systems]]
     for entry in buckets:
         figures = entry.result.figures.get(measure, {})
-        cells = [_shown(figures[system]) if figures else "-" for system in systems]
+        cells = [_format_figure(figures[system]) if figures else "-" for system in systems]
         rows.append([_label(entry), str(entry.result.sentences), *cells])
     return f"{measure}\n{_aligned(rows)}"
 
@@ -131,11 +136,11 @@ def _label(entry: "BucketResult") -> str:
     return f"{low + 1:g}-{high:g}" if by == "length" else f"{low:g}-{high:g}"
 
 
-def _shown(figure: "Figure") -> str:
-    return f"{figure.value:.2f}" + (f" {_shown_interval(figure)}" if figure.interval else "")
+def _format_figure(figure: "Figure") -> str:
+    return f"{figure.value:.2f}" + (f" {_format_interval(figure)}" if figure.interval else "")
 
 
-def _shown_interval(figure: "Figure") -> str:
+def _format_interval(figure: "Figure") -> str:
     assert figure.interval
     return f"[{figure.interval.low:.2f}, {figure.interval.high:.2f}]"
 
@@ -148,7 +153,7 @@ def _group_by_bucketing(comparison: "Comparison") -> Iterable[list["BucketResult
 
 
 def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
-    """Align columns: those in `left` to the left, others to the right."""
+    """Align columns, those in `left` to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -1,7 +1,7 @@
 """Shell completion of recipes and settings, without importing torch.
 
-Every start of `nmtkit train` imports this module, so what only completion needs is imported where
-it is used.
+`nmtkit train` always imports this module, so that modules needed for completion only are imported
+within functions.
 """
 
 import functools
@@ -22,7 +22,7 @@ def recipes(context: click.Context, parameter: click.Parameter, incomplete: str)
 def settings(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete a setting: `training.se` to `training.seed=`, `model.type=` to the models' names.
 
-    With `--recipe` the settings of its model are offered, otherwise those of all models.
+    Model settings are those of the model of `--recipe`, or of all models without it.
     """
     key, equals, _ = incomplete.partition("=")
     known = {**_config_settings(), **_model_settings(context.params.get("recipe"))}
@@ -34,17 +34,17 @@ def settings(context: click.Context, parameter: click.Parameter, incomplete: str
 
 
 def _config_settings() -> dict[str, list[str]]:
-    """Return the settings of all sections but `[model]`, with the values that are words."""
+    """Return the settings of all sections but `[model]`, with their values if they are words."""
     import dataclasses
 
     from nmtkit.config import SECTIONS
 
-    found = {}
+    known = {}
     for section, config in SECTIONS.items():
         types = typing.get_type_hints(config)
         for field in dataclasses.fields(config):
-            found[f"{section}.{field.name}"] = _values(types[field.name])
-    return found
+            known[f"{section}.{field.name}"] = _values(types[field.name])
+    return known
 
 
 def _values(kind: Any) -> list[str]:
@@ -54,23 +54,23 @@ def _values(kind: Any) -> list[str]:
 
 
 def _model_settings(recipe: str | None) -> dict[str, list[str]]:
-    """Return the settings of `[model]`, of a recipe's model where one is named."""
+    """Return the settings of `[model]`: those of a recipe's model, or of all models."""
     from nmtkit.config_io import recipe_names, recipe_table
 
     models = _model_fields()
-    found: dict[str, list[str]] = {"model.type": list(models)}
-    chosen = recipe_table(recipe)["model"]["type"] if recipe in recipe_names() else None
+    known: dict[str, list[str]] = {"model.type": list(models)}
+    recipe_model = recipe_table(recipe)["model"]["type"] if recipe in recipe_names() else None
     for name, fields in models.items():
-        if chosen in (None, name):
-            found |= {f"model.{field}": [] for field in fields}
-    return found
+        if recipe_model in (None, name):
+            known |= {f"model.{field}": [] for field in fields}
+    return known
 
 
 @functools.cache
 def _model_fields() -> dict[str, list[str]]:
     """Return the models' names and the fields of their configs, read from their source files.
 
-    Importing the models would import torch, which takes longer than a user waits for <TAB>.
+    Importing the models would import torch, which takes too long for <TAB>.
     """
     import ast
     from importlib import resources

@@ -1,4 +1,4 @@
-"""What the user sees on stderr: the log, warnings and progress bars."""
+"""Output on stderr: the log, warnings and progress bars."""
 
 import logging
 import shutil
@@ -9,28 +9,28 @@ import click
 LOGGER = logging.getLogger("nmtkit")
 
 VERBOSITY = "nmtkit.verbosity"
-"""Key of the context's `meta` that holds the name of `--quiet` or `--verbose`."""
+"""Key in the context's `meta` for the verbosity option given: "quiet" or "verbose"."""
 
 
 def warn(message: str) -> None:
-    """Warn the user of something odd that does not stop the command."""
+    """Log a warning about a problem that does not stop the command."""
     LOGGER.warning("%s", message)
 
 
 def show_progress() -> bool:
-    """Return whether progress bars are drawn: on a terminal, and not with `--quiet`."""
+    """Return whether progress bars are drawn: on a terminal, unless `--quiet` is given."""
     return sys.stderr.isatty() and LOGGER.isEnabledFor(logging.INFO)
 
 
 def terminal_width() -> int | None:
-    """Return the width of the terminal behind stdout in cells; None where it is no terminal."""
+    """Return the width of stdout's terminal in cells, or None if stdout is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def choose_verbosity(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Set the level of the log, as the callback of `--quiet` and `--verbose`.
+    """Set the log level; callback of `--quiet` and `--verbose`.
 
-    :raises click.UsageError: both were given, before or after the command's name.
+    :raises click.UsageError: both options were given, before or after the command's name.
     """
     if not value or context.resilient_parsing:
         return
@@ -45,7 +45,7 @@ def configure_logging(level: int) -> None:
 
     A second call changes the level only.
 
-    :param level: the lowest level shown, such as `logging.INFO`.
+    :param level: lowest level to show, such as `logging.INFO`.
     """
     if not any(isinstance(handler, _StderrHandler) for handler in LOGGER.handlers):
         handler = _StderrHandler()
@@ -65,7 +65,7 @@ def write_stderr(line: str) -> None:
 
 
 class _Formatter(logging.Formatter):
-    """`nmtkit: message`, with the level's name for warnings and errors."""
+    """Formats `nmtkit: message`, with the level's name for warnings and errors."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""

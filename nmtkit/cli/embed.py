@@ -36,12 +36,12 @@ log = logging.getLogger("nmtkit")
 )
 @group(
     TEXT,
-    tokenized_option("TEXT is tokenised already."),
+    tokenized_option("TEXT is already tokenised."),
     option(
         "--vocabulary",
         type=click.Choice(["source", "target"]),
         common=True,
-        help="Words of this vocabulary instead of TEXT. The most frequent come first.",
+        help="Embed the words of this vocabulary instead of TEXT. The most frequent come first.",
     ),
     option(
         "--limit",
@@ -67,8 +67,8 @@ def command(
 ) -> None:
     """Compute the vector of each line of TEXT: source sentences or phrases.
 
-    A line is written for each: the text and the numbers of its vector, with tabs between. 'nmtkit
-    map' draws them. TEXT is stdin by default.
+    Each gives one line: the text and the numbers of its vector, separated by tabs. 'nmtkit map'
+    draws them. TEXT is stdin by default.
 
     The vector of a sentence is the representation that the decoder gets: the summary c (rnnenc,
     grconv, phrase-rnn), or the hidden states and cells of all layers (deep-lstm). RNNsearch has no

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from nmtkit.evaluation.retokenize import Retokenizer
 
 
-OF_BUCKETS = ("--of", "--bounds", "--window", "--sorted", "--plot")
-USES_OF_SOURCE = ("--by", "--no-unk", "--length")
+NEED_BUCKETS = ("--of", "--bounds", "--window", "--sorted", "--plot")
+USE_SOURCE = ("--by", "--no-unk", "--length")
 
 
 @declare_command(
@@ -37,9 +37,9 @@ USES_OF_SOURCE = ("--by", "--no-unk", "--length")
         needs("--hyphens", "--tgt-language"),
         exclusive("--hyphens", "--tokenized", because="it says how raw text is tokenised"),
         exclusive("--json", "--csv"),
-        *(needs(name, "--by") for name in OF_BUCKETS),
+        *(needs(name, "--by") for name in NEED_BUCKETS),
         *(
-            needs(name, *USES_OF_SOURCE)
+            needs(name, *USE_SOURCE)
             for name in ("--source", "--src-language", "--src-vocab", "--tgt-vocab")
         ),
     ],
@@ -95,8 +95,8 @@ def command(
     """Compare the translations HYP with the references REF, line by line.
 
     Four figures in percent are printed, each with a signature that says how it was measured: BLEU
-    as the papers measured it, which is what multi-bleu.perl gives for tokenised text; and
-    sacreBLEU's BLEU, chrF and TER, which are meant for raw text. TER is better when lower, the
+    as in the papers, which multi-bleu.perl computes on tokenised text; and sacreBLEU's BLEU, chrF
+    and TER, which are meant for raw text. TER is better when lower, the
     others when higher. Only figures with the same signature can be compared.
 
     HYP or REF may be '-' for stdin, or a .gz file. A different number of lines is an error.
@@ -116,62 +116,66 @@ def command(
     from nmtkit.evaluation.retokenize import moses_detokenizer, moses_tokenizer
     from nmtkit.io.lines import open_output
 
-    rewritings = (
+    retokenizers = (
         moses_tokenizer(tgt_language, hyphens) if tgt_language and not tokenized else None,
         moses_detokenizer(tgt_language) if tgt_language and tokenized else None,
     )
-    form = "json" if as_json else "csv" if as_csv else "text"
+    format = "json" if as_json else "csv" if as_csv else "text"
     with open_output(output, force) as results:
         if as_csv or any(value not in (None, (), False) for value in options.values()):
             options["hyphens"] = hyphens
-            text = _compare(hypotheses, references, rewritings, form, force, options)
+            text = _compare(hypotheses, references, retokenizers, format, force, options)
         else:
-            text = _measure(hypotheses, references, rewritings, form)
+            text = _measure(hypotheses, references, retokenizers, format)
         results.write(f"{text}\n")
 
 
-Rewritings = tuple["Retokenizer | None", "Retokenizer | None"]
+Retokenizers = tuple["Retokenizer | None", "Retokenizer | None"]
+"""The tokenizer of raw text and the detokenizer of tokenised text, or None."""
 
 
-def _measure(hypotheses: str, references: str, rewritings: Rewritings, form: str) -> str:
+def _measure(hypotheses: str, references: str, retokenizers: Retokenizers, format: str) -> str:
     """Return the figures of one system."""
     from nmtkit.evaluation.metrics import evaluate
     from nmtkit.io.lines import read_parallel
 
     pairs = list(read_parallel(hypotheses, references))
     hyps, refs = [hyp for hyp, _ in pairs], [ref for _, ref in pairs]
-    names = (_shown(hypotheses), _shown(references))
-    measures = evaluate(hyps, refs, names, *rewritings)
-    for warning in _text_warnings(hyps, refs, names, rewritings):
+    names = (_display_name(hypotheses), _display_name(references))
+    measures = evaluate(hyps, refs, names, *retokenizers)
+    for warning in _text_warnings(hyps, refs, names, retokenizers):
         warn(warning)
-    return _json(names, len(pairs), measures) if form == "json" else _table(measures)
+    return _json(names, len(pairs), measures) if format == "json" else _table(measures)
 
 
 def _compare(
     hypotheses: str,
     references: str,
-    rewritings: Rewritings,
-    form: str,
+    retokenizers: Retokenizers,
+    format: str,
     force: bool,
     options: dict[str, Any],
 ) -> str:
-    """Return the figures of several systems, their intervals and buckets; draw the picture."""
+    """Return the figures of several systems with intervals and buckets; draw the plot."""
     from nmtkit.cli.comparison_writers import as_csv, as_json, table
     from nmtkit.evaluation.comparison import compare
 
-    files = {options["name"] or _shown(hypotheses): hypotheses}
+    files = {options["name"] or _display_name(hypotheses): hypotheses}
     for system, file in options["systems"]:
         if system in files:
             raise click.UsageError(f"Two systems are called '{system}'; give each its own name.")
         files[system] = file
-    config = _comparison_config(rewritings, len(files), options)
+    config = _comparison_config(retokenizers, len(files), options)
     lines, texts = _read(files, references, options)
-    names = {system: _shown(file) for system, file in files.items()} | {"": _shown(references)}
+    names = {system: _display_name(file) for system, file in files.items()} | {
+        "": _display_name(references)
+    }
     warnings: dict[str, None] = {}
     for system, hyps in lines.items():
-        both = names[system], names[""]
-        found = _text_warnings(hyps, texts.reference, both, rewritings, config.metrics)
-        warnings.update(dict.fromkeys(found))
+        file_names = names[system], names[""]
+        warnings |= dict.fromkeys(
+            _text_warnings(hyps, texts.reference, file_names, retokenizers, config.metrics)
+        )
     comparison = compare(lines, texts, config, names)
     for warning in warnings:
         warn(warning)
@@ -179,15 +183,15 @@ def _compare(
         from nmtkit.report.bucket_figures import plot_buckets
 
         plot_buckets(options["plot"], comparison, next(iter(comparison.whole.figures)), force)
-    if form == "json":
+    if format == "json":
         return as_json(comparison, names, names[""])
-    return table(comparison) if form == "text" else as_csv(comparison)
+    return table(comparison) if format == "text" else as_csv(comparison)
 
 
 def _comparison_config(
-    rewritings: Rewritings, systems: int, options: dict[str, Any]
+    retokenizers: Retokenizers, systems: int, options: dict[str, Any]
 ) -> "ComparisonConfig":
-    """Return the options as the settings of a comparison."""
+    """Convert the options to the settings of a comparison."""
     from nmtkit.evaluation.comparison import ComparisonConfig
     from nmtkit.evaluation.retokenize import moses_tokenizer
     from nmtkit.evaluation.significance import SAMPLES, SEED
@@ -199,8 +203,8 @@ def _comparison_config(
         raise click.UsageError("--seed needs --bootstrap.")
     language = options["src_language"]
     return ComparisonConfig(
-        tokenize=rewritings[0],
-        detokenize=rewritings[1],
+        tokenize=retokenizers[0],
+        detokenize=retokenizers[1],
         tokenize_source=moses_tokenizer(language, options["hyphens"]) if language else None,
         metrics=options["measures"],
         samples=samples,
@@ -212,7 +216,7 @@ def _comparison_config(
 
 
 def _bucketings(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
-    """Return the division into buckets by each side; none without --by."""
+    """Return the bucketings by each side; none without --by."""
     from nmtkit.evaluation.buckets import Bucketing
 
     by, sides, bounds = options["by"], options["sides"], options["bounds"]
@@ -227,7 +231,7 @@ def _bucketings(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
 def _read(
     files: dict[str, str], references: str, options: dict[str, Any]
 ) -> tuple[dict[str, Sequence[str]], "EvaluationSet"]:
-    """Return the lines of each system, and the texts that buckets are made of."""
+    """Read the lines of each system, and the source, references and vocabularies."""
     from nmtkit.evaluation.buckets import EvaluationSet
     from nmtkit.io.lines import read_parallel
     from nmtkit.text.vocabulary import Vocabulary
@@ -245,7 +249,7 @@ def _read(
     return dict(zip(files, columns, strict=False)), texts
 
 
-def _shown(path: str) -> str:
+def _display_name(path: str) -> str:
     return "stdin" if path == "-" else path
 
 
@@ -253,49 +257,49 @@ def _text_warnings(
     hyps: Sequence[str],
     refs: Sequence[str],
     names: tuple[str, str],
-    rewritings: Rewritings,
+    retokenizers: Retokenizers,
     measures: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield a warning where the text is not in the form that a metric needs.
+    """Yield warnings about text that is not in the form that a metric needs.
 
-    :param measures: the metrics taken; all where empty.
+    :param measures: names of the metrics; all if empty.
     """
     from nmtkit.evaluation.text_checks import holds_subwords, looks_escaped, looks_tokenized
 
-    tokenize, detokenize = rewritings
+    tokenize, detokenize = retokenizers
     for name, lines in zip(names, (hyps, refs), strict=True):
         if holds_subwords(lines):
             yield f"{name} holds subwords (@@) but BLEU counts words; undo BPE first"
     escaped = looks_escaped(hyps), looks_escaped(refs)
     yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)
-    if two := list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw"))):
-        yield from two
+    mismatches = list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw")))
+    if mismatches:
+        yield from mismatches
         return
     if True in tokenized and not detokenize and set(measures) != {"bleu"}:
         yield (
-            "the text reads as if tokenised already; add --tokenized"
+            "the text looks tokenised already; add --tokenized"
             if tokenize
-            else "the text reads as if tokenised, but sacreBLEU's BLEU, chrF and TER are meant for"
+            else "the text looks tokenised, but sacreBLEU's BLEU, chrF and TER are meant for"
             " raw text; add --tokenized -t LANG"
         )
     if False in tokenized and not tokenize and ("bleu" in measures or not measures):
         yield (
-            "the text reads as if raw already; leave out --tokenized"
+            "the text looks raw; leave out --tokenized"
             if detokenize
-            else "the text reads as if raw, but the papers' BLEU is meant for tokenised text;"
-            " add -t LANG"
+            else "the text looks raw, but the papers' BLEU is meant for tokenised text; add -t LANG"
         )
 
 
 def _mismatch_warnings(
     names: tuple[str, str], hyp: bool | None, ref: bool | None, forms: tuple[str, str]
 ) -> Iterator[str]:
-    """Yield a warning where one text is in the first form and the other in the second."""
+    """Yield a warning if one text is in the first form and the other in the second."""
     if hyp is None or ref is None or hyp == ref:
         return
     first, second = forms if hyp else forms[::-1]
-    yield f"{names[0]} reads as if {first} but {names[1]} as if {second}; bring both into one form"
+    yield f"{names[0]} looks {first} but {names[1]} looks {second}; bring both into one form"
 
 
 def _table(measures: Sequence["MetricScore"]) -> str:

@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
     "report": ("nmtkit.cli.report", "Write a page on models and their translations."),
 }
-"""Name -> module that holds it under the name `command`, and its purpose in one sentence."""
+"""Name -> module that defines `command`, and the command's purpose in one sentence."""
 
 MOVED = (
     Renamed("rerank", "nbest rerank"),
@@ -54,10 +54,10 @@ MOVED = (
     Renamed("score --nbest {LIST}", "nbest score {LIST}"),
     Renamed("report --phrase-table {TABLE}", "phrase-table report {TABLE}"),
 )
-"""Command lines of version 0.1.0 that other commands serve today."""
+"""Command lines of version 0.1.0, and the commands that replace them."""
 
-SHARE_WORK = ("train", "translate", "score")
-"""Commands that several processes can run together."""
+MULTI_PROCESS_COMMANDS = ("train", "translate", "score")
+"""Commands that several processes can run together, as under torchrun."""
 
 EXTRAS = {
     "matplotlib": "plots",
@@ -66,10 +66,10 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "kenlm": "kenlm",
 }
-"""Optional module -> the extra that installs it."""
+"""Optional module -> extra of the package that installs it."""
 
 COMPLETION_VARIABLE = "_NMTKIT_COMPLETE"
-"""Environment variable by which a shell asks for completions: `bash_complete`."""
+"""Environment variable in which a shell requests completions: `bash_complete`."""
 
 FAILED = 1
 SIGNALLED = 128
@@ -78,7 +78,7 @@ BROKEN_PIPE = 141
 
 
 class Program(LazyGroup):
-    """The command `nmtkit` itself: its subcommands, and what happens when one fails."""
+    """The command `nmtkit` itself: runs a subcommand and reports its errors."""
 
     def main(
         self,
@@ -89,7 +89,7 @@ class Program(LazyGroup):
     ) -> NoReturn:
         """Run a command line and exit with its status; see `run`.
 
-        It replaces click's own method, so that tests see the statuses that users see.
+        This overrides click's method, so that tests see the same statuses as users.
         """
         context_settings.pop("standalone_mode", None)
         sys.exit(self.run(args, prog_name, **context_settings))
@@ -100,10 +100,11 @@ class Program(LazyGroup):
         prog_name: str | None = None,
         **context_settings: Any,
     ) -> int:
-        """Run a command line, and report errors.
+        """Run a command line, report errors, and return the exit status.
 
-        :param args: the words after `nmtkit`; by default those of this process.
-        :return: the exit status. A fault of the program is raised.
+        Exceptions that are bugs of the program are raised again.
+
+        :param args: arguments after `nmtkit`; by default those of this process.
         """
         open_standard_streams()
         configure_logging(logging.INFO)
@@ -132,20 +133,20 @@ class Program(LazyGroup):
 
 
 def report(error: Exception) -> int:
-    """Write an error in one line, and return the exit status.
+    """Write an error on one line of stderr, and return the exit status.
 
-    A fault of the program is raised again.
+    An exception that is a bug of the program is raised again.
     """
-    sentence = explain(error)
-    if sentence is None:
+    message = explain(error)
+    if message is None:
         raise error
     LOGGER.debug("traceback of the error:", exc_info=error)
-    write_stderr(f"nmtkit: error: {one_line(sentence)}")
+    write_stderr(f"nmtkit: error: {one_line(message)}")
     return error.exit_code if isinstance(error, click.ClickException) else FAILED
 
 
 def explain(error: Exception) -> str | None:
-    """Return a sentence for an error of the user or the system; None for a fault of the program."""
+    """Return the message for an error of the user or the system; None for a bug."""
     if isinstance(error, NmtkitError):
         return str(error)
     if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -164,28 +165,28 @@ def explain(error: Exception) -> str | None:
 
 
 def file_of_error(error: OSError) -> str:
-    """Return the file that an error of the operating system names."""
+    """Return the file that an operating system error is about, as far as it is known."""
     if isinstance(error.filename, str | bytes | os.PathLike):
         return os.fsdecode(error.filename)
     try:
         sys.stdout.flush()
-    except OSError:  # what could not be written is still there, and fails again
+    except OSError:  # the output that could not be written is still buffered, and fails again
         return "stdout"
     return "reading or writing failed"
 
 
 def one_line(message: str) -> str:
-    """Return `message` without line breaks, which messages of TOML and operating systems have.
+    """Return a message without line breaks and control characters.
 
-    Characters that a terminal would obey rather than print are escaped: a message may quote a file
-    of someone else.
+    Messages of TOML and operating systems have line breaks. Control characters are escaped, because
+    a message may quote an untrusted file.
     """
     line = " ".join(part.strip() for part in message.splitlines())
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def open_standard_streams() -> None:
-    """Make stdout UTF-8 with bare newlines in any locale, and open closed streams as empty ones."""
+    """Make stdout UTF-8 with LF newlines in any locale; replace closed streams by os.devnull."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -194,31 +195,31 @@ def open_standard_streams() -> None:
 
 
 def close_stdout(status: int) -> int:
-    """Flush stdout, and return the exit status, which is another if that fails.
+    """Flush stdout, and return the exit status, which changes if flushing fails.
 
-    If the reader has left or the disk is full, the rest is dropped here; the interpreter would try
-    again at exit, and complain.
+    If the reader has left or the disk is full, the rest of the output is dropped; otherwise the
+    interpreter would try again at exit and report a second error.
     """
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         drop_output(sys.stdout)
         return BROKEN_PIPE
-    except OSError:  # reported when it first came up, unless something else had failed before
+    except OSError:  # already reported, unless another error came before
         drop_output(sys.stdout)
         return status or FAILED
     return status
 
 
 def drop_output(stream: TextIO) -> None:
-    """Discard what is still buffered in `stream`."""
-    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no file behind it
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), stream.fileno())
+    """Discard the output that is still buffered in `stream`."""
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no file descriptor
+        with open(os.devnull, "wb") as null:
+            os.dup2(null.fileno(), stream.fileno())
 
 
 def print_versions(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the versions that a bug report needs, read without importing torch."""
+    """Print the versions that a bug report needs, without importing torch."""
     if not value or ctx.resilient_parsing:
         return
     from importlib import metadata
@@ -259,7 +260,7 @@ def cli(ctx: click.Context) -> None:
     """Neural machine translation from the papers that began it.
 
     Text is UTF-8, one sentence per line; '-' is stdin or stdout, and a file whose name ends in .gz
-    is compressed. Results go to stdout or to --output, everything else to stderr.
+    is compressed with gzip. Results go to stdout or to --output, everything else to stderr.
 
     Example:
       nmtkit translate --model model < english.txt > french.txt
@@ -267,10 +268,10 @@ def cli(ctx: click.Context) -> None:
     The exit status is 0 if the work is done, 1 if it failed, 2 if the command line is wrong.
 
     """
-    if environment.size() > 1 and ctx.invoked_subcommand not in SHARE_WORK:
+    if environment.size() > 1 and ctx.invoked_subcommand not in MULTI_PROCESS_COMMANDS:
         raise click.UsageError(
             f"'{ctx.invoked_subcommand}' runs in one process, and {environment.size()} were"
-            f" started together; only {', '.join(SHARE_WORK)} can share their work."
+            f" started together; only {', '.join(MULTI_PROCESS_COMMANDS)} can share their work."
         )
 
 
@@ -280,16 +281,15 @@ def main() -> NoReturn:
 
 
 def end_process(status: int) -> NoReturn:
-    """Exit at once, with streams flushed and exit handlers run, but without freeing memory.
+    """Flush streams, run exit handlers, and exit without freeing memory.
 
-    Freeing takes the interpreter and torch a tenth of a second once torch is imported, and more if
-    a fork shares the pages. If threads are still running, or the job has other processes, the
-    interpreter exits as usual.
+    Freeing memory takes 0.1 s once torch is imported, and more if a fork shares the pages. If
+    threads are still running, or the job has other processes, the interpreter exits as usual.
     """
     if threading.active_count() > 1 or environment.size() > 1:
         sys.exit(status)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads it
+        with contextlib.suppress(OSError, ValueError):  # closed by its reader
             stream.flush()
     os._exit(status)

@@ -85,13 +85,13 @@ def command(
 ) -> None:
     """Project vectors into the plane, and draw them as a map.
 
-    VECTORS has a line for each text: the text and its numbers, with tabs between, as 'nmtkit embed'
-    writes them; '-' is stdin. The points are written in the same form, and so can be drawn again
-    with other regions.
+    VECTORS has a line for each text: the text and its numbers, separated by tabs, as 'nmtkit embed'
+    writes them; '-' is stdin. The points are written in the same format, to be drawn again with
+    other regions.
 
     Principal components (pca) show the two directions in which the vectors differ most; Barnes-Hut
-    t-SNE (tsne) keeps neighbours together, which takes a minute for 5,000 vectors. Labels are drawn
-    where there is room, those of the first lines first.
+    t-SNE (tsne) keeps neighbours together, and takes a minute for 5,000 vectors. Labels are drawn
+    where there is room; earlier lines have priority.
 
     Examples:
       nmtkit map sentences.tsv --plot sentences.svg
@@ -105,10 +105,10 @@ def command(
 
     check_map(plot, method, len(zooms), force)
     texts, numbers = read_vectors(vectors)
-    chosen = method or ("none" if numbers.shape[1] == 2 else "pca")
-    drawn = make_map(texts, numbers, chosen, perplexity or 30.0, 1 if seed is None else seed)
+    method = method or ("none" if numbers.shape[1] == 2 else "pca")
+    text_map = make_map(texts, numbers, method, perplexity or 30.0, 1 if seed is None else seed)
     if output or not plot:
         with open_output(output or "-", force) as results:
-            write_vectors(results, zip(drawn.texts, drawn.positions.tolist(), strict=True))
+            write_vectors(results, zip(text_map.texts, text_map.positions.tolist(), strict=True))
     if plot:
-        plot_map(plot, drawn, zooms, nearest or 40, force)
+        plot_map(plot, text_map, zooms, nearest or 40, force)

@@ -20,7 +20,7 @@ from nmtkit.cli.shared_options import (
 HELD_OUT_PHRASE_PAIRS = 1000
 """Default of `--held-out` for a phrase table without `--dev`."""
 
-NO_REWRITING = "the words of a phrase table are left as they are"
+KEEPS_WORDS = "the words of a phrase table are left as they are"
 
 
 def _named_once(
@@ -44,8 +44,8 @@ def _one_or_two(
     rules=[
         one_of("--train", "--phrase-table"),
         exclusive("--dev", "--held-out >0"),
-        exclusive("--phrase-table", "--hyphens", because=NO_REWRITING),
-        exclusive("--phrase-table", "--escape", because=NO_REWRITING),
+        exclusive("--phrase-table", "--hyphens", because=KEEPS_WORDS),
+        exclusive("--phrase-table", "--escape", because=KEEPS_WORDS),
         exclusive("--bpe", "--bpe-codes"),
         needs("--bpe-separate", "--bpe"),
     ]

@@ -18,15 +18,15 @@ from nmtkit.cli.shared_options import (
     tokenized_option,
 )
 
-HAS_SCORES = "the n-best format has the scores"
+N_BEST_HAS_SCORES = "the n-best format has the scores"
 
 RULES: list[Rule] = [
     exclusive("--n-best", "--sample"),
     needs("--counts", "--sample"),
     exclusive("--counts", "--alignments", because="translations that are equal differ in these"),
-    exclusive("--scores", "--n-best", because=HAS_SCORES),
-    exclusive("--scores", "--sample >1", because=HAS_SCORES),
-    exclusive("--scores", "--counts", because=HAS_SCORES),
+    exclusive("--scores", "--n-best", because=N_BEST_HAS_SCORES),
+    exclusive("--scores", "--sample >1", because=N_BEST_HAS_SCORES),
+    exclusive("--scores", "--counts", because=N_BEST_HAS_SCORES),
     *SEGMENT_RULES,
     *excludes("--segment", "--n-best", "--sample", "--alignments"),
     different_files("--output", "--alignments", "--segments"),

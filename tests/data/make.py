@@ -23,7 +23,7 @@ import torch  # noqa: E402
 import nmtkit  # noqa: E402
 from nmtkit import Aligner, Scorer, Translator  # noqa: E402
 from nmtkit.config import TextConfig  # noqa: E402
-from nmtkit.preprocessing.prepare import PrepareSettings, write_shortlists, prepare  # noqa: E402
+from nmtkit.preprocessing.prepare import PrepareSettings, prepare, write_shortlists  # noqa: E402
 from nmtkit.training.train import train  # noqa: E402
 
 HERE = Path(__file__).parent

@@ -153,13 +153,13 @@ def test_lines_end_at_newlines_alone(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "warning"),
     [
-        (["hyp.fr", "ref.fr"], "reads as if raw, .* add -t LANG"),
-        (["hyp.tok", "ref.tok"], "reads as if tokenised, .* add --tokenized -t LANG"),
-        (["hyp.fr", "ref.tok"], "hyp.fr reads as if raw but ref.tok as if tokenised"),
-        (["ref.tok", "ref.fr"], "ref.tok reads as if tokenised but ref.fr as if raw"),
+        (["hyp.fr", "ref.fr"], "looks raw, .* add -t LANG"),
+        (["hyp.tok", "ref.tok"], "looks tokenised, .* add --tokenized -t LANG"),
+        (["hyp.fr", "ref.tok"], "hyp.fr looks raw but ref.tok looks tokenised"),
+        (["ref.tok", "ref.fr"], "ref.tok looks tokenised but ref.fr looks raw"),
         (["ref.tok", "ref.tok", "-t", "fr"], "tokenised already; add --tokenized"),
         (["ref.fr", "ref.fr", "--tokenized", "-t", "fr"], "raw already; leave out --tokenized"),
-        (["ref.tok", "escaped.tok"], "ref.tok reads as if unescaped but escaped.tok as if escaped"),
+        (["ref.tok", "escaped.tok"], "ref.tok looks unescaped but escaped.tok looks escaped"),
         (["bpe.tok", "ref.tok"], "bpe.tok holds subwords"),
     ],
 )
