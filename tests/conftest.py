@@ -1,5 +1,8 @@
-"""What all tests may use: several processes that do one job, as torchrun starts them; but forks,
-which need no import. And what none may see: that `make test` runs it."""
+"""Fixtures for all tests: several processes that run one task, as under torchrun.
+
+The processes are forks, which need not import anything. The variables of `make` are removed from
+the environment, so that tests behave alike with and without `make test`.
+"""
 
 import contextlib
 import multiprocessing
@@ -17,80 +20,84 @@ import pytest
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make that a test starts is nobody's child
+for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make started by a test is no sub-make
     os.environ.pop(name, None)
 
-LONGEST = 60.0
-"""Seconds until ranks are thought to hang."""
+RANKS_TIMEOUT = 60.0
+"""Seconds after which ranks that still run are killed."""
 
 
 class Outcome(NamedTuple):
-    """How a rank ended: with what its task gave, with an error ("DataError: what it says"), or
-    without a word."""
+    """How a rank ended.
+
+    value: what its task returned.
+    error: the error that its task raised, as in "DataError: text"; None if it raised none.
+    status: the exit status of its process.
+    """
 
     value: Any
     error: str | None
     status: int | None
 
 
-Together = Callable[..., list[Outcome]]
+RunRanks = Callable[..., list[Outcome]]
 
 
 @pytest.fixture
-def together() -> Iterator[Together]:
-    """`together(2, task)`: what `task()` gives on each of two ranks, in their order.
+def run_ranks() -> Iterator[RunRanks]:
+    """Return a function: `run_ranks(2, task)` runs `task()` on two ranks.
 
-    Each call is a job of its own, with a store that is kept for it, as torchrun keeps one. With
-    `restarts=1` it is the job of the call before, begun anew.
+    It returns their outcomes in the order of ranks. Each call is a job with its own store, as under torchrun.
+    With `restarts=1` the job of the previous call is restarted.
     """
-    keepers: list[BaseProcess] = []
+    stores: list[BaseProcess] = []
     port = 0
 
     def run(size: int, task: Callable[[], Any], restarts: int = 0) -> list[Outcome]:
         nonlocal port
         if not restarts:
-            keeper, told_port = _forked(_keep_store)
-            keepers.append(keeper)
-            port = told_port.recv()
-        told = [_environment(rank, size, port, restarts) for rank in range(size)]
-        ranks = [_forked(_life, task, environment) for environment in told]
-        end = time.monotonic() + LONGEST
-        return [_outcome(*rank, end) for rank in ranks]
+            store, port_receiver = _fork(_serve_store)
+            stores.append(store)
+            port = port_receiver.recv()
+        environments = [_environment(rank, size, port, restarts) for rank in range(size)]
+        ranks = [_fork(_run_task, task, environment) for environment in environments]
+        deadline = time.monotonic() + RANKS_TIMEOUT
+        return [_outcome(*rank, deadline) for rank in ranks]
 
     yield run
-    for keeper in keepers:
-        keeper.kill()
+    for store in stores:
+        store.kill()
 
 
-def _forked(life: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
-    """A fork of this process, and what it sends."""
+def _fork(target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """Fork a process that calls target; return it, and the connection on which it sends."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=life, args=(*arguments, sender), daemon=True)
+    process = context.Process(target=target, args=(*arguments, sender), daemon=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about forking with threads
         process.start()
     sender.close()
     return process, receiver
 
 
-def _keep_store(sender: Connection) -> None:
-    """The life of what stands for torchrun; not in this process, whose forks have no threads."""
+def _serve_store(sender: Connection) -> None:
+    """Serve the store that torchrun would serve, in its own process, as it needs threads."""
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     sender.send(store.port)
     signal.pause()
 
 
 def _environment(rank: int, size: int, port: int, restarts: int) -> dict[str, str]:
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
+    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
     numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size}
     numbers["TORCHELASTIC_RESTART_COUNT"] = restarts
-    place["TORCHELASTIC_USE_AGENT_STORE"] = "True"
-    return place | {name: str(number) for name, number in numbers.items()}
+    address["TORCHELASTIC_USE_AGENT_STORE"] = "True"
+    return address | {name: str(number) for name, number in numbers.items()}
 
 
-def _life(task: Callable[[], Any], told: dict[str, str], sender: Connection) -> None:
-    os.environ.update(told)
+def _run_task(task: Callable[[], Any], environment: dict[str, str], sender: Connection) -> None:
+    os.environ.update(environment)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
     outcome: tuple[Any, str | None]
@@ -98,15 +105,15 @@ def _life(task: Callable[[], Any], told: dict[str, str], sender: Connection) -> 
         outcome = task(), None
     except Exception as error:
         outcome = None, f"{type(error).__name__}: {error}"
-    sender.send_bytes(pickle.dumps(outcome))  # tensors, too, and not the places where they are
+    sender.send_bytes(pickle.dumps(outcome))  # copies tensors, does not share their memory
 
 
-def _outcome(process: BaseProcess, results: Connection, end: float) -> Outcome:
+def _outcome(process: BaseProcess, results: Connection, deadline: float) -> Outcome:
     value, error = None, None
     with contextlib.suppress(EOFError):
-        if results.poll(max(0.0, end - time.monotonic())):
+        if results.poll(max(0.0, deadline - time.monotonic())):
             value, error = pickle.loads(results.recv_bytes())
-    process.join(max(0.0, end - time.monotonic()))
+    process.join(max(0.0, deadline - time.monotonic()))
     process.kill()
     process.join()
     return Outcome(value, error, process.exitcode)

@@ -1,15 +1,15 @@
-"""Gives every reader hostile files for so many seconds, and tells what broke the law.
+"""Give every reader hostile files for a given time, and report each fault.
 
     python tests/faults/fuzz.py --seconds 60
     python tests/faults/fuzz.py --seconds 3600 --only n-best-list tuning --seed 7
 
-Each reader of `readers.py` first gets the cases of `hostile.py` that are the same each time, those
-of megabytes among them, and then what hypothesis draws, until the time is over: seconds of a
-processor, so that it is the same work where others use the machine. A reader may take
-2 GiB beyond what the process has at the start, and 60 seconds of a processor for a file: beyond
-that is a fault, as is every exception that is no NmtkitError, and every warning. Prints a line for
-each reader; the status is 1 where there is a fault, and the content that shows it is printed, made
-as small as hypothesis can.
+Each reader of `readers.py` first gets the fixed cases of `hostile.py`, including those of some
+megabytes, and then random ones drawn by hypothesis until its time is over. Times are processor
+time, so that a busy machine tries as much as an idle one. A reader may use 2 GiB of memory beyond
+what the process has at the start, and 60 seconds for one file. A fault is more than that, any
+exception that is not an NmtkitError, and any warning. Prints one line for each reader, and for a
+fault the content that causes it, which hypothesis has made as small as it can. The exit status is
+1 if there was a fault.
 """
 
 import argparse
@@ -31,89 +31,89 @@ import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import HypothesisWarning
 
-# As `python -m` would: the tests are no package that is installed.
+# The tests are not an installed package.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.faults.hostile import contents, plain_cases  # noqa: E402
-from tests.faults.readers import READERS, Fault, Reader, tried  # noqa: E402
-from tests.faults.workshop import make_workshop  # noqa: E402
+from tests.faults.hostile import fixed_cases, random_cases  # noqa: E402
+from tests.faults.readers import READERS, Fault, Reader, accepts  # noqa: E402
+from tests.faults.sample_files import write_sample_files  # noqa: E402
 
-MEMORY = 2 << 30
-"""Bytes that a reader may take."""
+MEMORY_LIMIT = 2 << 30
+"""Bytes that a reader may allocate."""
 
-PATIENCE = 60
-"""Seconds of a processor that a file may take."""
+FILE_TIME_LIMIT = 60
+"""Seconds of processor time that a reader may spend on one file."""
 
-ROUND = 400
-"""Contents drawn before the time is looked at again."""
+CASES_PER_ROUND = 400
+"""Random cases of one hypothesis run; the remaining time is checked between runs."""
 
 
-class Impatience(BaseException):
-    """A file takes too long; nothing that is called here takes it for an error of its own."""
+class TimeLimitExceeded(BaseException):
+    """A file took too long; a BaseException, so that no reader catches it as its own error."""
 
 
 class Target:
-    """A reader, and what was tried with it.
+    """A reader under test.
 
-    counts: contents taken and refused.
+    counts: number of accepted (True) and refused (False) files.
     """
 
     def __init__(self, reader: Reader, folder: Path) -> None:
         self.reader = reader
         self.folder = folder
-        self.sound = (folder / reader.file).read_bytes()
+        self.valid = (folder / reader.file).read_bytes()
         self.counts: Counter[bool] = Counter()
         self.end = 0.0
 
     def run(self, seconds: float, number: int) -> None:
-        """Try for so long.
+        """Try all fixed cases, and then random ones until the time is over.
 
-        :param seconds: of a processor.
-        :param number: decides what is drawn.
+        :param seconds: processor time.
+        :param number: seed of the first round of random cases; later rounds count up from it.
         :raises Fault: the reader broke the law.
         """
         self.end = time.process_time() + seconds
-        for content in plain_cases(self.sound, self.reader.large):
-            self.give(content)
+        for content in fixed_cases(self.valid, self.reader.large):
+            self.try_content(content)
         while time.process_time() < self.end:
-            self._draw(number)
+            self._random_round(number)
             number += 1
 
-    def give(self, content: bytes) -> None:
-        """One content; a fault shows it."""
-        with patience():
+    def try_content(self, content: bytes) -> None:
+        """Give the reader one file; a fault is raised with a note that shows the content."""
+        with time_limit():
             try:
-                self.counts[tried(self.reader, self.folder, content)] += 1
-            except (Fault, Impatience) as fault:
+                self.counts[accepts(self.reader, self.folder, content)] += 1
+            except (Fault, TimeLimitExceeded) as fault:
                 fault.add_note(f"with {content[:300]!r} ({len(content)} bytes)")
                 raise
 
-    def _draw(self, number: int) -> None:
+    def _random_round(self, number: int) -> None:
         @seed(number)
         @settings(
-            max_examples=ROUND,
+            max_examples=CASES_PER_ROUND,
             deadline=None,
             database=None,
             phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck),
         )
-        @given(contents(self.sound))
-        def draw(content: bytes) -> None:
+        @given(random_cases(self.valid))
+        def try_random(content: bytes) -> None:
             if time.process_time() < self.end:
-                self.give(content)
+                self.try_content(content)
 
-        draw()
+        try_random()
 
 
 @contextlib.contextmanager
-def patience() -> Iterator[None]:
-    """What lasts longer than PATIENCE is a fault."""
+def time_limit() -> Iterator[None]:
+    """Raise TimeLimitExceeded after FILE_TIME_LIMIT seconds of processor time."""
 
-    def over(_: int, __: FrameType | None) -> None:
-        raise Impatience(f"not done after {PATIENCE} seconds")
+    def expire(_: int, __: FrameType | None) -> None:
+        raise TimeLimitExceeded(f"not done after {FILE_TIME_LIMIT} seconds")
 
-    signal.signal(signal.SIGPROF, over)
-    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+    signal.signal(signal.SIGPROF, expire)
+    signal.setitimer(signal.ITIMER_PROF, FILE_TIME_LIMIT)
     try:
         yield
     finally:
@@ -121,15 +121,15 @@ def patience() -> Iterator[None]:
 
 
 def limit_memory() -> None:
-    """What is asked for beyond MEMORY is refused by the system."""
+    """Let allocations beyond MEMORY_LIMIT fail with a MemoryError."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_LIMIT, resource.RLIM_INFINITY))
 
 
 def main() -> None:
     names = [reader.name for reader in READERS]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=10, help="of a processor, for each reader")
+    parser.add_argument("--seconds", type=float, default=10, help="processor time for each reader")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="READER")
     options = parser.parse_args()
@@ -138,25 +138,25 @@ def main() -> None:
     total: Counter[bool] = Counter()
     faults = 0
     with tempfile.TemporaryDirectory() as work:
-        folder = make_workshop(Path(work))
+        folder = write_sample_files(Path(work))
         limit_memory()
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", HypothesisWarning)  # what it shows of a fault may be long
+        warnings.simplefilter("ignore", HypothesisWarning)  # hypothesis warns of long notes
         for reader in READERS:
             if reader.name not in options.only:
                 continue
             target = Target(reader, folder)
-            begin, told = time.process_time(), "no fault"
+            begin, outcome = time.process_time(), "no fault"
             try:
                 target.run(options.seconds, options.seed * 1_000_003)
-            except (Fault, Impatience) as fault:
+            except (Fault, TimeLimitExceeded) as fault:
                 faults += 1
-                told = f"FAULT {fault} {' '.join(fault.__notes__)}"
+                outcome = f"FAULT {fault} {' '.join(fault.__notes__)}"
             counts = target.counts
             total += counts
             print(
-                f"{reader.name}: {counts[True]} contents taken, {counts[False]} refused,"
-                f" {time.process_time() - begin:.0f} s: {told}",
+                f"{reader.name}: {counts[True]} files accepted, {counts[False]} refused,"
+                f" {time.process_time() - begin:.0f} s: {outcome}",
                 flush=True,
             )
     print(f"{total.total()} bad inputs tried ({total[False]} refused): {faults} faults")

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from unittest import mock
 
 import torch
-import torch._dynamo  # which an optimizer imports when it is made: once, instead of in each fork
+import torch._dynamo  # optimizers import it when created: do it once, not in each fork
 from safetensors.torch import save_file
 
 from nmtkit.io import parameters
@@ -52,42 +52,44 @@ SETTINGS = [
     "training.dev_bleu=false",
 ]
 TIMES = {"seconds", "words_per_second"}
-TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
-"""Audit events of Python that come before a file or folder is touched."""
+FOLDER_EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
+"""Audit events of Python that precede a change or an opening of a file or folder."""
 
-MAX_TOUCHES = 90
-"""Latest access before which a kill comes; a validation with its checkpoint takes about 45."""
+MAX_ACCESSES = 90
+"""Latest access to the folder at which to kill; a validation with its checkpoint makes about 45."""
 
-MAX_SECONDS = 0.2
-"""Seconds until a kill that comes at a random moment: a start, and some updates; of several ranks
-so many times as many."""
+MAX_KILL_SECONDS = 0.2
+"""Longest time until a kill at a random moment, enough for a start and some updates; multiplied by
+the number of ranks."""
 
-CHECKPOINTS = 40
-"""For each kill; between two of them about a third as many are usual on a fast machine."""
+CHECKPOINTS_PER_KILL = 40
+"""Checkpoints of the whole training for each kill; a fast machine writes about a third as many
+between two kills."""
 
-LIMIT = 3600.0
-"""Seconds after which a training is given up."""
+TRAINING_TIMEOUT = 3600.0
+"""Seconds after which a training is killed."""
 
-ORPHANED = 15.0
-"""Seconds until the ranks that another has left are killed, too, as torchrun would do: those that
-have met it end by themselves, others wait for it to come."""
+ORPHAN_TIMEOUT = 15.0
+"""Seconds after which the ranks that outlive another one are killed, as torchrun would do: ranks
+connected to it end by themselves, but the others would wait for it."""
 
 Arm = Callable[[Path], None]
-"""Prepares the process that trains in a folder to be killed."""
+"""Makes the current process, which trains in this folder, kill itself at a certain point."""
 
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def at_a_touch(number: int) -> Arm:
-    """Before this touch of the folder, counted from 1."""
+def before_access(number: int) -> Arm:
+    """Return an Arm that kills before this access to the folder, counted from 1."""
 
     def arm(folder: Path) -> None:
-        left = itertools.count(number - 1, -1)
+        remaining = itertools.count(number - 1, -1)
 
         def watch(event: str, arguments: tuple[object, ...]) -> None:
-            if event in TOUCHES and str(arguments[0]).startswith(str(folder)) and not next(left):
+            inside = event in FOLDER_EVENTS and str(arguments[0]).startswith(str(folder))
+            if inside and not next(remaining):
                 die()
 
         sys.addaudithook(watch)
@@ -96,18 +98,18 @@ def at_a_touch(number: int) -> Arm:
 
 
 def half_written(number: int) -> Arm:
-    """When so many files of parameters are written, and the last of them only half."""
+    """Return an Arm that kills when this parameter file, counted from 1, is half written."""
 
     def arm(_: Path) -> None:
-        left = itertools.count(number - 1, -1)
+        remaining = itertools.count(number - 1, -1)
 
-        def saved(tensors: dict[str, torch.Tensor], path: Path) -> None:
+        def save_and_kill(tensors: dict[str, torch.Tensor], path: Path) -> None:
             save_file(tensors, path)
-            if not next(left):
+            if not next(remaining):
                 os.truncate(path, os.path.getsize(path) // 2)
                 die()
 
-        mock.patch.object(parameters, "save_file", saved).start()
+        mock.patch.object(parameters, "save_file", save_and_kill).start()
 
     return arm
 
@@ -132,7 +134,7 @@ def prepare(folder: Path) -> None:
 def run(
     prepared: Path, folder: Path, updates: int, kill: "Kill | None" = None, ranks: int = 1
 ) -> bool:
-    """Train in child processes; one of them is killed as `kill` says.
+    """Train in child processes, and kill one of them as `kill` says.
 
     :return: whether it was killed.
     :raises RuntimeError: training failed otherwise.
@@ -141,20 +143,23 @@ def run(
     children = []
     for rank in range(ranks):
         arm = kill.arm if kill and kill.rank == rank else None
-        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "MASTER_PORT": port}
-        told = {**place, "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"} if port else {}
-        children.append(started(prepared, folder, updates, arm, told))
-    end = time.monotonic() + (kill.seconds if kill else LIMIT)
-    doomed = {children[kill.rank if kill else 0]}
+        environment: dict[str, object] = {}
+        if port:
+            environment |= {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks}
+            environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+            environment |= {"GLOO_SOCKET_IFNAME": "lo"}
+        children.append(start_training(prepared, folder, updates, arm, environment))
+    deadline = time.monotonic() + (kill.seconds if kill else TRAINING_TIMEOUT)
+    to_kill = {children[kill.rank if kill else 0]}
     alive, statuses = set(children), []
     while alive:
         finished, status = os.waitpid(-1, os.WNOHANG)
         if finished:
             alive.remove(finished)
             statuses.append(status)
-            end, doomed = time.monotonic() + ORPHANED, alive
-        elif time.monotonic() > end:
-            for process in doomed:
+            deadline, to_kill = time.monotonic() + ORPHAN_TIMEOUT, alive
+        elif time.monotonic() > deadline:
+            for process in to_kill:
                 os.kill(process, signal.SIGKILL)
         time.sleep(0.0 if finished else 0.002)
     if any(os.WIFSIGNALED(s) and os.WTERMSIG(s) == signal.SIGKILL for s in statuses):
@@ -164,19 +169,19 @@ def run(
     return False
 
 
-def started(
-    prepared: Path, folder: Path, updates: int, arm: Arm | None, told: dict[str, object]
+def start_training(
+    prepared: Path, folder: Path, updates: int, arm: Arm | None, environment: dict[str, object]
 ) -> int:
-    """A process that trains: its number.
+    """Fork a process that trains, and return its id.
 
-    :param told: what is in its environment besides.
+    :param environment: variables to add to its environment.
     """
     if child := os.fork():
         return child
     status = 1
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os.environ.update({name: str(value) for name, value in told.items()})
+        os.environ.update({name: str(value) for name, value in environment.items()})
         if arm:
             arm(folder)
         overrides = [*SETTINGS, f"training.max_updates={updates}"]
@@ -193,7 +198,7 @@ def free_port() -> int:
 
 
 class Kill(NamedTuple):
-    """When the next kill comes: its kind, what prepares it, the seconds until then, and of whom."""
+    """The next kill: its kind, its Arm if any, seconds until an outside kill, and the rank."""
 
     kind: str
     arm: Arm | None
@@ -202,12 +207,12 @@ class Kill(NamedTuple):
 
 
 def next_kill(draw: random.Random, ranks: int) -> Kill:
-    """Rank 0 alone touches the folder; at a random moment anyone is killed."""
-    kind = draw.choice(["moment", "touch", "touch", "half-written file"])
-    if kind == "moment":
-        return Kill(kind, None, draw.uniform(0, MAX_SECONDS * ranks), draw.randrange(ranks))
-    if kind == "touch":
-        return Kill(kind, at_a_touch(draw.randint(1, MAX_TOUCHES)), 60.0, 0)
+    """Draw the next kill: of any rank at a random moment, else of rank 0, which writes files."""
+    kind = draw.choice(["random moment", "folder access", "folder access", "half-written file"])
+    if kind == "random moment":
+        return Kill(kind, None, draw.uniform(0, MAX_KILL_SECONDS * ranks), draw.randrange(ranks))
+    if kind == "folder access":
+        return Kill(kind, before_access(draw.randint(1, MAX_ACCESSES)), 60.0, 0)
     return Kill(kind, half_written(draw.randint(1, 6)), 60.0, 0)
 
 
@@ -219,36 +224,36 @@ def metrics(folder: Path) -> list[dict[str, object]]:
 
 def state(path: Path) -> dict[str, object]:
     """Return a checkpoint's state without times."""
-    found: dict[str, dict[str, object]] = json.loads(path.read_text())
-    del found["progress"]["seconds"]
-    return dict(found)
+    content: dict[str, dict[str, object]] = json.loads(path.read_text())
+    del content["progress"]["seconds"]
+    return dict(content)
 
 
-def origin(path: Path) -> dict[str, object]:
+def provenance(path: Path) -> dict[str, object]:
     """Return the provenance of a training without the command, which names the folder."""
-    found: dict[str, object] = json.loads(path.read_text())
-    del found["command"]
-    return found
+    content: dict[str, object] = json.loads(path.read_text())
+    del content["command"]
+    return content
 
 
-def differences(whole: Path, killed: Path) -> list[str]:
+def differences(undisturbed: Path, killed: Path) -> list[str]:
     """List the differences between two model folders."""
     ours, theirs = (
         {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
-        for folder in (whole, killed)
+        for folder in (undisturbed, killed)
     )
-    found = [f"only one of them has {name}" for name in sorted(ours.keys() ^ theirs.keys())]
+    different = [f"only one of them has {name}" for name in sorted(ours.keys() ^ theirs.keys())]
     for name in sorted(ours.keys() & theirs.keys()):
         if name.name == "metrics.jsonl":
-            same = metrics(whole) == metrics(killed)
+            same = metrics(undisturbed) == metrics(killed)
         elif name.name == "state.json":
             same = state(ours[name]) == state(theirs[name])
         elif name.name == "origin.json":
-            same = origin(ours[name]) == origin(theirs[name])
+            same = provenance(ours[name]) == provenance(theirs[name])
         else:
             same = ours[name].read_bytes() == theirs[name].read_bytes()
-        found += [] if same else [f"{name} differs"]
-    return found
+        different += [] if same else [f"{name} differs"]
+    return different
 
 
 def main() -> None:
@@ -258,23 +263,24 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=1)
     options = parser.parse_args()
     draw = random.Random(options.seed)
-    torch.set_num_threads(1)  # and no tensor is computed here: forks have no threads to lose
-    updates = CHECKPOINTS * VALIDATE_EVERY * options.kills
+    torch.set_num_threads(1)  # forks do not inherit threads, so no tensor is computed here
+    updates = CHECKPOINTS_PER_KILL * VALIDATE_EVERY * options.kills
     kinds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as work:
-        prepared, whole, killed = (Path(work) / name for name in ("prepared", "whole", "killed"))
+        names = ("prepared", "undisturbed", "killed")
+        prepared, undisturbed, killed = (Path(work) / name for name in names)
         prepare(prepared)
-        run(prepared, whole, updates, ranks=options.ranks)
+        run(prepared, undisturbed, updates, ranks=options.ranks)
         while kinds.total() < options.kills:
             kill = next_kill(draw, options.ranks)
             if not run(prepared, killed, updates, kill, options.ranks):
-                break  # it was over: a fast machine
+                break  # the training ended first, on a fast machine
             kinds[kill.kind] += 1
         run(prepared, killed, updates, ranks=options.ranks)
-        found = differences(whole, killed)
-    told = ", ".join(f"{count} at a {kind}" for kind, count in sorted(kinds.items()))
-    print(f"{kinds.total()} kills ({told}) in {updates} updates: {len(found)} differences")
-    sys.exit("\n".join(found) if found else 0)
+        different = differences(undisturbed, killed)
+    summary = ", ".join(f"{count} at a {kind}" for kind, count in sorted(kinds.items()))
+    print(f"{kinds.total()} kills ({summary}) in {updates} updates: {len(different)} differences")
+    sys.exit("\n".join(different) if different else 0)
 
 
 if __name__ == "__main__":

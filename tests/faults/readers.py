@@ -1,8 +1,8 @@
-"""Every reader of nmtkit: a file of the workshop, and what is done with it.
+"""Every file reader of nmtkit as a fuzzing target: a sample file and a function that reads it.
 
-The law: whatever is in the file, a reader gives a result or raises an NmtkitError, one sentence
-that names the file. A filter has a line of output for each line of input. Anything else that is
-raised is a fault, and so is memory or time without end, which who calls this limits.
+The law: whatever the file contains, a reader returns a result or raises an NmtkitError, one line
+that names the file. A filter writes one line for each line that it reads. Any other exception is
+a fault. So is unlimited use of memory or time; the callers set those limits.
 """
 
 import json
@@ -50,47 +50,48 @@ from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.provenance import read_provenance
 from nmtkit.training.train import make_config, train
-from tests.faults import workshop
+from tests.faults import sample_files
 
 REFERENCES = ["a b", "b", "ab b", "a", "b"]
-WORDS_OF_TEXT = ["a", "ab", "ba@@", "<unk>", "</s>", "é", "x" * 50, "\u2028"]
+SAMPLE_WORDS = ["a", "ab", "ba@@", "<unk>", "</s>", "é", "x" * 50, "\u2028"]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader.
+    """A fuzzing target.
 
-    name: of the fuzzing target.
-    file: what is hostile, a path in the workshop.
-    read: gets the workshop.
-    large: it takes files of megabytes in less than a second.
-    names: its errors name the file.
+    name: of the target.
+    file: the file whose content is replaced, relative to the folder of sample files.
+    read: reads it; called with the folder of sample files.
+    large: a file of some megabytes is read in less than a second.
+    names_file: errors name the file.
     """
 
     name: str
     file: str
     read: Callable[[Path], object]
     large: bool = True
-    names: bool = True
+    names_file: bool = True
 
 
 class Fault(AssertionError):
-    """A reader has broken the law."""
+    """A reader broke the law."""
 
 
-def tried(reader: Reader, folder: Path, content: bytes) -> bool:
-    """Let a reader read this content; whether it took it.
+def accepts(reader: Reader, folder: Path, content: bytes) -> bool:
+    """Return whether a reader accepts this content, and restore the sample file.
 
-    :raises Fault: it broke the law.
+    :param folder: the sample files.
+    :raises Fault: the reader broke the law.
     """
     path = folder / reader.file
-    sound = path.read_bytes()
+    valid = path.read_bytes()
     path.write_bytes(content)
     try:
         reader.read(folder)
     except NmtkitError as error:
         message = str(error)
-        if reader.names and path.name not in message:
+        if reader.names_file and path.name not in message:
             raise Fault(f"{reader.name}: the message does not name the file: {message}") from error
         if len(message) > 2000:
             raise Fault(f"{reader.name}: a message of {len(message)} characters") from error
@@ -100,7 +101,7 @@ def tried(reader: Reader, folder: Path, content: bytes) -> bool:
     except Exception as error:
         raise Fault(f"{reader.name}: {type(error).__name__}: {str(error)[:200]}") from error
     finally:
-        path.write_bytes(sound)
+        path.write_bytes(valid)
     return True
 
 
@@ -108,21 +109,21 @@ def _lines(folder: Path) -> None:
     path = folder / "text.src"
     raw = path.read_bytes()
     count = raw.count(b"\n") + (bool(raw) and not raw.endswith(b"\n"))
-    found = list(read_raw_lines(path))
-    if len(found) != count:
-        raise Fault(f"{len(found)} lines of {count}")
+    lines = list(read_raw_lines(path))
+    if len(lines) != count:
+        raise Fault(f"{len(lines)} of {count} lines were read")
     if sum(map(len, LineStream(path).windows(3))) != count:
-        raise Fault("windows have other lines")
+        raise Fault("LineStream has another number of lines")
     if len(file_sha256(path)) != 64:
-        raise Fault("no sum")
-    for number, line in enumerate(found, start=1):
+        raise Fault("the SHA-256 sum does not have 64 digits")
+    for number, line in enumerate(lines, start=1):
         decode_line(line, path, number)
     if list(read_lines(path)) != "".join(read_text_blocks(path, 2)).split("\n")[:-1]:
-        raise Fault("texts have other lines")
+        raise Fault("read_text_blocks has other lines than read_lines")
     list(read_parallel(path, path))
 
 
-def _zipped(folder: Path) -> None:
+def _gzip(folder: Path) -> None:
     list(read_lines(folder / "text.gz"))
 
 
@@ -130,13 +131,13 @@ def _vocabulary(name: str) -> Callable[[Path], object]:
     def read(folder: Path) -> None:
         vocabulary = Vocabulary.load(folder / name)
         if vocabulary.words[:2] != ("</s>", "<unk>"):
-            raise Fault("no special words")
+            raise Fault("the special words are missing")
         for word in vocabulary.words[2:50]:
             if vocabulary.tokens(vocabulary.ids([word])) != [word]:
-                raise Fault(f"the word {word!r} can never be met")
+                raise Fault(f"the word {word!r} does not round-trip through its id")
         vocabulary.save(folder / "saved", force=True)
         if Vocabulary.load(folder / "saved").words != vocabulary.words:
-            raise Fault("it is another when it was written and read")
+            raise Fault("the vocabulary changed when it was saved and loaded")
 
     return read
 
@@ -145,14 +146,14 @@ def _shortlist(folder: Path) -> None:
     shortlist_of(folder / "text.src", 5)
 
 
-def _codes(folder: Path) -> None:
+def _bpe_codes(folder: Path) -> None:
     bpe = BPE.load(folder / "codes")
-    for word in WORDS_OF_TEXT:
+    for word in SAMPLE_WORDS:
         if undo_bpe(bpe.apply([word])) != [word]:
-            raise Fault(f"{word!r} does not come back from its pieces")
+            raise Fault(f"{word!r} is not restored from its pieces")
     bpe.save(folder / "saved", force=True)
     if BPE.load(folder / "saved").merges != bpe.merges:
-        raise Fault("they are others when they were written and read")
+        raise Fault("the merges changed when they were saved and loaded")
 
 
 def _settings(folder: Path) -> None:
@@ -176,21 +177,23 @@ def _language_model(folder: Path) -> None:
 
 
 def _checkpoint(folder: Path) -> None:
-    model = build_model(workshop.CONFIG, 8, 8)
-    load_checkpoint(folder / "training/checkpoints/00000003", model, workshop.new_optimizer(model))
+    model = build_model(sample_files.CONFIG, 8, 8)
+    load_checkpoint(
+        folder / "training/checkpoints/00000003", model, sample_files.new_optimizer(model)
+    )
 
 
-def _checkpoint_with_its_sums(folder: Path) -> None:
-    """Sums that are right tell nothing of one who means harm."""
+def _checkpoint_with_valid_sums(folder: Path) -> None:
+    """Load a checkpoint whose checksums were recomputed, as an attacker could do."""
     checkpoint = folder / "training/checkpoints/00000003"
-    whole = (checkpoint / "state.json").read_bytes()
-    state = json.loads(whole)
+    original = (checkpoint / "state.json").read_bytes()
+    state = json.loads(original)
     state["sums"] = {name: file_sha256(checkpoint / name) for name in state["sums"]}
     (checkpoint / "state.json").write_text(json.dumps(state))
     try:
         _checkpoint(folder)
     finally:
-        (checkpoint / "state.json").write_bytes(whole)
+        (checkpoint / "state.json").write_bytes(original)
 
 
 def _manifest(folder: Path) -> None:
@@ -205,12 +208,12 @@ def _training(folder: Path) -> None:
 
 
 def _corpus(folder: Path) -> None:
-    """The text, and what is made beside it, which is made again where it is not what was made."""
+    """Open a prepared corpus, whose binarised files are rebuilt if they do not match the text."""
     corpus = Corpus.open(folder / "prepared", "train", read_vocabularies(folder / "prepared"))
     for number in range(len(corpus)):
         ids = corpus.src[number]
         if not len(ids) or ids[-1] or ids.max() > 7:
-            raise Fault("ids that are none of a sentence")
+            raise Fault("invalid ids in a sentence")
     corpus.src.lengths(np.arange(len(corpus)))
 
 
@@ -220,12 +223,12 @@ def _phrase_table(folder: Path) -> None:
     pairs = list(read_phrase_table(path))
     for pair, line in zip(pairs, lines, strict=True):
         if pair.line() != line or not pair.with_scores(["1"]):
-            raise Fault("a line has changed")
+            raise Fault("a line of the phrase table changed")
     if sum(len(blocks[0]) for blocks in read_phrase_blocks(2, path, any_bytes=True)) != len(lines):
-        raise Fault("a block is missing")
+        raise Fault("phrase pairs are missing from the blocks")
 
 
-def _choice(folder: Path) -> None:
+def _phrase_sampling(folder: Path) -> None:
     path = folder / "table"
     sample_phrase_table(read_phrase_table(path), path, PhraseSamplingConfig(min_words=1, top=1))
 
@@ -239,7 +242,7 @@ def _phrase_scores(folder: Path) -> None:
         raise Fault("a line is missing")
 
 
-def _rescored(folder: Path) -> None:
+def _rescoring(folder: Path) -> None:
     from nmtkit.smt.rescorer import Rescorer
 
     path = folder / "list"
@@ -249,24 +252,24 @@ def _rescored(folder: Path) -> None:
         raise Fault("a line is missing")
 
 
-def _lists(folder: Path) -> None:
+def _nbest_list(folder: Path) -> None:
     for entry in read_nbest(folder / "list"):
         entry.with_feature("NEW0", -1.0).with_total(2.0)
         list(entry.features.values())
 
 
-def _reranked(folder: Path) -> None:
+def _reranking(folder: Path) -> None:
     weights = read_weights(folder / "weights")
-    kinds = (
+    scorers = (
         total_scores,
         AverageScorer(["LM0"]),
         WeightedScorer(weights),
         OracleScorer(REFERENCES),
     )
     faults = []
-    for scores in kinds:
+    for scorer in scorers:
         try:
-            groups = list(Reranker(scores).rerank(read_nbest(folder / "list"), 5))
+            groups = list(Reranker(scorer).rerank(read_nbest(folder / "list"), 5))
         except DataError as error:
             faults.append(error)
             continue
@@ -276,12 +279,12 @@ def _reranked(folder: Path) -> None:
         raise faults[0]
 
 
-def _tuned(folder: Path) -> None:
+def _tuning(folder: Path) -> None:
     start = read_weights(folder / "weights")
     tune(read_nbest(folder / "list"), REFERENCES, start, MiraConfig(epochs=2))
 
 
-def _gold(name: str) -> Callable[[Path], object]:
+def _gold_links(name: str) -> Callable[[Path], object]:
     def read(folder: Path) -> None:
         gold = read_gold_links(read_lines(folder / name), name, sentences=5)
         if len(gold) == 5:
@@ -294,12 +297,12 @@ def _lexicon(name: str) -> Callable[[Path], object]:
     def read(folder: Path) -> None:
         path = folder / name
         faults = []
-        for made in (
+        for load in (
             lambda: Lexicon.load(path, Vocabulary.load(folder / "words"), 1, 2).candidates(["a"]),
             lambda: best_translations(path),
         ):
             try:
-                made()
+                load()
             except DataError as error:
                 faults.append(error)
         if faults:
@@ -313,7 +316,7 @@ def _segments(folder: Path) -> None:
 
 
 def _metrics(folder: Path) -> None:
-    MetricsLogger(folder, workshop.CONFIG.training, float).resume(3)
+    MetricsLogger(folder, sample_files.CONFIG.training, float).resume(3)
 
 
 def _curve(folder: Path) -> None:
@@ -323,53 +326,53 @@ def _curve(folder: Path) -> None:
 def _vectors(folder: Path) -> None:
     texts, rows = read_vectors(folder / "vectors")
     if len(texts) != len(rows) or not np.isfinite(rows).all():
-        raise Fault("a vector is missing, or none")
+        raise Fault("a vector is missing or not finite")
 
 
-def _origin(folder: Path) -> None:
+def _provenance(folder: Path) -> None:
     read_provenance(folder)
 
 
-def _evaluated(folder: Path) -> None:
+def _evaluation(folder: Path) -> None:
     lines = list(read_lines(folder / "text.src"))
-    evaluate(lines, (REFERENCES * (len(lines) // 5 + 1))[: len(lines)], ("text.src", "the others"))
+    evaluate(lines, (REFERENCES * (len(lines) // 5 + 1))[: len(lines)], ("text.src", "references"))
 
 
-def _prepared(settings: PrepareSettings, name: str = "text") -> Callable[[Path], object]:
+def _prepare(settings: PrepareSettings, name: str = "text") -> Callable[[Path], object]:
     def read(folder: Path) -> None:
         files = (folder / f"{name}.src", folder / "text.tgt")
-        manifest = prepare(settings, folder / "made", files, dev=files, force=True)
+        manifest = prepare(settings, folder / "output", files, dev=files, force=True)
         for side in ("src", "tgt"):
-            lines = sum(1 for _ in read_raw_lines(folder / f"made/dev.{side}"))
+            lines = sum(1 for _ in read_raw_lines(folder / f"output/dev.{side}"))
             if lines != manifest["splits"]["dev"]["pairs"]:
-                raise Fault("a line of the dev set is missing")
+                raise Fault("the number of dev lines is not the one in the manifest")
 
     return read
 
 
-def _prepared_table(folder: Path) -> None:
-    text = replace(workshop.TEXT, bpe="none")
-    prepare(PrepareSettings(text), folder / "made", (folder / "table",), force=True)
+def _prepare_phrase_table(folder: Path) -> None:
+    text = replace(sample_files.TEXT, bpe="none")
+    prepare(PrepareSettings(text), folder / "output", (folder / "table",), force=True)
 
 
-def _selected(folder: Path) -> None:
+def _selection(folder: Path) -> None:
     pool, domain = (folder / "text.src", folder / "text.tgt"), (folder / "words", folder / "words")
-    text = replace(workshop.TEXT, bpe="none")
-    output = (folder / "near.src", folder / "near.tgt")
+    text = replace(sample_files.TEXT, bpe="none")
+    output = (folder / "selected.src", folder / "selected.tgt")
     select(SelectSettings(text, order=2, pairs=2), [pool], output, domain, force=True)
 
 
-def _command(*arguments: str, counted: bool = True) -> Callable[[Path], object]:
-    """A command of the shell that gets text.src as its stdin.
+def _command(*arguments: str, count_lines: bool = True) -> Callable[[Path], object]:
+    """Return a function that runs an nmtkit command with text.src as its stdin.
 
-    :param arguments: FOLDER/ stands for the workshop.
-    :param counted: it has a line of output for each line of input.
+    :param arguments: FOLDER stands for the folder of sample files.
+    :param count_lines: check that there is one line of output for each line of input.
     """
 
     def read(folder: Path) -> None:
-        given = (folder / "text.src").read_bytes()
+        stdin = (folder / "text.src").read_bytes()
         words = [word.replace("FOLDER", str(folder)) for word in arguments]
-        result = CliRunner().invoke(cli, words, given, prog_name="nmtkit")
+        result = CliRunner().invoke(cli, words, stdin, prog_name="nmtkit")
         if not isinstance(result.exception, SystemExit | None):
             raise result.exception
         if result.exit_code == 1:
@@ -379,76 +382,80 @@ def _command(*arguments: str, counted: bool = True) -> Callable[[Path], object]:
             raise ModelError(last)
         if result.exit_code:
             raise Fault(f"status {result.exit_code}: {result.stderr[-200:]}")
-        lines = given.count(b"\n") + (bool(given) and not given.endswith(b"\n"))
+        lines = stdin.count(b"\n") + (bool(stdin) and not stdin.endswith(b"\n"))
         written = result.stdout_bytes.count(b"\n")
-        if counted and written != lines:
-            raise Fault(f"{written} lines for {lines}")
+        if count_lines and written != lines:
+            raise Fault(f"{written} lines of output for {lines} lines of input")
 
     return read
 
 
 CHECKPOINT = "training/checkpoints/00000003"
 RAW, TOKENS = (
-    replace(workshop.TEXT, tokenized=False, bpe="none"),
-    replace(workshop.TEXT, bpe="none"),
+    replace(sample_files.TEXT, tokenized=False, bpe="none"),
+    replace(sample_files.TEXT, bpe="none"),
 )
-JOINT = replace(workshop.TEXT, bpe="joint")
+JOINT = replace(sample_files.TEXT, bpe="joint")
 
 
 def _readers() -> Iterator[Reader]:
     yield Reader("lines", "text.src", _lines)
-    yield Reader("gzip", "text.gz", _zipped)
+    yield Reader("gzip", "text.gz", _gzip)
     yield Reader("vocabulary", "words", _vocabulary("words"))
     yield Reader("word-list", "plain-words", _vocabulary("plain-words"))
     yield Reader("shortlist", "text.src", _shortlist)
-    yield Reader("bpe-codes", "codes", _codes)
+    yield Reader("bpe-codes", "codes", _bpe_codes)
     yield Reader("settings", "settings.toml", _settings)
     yield Reader("model-config", "model/config.toml", _model)
-    yield Reader("model-vocabulary", "model/vocab.src", _model, names=False)
+    yield Reader("model-vocabulary", "model/vocab.src", _model, names_file=False)
     yield Reader("model-bpe", "model/bpe.src", _model)
     yield Reader("model-parameters", "model/params.best.safetensors", _model)
     yield Reader("language-model-config", "lm/config.toml", _language_model)
-    yield Reader("checkpoint-state", f"{CHECKPOINT}/state.json", _checkpoint, names=False)
+    yield Reader("checkpoint-state", f"{CHECKPOINT}/state.json", _checkpoint, names_file=False)
     for name in ("state", "params"):
         file = f"{CHECKPOINT}/{name}.safetensors"
-        yield Reader(f"checkpoint-tensors-{name}", file, _checkpoint_with_its_sums, names=False)
+        yield Reader(
+            f"checkpoint-tensors-{name}", file, _checkpoint_with_valid_sums, names_file=False
+        )
     yield Reader("manifest", "prepared/manifest.json", _manifest)
     for part in ("json", "offsets", "ids"):
-        made = f"prepared/train.src.{workshop.KEY}.{part}"
-        yield Reader(f"corpus-{part}", made, _corpus, names=part == "ids")
-    yield Reader("corpus-text", "prepared/train.src", _corpus, names=False)
+        file = f"prepared/train.src.{sample_files.VOCABULARY_KEY}.{part}"
+        yield Reader(f"corpus-{part}", file, _corpus, names_file=part == "ids")
+    yield Reader("corpus-text", "prepared/train.src", _corpus, names_file=False)
     for name in ("manifest.json", "vocab.src", "bpe.tgt", "dev.tgt", "train.src"):
-        yield Reader(f"training-{name}", f"prepared/{name}", _training, large=False, names=False)
+        yield Reader(
+            f"training-{name}", f"prepared/{name}", _training, large=False, names_file=False
+        )
     yield Reader("phrase-table", "table", _phrase_table)
-    yield Reader("phrase-choice", "table", _choice)
+    yield Reader("phrase-choice", "table", _phrase_sampling)
     yield Reader("phrase-scores", "table", _phrase_scores, large=False)
-    yield Reader("prepared-phrase-table", "table", _prepared_table)
-    yield Reader("n-best-list", "list", _lists)
-    yield Reader("rescoring", "list", _rescored, large=False)
-    yield Reader("reranking", "list", _reranked)
-    yield Reader("reranking-weights", "weights", _reranked)
-    yield Reader("tuning", "list", _tuned, names=False)
-    yield Reader("tuning-weights", "weights", _tuned, names=False)
-    yield Reader("gold-links", "gold", _gold("gold"))
-    yield Reader("gold-links-naacl", "gold.naacl", _gold("gold.naacl"))
+    yield Reader("prepared-phrase-table", "table", _prepare_phrase_table)
+    yield Reader("n-best-list", "list", _nbest_list)
+    yield Reader("rescoring", "list", _rescoring, large=False)
+    yield Reader("reranking", "list", _reranking)
+    yield Reader("reranking-weights", "weights", _reranking)
+    yield Reader("tuning", "list", _tuning, names_file=False)
+    yield Reader("tuning-weights", "weights", _tuning, names_file=False)
+    yield Reader("gold-links", "gold", _gold_links("gold"))
+    yield Reader("gold-links-naacl", "gold.naacl", _gold_links("gold.naacl"))
     yield Reader("lexicon", "lexicon", _lexicon("lexicon"))
     yield Reader("lexicon-of-logarithms", "lexicon.log", _lexicon("lexicon.log"))
     yield Reader("segments", "segments", _segments)
     yield Reader("metrics", "metrics.jsonl", _metrics)
     yield Reader("learning-curve", "metrics.jsonl", _curve)
     yield Reader("vectors", "vectors", _vectors)
-    yield Reader("origin", "origin.json", _origin)
-    yield Reader("evaluation", "text.src", _evaluated, large=False)
-    yield Reader("prepare-raw", "text.src", _prepared(PrepareSettings(RAW)), False, False)
-    yield Reader("prepare-tokens", "text.src", _prepared(PrepareSettings(TOKENS)), names=False)
-    dropping = PrepareSettings(JOINT, merges=5, invalid="drop", dedup=True)
-    yield Reader("prepare-bpe", "text.src", _prepared(dropping), names=False)
-    yield Reader("selection", "text.src", _selected, names=False)
+    yield Reader("origin", "origin.json", _provenance)
+    yield Reader("evaluation", "text.src", _evaluation, large=False)
+    yield Reader("prepare-raw", "text.src", _prepare(PrepareSettings(RAW)), False, False)
+    yield Reader("prepare-tokens", "text.src", _prepare(PrepareSettings(TOKENS)), names_file=False)
+    drop_invalid = PrepareSettings(JOINT, merges=5, invalid="drop", dedup=True)
+    yield Reader("prepare-bpe", "text.src", _prepare(drop_invalid), names_file=False)
+    yield Reader("selection", "text.src", _selection, names_file=False)
     yield from _filters()
 
 
 def _filters() -> Iterator[Reader]:
-    """The commands as a pipe meets them."""
+    """Yield the commands that read stdin and write stdout."""
     model = ("-m", "FOLDER/model", "--device", "cpu", "--threads", "1")
     for name, arguments in {
         "translate": ("translate", *model),
@@ -458,7 +465,7 @@ def _filters() -> Iterator[Reader]:
         "align": ("align", *model, "-", "FOLDER/text.src"),
         "align-soft": ("align", *model, "--soft", "FOLDER/text.src", "-"),
     }.items():
-        yield Reader(name, "text.src", _command(*arguments), large=False, names=False)
+        yield Reader(name, "text.src", _command(*arguments), large=False, names_file=False)
     for table in ("--candidates", "--replace-unk"):
         name = f"translate{table[1:]}"
         command = _command("translate", *model, table, "FOLDER/lexicon")

@@ -1,4 +1,4 @@
-"""A short part of `make faults`; in a process of its own, as it forks."""
+"""A short run of `kill.py`, in its own process because it forks."""
 
 import os
 import subprocess

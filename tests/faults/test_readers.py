@@ -1,4 +1,4 @@
-"""Every reader obeys the law of `readers.py`: a short part of `make faults`, always the same."""
+"""Every reader obeys the law of `readers.py`: a short, fixed part of `make faults`."""
 
 from pathlib import Path
 
@@ -6,51 +6,51 @@ import pytest
 import torch
 
 from nmtkit.errors import DataError
-from tests.faults.hostile import plain_cases
-from tests.faults.readers import READERS, Fault, Reader, tried
-from tests.faults.workshop import make_workshop
+from tests.faults.hostile import fixed_cases
+from tests.faults.readers import READERS, Fault, Reader, accepts
+from tests.faults.sample_files import write_sample_files
 
-PART = 24
-"""Of so many cases a reader gets one."""
+CASE_STRIDE = 24
+"""Each reader gets every 24th case here, from a different start."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     torch.set_num_threads(1)
-    return make_workshop(tmp_path_factory.mktemp("workshop"))
+    return write_sample_files(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_a_valid_file_is_accepted(reader: Reader, folder: Path):
-    assert tried(reader, folder, (folder / reader.file).read_bytes())
+    assert accepts(reader, folder, (folder / reader.file).read_bytes())
 
 
-@pytest.mark.parametrize("place", range(len(READERS)), ids=lambda place: READERS[place].name)
-def test_any_file_is_accepted_or_refused_with_a_message(place, folder):
-    """A reader gets some of the cases here, and each of them goes to several readers."""
-    reader = READERS[place]
-    cases = list(plain_cases((folder / reader.file).read_bytes()))
-    for content in cases[place % PART :: PART]:
-        tried(reader, folder, content)
+@pytest.mark.parametrize("index", range(len(READERS)), ids=lambda index: READERS[index].name)
+def test_any_file_is_accepted_or_refused_with_a_message(index, folder):
+    """Each reader gets some of the cases, and each case goes to several readers."""
+    reader = READERS[index]
+    cases = list(fixed_cases((folder / reader.file).read_bytes()))
+    for content in cases[index % CASE_STRIDE :: CASE_STRIDE]:
+        accepts(reader, folder, content)
 
 
 def test_a_fault_is_detected(folder):
-    """The law is none that nothing breaks."""
+    """Check that readers that break the law raise a Fault, and that the sample file is restored."""
 
-    def broken(_: Path) -> None:
+    def crashing(_: Path) -> None:
         raise KeyError("n_words_src")
 
-    def nameless(_: Path) -> None:
+    def no_file_name(_: Path) -> None:
         raise DataError("line 3 is bad")
 
-    def breaking(_: Path) -> None:
+    def refusing(_: Path) -> None:
         raise DataError("table: " + "x" * 5000)
 
     before = (folder / "table").read_bytes()
-    for read, told in ((broken, "KeyError"), (nameless, "does not name the file")):
-        with pytest.raises(Fault, match=told):
-            tried(Reader("broken", "table", read), folder, b"x")
-    assert not tried(Reader("sound", "table", breaking), folder, b"x")
+    for read, message in ((crashing, "KeyError"), (no_file_name, "does not name the file")):
+        with pytest.raises(Fault, match=message):
+            accepts(Reader("broken", "table", read), folder, b"x")
+    assert not accepts(Reader("sound", "table", refusing), folder, b"x")
     assert (folder / "table").read_bytes() == before
 
 

@@ -1,4 +1,4 @@
-"""What `make faults` counts, and that a part which fails is told."""
+"""The counts that `make faults` prints, and its report of failed parts."""
 
 import sys
 
@@ -10,37 +10,37 @@ from tests.faults.run import Part
 
 def part(text, status=0):
     program = f"import sys; print({text!r}); sys.exit({status})"
-    return Part("lines translated on end", ("-c", program), r"^(\d+) lines in")
+    return Part("lines translated in one run", ("-c", program), r"^(\d+) lines in")
 
 
-def test_a_part_counts_what_it_prints(capsys):
+def test_a_part_returns_the_count_in_its_output(capsys):
     assert part("300 updates in 1 s\n5000 lines in 2 s").run() == 5000
     assert capsys.readouterr().out == "300 updates in 1 s\n5000 lines in 2 s\n"
     assert part("5000 lines in 2 s", 1).run() is None
 
 
 @pytest.mark.parametrize("status", [0, 1])
-def test_the_last_line_has_all_counts(monkeypatch, capsys, status):
+def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, capsys, status):
     outputs = {
-        "kill.py": "7 kills (3 at a moment) in 90 updates: 0 differences",
+        "kill.py": "7 kills (3 at a random moment) in 90 updates: 0 differences",
         "pytest": "....\n12 passed, 1 skipped in 3.00s",
         "fuzz.py": "lines: no fault\n21 bad inputs tried (9 refused): 0 faults",
-        "endure.py": "300 updates in 1 s\n5000 lines in 2 s",
+        "soak.py": "300 updates in 1 s\n5000 lines in 2 s",
     }
 
-    def ran(self):
+    def run_stub(self):
         text = next(text for name, text in outputs.items() if name in " ".join(self.command))
-        return original(Part(self.name, part(text, status).command, self.counted))
+        return original(Part(self.name, part(text, status).command, self.count_pattern))
 
     original = Part.run
-    monkeypatch.setattr(Part, "run", ran)
+    monkeypatch.setattr(Part, "run", run_stub)
     monkeypatch.setattr(sys, "argv", ["run.py"])
     if status:
-        with pytest.raises(SystemExit, match="above: kills survived, kills of"):
+        with pytest.raises(SystemExit, match="above: kills survived, kills of a rank"):
             run.main()
         return
     run.main()
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "7 kills survived, 7 kills of ranks, 12 faults injected, 21 bad inputs tried,"
-        " 5000 lines translated on end, bytes lost: 0"
+        "7 kills survived, 7 kills of a rank survived, 12 faults injected, 21 bad inputs tried,"
+        " 5000 lines translated in one run, bytes lost: 0"
     )

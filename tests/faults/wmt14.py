@@ -1,12 +1,12 @@
-"""Runs `make wmt14 SIZE=smoke` from nothing, then once more through faults; compares the tables.
+"""Run `make wmt14 SIZE=smoke` undisturbed, then once more with faults, and compare the tables.
 
     python tests/faults/wmt14.py --work /some/folder -- make -j2 wmt14
 
-The first run is left alone: it makes its own mirror, and needs no network. The second one fetches
-from a server of that mirror. A connection hangs and breaks, and while it hangs everything is
-killed; an archive arrives with a wrong byte; one that is there is damaged afterwards; everything is
-killed while a model is trained. After each the same is typed again. At the end the tables must say
-the same as those of the first run, figure for figure, but for hours; else the status is 1.
+The first run creates its own mirror and needs no network. The second run downloads from a server
+of that mirror: one connection hangs and breaks, and everything is killed while it hangs; one
+archive arrives with a wrong byte; another is damaged after its download; and everything is killed
+while a model trains. After each fault the same command runs again. At the end both tables must
+have the same figures, except for hours; otherwise the exit status is 1.
 """
 
 import argparse
@@ -22,44 +22,53 @@ from pathlib import Path
 from typing import Any
 
 RECIPE = Path(__file__).resolve().parents[2] / "examples" / "wmt14-en-fr"
-CUT, DAMAGED, SPOILT = "training-parallel-un.tgz", "training-giga-fren.tar", "dev.tgz"
+BROKEN_DOWNLOAD, DAMAGED_IN_TRANSIT, DAMAGED_ON_DISK = (
+    "training-parallel-un.tgz",
+    "training-giga-fren.tar",
+    "dev.tgz",
+)
 CUT_AT = 4000  # bytes
-LATEST = 300.0
-"""Seconds until what a fault waits for must have come."""
+KILL_TIMEOUT = 300.0
+"""Seconds within which the moment to kill must come."""
 
 
 class FaultError(Exception):
     """Something did not go as the recipe promises."""
 
 
-def typed(command: list[str], work: Path, *variables: str) -> subprocess.Popen[bytes]:
-    """The command, as a user types it, in a process group of its own."""
+def start(command: list[str], work: Path, *variables: str) -> subprocess.Popen[bytes]:
+    """Start the command as a user would, in its own process group."""
     words = [*command, "SIZE=smoke", f"WORK={work}", *variables]
     print("$", *words, flush=True)
     with open(f"{work}.log", "ab") as log:
         return subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
 
 
-def completed(command: list[str], work: Path, *variables: str) -> None:
-    """:raises FaultError: it failed."""
+def run(command: list[str], work: Path, *variables: str) -> None:
+    """Run the command to its end.
+
+    :raises FaultError: it failed.
+    """
     started = time.monotonic()
-    status = typed(command, work, *variables).wait()
+    status = start(command, work, *variables).wait()
     if status:
         tail = Path(f"{work}.log").read_text(encoding="utf-8", errors="replace")[-3000:]
         raise FaultError(f"status {status}:\n{tail}")
     print(f"  done in {time.monotonic() - started:.0f} s", flush=True)
 
 
-def killed(command: list[str], work: Path, moment: Callable[[], bool], *variables: str) -> None:
-    """Kill all that the command has started as soon as the moment is there.
+def kill_when(
+    command: list[str], work: Path, condition: Callable[[], bool], *variables: str
+) -> None:
+    """Start the command, and kill all its processes once the condition holds.
 
-    :raises FaultError: it never is.
+    :raises FaultError: the command ended first, or the condition did not hold in time.
     """
-    process = typed(command, work, *variables)
-    end = time.monotonic() + LATEST
-    while not moment():
-        if process.poll() is not None or time.monotonic() > end:
-            raise FaultError("ended before it could be killed")
+    process = start(command, work, *variables)
+    deadline = time.monotonic() + KILL_TIMEOUT
+    while not condition():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise FaultError("the command ended, or took too long, before it could be killed")
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -67,10 +76,10 @@ def killed(command: list[str], work: Path, moment: Callable[[], bool], *variable
 
 
 @contextmanager
-def served(mirror: Path, log: Path) -> Iterator[str]:
-    """A server of the mirror, with one broken connection and one wrong byte: its URL."""
+def serve(mirror: Path, log: Path) -> Iterator[str]:
+    """Serve the mirror with one broken connection and one wrong byte, and yield its URL."""
     command = [sys.executable, str(RECIPE / "mini" / "serve.py"), str(mirror), "--port", "0"]
-    faults = ["--cut", f"{CUT}={CUT_AT}", "--damage", DAMAGED]
+    faults = ["--cut", f"{BROKEN_DOWNLOAD}={CUT_AT}", "--damage", DAMAGED_IN_TRANSIT]
     with open(log, "wb") as file:
         server = subprocess.Popen([*command, *faults], stdout=subprocess.PIPE, stderr=file)
     try:
@@ -84,56 +93,65 @@ def served(mirror: Path, log: Path) -> Iterator[str]:
 
 
 def figures(work: Path) -> list[dict[str, Any]]:
-    """What the tables say, without what a clock says."""
+    """Return the rows of the tables without those of hours."""
     path = work / "results" / "tables.json"
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return [row for row in rows if row["measure"] != "hours"]
 
 
-def spoil(archive: Path) -> None:
+def damage(archive: Path) -> None:
     """Change a byte in the middle."""
     content = bytearray(archive.read_bytes())
     content[len(content) // 2] ^= 1
     archive.write_bytes(content)
 
 
-def saved(model: Path) -> bool:
-    """Whether a whole checkpoint is there, and the training is not over."""
+def has_checkpoint(model: Path) -> bool:
+    """Return whether the model has a complete checkpoint and is still training."""
     names = [path.parent.name for path in model.glob("checkpoints/*/state.json")]
     return any(name.isdigit() for name in names) and not (model / "done").exists()
 
 
-def broken_off(archives: Path) -> bool:
-    """Whether all has come that comes before the connection breaks."""
+def download_is_cut(archives: Path) -> bool:
+    """Return whether all bytes before the break of the connection have arrived."""
     try:
-        return any(part.stat().st_size == CUT_AT for part in archives.glob(f"{CUT}*"))
-    except FileNotFoundError:  # it has got its name meanwhile
+        return any(part.stat().st_size == CUT_AT for part in archives.glob(f"{BROKEN_DOWNLOAD}*"))
+    except FileNotFoundError:  # the download was renamed meanwhile
         return False
 
 
-def through_faults(command: list[str], work: Path, mirror: Path) -> None:
-    """The second run."""
+def run_through_faults(command: list[str], work: Path, mirror: Path) -> None:
+    """Run the command with all faults, and check in the logs that each one occurred."""
     log = Path(f"{work}.served")
     archives, model = work / "data" / "archives", work / "rnn" / "rnnsearch-50.1"
-    with served(mirror, log) as url:
+    with serve(mirror, log) as url:
         source = f"WMT_MIRROR={url}"
-        killed(command, work, lambda: broken_off(archives), source)
-        killed(command, work, lambda: any((work / "bitext").glob("train.??")), source)
-        spoil(archives / SPOILT)
-        killed(command, work, lambda: saved(model), source)
-        completed(command, work, source)
-    told = log.read_text(encoding="utf-8")
-    check("a download went on where it ended", f"bytes={CUT_AT}-" in told)
-    check("a wrong archive was fetched again", told.count(f"/{DAMAGED}") > 1)
-    check("a damaged archive was fetched again", told.count(f"/{SPOILT}") > 1)
-    check("a training went on", "resuming from update" in Path(f"{model}.log").read_text("utf-8"))
+        kill_when(command, work, lambda: download_is_cut(archives), source)
+        kill_when(command, work, lambda: any((work / "bitext").glob("train.??")), source)
+        damage(archives / DAMAGED_ON_DISK)
+        kill_when(command, work, lambda: has_checkpoint(model), source)
+        run(command, work, source)
+    requests = log.read_text(encoding="utf-8")
+    check("the broken download was continued", f"bytes={CUT_AT}-" in requests)
+    check(
+        "the archive with a wrong byte was downloaded again",
+        requests.count(f"/{DAMAGED_IN_TRANSIT}") > 1,
+    )
+    check(
+        "the archive damaged on disk was downloaded again",
+        requests.count(f"/{DAMAGED_ON_DISK}") > 1,
+    )
+    check("training was resumed", "resuming from update" in Path(f"{model}.log").read_text("utf-8"))
 
 
-def check(what: str, true: bool) -> None:
-    """:raises FaultError: it is not."""
-    if not true:
-        raise FaultError(f"not so: {what}")
-    print(f"  {what}", flush=True)
+def check(statement: str, holds: bool) -> None:
+    """Print the statement if it holds.
+
+    :raises FaultError: it does not hold.
+    """
+    if not holds:
+        raise FaultError(f"failed: {statement}")
+    print(f"  {statement}", flush=True)
 
 
 def main() -> int:
@@ -141,13 +159,14 @@ def main() -> int:
     parser.add_argument("--work", type=Path, required=True, metavar="DIR")
     parser.add_argument("command", nargs="+", metavar="-- COMMAND")
     options = parser.parse_args()
-    whole, broken = options.work.resolve() / "whole", options.work.resolve() / "broken"
+    work = options.work.resolve()
+    undisturbed, faulty = work / "undisturbed", work / "faulty"
     options.work.mkdir(parents=True, exist_ok=True)
     try:
-        completed(options.command, whole)
-        check("there is a report", (whole / "report.html").stat().st_size > 0)
-        through_faults(options.command, broken, whole / "mirror")
-        check("the tables say the same", figures(whole) == figures(broken))
+        run(options.command, undisturbed)
+        check("there is a report", (undisturbed / "report.html").stat().st_size > 0)
+        run_through_faults(options.command, faulty, undisturbed / "mirror")
+        check("the tables have the same figures", figures(undisturbed) == figures(faulty))
     except FaultError as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""The real commands on number words: a corpus, and a model that has seen two updates of it."""
+"""Run the real commands on a corpus of number words and a model trained on it for two updates."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -31,12 +31,12 @@ SMALL = {
     "training.validate_every": 1,
     "training.validate_epochs": 0.0,
 }
-"""Settings of a model that trains in a moment, as far as it has them."""
+"""Settings that make training take a moment; each model uses those that it has."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Tensors are so small here that threads would wait for each other."""
+    """Use one thread: the tensors are so small that more threads would only wait for each other."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -45,9 +45,10 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def nmtkit() -> Nmtkit:
-    """`nmtkit("score", ..., input="text", status=0)`: the command line within this process.
+    """Return a function: `nmtkit("score", ..., input="text", status=0)` runs a command in-process.
 
-    :return: a function whose result has `stdout`, `stderr` and `exit_code`, which is `status`.
+    It returns a result with `stdout`, `stderr` and `exit_code`, and checks that the exit code is
+    `status`.
     """
 
     def call(*arguments: object, input: str | bytes | None = None, status: int = 0) -> Result:
@@ -60,7 +61,7 @@ def nmtkit() -> Nmtkit:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with {train,dev,test}.{en,fr}: 20, 6 and 4 lines of 2 to 5 number words."""
+    """Return a folder with {train,dev,test}.{en,fr}: 20, 6 and 4 lines of 2 to 5 number words."""
     folder = tmp_path_factory.mktemp("corpus")
     for seed, (name, lines) in enumerate([("train", 20), ("dev", 6), ("test", 4)]):
         for language, words in (("en", ENGLISH), ("fr", FRENCH)):
@@ -76,7 +77,7 @@ def _sentence(words: list[str], number: int) -> str:
 
 @pytest.fixture(scope="session")
 def prepared(corpus: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`corpus` as `nmtkit prepare` and `nmtkit shortlist` leave it; not to be changed."""
+    """Return the prepared folder of `corpus` with its shortlists; tests must not change it."""
     folder = tmp_path_factory.mktemp("prepared") / "words"
     splits: list[object] = []
     for name, option in (("train", ["--train"]), ("dev", ["--dev"]), ("test", ["--test", "test"])):
@@ -88,14 +89,14 @@ def prepared(corpus: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="session")
 def small_options() -> Callable[[str], list[str]]:
-    """Options of `nmtkit train` that let a recipe's model train in a moment."""
+    """Return a function: `small_options(recipe)` gives options that make it train in a moment."""
 
-    def of(recipe: str) -> list[str]:
+    def options(recipe: str) -> list[str]:
         sizes = {f"model.{field.name}" for field in dataclasses.fields(make_config(recipe).model)}
-        fitting = {k: v for k, v in SMALL.items() if not k.startswith("model.") or k in sizes}
-        return [word for key, value in fitting.items() for word in ("--set", f"{key}={value}")]
+        settings = {k: v for k, v in SMALL.items() if not k.startswith("model.") or k in sizes}
+        return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
 
-    return of
+    return options
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +106,7 @@ def language_model(
     nmtkit: Nmtkit,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """A model folder of recipe cslm; not to be changed."""
+    """Return a model folder of recipe cslm; tests must not change it."""
     folder = tmp_path_factory.mktemp("language-model") / "lm"
     options = ["--recipe", "cslm", "--device", "cpu", *small_options("cslm")]
     nmtkit("train", prepared, "--output", folder, *options)
@@ -114,7 +115,7 @@ def language_model(
 
 @pytest.fixture(scope="session")
 def small(small_options: Callable[[str], list[str]]) -> list[str]:
-    """The same for RNNsearch."""
+    """Return the same options for RNNsearch."""
     return small_options("toy")
 
 
@@ -122,7 +123,7 @@ def small(small_options: Callable[[str], list[str]]) -> list[str]:
 def model(
     prepared: Path, small: list[str], nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A model folder after two updates on `prepared`; not to be changed."""
+    """Return a model folder after two updates on `prepared`; tests must not change it."""
     folder = tmp_path_factory.mktemp("model") / "model"
     nmtkit("train", prepared, "--output", folder, "--recipe", "toy", "--device", "cpu", *small)
     return folder

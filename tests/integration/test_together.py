@@ -19,7 +19,7 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "
 
 
 @pytest.fixture
-def each(together, nmtkit):
+def each(run_ranks, nmtkit):
     """`each(2, "score", ...)`: what every rank writes to stdout, and to stderr."""
 
     def call(size, *arguments, status=0, restarts=0, **options):
@@ -27,7 +27,7 @@ def each(together, nmtkit):
             result = nmtkit(*arguments, status=status, **options)
             return result.stdout, result.stderr
 
-        outcomes = together(size, life, restarts=restarts)
+        outcomes = run_ranks(size, life, restarts=restarts)
         assert [outcome.error for outcome in outcomes] == [None] * size
         return [outcome.value for outcome in outcomes]
 

@@ -1,4 +1,4 @@
-"""Models that learn: raw text in, a trained model, translations of unseen lines out."""
+"""Trained models translate unseen lines, from raw text to translations."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ SMALL = ["model.embedding=64", "model.hidden=64", "model.align=64", "model.maxou
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """Tensors are small here, and figures shall not depend on the machine's cores."""
+    """Use one thread: results must not depend on the machine's number of cores."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -24,7 +24,7 @@ def one_thread():
 
 
 def nmtkit(*arguments):
-    """The command in a process of its own; its stdout."""
+    """Run the command in its own process, and return its stdout."""
     code = "from nmtkit.cli.main import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8")
@@ -32,8 +32,8 @@ def nmtkit(*arguments):
     return done.stdout
 
 
-def prepared(raw, endings, size, *options):
-    """`nmtkit prepare` and `nmtkit shortlist` of train and dev in the folder `raw`."""
+def prepare(raw, endings, size, *options):
+    """Prepare train and dev of the folder `raw` with shortlists, and return the prepared folder."""
     folder = raw / "prepared"
     sides = [
         argument
@@ -49,15 +49,15 @@ def lines(path):
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def translated(model, sources):
+def translate(model, sources):
     return [best[0].text for best in Translator.load(model, device="cpu").translate(sources)]
 
 
-def test_toy_english_becomes_toy_french(tmp_path):
+def test_toy_english_is_translated_to_toy_french(tmp_path):
     """5,000 short pairs; seeds 1 and 2 gave 76.8 and 78.3 on unseen sentences."""
     sizes = ["--train", "5000", "--dev", "100", "--test", "300", "--max-words", "12"]
     subprocess.run([sys.executable, TOY, "--output", tmp_path, *sizes], check=True)
-    folder = prepared(tmp_path, ("en", "fr"), 3000)
+    folder = prepare(tmp_path, ("en", "fr"), 3000)
     settings = [
         *SMALL, "model.dropout=0.2", "data.batch_size=500", "data.max_length=20",
         "training.max_updates=700", "training.validate_every=350", "training.warmup=30",
@@ -67,40 +67,41 @@ def test_toy_english_becomes_toy_french(tmp_path):
     train(folder, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")
     sources, references = lines(tmp_path / "test.en"), lines(tmp_path / "test.fr")
     assert not set(sources) & set(lines(tmp_path / "train.en"))
-    found = translated(tmp_path / "model", sources)
-    assert tokenized_bleu(found, references).value >= 65
-    assert sum(a == b for a, b in zip(found, references, strict=True)) >= 100
+    translations = translate(tmp_path / "model", sources)
+    assert tokenized_bleu(translations, references).value >= 65
+    assert sum(a == b for a, b in zip(translations, references, strict=True)) >= 100
 
 
 def digits(count, longest, seed):
-    """Different lines of digits with spaces between them, in a random order."""
+    """Return `count` different lines of 3 to `longest` digits separated by spaces."""
     random = torch.Generator().manual_seed(seed)
-    made: dict[str, None] = {}
-    while len(made) < count:
+    unique: dict[str, None] = {}
+    while len(unique) < count:
         length = int(torch.randint(3, longest + 1, (1,), generator=random))
         word = torch.randint(0, 10, (length,), generator=random)
-        made[" ".join(str(digit) for digit in word.tolist())] = None
-    return list(made)
+        unique[" ".join(str(digit) for digit in word.tolist())] = None
+    return list(unique)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reading", ["paper-v1", "paper-v2", "groundhog"])
+@pytest.mark.parametrize("decoder_variant", ["paper-v1", "paper-v2", "groundhog"])
 @pytest.mark.parametrize("task", ["copy", "reverse"])
-def test_digits_are_copied_and_reversed(tmp_path, task, reading):
-    """Unseen lines to BLEU of at least 98."""
-    everything = digits(6300, 12, seed=1)
-    parts = {"test": everything[:200], "dev": everything[200:300], "train": everything[300:]}
+def test_digits_are_copied_and_reversed(tmp_path, task, decoder_variant):
+    """The BLEU of unseen lines is at least 98."""
+    all_lines = digits(6300, 12, seed=1)
+    parts = {"test": all_lines[:200], "dev": all_lines[200:300], "train": all_lines[300:]}
     for name, sources in parts.items():
-        turned = [line[::-1] if task == "reverse" else line for line in sources]
-        for side, text in (("src", sources), ("tgt", turned)):
+        targets = [line[::-1] if task == "reverse" else line for line in sources]
+        for side, text in (("src", sources), ("tgt", targets)):
             (tmp_path / f"{name}.{side}").write_text("".join(f"{line}\n" for line in text))
-    folder = prepared(tmp_path, ("src", "tgt"), 12, "--tokenized")
+    folder = prepare(tmp_path, ("src", "tgt"), 12, "--tokenized")
     settings = [
-        *SMALL, f"model.decoder_variant={reading}", "model.dropout=0.1", "data.batch_size=800",
+        *SMALL, f"model.decoder_variant={decoder_variant}", "model.dropout=0.1",
+        "data.batch_size=800",
         "training.max_updates=1200", "training.validate_every=300", "training.warmup=50",
         "training.cooldown=600", "training.learning_rate=0.004", "training.average_checkpoints=1",
         "training.dev_beam=1",
     ]  # fmt: skip
     train(folder, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")
-    found = translated(tmp_path / "model", parts["test"])
-    assert tokenized_bleu(found, lines(tmp_path / "test.tgt")).value >= 98
+    translations = translate(tmp_path / "model", parts["test"])
+    assert tokenized_bleu(translations, lines(tmp_path / "test.tgt")).value >= 98

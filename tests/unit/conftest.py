@@ -1,4 +1,4 @@
-"""Tiny models for the drivers, with random parameters and words a, b, c, ..."""
+"""Tiny models with random parameters and the words a, b, c, ..."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,10 @@ MakeModel = Callable[..., "LoadedModel"]
 
 @pytest.fixture
 def make_model() -> MakeModel:
-    """`make_model(seed, src="abc", tgt="xyz")`: an RNNsearch that reads and writes these words, or
-    with `sizes` another model.
+    """Return a function: `make_model(seed, src="abc", tgt="xyz")` makes a model of these words.
 
-    With `bpe` given, words are split by its merges, and the pieces should be in src and tgt.
+    It is an RNNsearch, or with `sizes` another model. With `bpe`, words are split by its merges,
+    and the pieces should be in src and tgt.
     """
     import torch
 
@@ -48,7 +48,7 @@ def make_model() -> MakeModel:
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.uniform_(-1, 1)
-            model.b_y[0] += 3  # so that most sentences come to an end
+            model.b_y[0] += 3  # so that most sentences end
         model.eval().requires_grad_(False)
         text = TextConfig(bpe="joint" if bpe else "none")
         config = Config(sizes, search=search or SearchConfig(beam=4), text=text)

@@ -1,4 +1,4 @@
-"""A small task for the compared systems."""
+"""A small training task for the benchmarked systems."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from systems import Data, Task
 
 @pytest.fixture
 def data(tmp_path: Path) -> Data:
-    """Three pairs, and shortlists of three words."""
+    """Return a prepared corpus of three pairs with shortlists of three words."""
     prepared = tmp_path / "prepared"
     prepared.mkdir()
     for side, word in (("src", "a"), ("tgt", "b")):
@@ -21,5 +21,5 @@ def data(tmp_path: Path) -> Data:
 
 @pytest.fixture
 def task(data: Data, tmp_path: Path) -> Task:
-    """A training of 7 updates."""
+    """Return a training task of 7 updates."""
     return Task(data, tmp_path / "task", Sizes(3, 4, 5, 6), 7, threads=2)

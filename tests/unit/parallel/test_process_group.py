@@ -88,7 +88,7 @@ def gradients(rank):
     return layer
 
 
-def test_collective_operations_of_three_processes(together, tmp_path):
+def test_collective_operations_of_three_processes(run_ranks, tmp_path):
     log = tmp_path / "order"
 
     def turn():
@@ -123,7 +123,7 @@ def test_collective_operations_of_three_processes(together, tmp_path):
             found["can fork"] = can_fork()
         return found
 
-    first, *others = [outcome.value for outcome in together(3, task)]
+    first, *others = [outcome.value for outcome in run_ranks(3, task)]
     shared = [[(n * n, n) for n in range(1, 8)], [], [(64, 8), (81, 9)]]
     assert first == {
         "broadcast": ("from", 0), "gathered": [0, 1, 4], "equal": [0.0, 0], "sums": [3.0, 3.0],
@@ -133,7 +133,7 @@ def test_collective_operations_of_three_processes(together, tmp_path):
     assert log.read_text() == "021"
 
 
-def test_each_rank_has_its_own_reproducible_random_numbers(together):
+def test_each_rank_has_its_own_reproducible_random_numbers(run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
             drawn = []
@@ -142,12 +142,12 @@ def test_each_rank_has_its_own_reproducible_random_numbers(together):
                 drawn.append(torch.rand(1).item())
             return drawn
 
-    drawn = [outcome.value for outcome in together(2, task)]
+    drawn = [outcome.value for outcome in run_ranks(2, task)]
     assert all(numbers[0] == numbers[3] for numbers in drawn)
     assert len({number for numbers in drawn for number in numbers}) == 6
 
 
-def test_an_error_on_rank_0_is_reported_there_and_ends_the_others(together):
+def test_an_error_on_rank_0_is_reported_there_and_ends_the_others(run_ranks):
     def fail():
         raise DataError("corpus: no such file")
 
@@ -155,7 +155,7 @@ def test_an_error_on_rank_0_is_reported_there_and_ends_the_others(together):
         with join_process_group("cpu") as process_group:
             process_group.broadcast(fail)
 
-    first, *others = [outcome.error for outcome in together(3, task)]
+    first, *others = [outcome.error for outcome in run_ranks(3, task)]
     assert first == "DataError: corpus: no such file"
     assert others == [
         f"NmtkitError: rank {rank}: rank 0 has failed, and says why" for rank in (1, 2)
@@ -163,7 +163,7 @@ def test_an_error_on_rank_0_is_reported_there_and_ends_the_others(together):
 
 
 @pytest.mark.parametrize("lost", [0, 2])
-def test_a_rank_that_dies_ends_the_others_at_once(together, lost):
+def test_a_rank_that_dies_ends_the_others_at_once(run_ranks, lost):
     def task():
         with join_process_group("cpu") as process_group:
             process_group.barrier()
@@ -172,7 +172,7 @@ def test_a_rank_that_dies_ends_the_others_at_once(together, lost):
             process_group.all_gather("here")
 
     begun = time.monotonic()
-    outcomes = together(3, task)
+    outcomes = run_ranks(3, task)
     assert time.monotonic() - begun < 20
     assert outcomes[lost].status == -signal.SIGKILL
     for rank in {0, 1, 2} - {lost}:
@@ -180,7 +180,7 @@ def test_a_rank_that_dies_ends_the_others_at_once(together, lost):
         assert outcomes[rank].error.startswith(begins)
 
 
-def test_a_restart_does_not_wait_for_ended_processes(together):
+def test_a_restart_does_not_wait_for_ended_processes(run_ranks):
     """Torchrun's store still has the addresses of the attempt before."""
 
     def task():
@@ -192,14 +192,14 @@ def test_a_restart_does_not_wait_for_ended_processes(together):
                 os.kill(os.getpid(), signal.SIGKILL)
             return found
 
-    assert [outcome.status for outcome in together(2, task)] == [-signal.SIGKILL] * 2
-    first, other = together(2, task, restarts=1)
+    assert [outcome.status for outcome in run_ranks(2, task)] == [-signal.SIGKILL] * 2
+    first, other = run_ranks(2, task, restarts=1)
     assert first.error is None and len({*first.value}) == 2
     assert first.value == other.value
 
 
 @pytest.mark.parametrize("rank", ["0", "1", "none"])
-def test_every_rank_knows_of_a_restart(together, rank):
+def test_every_rank_knows_of_a_restart(run_ranks, rank):
     """Of several machines torchrun tells only the one where a process has failed."""
 
     def task():
@@ -208,8 +208,8 @@ def test_every_rank_knows_of_a_restart(together, rank):
         with join_process_group("cpu") as process_group:
             return process_group.restarted
 
-    assert [outcome.value for outcome in together(2, task)] == [False, False]
-    assert [outcome.value for outcome in together(2, task, restarts=1)] == [True, True]
+    assert [outcome.value for outcome in run_ranks(2, task)] == [False, False]
+    assert [outcome.value for outcome in run_ranks(2, task, restarts=1)] == [True, True]
 
 
 def test_each_rank_has_a_gpu_of_its_own(launched_with, monkeypatch):
@@ -221,11 +221,11 @@ def test_each_rank_has_a_gpu_of_its_own(launched_with, monkeypatch):
             pass
 
 
-def test_a_restarted_command_does_not_share_windows_again(together):
+def test_a_restarted_command_does_not_share_windows_again(run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
             squares(process_group, [[1]])
 
-    assert [outcome.error for outcome in together(2, task)] == [None, None]
-    for outcome in together(2, task, restarts=1):
+    assert [outcome.error for outcome in run_ranks(2, task)] == [None, None]
+    for outcome in run_ranks(2, task, restarts=1):
         assert "without --max-restarts" in outcome.error

@@ -69,13 +69,13 @@ def begun(begin):
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_updates_equal_those_of_one_process(begun, together, size):
+def test_updates_equal_those_of_one_process(begun, run_ranks, size):
     def task():
         with join_process_group("cpu") as process_group:
             return [trained(begun(process_group, **way)) for way in WAYS]
 
     alone = [trained(begun(**way)) for way in WAYS]
-    first, *others = [outcome.value for outcome in together(size, task)]
+    first, *others = [outcome.value for outcome in run_ranks(size, task)]
     for found, expected in zip(first, alone, strict=True):
         close(found, expected)
     for other in others:
@@ -83,7 +83,7 @@ def test_updates_equal_those_of_one_process(begun, together, size):
         assert [figures for figures, _ in other] == [figures for figures, _ in first]
 
 
-def test_a_rank_without_pairs_computes_nothing(begun, together):
+def test_a_rank_without_pairs_computes_nothing(begun, run_ranks):
     """Batches of one pair, on two ranks: the second never has any."""
 
     def task():
@@ -99,7 +99,7 @@ def test_a_rank_without_pairs_computes_nothing(begun, together):
             training.model.loss = counted
             return trained(training, 3), len(calls)
 
-    found, calls = zip(*(outcome.value for outcome in together(2, task)), strict=True)
+    found, calls = zip(*(outcome.value for outcome in run_ranks(2, task)), strict=True)
     assert calls == (3, 0)
     close(found[0], trained(begun(data={"batch_size": 1}), 3))
     assert equal(found[0][1], found[1][1])
@@ -115,29 +115,29 @@ def broken(training, updates):
     return training
 
 
-def test_an_update_that_is_not_finite_on_one_rank_is_skipped_on_all(begun, together):
+def test_an_update_that_is_not_finite_on_one_rank_is_skipped_on_all(begun, run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
             return trained(broken(begun(process_group), {2} if process_group.rank == 1 else set()))
 
     expected = trained(broken(begun(), {2}))
     assert [skipped for *_, skipped in expected[0]] == [False, True] + [False] * (UPDATES - 2)
-    first, other = (outcome.value for outcome in together(2, task))
+    first, other = (outcome.value for outcome in run_ranks(2, task))
     close(first, expected)
     assert equal(first[1], other[1])
 
 
-def test_too_many_skipped_updates_stop_all_ranks(begun, together):
+def test_too_many_skipped_updates_stop_all_ranks(begun, run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
             training = begun(process_group, max_nonfinite=3, max_updates=100)
             broken(training, range(2, 100) if process_group.rank == 1 else []).run()
 
-    outcomes = together(2, task)
+    outcomes = run_ranks(2, task)
     assert all("the 3th time in a row" in outcome.error for outcome in outcomes)
 
 
-def test_a_rank_short_of_memory_splits_its_part(begun, together):
+def test_a_rank_short_of_memory_splits_its_part(begun, run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
             training = begun(process_group)
@@ -151,7 +151,7 @@ def test_a_rank_short_of_memory_splits_its_part(begun, together):
             training.model.loss = poor
             return trained(training)
 
-    first, other = (outcome.value for outcome in together(2, task))
+    first, other = (outcome.value for outcome in run_ranks(2, task))
     close(first, trained(begun()))
     assert equal(first[1], other[1])
 
@@ -181,7 +181,7 @@ def run(training, interrupted_after=0, signals=()):
 
 
 @pytest.fixture
-def train(begun, together):
+def train(begun, run_ranks):
     """`train(2, stop=7)`: 12 updates by two ranks, or to signals that the last of them gets.
 
     :return: of each rank where it ended and why, and its parameters.
@@ -195,7 +195,7 @@ def train(begun, together):
                 found = run(training, stop, signals if process_group.rank == size - 1 else ())
                 return found, dict(parameters_of(training.model))
 
-        outcomes = together(size, life)
+        outcomes = run_ranks(size, life)
         assert [outcome.error for outcome in outcomes] == [None] * size
         return [outcome.value for outcome in outcomes]
 
@@ -237,7 +237,7 @@ def test_resuming_is_exact_with_dropout(train):
     assert not equal(undropped, whole)
 
 
-def test_ranks_have_different_dropout_masks(begun, together):
+def test_ranks_have_different_dropout_masks(begun, run_ranks):
     """Both ranks have the same batch: with the same dropout mask, costs would be equal."""
 
     def task():
@@ -248,11 +248,11 @@ def test_ranks_have_different_dropout_masks(begun, together):
             training.process_group.seed_per_rank(1, 0)
             return float(training.model.loss(*batch[:4]).detach())
 
-    one, other = (outcome.value for outcome in together(2, task))
+    one, other = (outcome.value for outcome in run_ranks(2, task))
     assert one != other
 
 
-def test_only_rank_0_writes(begun, together, monkeypatch, tmp_path):
+def test_only_rank_0_writes(begun, run_ranks, monkeypatch, tmp_path):
     def task():
         with join_process_group("cpu") as process_group:
             if not process_group.is_main:
@@ -263,14 +263,14 @@ def test_only_rank_0_writes(begun, together, monkeypatch, tmp_path):
             training.run()
             return dict(parameters_of(training.model)), dict(training.averaged)
 
-    outcomes = together(2, task)
+    outcomes = run_ranks(2, task)
     assert [outcome.error for outcome in outcomes] == [None, None]
     (first, mean), (second, mean_there) = (outcome.value for outcome in outcomes)
     assert equal(first, second) and equal(mean, mean_there) and not equal(first, mean)
     assert (tmp_path / "model" / "params.best.safetensors").is_file()
 
 
-def test_a_full_disk_on_rank_0_stops_all_ranks(begun, together, monkeypatch):
+def test_a_full_disk_on_rank_0_stops_all_ranks(begun, run_ranks, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -280,12 +280,12 @@ def test_a_full_disk_on_rank_0_stops_all_ranks(begun, together, monkeypatch):
                 monkeypatch.setattr("nmtkit.training.trainer.save_checkpoint", full)
             begun(process_group, max_updates=8, validate_every=2).run()
 
-    first, other = (outcome.error for outcome in together(2, task))
+    first, other = (outcome.error for outcome in run_ranks(2, task))
     assert "No space left" in first and "another rank has ended" in other
 
 
 @pytest.mark.parametrize("lost", [0, 1])
-def test_a_killed_rank_stops_the_others_and_nothing_is_lost(begun, together, train, lost):
+def test_a_killed_rank_stops_the_others_and_nothing_is_lost(begun, run_ranks, train, lost):
     def life():
         with join_process_group("cpu") as process_group:
             settings = {"folder": "killed", "max_updates": 12, "validate_every": 5}
@@ -295,7 +295,7 @@ def test_a_killed_rank_stops_the_others_and_nothing_is_lost(begun, together, tra
                 [signal.SIGKILL],
             )
 
-    outcomes = together(2, life)
+    outcomes = run_ranks(2, life)
     assert outcomes[lost].status == -signal.SIGKILL
     assert "another rank has ended" in outcomes[1 - lost].error
     (end, parameters), _ = train(2, "killed")

@@ -1,9 +1,9 @@
-"""A folder with a sound, tiny one of everything that nmtkit reads, made in a moment.
+"""Write a folder with one small valid file of every kind that nmtkit reads.
 
 model/  lm/                 model folders: an RNNsearch with BPE, and a language model
 prepared/                   a prepared folder with its binarised corpus
 training/checkpoints/       a checkpoint
-text.src text.tgt text.gz   lines; and lists, tables, weights, links, settings
+text.src text.tgt text.gz   lines; also lists, tables, weights, links, settings
 """
 
 import gzip
@@ -16,7 +16,6 @@ import torch
 from torch import nn
 
 from nmtkit.config import Config, SearchConfig, TextConfig
-from nmtkit.config_io import write_toml
 from nmtkit.data.corpus import Corpus
 from nmtkit.io.parameters import parameters_of, write_parameters
 from nmtkit.model_folder import build_model, create_model_folder, read_vocabularies
@@ -37,8 +36,8 @@ LINES = ["a b", "", "ab b a", "b <unk> a", "a"]
 CODES = [("a", "b</w>"), ("b", "b</w>")]
 WORDS = ["a@@", "b@@", "a", "b", "ab", "bb"]
 
-KEY = hashlib.sha256("\n".join(["</s>", "<unk>", *WORDS]).encode()).hexdigest()[:8]
-"""In the names of the binarised corpus."""
+VOCABULARY_KEY = hashlib.sha256("\n".join(["</s>", "<unk>", *WORDS]).encode()).hexdigest()[:8]
+"""Part of the file names of the binarised corpus: it depends on the vocabulary."""
 
 FILES = {
     "list": "0 ||| a b ||| LM0= -1.5 TM0= -2 -3 ||| -4.5\n0 ||| b ||| LM0= -1 TM0= -2.5 -3 |||"
@@ -67,23 +66,23 @@ FILES = {
 }
 
 
-def make_workshop(folder: Path) -> Path:
-    """Fill an empty folder; see the top of this file."""
+def write_sample_files(folder: Path) -> Path:
+    """Fill an empty folder with the files listed at the top of this module, and return it."""
     torch.manual_seed(1)
     for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
     for side in ("src", "tgt"):
         (folder / f"text.{side}").write_text("".join(f"{line}\n" for line in LINES))
     (folder / "text.gz").write_bytes(gzip.compress((folder / "text.src").read_bytes(), mtime=0))
-    _prepare(folder / "prepared")
-    model = _model(folder / "model", CONFIG, folder / "prepared")
-    _model(folder / "lm", LM_CONFIG, folder / "prepared")
-    save_checkpoint(folder / "training", *_trained(model), Progress(updates=3))
+    _write_prepared(folder / "prepared")
+    model = _write_model(folder / "model", CONFIG, folder / "prepared")
+    _write_model(folder / "lm", LM_CONFIG, folder / "prepared")
+    save_checkpoint(folder / "training", *_after_one_update(model), Progress(updates=3))
     return folder
 
 
-def _prepare(folder: Path) -> None:
-    """What 'nmtkit prepare' and 'nmtkit shortlist' leave, as far as training needs it."""
+def _write_prepared(folder: Path) -> None:
+    """Write the files of 'nmtkit prepare' and 'nmtkit shortlist' that training needs."""
     folder.mkdir()
     text = {"src_language": "en", "tgt_language": "fr", "tokenized": True, "bpe": "joint"}
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "text": text}, indent=1))
@@ -96,20 +95,20 @@ def _prepare(folder: Path) -> None:
     Corpus.open(folder, "train", read_vocabularies(folder))
 
 
-def _model(folder: Path, config: Config, prepared: Path) -> nn.Module:
+def _write_model(folder: Path, config: Config, prepared: Path) -> nn.Module:
     create_model_folder(folder, config, prepared)
     model = build_model(config, *map(len, read_vocabularies(prepared)))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.uniform_(-1, 1)
         if config is CONFIG:
-            model.b_y[0] += 6  # so that every translation comes to an end
+            model.b_y[0] += 6  # so that every translation ends
     write_parameters(folder / "params.best.safetensors", parameters_of(model))
     return model
 
 
-def _trained(model: nn.Module) -> tuple[nn.Module, torch.optim.Optimizer]:
-    """A model after an update, and the optimizer, which then has a state."""
+def _after_one_update(model: nn.Module) -> tuple[nn.Module, torch.optim.Optimizer]:
+    """Make one update; return the model, and its optimizer with the state of that update."""
     optimizer = new_optimizer(model)
     torch.stack([parameter.sum() for parameter in model.parameters()]).sum().backward()
     optimizer.step()
@@ -117,10 +116,5 @@ def _trained(model: nn.Module) -> tuple[nn.Module, torch.optim.Optimizer]:
 
 
 def new_optimizer(model: nn.Module) -> torch.optim.Optimizer:
-    """That of the checkpoint, without a state."""
+    """Return an optimizer of the checkpoint's kind without a state."""
     return make_optimizer(model, replace(CONFIG.training, optimizer="adadelta"))
-
-
-def settings() -> str:
-    """The settings of the model as TOML."""
-    return write_toml(CONFIG)

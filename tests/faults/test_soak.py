@@ -1,0 +1,34 @@
+"""A short run of `soak.py`: open files and memory do not grow."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.faults.soak import MAX_GROWTH, ResourceUsage
+
+
+def test_open_files_and_memory_do_not_grow():
+    script = Path(__file__).with_name("soak.py")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(script), "--updates", "300", "--lines", "5000"]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr + result.stdout
+    assert re.match(r"300 updates in .*\n5000 lines in .*\n$", result.stdout)
+
+
+def test_growth_is_reported():
+    usage = ResourceUsage([5, 6, *[6] * 18], [0, 10 << 20, *[12 << 20] * 18])
+    assert usage.leaks() == []
+    usage.files[-1] += 1
+    usage.memory[-1] += MAX_GROWTH + 1
+    assert usage.leaks() == ["open files grew from 6 to 7", "memory grew from 12 to 28 MiB"]
+
+
+def test_open_files_and_memory_of_this_process_are_measured():
+    usage = ResourceUsage()
+    usage.measure()
+    with open(__file__):
+        usage.measure()
+    assert usage.files[1] == usage.files[0] + 1 and usage.memory[0] > 1 << 20
