@@ -47,8 +47,8 @@ RunRanks = Callable[..., list[Outcome]]
 def run_ranks() -> Iterator[RunRanks]:
     """Return a function: `run_ranks(2, task)` runs `task()` on two ranks.
 
-    It returns their outcomes in the order of ranks. Each call is a job with its own store, as under torchrun.
-    With `restarts=1` the job of the previous call is restarted.
+    It returns their outcomes in the order of ranks. Each call is a job with its own store, as
+    under torchrun. With `restarts=1` the job of the previous call is restarted.
     """
     stores: list[BaseProcess] = []
     port = 0

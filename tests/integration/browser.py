@@ -49,7 +49,7 @@ def browser() -> Iterator["Chrome"]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
-        home = {**os.environ, "HOME": profile}  # one's own may not be writable
+        home = {**os.environ, "HOME": profile}  # the real home folder may be read-only
         opened = Chrome(options=options, service=Service(driver, env=home))
         try:
             yield opened
@@ -61,15 +61,15 @@ def resize(opened: "Chrome", width: int, height: int, dark: bool = False) -> Non
     """Set the window size and the light or dark scheme, and disable smooth scrolling."""
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    wishes = {
+    preferences = {
         "prefers-color-scheme": "dark" if dark else "light",
         "prefers-reduced-motion": "reduce",
     }
-    features = [{"name": name, "value": value} for name, value in wishes.items()]
+    features = [{"name": name, "value": value} for name, value in preferences.items()]
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-def printed(opened: "Chrome", path: Path) -> None:
+def print_to_pdf(opened: "Chrome", path: Path) -> None:
     """Save the page as PDF."""
-    found = opened.execute_cdp_cmd("Page.printToPDF", {})
-    path.write_bytes(base64.b64decode(found["data"]))
+    response = opened.execute_cdp_cmd("Page.printToPDF", {})
+    path.write_bytes(base64.b64decode(response["data"]))

@@ -32,9 +32,9 @@ def align(nmtkit: Nmtkit, model: Path, tmp_path: Path) -> Nmtkit:
 
 
 def test_every_target_word_has_a_source_word(align):
-    found = align().stdout.split("\n")[:-1]
-    assert len(found) == len(PAIRS)
-    for (source, target), row in zip(PAIRS, found, strict=True):
+    rows = align().stdout.split("\n")[:-1]
+    assert len(rows) == len(PAIRS)
+    for (source, target), row in zip(PAIRS, rows, strict=True):
         links = [tuple(map(int, link.split("-"))) for link in row.split()]
         words = target.split() if source else []
         assert [j for _, j in links] == list(range(len(words)))
@@ -70,14 +70,14 @@ def test_each_pair_has_a_figure(align, tmp_path, kind, begin):
     assert "--force" in align("--plot", tmp_path / "pictures", "--format", kind, status=1).stderr
 
 
-def test_its_own_links_have_no_error(align, tmp_path):
+def test_the_models_own_links_have_no_error(align, tmp_path):
     links = tmp_path / "links"
     align("-o", links)
-    told = align("--gold", links).stdout
-    assert re.match(r"AER 0\.0000  precision 1\.0000  recall 1\.0000  links 4 ", told)
+    figures = align("--gold", links).stdout
+    assert re.match(r"AER 0\.0000  precision 1\.0000  recall 1\.0000  links 4 ", figures)
     other = tmp_path / "other"
     with_links = align("--gold", links, "-o", other)
-    assert with_links.stdout == told
+    assert with_links.stdout == figures
     assert other.read_text() == links.read_text()
 
 
@@ -94,8 +94,8 @@ def test_other_links_have_an_error(align, tmp_path):
     right = align().stdout.split("\n")
     first = (int(right[0].split("-")[0]) + 1) % 3
     (tmp_path / "gold").write_text("\n".join([f"{first}-0 {right[0].split()[1]}", *right[1:]]))
-    told = align("--gold", tmp_path / "gold").stdout
-    assert told.startswith("AER 0.2500  precision 0.7500  recall 0.7500")
+    figures = align("--gold", tmp_path / "gold").stdout
+    assert figures.startswith("AER 0.2500  precision 0.7500  recall 0.7500")
 
 
 def test_gold_links_of_other_sentences_are_an_error(align, tmp_path):
@@ -114,16 +114,18 @@ def test_soft_and_show_are_mutually_exclusive(align):
     align("--soft", "--show", status=2)
 
 
-def table_of(path):
-    """Return the lines of a lexicon: target word, source word, p."""
+def read_lexicon(path):
+    """Return the lines of a lexicon: target word, source word, probability."""
     rows = [line.split(" ") for line in read_lines(path)]
-    return [(target, source, float(share)) for target, source, share in rows]
+    return [(target, source, float(probability)) for target, source, probability in rows]
 
 
 def test_lexicon_of_word_translations(align, tmp_path):
     path = tmp_path / "lexicon"
     result = align("--lexicon", path)
-    assert result.stdout == "" and f"{path}: {len(table_of(path))} pairs of words" in result.stderr
+    assert (
+        result.stdout == "" and f"{path}: {len(read_lexicon(path))} pairs of words" in result.stderr
+    )
     counts: Counter[tuple[str, str]] = Counter()
     for (source, target), row in zip(PAIRS, align().stdout.splitlines(), strict=True):
         for link in row.split():
@@ -133,7 +135,7 @@ def test_lexicon_of_word_translations(align, tmp_path):
     for (_, source), number in counts.items():
         totals[source] += number
     expected = {pair: number / totals[pair[1]] for pair, number in counts.items()}
-    assert {row[:2]: row[2] for row in table_of(path)} == pytest.approx(expected, abs=1e-6)
+    assert {row[:2]: row[2] for row in read_lexicon(path)} == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_lexicon_covers_its_corpus(nmtkit, model, corpus, tmp_path):
@@ -145,14 +147,14 @@ def test_the_lexicon_covers_its_corpus(nmtkit, model, corpus, tmp_path):
         candidates = lexicon.candidates(source.split()).tolist()
         assert set(words.ids(target.split())) <= set(candidates)
     nmtkit("align", "-m", model, *files, "--lexicon", tmp_path / "few", "--min-count", 4)
-    every, few = table_of(tmp_path / "lexicon.gz"), table_of(tmp_path / "few")
+    every, few = read_lexicon(tmp_path / "lexicon.gz"), read_lexicon(tmp_path / "few")
     assert set(few) < set(every) and few == sorted(few, key=lambda row: (row[1], -row[2], row[0]))
 
 
 def test_a_lexicon_can_be_written_with_alignments(align, tmp_path):
     links, table = tmp_path / "links", tmp_path / "lexicon"
     assert align("--lexicon", table, "-o", links).stdout == ""
-    assert links.read_text() == align().stdout and len(table_of(table)) > 1
+    assert links.read_text() == align().stdout and len(read_lexicon(table)) > 1
     assert "--force" in align("--lexicon", table, status=1).stderr
 
 
@@ -166,13 +168,13 @@ def test_composition_of_a_sentence(prepared, small_options, nmtkit, tmp_path):
     source.write_text("one two three\n\nsix\n")
     nmtkit("train", prepared, "-o", folder, "-r", "grconv", *small_options("grconv"))
     options = ["align", "--composition", "--model", folder, source]
-    found = [json.loads(row) for row in nmtkit(*options).stdout.split("\n")[:-1]]
-    assert [table["words"] for table in found] == [
+    tables = [json.loads(row) for row in nmtkit(*options).stdout.split("\n")[:-1]]
+    assert [table["words"] for table in tables] == [
         ["one", "two", "three", "</s>"],
         ["</s>"],
         ["six", "</s>"],
     ]
-    for table in found:
+    for table in tables:
         sizes = [len(level) for level in table["levels"]]
         assert sizes == list(range(len(table["words"]) - 1, 0, -1))
         assert all(

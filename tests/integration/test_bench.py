@@ -1,4 +1,4 @@
-"""The benchmarks' hook into nmtkit measures its real updates."""
+"""The benchmarks time nmtkit's real updates."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,8 @@
-"""A command imports what it needs and no more: what one line from a cold start costs is counted
-here in modules, whose number a busy machine does not change."""
+"""A command imports only what it needs.
+
+The cost of translating one line from a cold start is counted in imported modules, because their
+number does not depend on the load of the machine.
+"""
 
 import subprocess
 import sys
@@ -8,11 +11,11 @@ from pathlib import Path
 import pytest
 
 BASELINE = "import torch, safetensors.torch"
-"""What nobody who computes with these parameters can do without."""
+"""Imports that every use of a model needs."""
 
 NMTKIT = "from nmtkit.cli.main import main; main()"
 
-NEEDLESS = {
+UNNEEDED = {
     "joblib",
     "matplotlib",
     "numpy.random",
@@ -25,17 +28,19 @@ NEEDLESS = {
     "torch.distributed.tensor",
     "torch.onnx",
 }
-"""Libraries, and parts of them, that take long to import and are not for translating a line."""
+"""Modules that are slow to import and not needed to translate a line."""
 
 
-REPORT = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+REPORT_MODULES = (
+    "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+)
 """Python code that prints the names of the imported modules when the interpreter ends."""
 
 
 def imported_by(code: str, *arguments: object, line: str = "") -> set[str]:
     """Return the modules that a fresh interpreter imports."""
     done = subprocess.run(
-        [sys.executable, "-c", REPORT + code, *map(str, arguments)],
+        [sys.executable, "-c", REPORT_MODULES + code, *map(str, arguments)],
         input=line,
         text=True,
         capture_output=True,
@@ -50,22 +55,22 @@ def baseline() -> set[str]:
 
 
 @pytest.mark.parametrize("command", ["translate", "score", "align"])
-def test_using_a_model_imports_little_beside_torch(
+def test_using_a_model_imports_little_besides_torch(
     command: str, model: Path, corpus: Path, baseline: set[str]
 ) -> None:
     files = [] if command == "translate" else [corpus / "test.en", corpus / "test.fr"]
     modules = imported_by(NMTKIT, command, "--model", model, *files, line="one two\n")
     assert {"torch", "nmtkit.models.rnnsearch"} <= modules
-    beside = modules - baseline
-    assert beside & NEEDLESS == set()
-    assert len(beside) < 95, sorted(beside)
+    besides = modules - baseline
+    assert besides & UNNEEDED == set()
+    assert len(besides) < 95, sorted(besides)
 
 
-def test_what_is_needless_would_be_seen() -> None:
+def test_an_unneeded_import_would_be_detected() -> None:
     assert imported_by("import sacrebleu, numpy.random") >= {"sacrebleu", "numpy.random"}
 
 
-def test_preparing_goes_without_torch(corpus: Path, tmp_path: Path) -> None:
+def test_prepare_does_not_import_torch(corpus: Path, tmp_path: Path) -> None:
     files = [corpus / "test.en", corpus / "test.fr"]
     options = ["-s", "en", "-t", "fr", "--output", tmp_path / "prepared"]
     modules = imported_by(NMTKIT, "prepare", "--train", *files, *options)

@@ -1,6 +1,6 @@
-"""What all commands have in common: help, statuses, streams, and outputs that are whole or absent.
+"""Behaviour common to all commands: help, exit statuses, streams, complete or absent outputs.
 
-What each command does has its own tests.
+What each command computes is tested in its own file.
 """
 
 import gzip
@@ -37,8 +37,8 @@ ODD_LINES = [
 ]
 
 
-def process(*arguments: object, input: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-    """The command in a process of its own, as a shell starts it."""
+def run_process(*arguments: object, input: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    """Run the command in its own process, as a shell starts it."""
     return subprocess.run(argv(*arguments), input=input, capture_output=True)
 
 
@@ -92,20 +92,20 @@ def test_each_line_in_gives_one_line_out(model: Path, nmtkit: Nmtkit) -> None:
     assert translations[1] == b""
 
 
-def test_a_process_translates_as_the_same_command_in_this_one(model: Path, nmtkit: Nmtkit) -> None:
+def test_a_separate_process_gives_the_same_translations(model: Path, nmtkit: Nmtkit) -> None:
     lines = b"one two three\n\nfour five\n"
     arguments = ["translate", "--model", model, "--device", "cpu", "--threads", "1"]
-    done = process(*arguments, input=lines)
+    done = run_process(*arguments, input=lines)
     assert done.returncode == 0
     assert done.stdout == nmtkit(*arguments, input=lines).stdout_bytes
 
 
 def test_stdout_carries_results_only(model: Path, corpus: Path) -> None:
-    done = process("--verbose", "score", "--model", model, corpus / "dev.en", corpus / "dev.fr")
+    done = run_process("--verbose", "score", "--model", model, corpus / "dev.en", corpus / "dev.fr")
     assert done.returncode == 0
     assert all(float(line) < 0 for line in done.stdout.splitlines())
     assert len(done.stdout.splitlines()) == 6
-    assert b"\r" not in done.stderr  # bars are for terminals
+    assert b"\r" not in done.stderr  # progress bars appear on terminals only
 
 
 def test_a_pipe_closed_early_is_quiet(tmp_path: Path) -> None:
@@ -124,16 +124,18 @@ def test_a_pipe_closed_early_is_quiet(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_is_quiet(model: Path) -> None:
-    restored = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    restore_handler = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     command = argv("--quiet", "translate", "--model", model, "--max-length-ratio", 1)
-    command[2] = f"{restored}; {command[2]}"  # a test run in the background ignores interrupts
+    command[2] = (
+        f"{restore_handler}; {command[2]}"  # a test run in the background ignores interrupts
+    )
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
         assert running.stdin is not None and running.stdout is not None
         running.stdin.write(b"one two\n")
         running.stdin.flush()
-        assert running.stdout.readline().endswith(b"\n")  # and waits for the next line
+        assert running.stdout.readline().endswith(b"\n")  # now it waits for the next line
         running.send_signal(signal.SIGINT)
         assert running.wait(timeout=60) == 130
         assert running.stderr is not None and b"Traceback" not in running.stderr.read()

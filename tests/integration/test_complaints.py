@@ -1,4 +1,4 @@
-"""What users of such tools have complained about, case by case; each names a public issue."""
+"""Problems that users reported with similar tools; each test names the public issues."""
 
 import itertools
 import subprocess
@@ -17,12 +17,12 @@ NOISY = [
     "one two", "", "   ", "three\u2028four", "\x85five", "six\r", "\x00seven\x00", "eight\x0cnine",
     "zero  one", "\ufeffnine", "two\x1cthree", "\u00a0", "one",
 ]  # fmt: skip
-"""Lines with what other programs take for the end of a line, or for no line."""
+"""Lines that other programs split, drop or misread."""
 
 
 @pytest.fixture
 def noisy(tmp_path: Path) -> Path:
-    """`noisy.en` and `noisy.fr`, as many lines as `wc -l` counts."""
+    """Write NOISY to `noisy.en` and `noisy.fr`, and return their folder."""
     for language in ("en", "fr"):
         text = "".join(f"{line}\n" for line in NOISY)
         (tmp_path / f"noisy.{language}").write_bytes(text.encode())
@@ -50,8 +50,12 @@ def test_output_has_as_many_lines_as_wc_counts(nmtkit: Nmtkit, model: Path, nois
 
 def test_an_empty_line_has_an_empty_translation(nmtkit: Nmtkit, model: Path) -> None:
     """OpenNMT/OpenNMT-py#252, OpenNMT/OpenNMT#77, sillsdev/silnlp#136."""
-    found = nmtkit("translate", "-m", model, input="\none\n\n \n").stdout.split("\n")[:-1]
-    assert len(found) == 4 and [found[0], found[2], found[3]] == ["", "", ""]
+    translations = nmtkit("translate", "-m", model, input="\none\n\n \n").stdout.split("\n")[:-1]
+    assert len(translations) == 4 and [translations[0], translations[2], translations[3]] == [
+        "",
+        "",
+        "",
+    ]
 
 
 def test_a_noisy_pair_does_not_shift_others(nmtkit: Nmtkit, tmp_path: Path) -> None:
@@ -83,9 +87,9 @@ def test_unicode_separators_break_neither_codes_nor_text(nmtkit: Nmtkit, tmp_pat
     codes = BPE.load(out / "bpe.src")
     for word in ("a\u2028b", "\x85", "x\u00a0y", "\u2028\u2028"):
         assert undo_bpe(codes.apply([word])) == [word]
-    given = BPE([("a", "\u2028"), ("a\u2028", "b</w>")])
-    given.save(tmp_path / "codes")
-    assert BPE.load(tmp_path / "codes").merges == given.merges
+    bpe = BPE([("a", "\u2028"), ("a\u2028", "b</w>")])
+    bpe.save(tmp_path / "codes")
+    assert BPE.load(tmp_path / "codes").merges == bpe.merges
 
 
 @pytest.mark.parametrize("command", ["translate", "score", "align"])
@@ -101,7 +105,7 @@ def test_a_path_that_is_not_a_model_is_reported(
 
 
 def test_an_unknown_setting_suggests_a_near_one(nmtkit: Nmtkit, prepared: Path) -> None:
-    """marian-nmt/marian-dev#402: going on was refused for a key that nobody named."""
+    """marian-nmt/marian-dev#402: resuming was refused because of a key that was not named."""
     words = ["train", prepared, "--output", prepared / "no", "--set", "training.max_update=3"]
     result = nmtkit(*words, status=1)
     assert "there is no setting 'max_update'; did you mean 'max_updates'?" in result.stderr
@@ -137,22 +141,24 @@ def test_a_pipe_gives_the_output_of_a_file(nmtkit: Nmtkit, model: Path, noisy: P
     program = "from nmtkit.cli.main import main; main()"
     command = [sys.executable, "-c", program, "translate", "-m", str(model), "--threads", "1"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    found, _ = process.communicate((noisy / "noisy.en").read_bytes())
-    assert found == (noisy / "out").read_bytes()
+    output, _ = process.communicate((noisy / "noisy.en").read_bytes())
+    assert output == (noisy / "out").read_bytes()
 
 
 def test_translate_and_score_give_the_same_scores(
     nmtkit: Nmtkit, model: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    """OpenNMT/OpenNMT-py#155 and #1383: that of search was not that of scoring."""
-    listed = nmtkit("translate", "-m", model, corpus / "test.en", "--scores", "--tokenized").stdout
-    rows = [line.split("\t") for line in listed.splitlines()]
+    """OpenNMT/OpenNMT-py#155 and #1383: scores of search and of scoring differed."""
+    translations = nmtkit(
+        "translate", "-m", model, corpus / "test.en", "--scores", "--tokenized"
+    ).stdout
+    rows = [line.split("\t") for line in translations.splitlines()]
     rows = [row for row in rows if len(row) == 2 and "<unk>" not in row[1]]
     assert rows
     sources = (corpus / "test.en").read_text().splitlines()
-    kept = [n for n, line in enumerate(listed.splitlines()) if line.split("\t") in rows]
-    for number, row in zip(kept, rows, strict=True):
+    numbers = [n for n, line in enumerate(translations.splitlines()) if line.split("\t") in rows]
+    for number, row in zip(numbers, rows, strict=True):
         (tmp_path / "one.en").write_text(f"{sources[number]}\n")
         words = ["score", "-m", model, "--tokenized", tmp_path / "one.en", "-"]
-        found = float(nmtkit(*words, input=f"{row[1]}\n").stdout)
-        assert found == pytest.approx(float(row[0]), abs=2e-5)
+        score = float(nmtkit(*words, input=f"{row[1]}\n").stdout)
+        assert score == pytest.approx(float(row[0]), abs=2e-5)

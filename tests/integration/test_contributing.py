@@ -19,8 +19,8 @@ EXAMPLES = [m.groupdict() for m in EXAMPLE.finditer((ROOT / "CONTRIBUTING.md").r
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, corpus: Path, prepared: Path, model: Path) -> Path:
-    """A folder with a copy of the package, raw text, a prepared folder and a model."""
+def checkout(tmp_path: Path, corpus: Path, prepared: Path, model: Path) -> Path:
+    """Return a folder with a copy of the package, raw text, a prepared folder and a model."""
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "nmtkit", tmp_path / "nmtkit", ignore=ignored)
     shutil.copytree(prepared, tmp_path / "prepared")
@@ -32,13 +32,15 @@ def workplace(tmp_path: Path, corpus: Path, prepared: Path, model: Path) -> Path
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["title"])
-def test_an_example_applies_and_runs(example: dict[str, str], workplace: Path) -> None:
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("COV")}  # not measured
-    env = {**outside, "PYTHONPATH": str(workplace), "OMP_NUM_THREADS": "1"}
+def test_an_example_applies_and_runs(example: dict[str, str], checkout: Path) -> None:
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith("COV")
+    }  # no coverage of the copy
+    env = {**environment, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
 
     def run(*command: str, input: str | None = None) -> None:
         done = subprocess.run(
-            command, cwd=workplace, env=env, input=input, capture_output=True, text=True
+            command, cwd=checkout, env=env, input=input, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
 

@@ -14,9 +14,9 @@ Nmtkit = Callable[..., Result]
 def test_the_table_has_the_logged_metrics(model: Path, nmtkit: Nmtkit) -> None:
     header, *rows = (line.split("\t") for line in nmtkit("curves", model).stdout.splitlines())
     lines = [json.loads(line) for line in (model / "metrics.jsonl").read_text().splitlines()]
-    found = [dict(zip(header, row, strict=True)) for row in rows]
-    assert len(found) == len(lines) == 2
-    for row, line in zip(found, lines, strict=True):
+    records = [dict(zip(header, row, strict=True)) for row in rows]
+    assert len(records) == len(lines) == 2
+    for row, line in zip(records, lines, strict=True):
         assert (row["model"], row["kind"]) == ("model", "validation")
         assert int(row["update"]) == line["update"]
         assert float(row["cost_per_token"]) == line["dev_cost_per_token"]
@@ -36,13 +36,13 @@ def test_json_has_the_rows_of_the_table(model: Path, nmtkit: Nmtkit, tmp_path: P
         assert record["best"] == bool(int(cells["best"]))
 
 
-@pytest.mark.parametrize("along", ["updates", "epochs", "seconds"])
+@pytest.mark.parametrize("axis", ["updates", "epochs", "seconds"])
 def test_several_models_in_one_figure(
-    along: str, model: Path, language_model: Path, nmtkit: Nmtkit, tmp_path: Path
+    axis: str, model: Path, language_model: Path, nmtkit: Nmtkit, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "curves.pdf"
-    plot = ["curves", model, language_model, "--plot", picture, "--x-axis", along]
+    plot = ["curves", model, language_model, "--plot", picture, "--x-axis", axis]
     assert nmtkit(*plot).stdout == ""
     assert picture.read_bytes().startswith(b"%PDF")
     assert "exists already" in nmtkit(*plot, status=1).stderr

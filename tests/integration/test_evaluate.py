@@ -31,7 +31,7 @@ RAW_HYP = [
     "Elle lit un livre sous un arbre.",
     "La grand-mère arrose les fleurs.",
 ]
-ONE = ["ref.fr", "ref.fr"]
+IDENTICAL = ["ref.fr", "ref.fr"]
 
 Run = Callable[..., Result]
 
@@ -43,7 +43,7 @@ def tokenized(lines: list[str], hyphens: bool = False) -> list[str]:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command in a folder that holds the files below."""
+    """Return a function that runs `nmtkit evaluate` in a folder with the files below."""
     files = {
         "hyp.fr": RAW_HYP,
         "ref.fr": RAW_REF,
@@ -65,7 +65,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def table(result: Result) -> list[tuple[str, str, str]]:
-    """Name, figure and signature of each line."""
+    """Return name, figure and signature of each line."""
     assert result.exit_code == 0, result.output
     rows = [line.rsplit(maxsplit=2) for line in result.stdout.splitlines()]
     return [(name, value, signature) for name, value, signature in rows]
@@ -79,7 +79,7 @@ def test_each_line_has_a_name_a_figure_and_its_signature(run: Run) -> None:
     assert [name for name, _, _ in rows] == ["BLEU (multi-bleu)", "BLEU (sacreBLEU)", "chrF", "TER"]
 
 
-def test_columns_stand_in_line(run: Run) -> None:
+def test_columns_are_aligned(run: Run) -> None:
     lines = run("hyp.tok", "ref.tok").stdout.splitlines()
     assert len({line.index("nrefs:") for line in lines}) == 1
 
@@ -103,14 +103,14 @@ def test_figures_are_written_to_a_file(run: Run, form: list[str]) -> None:
     assert run("hyp.tok", "ref.tok", "-o", "figures", "--force").exit_code == 0
 
 
-def test_raw_text_is_tokenised_for_the_papers_bleu_only(run: Run) -> None:
+def test_raw_text_is_tokenised_for_multi_bleu_only(run: Run) -> None:
     raw = table(run("hyp.fr", "ref.fr", "-t", "fr"))
     assert raw[0][1] == table(run("hyp.tok", "ref.tok"))[0][1]
     assert "|tok:moses-fr|" in raw[0][2]
     assert raw[1:] == table(run("hyp.fr", "ref.fr"))[1:]
 
 
-def test_hyphens_are_split_when_asked_for(run: Run) -> None:
+def test_hyphens_splits_at_hyphens(run: Run) -> None:
     result = json.loads(run("hyp.fr", "ref.fr", "-t", "fr", "--hyphens", "--json").stdout)
     expected = tokenized_bleu(tokenized(RAW_HYP, hyphens=True), tokenized(RAW_REF, hyphens=True))
     assert result["measures"][0]["reference_length"] == expected.reference_length
@@ -200,7 +200,7 @@ def test_unmeasurable_text_fails_in_one_line(run: Run, arguments: list[str], mes
 
 @pytest.mark.parametrize(
     "arguments",
-    [["ref.fr"], [*ONE, "--hyphens"], [*ONE, "--tokenize", "fr", "--detokenize", "fr"]],
+    [["ref.fr"], [*IDENTICAL, "--hyphens"], [*IDENTICAL, "--tokenize", "fr", "--detokenize", "fr"]],
 )
 def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     result = run(*arguments)

@@ -31,7 +31,7 @@ VOCABULARY = ["--src-vocab", "vocab.src", "--tgt-vocab", "vocab.tgt"]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command in a folder that holds the files below."""
+    """Return a function that runs `nmtkit evaluate` in a folder with the files below."""
     files = {
         "ref": REF,
         "src": SRC,
@@ -63,32 +63,32 @@ def rows(result: Result) -> list[dict[str, str]]:
 
 
 def test_two_systems_as_text(run: Run) -> None:
-    whole, pairs = run(*BOTH, *BLEU, "--bootstrap", "50").stdout.rstrip("\n").split("\n\n")
-    lines = whole.splitlines()
+    scores, differences = run(*BOTH, *BLEU, "--bootstrap", "50").stdout.rstrip("\n").split("\n\n")
+    lines = scores.splitlines()
     assert len(lines) == 2 and len({line.index("nrefs:1|bs:50|seed:12345|") for line in lines}) == 1
     for line, system in zip(lines, SYSTEMS, strict=True):
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"BLEU \(multi-bleu\)  (\w+) +([\d.]+)  \[([\d.]+), ([\d.]+)\]  \S+", line
         )
-        assert found and found[1] == system
-        assert found[2] == f"{bleu(system):.2f}"
-        assert float(found[3]) <= float(found[2]) <= float(found[4])
+        assert match and match[1] == system
+        assert match[2] == f"{bleu(system):.2f}"
+        assert float(match[3]) <= float(match[2]) <= float(match[4])
     difference = f"{bleu('bad') - bleu('good'):+.2f}"
     assert re.fullmatch(
-        rf"bad - good +{re.escape(difference)} \(0\.\d{{3}}\)", pairs.splitlines()[1]
+        rf"bad - good +{re.escape(difference)} \(0\.\d{{3}}\)", differences.splitlines()[1]
     )
 
 
 def test_bootstrap_gives_one_system_intervals(run: Run) -> None:
-    plain, asked = run("good", "ref"), run("good", "ref", "--bootstrap", "20")
+    plain, sampled = run("good", "ref"), run("good", "ref", "--bootstrap", "20")
     assert "bs:" not in plain.stdout and len(plain.stdout.splitlines()) == 4
-    for before, after in zip(plain.stdout.splitlines(), asked.stdout.splitlines(), strict=True):
+    for before, after in zip(plain.stdout.splitlines(), sampled.stdout.splitlines(), strict=True):
         *name, value, signature = before.split()
         assert after.split()[: len(name) + 1] == [*name, value] and "[" in after
         assert signature.partition("|")[2] in after
 
 
-def test_a_thousand_samples_are_taken_of_several_systems(run: Run) -> None:
+def test_several_systems_have_1000_bootstrap_samples_by_default(run: Run) -> None:
     assert "|bs:1000|" in run(*BOTH, *BLEU).stdout
     text = run(*BOTH, *BLEU, "--bootstrap", "0").stdout
     assert "bs:" not in text and "difference" not in text
@@ -96,21 +96,21 @@ def test_a_thousand_samples_are_taken_of_several_systems(run: Run) -> None:
 
 def test_json_has_all_figures(run: Run) -> None:
     options = ["--bootstrap", "9", "--seed", "4", "--by", "length", "--source", "src", "--json"]
-    found = json.loads(run(*BOTH, "--name", "first", *options).stdout)
-    assert (found["references"], found["lines"], found["sentences"]) == ("ref", 60, 60)
-    assert [(s["name"], s["hypotheses"]) for s in found["systems"]] == [
+    result = json.loads(run(*BOTH, "--name", "first", *options).stdout)
+    assert (result["references"], result["lines"], result["sentences"]) == ("ref", 60, 60)
+    assert [(s["name"], s["hypotheses"]) for s in result["systems"]] == [
         ("first", "good"),
         ("bad", "bad"),
     ]
-    assert len(found["systems"][0]["measures"]) == 4
-    first = found["systems"][0]["measures"][0]
+    assert len(result["systems"][0]["measures"]) == 4
+    first = result["systems"][0]["measures"][0]
     assert first["value"] == pytest.approx(bleu("good")) and len(first["precisions"]) == 4
     assert {"mean", "low", "high", "margin"} == set(first["interval"])
     assert "|bs:9|seed:4|" in first["signature"]
-    assert {(p["first"], p["second"]) for p in found["pairs"]} == {("first", "bad")}
-    assert [s["sentences"] for s in found["strata"]][3:] == [0, 0, 0, 0]
+    assert {(p["first"], p["second"]) for p in result["pairs"]} == {("first", "bad")}
+    assert [s["sentences"] for s in result["strata"]][3:] == [0, 0, 0, 0]
     short = [i for i in range(60) if len(SRC[i].split()) <= 10]
-    stratum = found["strata"][0]
+    stratum = result["strata"][0]
     assert (stratum["low"], stratum["high"], stratum["sentences"]) == (None, 10, len(short))
     value = stratum["figures"]["BLEU (multi-bleu)"]["bad"]["value"]
     assert value == pytest.approx(bleu("bad", short))
@@ -118,18 +118,18 @@ def test_json_has_all_figures(run: Run) -> None:
 
 def test_csv_has_a_row_for_each_figure(run: Run) -> None:
     options = ["--by", "length", "--source", "src", "--bounds", "8,16", "--csv"]
-    found = rows(run(*BOTH, *BLEU, *options, "--bootstrap", "9"))
-    assert [(r["by"], r["low"], r["high"], r["system"]) for r in found] == [
+    table = rows(run(*BOTH, *BLEU, *options, "--bootstrap", "9"))
+    assert [(r["by"], r["low"], r["high"], r["system"]) for r in table] == [
         *(("", "", "", system) for system in SYSTEMS),
         *(("length", "", "8.0", system) for system in SYSTEMS),
         *(("length", "8.0", "16.0", system) for system in SYSTEMS),
         *(("length", "16.0", "", system) for system in SYSTEMS),
     ]
-    for row in found:
+    for row in table:
         assert float(row["interval_low"]) <= float(row["interval_high"])
         assert (row["p"] == "") == (row["system"] == "good")
     long = [i for i in range(60) if len(SRC[i].split()) > 16]
-    assert float(found[-1]["figure"]) == pytest.approx(bleu("bad", long))
+    assert float(table[-1]["figure"]) == pytest.approx(bleu("bad", long))
     assert len(rows(run("good", "ref", "--csv"))) == 4
 
 
@@ -148,10 +148,10 @@ def test_buckets_as_text(run: Run) -> None:
 
 def test_by_unknown_words_of_each_side(run: Run) -> None:
     options = ["--by", "unknown", *VOCABULARY, "--of", "reference", "--of", "both"]
-    found = rows(run("bad", "ref", *BLEU, *options, "--source", "src", "--csv"))[1:]
+    table = rows(run("bad", "ref", *BLEU, *options, "--source", "src", "--csv"))[1:]
     zut = [line.split().count("zut") for line in REF]
     for side in ("reference", "both"):
-        of_side = [row for row in found if row["of"] == side]
+        of_side = [row for row in table if row["of"] == side]
         for k, row in enumerate(of_side):
             part = [i for i in range(60) if zut[i] <= k]
             assert (row["sentences"], float(row["place"])) == (str(len(part)), k)
@@ -160,31 +160,31 @@ def test_by_unknown_words_of_each_side(run: Run) -> None:
 
 def test_by_rank_and_in_windows(run: Run) -> None:
     by_rank = ["--by", "rank", "--of", "reference", "--tgt-vocab", "vocab.tgt", "--sorted", "20"]
-    found = rows(run("bad", "ref", *BLEU, *by_rank, "--csv"))[1:]
-    assert {row["sentences"] for row in found} == {"20"} and len(found) == 21
-    assert [float(r["place"]) for r in found] == sorted(float(r["place"]) for r in found)
+    table = rows(run("bad", "ref", *BLEU, *by_rank, "--csv"))[1:]
+    assert {row["sentences"] for row in table} == {"20"} and len(table) == 21
+    assert [float(r["place"]) for r in table] == sorted(float(r["place"]) for r in table)
     window = ["--by", "length", "--source", "src", "--window", "10"]
-    found = rows(run("bad", "ref", *BLEU, *window, "--csv"))[1:]
+    table = rows(run("bad", "ref", *BLEU, *window, "--csv"))[1:]
     lengths = [len(line.split()) for line in SRC]
     part = [i for i in range(60) if min(lengths) <= lengths[i] < min(lengths) + 10]
-    assert found[0]["sentences"] == str(len(part))
-    assert float(found[0]["figure"]) == pytest.approx(bleu("bad", part))
+    assert table[0]["sentences"] == str(len(part))
+    assert float(table[0]["figure"]) == pytest.approx(bleu("bad", part))
 
 
-def test_only_sentences_without_unknown_words_and_of_10_to_20(run: Run) -> None:
+def test_a_subset_without_unknown_words_of_10_to_20_words(run: Run) -> None:
     options = ["--source", "src", *VOCABULARY, "--no-unk", "--length", "10-20"]
     result = run("bad", "ref", *BLEU, *options)
     part = [i for i in range(60) if "zut" not in REF[i] and 10 <= len(REF[i].split()) <= 20]
-    first, told = result.stdout.rstrip("\n").split("\n\n")
+    first, count = result.stdout.rstrip("\n").split("\n\n")
     assert first.split()[2] == f"{bleu('bad', part):.2f}"
     assert "|subset:no-unk,words-10-20|" in first
-    assert told == f"{len(part)} of 60 sentences"
+    assert count == f"{len(part)} of 60 sentences"
 
 
 def test_raw_text_is_tokenised_on_each_side(run: Run, tmp_path: Path) -> None:
     (tmp_path / "raw").write_text("Un chien, l'eau.\nOui.\n", "utf-8")
     options = ["-t", "fr", "--source", "raw", "--by", "length", "--of", "both"]
-    found = rows(
+    table = rows(
         run(
             "raw",
             "raw",
@@ -198,10 +198,10 @@ def test_raw_text_is_tokenised_on_each_side(run: Run, tmp_path: Path) -> None:
         )
     )
     assert len(Tokenizer("fr").tokenize("Un chien, l'eau.")) == 6
-    assert [row["sentences"] for row in found] == ["2", "1", "1", "0"]
+    assert [row["sentences"] for row in table] == ["2", "1", "1", "0"]
 
 
-def test_a_picture_of_each_kind(run: Run, tmp_path: Path) -> None:
+def test_a_figure_of_each_kind(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for by in ("length", "unknown", "rank"):
         options = ["--by", by, "--of", "reference", "--tgt-vocab", "vocab.tgt", "--bootstrap", "9"]
@@ -223,10 +223,10 @@ def test_a_subword_vocabulary_gives_a_warning(run: Run) -> None:
     assert "vocab.bpe holds subwords" in run("bad", "ref", *BLEU, *options).stderr
 
 
-def test_warnings_concern_only_the_metrics_taken(run: Run) -> None:
+def test_warnings_concern_only_the_metrics_computed(run: Run) -> None:
     assert run("bad", "ref", *BLEU, "--bootstrap", "5").stderr == ""
-    told = run(*BOTH, "--bootstrap", "5").stderr
-    assert told.count("sacreBLEU's BLEU, chrF and TER are meant for raw text") == 1
+    warnings = run(*BOTH, "--bootstrap", "5").stderr
+    assert warnings.count("sacreBLEU's BLEU, chrF and TER are meant for raw text") == 1
 
 
 @pytest.mark.parametrize(

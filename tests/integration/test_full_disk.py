@@ -1,7 +1,7 @@
-"""A disk that is full, or a folder that cannot be written: one sentence, and nothing is lost.
+"""On a full disk or in an unwritable folder a command prints one error line and loses nothing.
 
-A limit on the size of files stands for the full disk: writing beyond it fails as on one, for any
-user and on any file system.
+A limit on file sizes simulates the full disk: writing beyond it fails for any user and on any file
+system.
 """
 
 import contextlib
@@ -42,26 +42,26 @@ COMMANDS = {
         "{text}.fr", "--pairs", "3", "--output", "{out}", "{other}", "--workers", "1",
     ],
 }  # fmt: skip
-"""What is written -> a command line that writes it under {out}."""
+"""A name for the output -> a command line that writes it to {out}."""
 
 
 @pytest.fixture
-def given(tmp_path: Path, corpus: Path, model: Path, language_model: Path) -> dict[str, Path]:
+def paths(tmp_path: Path, corpus: Path, model: Path, language_model: Path) -> dict[str, Path]:
     (tmp_path / "list").write_text(LIST)
     (tmp_path / "table").write_text(TABLE)
     (tmp_path / "to").mkdir()
     out, other = tmp_path / "to/out", tmp_path / "to/other"
-    paths = {"model": model, "lm": language_model, "text": corpus / "test", "out": out}
-    return {**paths, "other": other, "list": tmp_path / "list", "table": tmp_path / "table"}
+    inputs = {"model": model, "lm": language_model, "text": corpus / "test", "out": out}
+    return {**inputs, "other": other, "list": tmp_path / "list", "table": tmp_path / "table"}
 
 
-def filled(arguments: list[str], given: dict[str, Path]) -> list[str]:
-    return [word.format(**given) for word in arguments]
+def fill_in(arguments: list[str], paths: dict[str, Path]) -> list[str]:
+    return [word.format(**paths) for word in arguments]
 
 
 @contextlib.contextmanager
 def full_disk(size: int) -> Iterator[None]:
-    """No file grows beyond so many bytes."""
+    """Let writes fail that make a file larger than `size` bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -70,65 +70,69 @@ def full_disk(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def assert_one_line(result: Result, told: str) -> None:
+def assert_one_error_line(result: Result, message: str) -> None:
     last = result.stderr.splitlines()[-1]
-    assert last.startswith("nmtkit: error: ") and told in last and "Traceback" not in result.stderr
+    assert (
+        last.startswith("nmtkit: error: ") and message in last and "Traceback" not in result.stderr
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_full_disk_leaves_existing_files_alone(name, nmtkit, given):
-    given["out"].write_text("what was there")
-    words = filled(COMMANDS[name], given)
+def test_a_full_disk_leaves_existing_files_alone(name, nmtkit, paths):
+    paths["out"].write_text("previous content")
+    words = fill_in(COMMANDS[name], paths)
     with full_disk(3):
         result = nmtkit(*words, "--force", status=1)
-    assert_one_line(result, "cannot be written: File too large")
-    assert given["out"].read_text() == "what was there"
-    assert list(given["out"].parent.iterdir()) == [given["out"]]
-    nmtkit(*words, "--force")  # and with room it is made
-    assert given["out"].read_text() != "what was there"
+    assert_one_error_line(result, "cannot be written: File too large")
+    assert paths["out"].read_text() == "previous content"
+    assert list(paths["out"].parent.iterdir()) == [paths["out"]]
+    nmtkit(*words, "--force")  # with enough space it is written
+    assert paths["out"].read_text() != "previous content"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_full_device_is_reported(name, nmtkit, given):
+def test_a_full_device_is_reported(name, nmtkit, paths):
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no /dev/full")
-    given["out"] = Path("/dev/full")
-    result = nmtkit(*filled(COMMANDS[name], given), status=1)
-    assert_one_line(result, "/dev/full: cannot be written: No space left on device")
+    paths["out"] = Path("/dev/full")
+    result = nmtkit(*fill_in(COMMANDS[name], paths), status=1)
+    assert_one_error_line(result, "/dev/full: cannot be written: No space left on device")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_unwritable_path_is_reported_before_any_work(name, nmtkit, given, tmp_path):
+def test_an_unwritable_path_is_reported_before_any_work(name, nmtkit, paths, tmp_path):
     (tmp_path / "file").touch()
-    for place, told in (("file/out", "its folder does not exist"), ("to", "is a folder")):
-        given["out"] = tmp_path / place
-        assert_one_line(nmtkit(*filled(COMMANDS[name], given), status=1), f"{place}: {told}")
+    for place, message in (("file/out", "its folder does not exist"), ("to", "is a folder")):
+        paths["out"] = tmp_path / place
+        assert_one_error_line(
+            nmtkit(*fill_in(COMMANDS[name], paths), status=1), f"{place}: {message}"
+        )
 
 
 @pytest.mark.parametrize("name", ["n-best list", "score a table", "rerank"])
-def test_an_unwritable_folder_is_reported(name, nmtkit, given, tmp_path):
-    """One that this user may not write in; /proc, where root may not either."""
-    given["out"] = Path("/proc/out")
+def test_an_unwritable_folder_is_reported(name, nmtkit, paths, tmp_path):
+    """Use a read-only folder, or for root /proc, where root cannot write either."""
+    paths["out"] = Path("/proc/out")
     if os.geteuid():
         (tmp_path / "to").chmod(0o500)
-        given["out"] = tmp_path / "to/out"
+        paths["out"] = tmp_path / "to/out"
     elif not Path("/proc").is_dir():
-        pytest.skip("root may write everywhere here")
-    result = nmtkit(*filled(COMMANDS[name], given), status=1)
-    assert_one_line(result, "/out: cannot be written")
+        pytest.skip("root can write everywhere on this system")
+    result = nmtkit(*fill_in(COMMANDS[name], paths), status=1)
+    assert_one_error_line(result, "/out: cannot be written")
     assert not list((tmp_path / "to").iterdir())
 
 
 @pytest.mark.parametrize("limit", [0, 30, 200, 1000])
 def test_a_prepared_folder_is_whole_or_absent(nmtkit, corpus, tmp_path, limit):
-    """Wherever the disk is full: in the text, the BPE codes, or the manifest."""
+    """The disk fills up while the text, the BPE codes or the manifest is written."""
     (tmp_path / "to").mkdir()
     out = tmp_path / "to/prepared"
     files = [corpus / "train.en", corpus / "train.fr"]
     words = ["prepare", "--train", *files, "--bpe", "20", "--held-out", "3", "--workers", "1"]
     with full_disk(limit):
         result = nmtkit(*words, "--output", out, status=1)
-    assert_one_line(result, "prepared: cannot be written: File too large")
+    assert_one_error_line(result, "prepared: cannot be written: File too large")
     assert not list((tmp_path / "to").iterdir())
     nmtkit(*words, "--output", out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -147,14 +151,14 @@ def test_both_vocabularies_are_written_or_neither(nmtkit, prepared, tmp_path, li
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with full_disk(limit):
         result = nmtkit("shortlist", folder, "--size", 7, "--force", status=1)
-    assert_one_line(result, "cannot be written: File too large")
+    assert_one_error_line(result, "cannot be written: File too large")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_picture_is_whole_or_absent(nmtkit, given, tmp_path):
+def test_a_picture_is_whole_or_absent(nmtkit, paths, tmp_path):
     pytest.importorskip("matplotlib")
-    words = filled(["align", "-m", "{model}", "{text}.en", "{text}.fr", "-o", "{out}"], given)
+    words = fill_in(["align", "-m", "{model}", "{text}.en", "{text}.fr", "-o", "{out}"], paths)
     with full_disk(2000):
         result = nmtkit(*words, "--plot", tmp_path / "to/pictures", status=1)
-    assert_one_line(result, "000001.png: cannot be written: File too large")
+    assert_one_error_line(result, "000001.png: cannot be written: File too large")
     assert not [path for path in (tmp_path / "to").rglob("*") if path.is_file()]

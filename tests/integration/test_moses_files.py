@@ -1,6 +1,7 @@
-"""Moses's own files of Multi30k, where they are: back to the byte, and their faults are named.
+"""Files that Moses wrote for Multi30k round-trip byte for byte, and corrupt lines are reported.
 
-NMTKIT_DATA names the folder that has them in `moses-multi30k`; nothing of it is kept here.
+The files are not in the repository. They are read from `moses-multi30k` in the folder that the
+variable NMTKIT_DATA names, and the tests are skipped without them.
 """
 
 import gzip
@@ -27,9 +28,9 @@ LEXICON = MOSES / "model" / "lex.f2e.gz"
 LINKS = MOSES / "model" / "aligned.grow-diag-final-and.gz"
 INI = MOSES / "moses.tuned.ini"
 
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason=f"{MOSES} is not there")
+pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason=f"{MOSES} does not exist")
 
-HEAD = 5000  # lines of a file, where it need not be whole
+HEAD = 5000  # lines of a file that the quick tests read
 
 Lines = Iterator[bytes]
 
@@ -48,25 +49,25 @@ def list_lines(path: Path) -> Lines:
 
 
 FORMATS = pytest.mark.parametrize(
-    ("path", "again"), [(TABLE, table_lines), (LIST, list_lines)], ids=["table", "list"]
+    ("path", "rewrite"), [(TABLE, table_lines), (LIST, list_lines)], ids=["table", "list"]
 )
 
 
 @FORMATS
-def test_lines_round_trip_byte_for_byte(path: Path, again: Callable[[Path], Lines]) -> None:
-    found = list(itertools.islice(again(path), HEAD))
-    assert found == list(itertools.islice(raw(path), HEAD)) and len(found) == HEAD
+def test_lines_round_trip_byte_for_byte(path: Path, rewrite: Callable[[Path], Lines]) -> None:
+    lines = list(itertools.islice(rewrite(path), HEAD))
+    assert lines == list(itertools.islice(raw(path), HEAD)) and len(lines) == HEAD
 
 
 @FORMATS
 @pytest.mark.slow
-def test_whole_files_round_trip_byte_for_byte(path: Path, again: Callable[[Path], Lines]) -> None:
-    for number, (found, line) in enumerate(zip(again(path), raw(path), strict=True), start=1):
-        assert found == line, f"line {number}"
+def test_whole_files_round_trip_byte_for_byte(path: Path, rewrite: Callable[[Path], Lines]) -> None:
+    for number, (rewritten, line) in enumerate(zip(rewrite(path), raw(path), strict=True), start=1):
+        assert rewritten == line, f"line {number}"
 
 
 def test_a_parsed_list_is_written_unchanged(nmtkit: Callable, tmp_path: Path) -> None:
-    """Through the command: Moses's own weights give its totals, and so the same list."""
+    """The weights that Moses used give its totals, so `nbest rerank` writes the same list."""
     part = tmp_path / "part"
     part.write_bytes(b"".join(itertools.islice(raw(LIST), HEAD)))
     options = ["--weights-file", INI, "--original", INI, "--list", tmp_path / "list"]
@@ -81,8 +82,8 @@ def test_weights_round_trip(tmp_path: Path) -> None:
     weights = read_weights(INI)
     assert weights.values["TranslationModel0"] == (0.0630878, 0.0227199, 0.0700763, -0.0160794)
     assert sum(len(values) for values in weights.values.values()) == 15
-    (tmp_path / "again").write_text(Weights(weights.values).text)
-    assert read_weights(tmp_path / "again").values == weights.values
+    (tmp_path / "rewritten").write_text(Weights(weights.values).text)
+    assert read_weights(tmp_path / "rewritten").values == weights.values
 
 
 def test_lexical_tables_and_alignments_are_read_completely() -> None:
@@ -92,7 +93,7 @@ def test_lexical_tables_and_alignments_are_read_completely() -> None:
     assert len(links) == 29_000 and (4, 2) in links[0].sure
 
 
-def changed(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+def replace_first(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
     def change(line: bytes) -> bytes:
         assert old in line
         return line.replace(old, new, 1)
@@ -100,8 +101,8 @@ def changed(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
     return change
 
 
-def without_last_fields(kept: int) -> Callable[[bytes], bytes]:
-    return lambda line: b" ||| ".join(line.split(b" ||| ")[:kept])
+def keep_first_fields(count: int) -> Callable[[bytes], bytes]:
+    return lambda line: b" ||| ".join(line.split(b" ||| ")[:count])
 
 
 def read_links(path: Path) -> Lines:
@@ -117,55 +118,55 @@ def with_features(path: Path) -> Lines:
         yield str(entry.features).encode()
 
 
-FAULTS = [
-    (TABLE, table_lines, without_last_fields(2), "2 fields between ' ||| '"),
+CORRUPTIONS = [
+    (TABLE, table_lines, keep_first_fields(2), "2 fields between ' ||| '"),
     (TABLE, table_lines, lambda line: b" " + line[line.index(b"|||") :], "the source phrase is"),
     (TABLE, table_lines, lambda line: b"a ||| b ||| ||| 0-0 ||| 1 1 1", "there are no scores"),
     (TABLE, table_lines, lambda line: b"\xff" + line, "not valid UTF-8"),
     (TABLE, table_lines, lambda line: line[:3], "1 fields between"),
-    (TABLE, table_lines, changed(b"|||", b"||"), "the score '.*' is not a number"),
-    (LIST, list_lines, without_last_fields(3), "has 3 of the fields"),
+    (TABLE, table_lines, replace_first(b"|||", b"||"), "the score '.*' is not a number"),
+    (LIST, list_lines, keep_first_fields(3), "has 3 of the fields"),
     (LIST, list_lines, lambda line: b"x" + line, "begins with 'x"),
     (LIST, list_lines, lambda line: b"-" + line, "begins with '-"),
     (LIST, list_lines, lambda line: line.rsplit(b"|||", 1)[0] + b"||| ?", "the total is '\\?'"),
     (LIST, list_lines, lambda line: b"\xff" + line, "not valid UTF-8"),
-    (LIST, with_features, changed(b"LM0= -", b"LM0= x"), "a value of the features is 'x"),
-    (LIST, with_features, changed(b"LM0=", b"Distortion0="), "'Distortion0' occurs twice"),
-    (LIST, with_features, changed(b"LexicalReordering0= ", b""), "features begin with '-"),
+    (LIST, with_features, replace_first(b"LM0= -", b"LM0= x"), "a value of the features is 'x"),
+    (LIST, with_features, replace_first(b"LM0=", b"Distortion0="), "'Distortion0' occurs twice"),
+    (LIST, with_features, replace_first(b"LexicalReordering0= ", b""), "features begin with '-"),
     (LEXICON, read_words, lambda line: b"one two", "expected 'target source probability'"),
     (LEXICON, read_words, lambda line: b"one two 1.5", "a number from 0 to 1"),
     (LEXICON, read_words, lambda line: b"one two three", "expected 'target source probability'"),
-    (LINKS, read_links, changed(b"0-0", b"0-x"), "'0-x' is not a link"),
+    (LINKS, read_links, replace_first(b"0-0", b"0-x"), "'0-x' is not a link"),
     (LINKS, read_links, lambda line: b"0_0", "'0_0' is not a link"),
 ]
 
 
-@pytest.mark.parametrize(("path", "read", "spoil", "message"), FAULTS)
+@pytest.mark.parametrize(("path", "read", "corrupt", "message"), CORRUPTIONS)
 def test_a_corrupt_line_is_reported(
     path: Path,
     read: Callable[[Path], Lines],
-    spoil: Callable[[bytes], bytes],
+    corrupt: Callable[[bytes], bytes],
     message: str,
     tmp_path: Path,
 ) -> None:
-    lines = list(itertools.islice(raw(path), 3, 9))  # behind those of the punctuation alone
-    spoilt = tmp_path / "spoilt"
-    spoilt.write_bytes(b"".join(lines))
-    list(read(spoilt))
-    lines[3] = spoil(lines[3].rstrip(b"\n")) + b"\n"
-    spoilt.write_bytes(b"".join(lines))
-    with pytest.raises(DataError, match=f"spoilt:4: .*{message}"):
-        list(read(spoilt))
+    lines = list(itertools.islice(raw(path), 3, 9))  # after the lines that hold only punctuation
+    copy = tmp_path / "corrupt"
+    copy.write_bytes(b"".join(lines))
+    list(read(copy))
+    lines[3] = corrupt(lines[3].rstrip(b"\n")) + b"\n"
+    copy.write_bytes(b"".join(lines))
+    with pytest.raises(DataError, match=f"corrupt:4: .*{message}"):
+        list(read(copy))
 
 
 @pytest.mark.parametrize("path", [TABLE, LIST, LEXICON, LINKS])
 def test_a_truncated_file_is_an_error(path: Path, tmp_path: Path) -> None:
     read = {TABLE: table_lines, LIST: list_lines, LEXICON: read_words, LINKS: read_links}[path]
-    whole = path.read_bytes()
-    cut = tmp_path / path.name
-    cut.write_bytes(whole[:100_000])
-    with pytest.raises(DataError, match=str(cut)):
-        list(read(cut))
+    content = path.read_bytes()
+    truncated = tmp_path / path.name
+    truncated.write_bytes(content[:100_000])
+    with pytest.raises(DataError, match=str(truncated)):
+        list(read(truncated))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Commands as 0.1.0 documented them still work, with one warning that names today's spelling."""
+"""Commands as documented for 0.1.0 still work, with one warning that names the new spelling."""
 
 import gzip
 import shlex
@@ -37,10 +37,10 @@ def folder(
     language_model: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """A working folder with the files that the README of 0.1.0 names."""
-    for name, old in (("train", "train"), ("dev", "dev"), ("news", "test"), ("crawl", "train")):
+    """Fill and enter a folder with the files that the README of 0.1.0 names."""
+    for name, split in (("train", "train"), ("dev", "dev"), ("news", "test"), ("crawl", "train")):
         for side in ("en", "fr"):
-            text = (corpus / f"{old}.{side}").read_text()
+            text = (corpus / f"{split}.{side}").read_text()
             (tmp_path / f"{name}.{side}").write_text(text)
             (tmp_path / f"{name}.{side}.gz").write_bytes(gzip.compress(text.encode()))
     for name in ("model", "model-1", "model-2", "other-model", "rnn", "back"):
@@ -122,9 +122,9 @@ README = [
         ["'nmtkit score --phrase-table TABLE' is now 'nmtkit phrase-table score TABLE'"],
     ),
 ]
-"""The commands of 0.1.0's README, and what they warn of."""
+"""The commands in the README of 0.1.0 and their warnings."""
 
-DRAWN = [
+REPORTS = [
     (
         f"report --phrase-table phrase-table.gz --model rnn --output report {SMALL}",
         [
@@ -145,20 +145,20 @@ def test_commands_of_the_readme_of_0_1_0_work(
 ) -> None:
     if line.startswith("shortlist"):
         nmtkit(*shlex.split(README[0][0]))
-    assert warnings_of(nmtkit(*shlex.split(line))) == warnings
+    assert spelling_warnings(nmtkit(*shlex.split(line))) == warnings
 
 
-@pytest.mark.skipif(not find_spec("matplotlib"), reason="draws pictures")
-@pytest.mark.parametrize(("line", "warnings"), DRAWN, ids=["phrase table", "page"])
+@pytest.mark.skipif(not find_spec("matplotlib"), reason="draws figures")
+@pytest.mark.parametrize(("line", "warnings"), REPORTS, ids=["phrase table", "page"])
 def test_reports_of_the_readme_of_0_1_0_work(
     line: str, warnings: list[str], folder: Path, nmtkit: Nmtkit
 ) -> None:
     result = nmtkit(*shlex.split(line))
-    assert warnings_of(result) == warnings and result.stdout == ""
+    assert spelling_warnings(result) == warnings and result.stdout == ""
 
 
-def warnings_of(result: Result) -> list[str]:
-    """Return the warnings about spellings."""
+def spelling_warnings(result: Result) -> list[str]:
+    """Return the warnings about old spellings."""
     lines = [line.removeprefix("nmtkit: warning: ") for line in result.stderr.splitlines()]
     return [line for line in lines if " is now " in line or "is the default now" in line]
 
@@ -198,7 +198,7 @@ def warnings_of(result: Result) -> list[str]:
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_old_spellings_print_what_new_ones_print(
+def test_old_and_new_spellings_print_the_same(
     old: str, new: str, folder: Path, nmtkit: Nmtkit
 ) -> None:
     if "--plot" in old:
@@ -206,10 +206,10 @@ def test_old_spellings_print_what_new_ones_print(
     (folder / "links").write_text("0-0\n" * 4)
     before, after = nmtkit(*shlex.split(old)), nmtkit(*shlex.split(new))
     assert before.stdout == after.stdout != ""
-    assert warnings_of(before) and not warnings_of(after)
+    assert spelling_warnings(before) and not spelling_warnings(after)
 
 
-def test_old_scores_of_a_selection_are_written(folder: Path, nmtkit: Nmtkit) -> None:
+def test_select_writes_scores_with_the_old_option(folder: Path, nmtkit: Nmtkit) -> None:
     line = "select --domain news.en news.fr --pool crawl.en crawl.fr --pairs 3 --force -o x.en x.fr"
     nmtkit(*line.split(), "--scores", "old")
     nmtkit(*line.split(), "--scores-file", "new")
@@ -225,14 +225,14 @@ def test_old_scores_of_a_selection_are_written(folder: Path, nmtkit: Nmtkit) -> 
         ("score --phrase-table", "No such option '--phrase-table'"),
     ],
 )
-def test_errors_of_old_spellings_are_wrong_usage(line: str, message: str, nmtkit: Nmtkit) -> None:
+def test_wrong_usage_of_old_spellings(line: str, message: str, nmtkit: Nmtkit) -> None:
     result = nmtkit(*line.split(), status=2)
     assert message in result.stderr and result.stdout == ""
 
 
-def test_warnings_are_shown_even_if_quiet(folder: Path, nmtkit: Nmtkit) -> None:
+def test_quiet_does_not_hide_warnings_about_spellings(folder: Path, nmtkit: Nmtkit) -> None:
     result = nmtkit("-q", "rerank", "test.1000best.gz")
-    assert warnings_of(result) == ["'nmtkit rerank' is now 'nmtkit nbest rerank'"]
+    assert spelling_warnings(result) == ["'nmtkit rerank' is now 'nmtkit nbest rerank'"]
 
 
 @pytest.mark.parametrize("words", [["-q", "score"], ["score", "-q"], ["score", "--quiet"]])

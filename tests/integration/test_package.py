@@ -1,4 +1,4 @@
-"""What is installed: the command, its data, and pins that cover all that is needed."""
+"""The installed package: its command, data files, metadata and pinned dependencies."""
 
 import os
 import re
@@ -24,15 +24,15 @@ def project() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def pins() -> dict[str, str]:
-    """Name -> exact version, from constraints.txt."""
+    """Return the exact version of each package in constraints.txt."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    found = [line.split("==") for line in lines if line and not line.startswith("#")]
-    assert all(len(pin) == 2 for pin in found)
-    return {_normal(name): version for name, version in found}
+    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
+    assert all(len(pin) == 2 for pin in pairs)
+    return {_normal(name): version for name, version in pairs}
 
 
 def _normal(requirement: str) -> str:
-    """The name in a requirement, as package indices spell it."""
+    """Return the normalised package name of a requirement."""
     name = re.match(r"[\w.-]+", requirement)
     assert name is not None
     return re.sub(r"[-_.]+", "-", name[0]).lower()
@@ -40,11 +40,11 @@ def _normal(requirement: str) -> str:
 
 def test_every_dependency_is_pinned(project: dict[str, Any], pins: dict[str, str]) -> None:
     extras = project["project"]["optional-dependencies"]
-    needed = project["project"]["dependencies"] + extras["dev"] + extras["plots"]
-    assert {_normal(requirement) for requirement in needed} <= set(pins)
+    requirements = project["project"]["dependencies"] + extras["dev"] + extras["plots"]
+    assert {_normal(requirement) for requirement in requirements} <= set(pins)
 
 
-def test_pins_hold_for_every_build_of_a_version(pins: dict[str, str]) -> None:
+def test_pins_name_no_local_build(pins: dict[str, str]) -> None:
     assert not [name for name, version in pins.items() if "+" in version]
 
 
@@ -87,7 +87,7 @@ def test_an_unknown_public_name_is_an_attribute_error() -> None:
 
 
 def run_checkout(command: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """`command --version` in `folder`, with the Python of these tests as `python3`."""
+    """Run `command --version` in `folder`, with the Python of these tests as `python3`."""
     path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
     return subprocess.run(
         [command, "--version"],
@@ -99,7 +99,9 @@ def run_checkout(command: Path, folder: Path) -> "subprocess.CompletedProcess[st
 
 
 def test_the_checkout_runs_from_any_folder(tmp_path: Path) -> None:
-    (tmp_path / "click.py").write_text("raise SystemExit('the current folder was imported from')")
+    (tmp_path / "click.py").write_text(
+        "raise SystemExit('a module of the current folder was imported')"
+    )
     done = run_checkout(ROOT / "bin" / "nmtkit", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"nmtkit {nmtkit.__version__}\n")

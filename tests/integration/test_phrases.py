@@ -1,4 +1,4 @@
-"""From a phrase table to a phrase table with the model's scores, by the command line."""
+"""`nmtkit phrase-table score`, and training on a phrase table."""
 
 import gzip
 import itertools
@@ -21,7 +21,7 @@ WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "&apos;
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Moses's form, gzip: 30 phrases of one and of two words, each with a translation or two."""
+    """Write a gzipped Moses table of 35 pairs: 30 source phrases with one or two translations."""
     lines = []
     for words in [*itertools.product(WORDS), *itertools.product(WORDS, repeat=2)]:
         target = " ".join(WORDS[word] for word in words)
@@ -65,7 +65,7 @@ def rows(path: Path) -> list[list[str]]:
 def test_a_model_of_a_table_scores_it(
     nmtkit: Nmtkit, table: Path, phrase_rnn: Path, tmp_path: Path
 ) -> None:
-    """The same as `score` gives the phrases as two files."""
+    """Scores equal those of `score` for the phrases as two files."""
     output = tmp_path / "out.gz"
     score = ["score", "-m", phrase_rnn, "--device", "cpu"]
     result = nmtkit("phrase-table", *score, table, "-o", output, "--logs", "--count-unknown")
@@ -81,7 +81,9 @@ def test_a_model_of_a_table_scores_it(
         assert penalty == "0"
 
 
-def test_a_plain_table_through_a_pipe(nmtkit: Nmtkit, table: Path, phrase_rnn: Path) -> None:
+def test_an_uncompressed_table_through_a_pipe(
+    nmtkit: Nmtkit, table: Path, phrase_rnn: Path
+) -> None:
     text = gzip.decompress(table.read_bytes())
     run = ["phrase-table", "score", "-m", phrase_rnn, "-m", phrase_rnn, "--device", "cpu", "-"]
     result = nmtkit(*run, input=text)
@@ -92,7 +94,7 @@ def test_a_plain_table_through_a_pipe(nmtkit: Nmtkit, table: Path, phrase_rnn: P
 
 
 def test_batches_of_the_recipe_are_64_random_pairs(tmp_path: Path, nmtkit: Nmtkit) -> None:
-    """Every pair once an epoch, unlike lengths together, and other batches in each epoch."""
+    """Each epoch has every pair once, in other batches of mixed lengths."""
     lines = [f"{' a' * (1 + n % 7)} ||| b{n} ||| 1" for n in range(256)]
     (tmp_path / "table").write_text("".join(f"{line.strip()}\n" for line in sorted(lines)))
     folder = tmp_path / "out"
@@ -112,7 +114,9 @@ def test_batches_of_the_recipe_are_64_random_pairs(tmp_path: Path, nmtkit: Nmtki
         assert 64 < sum(batch.lines) / 64 < 192
 
 
-def test_a_table_smaller_than_held_out(nmtkit: Nmtkit, table: Path, tmp_path: Path) -> None:
+def test_a_table_smaller_than_the_held_out_set_is_refused(
+    nmtkit: Nmtkit, table: Path, tmp_path: Path
+) -> None:
     run = ["prepare", "--phrase-table", table, "--output", tmp_path / "out"]
     result = nmtkit(*run, status=1)
     assert "cannot hold out 1,000 of 35 training pairs" in result.stderr
@@ -128,7 +132,7 @@ def test_a_table_smaller_than_held_out(nmtkit: Nmtkit, table: Path, tmp_path: Pa
         ("a ||| b ||| 1\n ||| b ||| 1\n", "table:2: the source phrase is empty"),
     ],
 )
-def test_invalid_lines_of_a_phrase_table(
+def test_invalid_lines_of_a_phrase_table_are_reported(
     nmtkit: Nmtkit, phrase_rnn: Path, tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "table").write_text(text)

@@ -1,4 +1,4 @@
-"""`nmtkit prepare` by its command line."""
+"""`nmtkit prepare` through the real command line."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_folder_from_all_splits(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
+def test_all_splits_are_written(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
     splits: list[object] = []
     for name, option in (("train", "--train"), ("dev", "--dev")):
         splits += [option, corpus / f"{name}.en", corpus / f"{name}.fr"]
@@ -72,13 +72,13 @@ def test_every_option_reaches_the_manifest(
 
 
 @pytest.mark.parametrize(("files", "kind"), [(1, "joint"), (2, "separate")])
-def test_given_codes(
+def test_existing_codes(
     nmtkit: Nmtkit, train: list[object], tmp_path: Path, files: int, kind: str
 ) -> None:
     codes = tmp_path / "codes"
     codes.write_text("#version: 0.2\ne n\n")
-    given = ["--bpe-codes", codes] * files
-    nmtkit("prepare", *train, "--tokenized", *given, "--output", tmp_path / "out")
+    options = ["--bpe-codes", codes] * files
+    nmtkit("prepare", *train, "--tokenized", *options, "--output", tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["text"]["bpe"] == kind
     assert manifest["text"]["tokenized"] is True
@@ -105,7 +105,7 @@ def test_wrong_usage(nmtkit: Nmtkit, train: list[object], tmp_path: Path, wrong:
     assert names(tmp_path) == set()
 
 
-def test_one_line_for_an_error(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
+def test_an_error_is_one_line(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
     files = [corpus / "train.en", corpus / "dev.fr"]
     result = nmtkit("prepare", "--train", *files, "--output", tmp_path / "out", status=1)
     assert result.stderr.startswith("nmtkit: error: the files differ in their number of lines: ")
@@ -114,7 +114,7 @@ def test_one_line_for_an_error(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> 
     assert names(tmp_path) == set()
 
 
-def test_force(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
+def test_force_replaces_the_folder(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
     run = ["prepare", *train, "--output", tmp_path / "out"]
     nmtkit(*run)
     result = nmtkit(*run, status=1)
@@ -124,8 +124,8 @@ def test_force(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
     assert manifest["text"]["hyphens"] is True
 
 
-def test_workers_of_a_real_process(corpus: Path, tmp_path: Path) -> None:
-    """More pairs than one worker is given at a time, through the interpreter's own start."""
+def test_output_does_not_depend_on_the_number_of_workers(corpus: Path, tmp_path: Path) -> None:
+    """Prepare more pairs than one worker gets at a time, in a new interpreter."""
     pairs = {language: (corpus / f"train.{language}").read_text() for language in ("en", "fr")}
     for language, text in pairs.items():
         (tmp_path / f"big.{language}").write_text(text * 250)

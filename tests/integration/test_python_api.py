@@ -1,4 +1,4 @@
-"""The Python API: all that the commands do, with defaults, and the same results."""
+"""The Python API gives the results of the commands."""
 
 import json
 import math
@@ -26,8 +26,8 @@ LINES = ["one two three", "", "seven"]
 
 
 @pytest.fixture(scope="module")
-def made(corpus, tmp_path_factory):
-    """The folder prepared from Python as `prepared` is by commands."""
+def prepared_by_api(corpus, tmp_path_factory):
+    """Prepare from Python the folder that `prepared` is made of by commands."""
     folder = tmp_path_factory.mktemp("api") / "prepared"
     files = {
         name: (corpus / f"{name}.en", corpus / f"{name}.fr") for name in ("train", "dev", "test")
@@ -42,18 +42,20 @@ def translator(model):
     return Translator.load(model, device="cpu")
 
 
-def test_prepare_and_build_shortlist_write_what_the_commands_write(made, prepared):
+def test_prepare_and_build_shortlist_write_what_the_commands_write(prepared_by_api, prepared):
     manifest = json.loads((prepared / "manifest.json").read_text(encoding="utf-8"))
-    assert json.loads((made / "manifest.json").read_text(encoding="utf-8")) == manifest
+    assert json.loads((prepared_by_api / "manifest.json").read_text(encoding="utf-8")) == manifest
     for name in (*manifest["outputs"], "vocab.src", "vocab.tgt"):
-        assert (made / name).read_bytes() == (prepared / name).read_bytes()
+        assert (prepared_by_api / name).read_bytes() == (prepared / name).read_bytes()
 
 
-def test_train_returns_the_folder_and_its_figures(made, small, tmp_path):
+def test_train_returns_the_folder_and_its_figures(prepared_by_api, small, tmp_path):
     overrides = [word for word in small if "=" in word]
     settings = {"training.seed": 2, "training.max_updates": 2}
     folder = tmp_path / "model"
-    result = train(made, folder, "toy", overrides=overrides, settings=settings, device="cpu")
+    result = train(
+        prepared_by_api, folder, "toy", overrides=overrides, settings=settings, device="cpu"
+    )
     assert result.folder == tmp_path / "model" and result.updates == 2
     assert result.best_dev_cost is not None and math.isfinite(result.best_dev_cost)
     assert result.dev_bleu is not None and result.seconds > 0
@@ -61,17 +63,17 @@ def test_train_returns_the_folder_and_its_figures(made, small, tmp_path):
 
 
 def test_search_settings_are_given_by_name(translator):
-    found = list(translator.translate(LINES, beam=7, n_best=3))
+    lists = list(translator.translate(LINES, beam=7, n_best=3))
     same = translator.with_search(beam=7).translate(LINES, n_best=3)
-    assert [[t.text for t in n_best] for n_best in found] == [
+    assert [[t.text for t in n_best] for n_best in lists] == [
         [t.text for t in n_best] for n_best in same
     ]
-    assert len(found[0]) == 3 and translator.search.beam != 7
-    drawn = list(translator.sample(LINES, n=4, seed=2, forbid_unk=True))
-    assert all("<unk>" not in t.tokens for samples in drawn for t in samples)
+    assert len(lists[0]) == 3 and translator.search.beam != 7
+    sampled = list(translator.sample(LINES, n=4, seed=2, forbid_unk=True))
+    assert all("<unk>" not in t.tokens for samples in sampled for t in samples)
 
 
-def test_an_unknown_search_setting_is_refused_with_the_near_name(translator):
+def test_an_unknown_search_setting_is_refused_with_a_suggestion(translator):
     with pytest.raises(ConfigError, match="beem.*did you mean 'beam'"):
         translator.translate(LINES, beem=5)
     with pytest.raises(ConfigError, match="search.beam"):
@@ -88,7 +90,7 @@ def test_evaluate_gives_the_metrics(corpus):
 
 def test_select_and_embed(corpus, model, tmp_path):
     bitext = (corpus / "train.en", corpus / "train.fr")
-    output = (tmp_path / "near.en", tmp_path / "near.fr")
+    output = (tmp_path / "selected.en", tmp_path / "selected.fr")
     domain = (corpus / "dev.en", corpus / "dev.fr")
     selection = select([bitext], output, domain, pairs=3)
     assert selection.pairs == 3 and output[0].read_text().count("\n") == 3
@@ -98,7 +100,7 @@ def test_select_and_embed(corpus, model, tmp_path):
 
 
 def test_a_string_in_place_of_a_list_is_refused(translator, model, tmp_path):
-    """At once, not when the first result is asked for."""
+    """The error comes at the call, not when the first result is consumed."""
     scorer = Scorer.load(model, device="cpu")
     line: Any = "one two"
     files = tmp_path / "files"

@@ -1,7 +1,7 @@
-"""Models of every released version give what they gave when they were released.
+"""Models of every released version still give the outputs of their release.
 
-Translations and alignments are the same; scores to a relative 1e-5, as machines and versions of
-torch round otherwise. `tests/data/make.py` makes the models of a release.
+Translations and alignments must be equal, and scores equal to a relative 1e-5, because machines and
+torch versions round differently. `tests/data/make.py` creates the models of a release.
 """
 
 import json
@@ -16,7 +16,7 @@ from nmtkit import Aligner, Scorer, Translator
 DATA = Path(__file__).parents[1] / "data"
 MODELS = sorted(path.parent for path in DATA.glob("*/*/expected.json"))
 KINDS = {"rnnsearch", "rnnsearch-v1", "rnnenc", "phrase-rnn", "grconv", "deep-lstm", "cslm"}
-CLOSE: dict[str, Any] = {"rel": 1e-5, "abs": 1e-6}
+TOLERANCE: dict[str, Any] = {"rel": 1e-5, "abs": 1e-6}
 
 
 def expected(folder):
@@ -24,9 +24,9 @@ def expected(folder):
 
 
 def released(output):
-    """The models that have such an output."""
-    found = [path for path in MODELS if output in expected(path)]
-    return pytest.mark.parametrize("folder", found, ids=lambda f: f"{f.parent.name}-{f.name}")
+    """Parametrise a test with the models that have this expected output."""
+    folders = [path for path in MODELS if output in expected(path)]
+    return pytest.mark.parametrize("folder", folders, ids=lambda f: f"{f.parent.name}-{f.name}")
 
 
 def test_the_present_version_has_a_model_of_every_kind():
@@ -36,30 +36,30 @@ def test_the_present_version_has_a_model_of_every_kind():
 
 @released("translations")
 def test_translations_are_those_of_the_release(folder):
-    told = expected(folder)
-    n_best = max(map(len, told["translations"]))
-    translator = Translator.load(folder, device="cpu").with_search(**told["search"])
-    found = list(translator.translate(told["lines"], n_best=n_best))
-    for of_line, before in zip(found, told["translations"], strict=True):
-        assert [t.text for t in of_line] == [text for text, _, _ in before]
-        scores = [score for t in of_line for score in (t.score, t.ranking_score)]
-        assert scores == pytest.approx([s for _, *both in before for s in both], **CLOSE)
+    release = expected(folder)
+    n_best = max(map(len, release["translations"]))
+    translator = Translator.load(folder, device="cpu").with_search(**release["search"])
+    translations = list(translator.translate(release["lines"], n_best=n_best))
+    for hypotheses, expected_list in zip(translations, release["translations"], strict=True):
+        assert [t.text for t in hypotheses] == [text for text, _, _ in expected_list]
+        scores = [score for t in hypotheses for score in (t.score, t.ranking_score)]
+        assert scores == pytest.approx([s for _, *both in expected_list for s in both], **TOLERANCE)
 
 
 @released("scores")
 def test_scores_are_those_of_the_release(folder):
-    told = expected(folder)
+    release = expected(folder)
     scorer = Scorer.load(folder, device="cpu")
     if scorer.reads_source:
-        scores = scorer.score(zip(told["lines"], told["targets"], strict=True))
+        scores = scorer.score(zip(release["lines"], release["targets"], strict=True))
     else:
-        scores = scorer.score_text(told["targets"])
-    assert [score.log_prob for score in scores] == pytest.approx(told["scores"], **CLOSE)
+        scores = scorer.score_text(release["targets"])
+    assert [score.log_prob for score in scores] == pytest.approx(release["scores"], **TOLERANCE)
 
 
 @released("links")
 def test_alignments_are_those_of_the_release(folder):
-    told = expected(folder)
-    pairs = zip(told["lines"], told["targets"], strict=True)
-    found = [one.moses() for one in Aligner.load(folder, device="cpu").align(pairs)]
-    assert found == told["links"]
+    release = expected(folder)
+    pairs = zip(release["lines"], release["targets"], strict=True)
+    links = [alignment.moses() for alignment in Aligner.load(folder, device="cpu").align(pairs)]
+    assert links == release["links"]

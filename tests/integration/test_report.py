@@ -1,4 +1,4 @@
-"""`nmtkit report --phrase-table` from a phrase table and a model to a folder."""
+"""`nmtkit phrase-table report` from a phrase table and a model to a folder."""
 
 import gzip
 import itertools
@@ -18,7 +18,7 @@ FILES = ["phrases.json", "phrases.md", "scores.png", "scores.tsv"]
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All phrases of three and of four words with three targets each; gzip, Moses's form."""
+    """Write a gzipped Moses table of all phrases of 3 and 4 words with three targets each."""
     lines = []
     for length in (3, 4):
         for number, words in enumerate(itertools.product(WORDS, repeat=length), start=1):
@@ -35,7 +35,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def report(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> Callable[..., Result]:
-    """`report(table, ...)`: a small report in `tmp_path / "out"`."""
+    """Return a function: `report(table, ...)` writes a small report to `tmp_path / "out"`."""
 
     def call(table: object, *options: object, **settings: object) -> Result:
         run = ["phrase-table", "report", table, "-o", tmp_path / "out", "--device", "cpu"]
@@ -45,15 +45,15 @@ def report(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> Callable[..., Result]
     return call
 
 
-def told(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "phrases.json").read_text(encoding="utf-8"))
-    return found
+def read_report(folder: Path) -> dict[str, object]:
+    content: dict[str, object] = json.loads((folder / "phrases.json").read_text(encoding="utf-8"))
+    return content
 
 
 def test_a_report_of_a_model(
     report: Callable[..., Result], table: Path, model: Path, nmtkit: Nmtkit, tmp_path: Path
 ) -> None:
-    """Every dot has the score that `score` gives; frequent phrases have counts above rare ones."""
+    """Plotted scores equal those of `score`; frequent phrases have higher counts than rare ones."""
     pytest.importorskip("matplotlib")
     result = report(table, "-m", model)
     out = tmp_path / "out"
@@ -68,17 +68,17 @@ def test_a_report_of_a_model(
     assert len(rows) == len(scores) == 50
     for row, expected in zip(rows, scores, strict=True):
         assert float(row[3]) == pytest.approx(float(expected), abs=1e-3)
-    found = json.loads((out / "phrases.json").read_text(encoding="utf-8"))
-    assert found["settings"]["model"] == str(model) and found["eligible"] == 81
-    for kind, least, most in (("frequent", 41 * 6, 81 * 6), ("rare", 6, 40 * 6)):
-        assert len(found[kind]) == 2
-        for phrase in found[kind]:
-            assert least <= phrase["count"] <= most and phrase["targets"] == 3
+    content = json.loads((out / "phrases.json").read_text(encoding="utf-8"))
+    assert content["settings"]["model"] == str(model) and content["eligible"] == 81
+    for kind, min_count, max_count in (("frequent", 41 * 6, 81 * 6), ("rare", 6, 40 * 6)):
+        assert len(content[kind]) == 2
+        for phrase in content[kind]:
+            assert min_count <= phrase["count"] <= max_count and phrase["targets"] == 3
             assert len(phrase["source"].split()) == 4
             times = sum(sample["times"] for sample in phrase["samples"])
             assert times + phrase["unfinished"] == 4
-            for who in ("translation_model", "model"):
-                scores = [pair[who] for pair in phrase[who]]
+            for scorer in ("translation_model", "model"):
+                scores = [pair[scorer] for pair in phrase[scorer]]
                 assert len(scores) == 3 and scores == sorted(scores, reverse=True)
             assert phrase["source"] in (out / "phrases.md").read_text(encoding="utf-8")
 
@@ -88,16 +88,16 @@ def test_the_scored_table_gives_the_same_report(
 ) -> None:
     pytest.importorskip("matplotlib")
     report(table, "-m", model)
-    expected = told(tmp_path / "out")
+    expected = read_report(tmp_path / "out")
     scored = tmp_path / "scored.gz"
     score = ["phrase-table", "score", "-m", model, "--device", "cpu", table, "--logs"]
     nmtkit(*score, "-o", scored)
     report(scored, "--column", 5, "--logs", "--force")
-    found = told(tmp_path / "out")
+    content = read_report(tmp_path / "out")
     for key in ("pearson", "spearman"):
-        assert found[key] == pytest.approx(expected[key], abs=1e-3)
+        assert content[key] == pytest.approx(expected[key], abs=1e-3)
     for kind in ("frequent", "rare"):
-        phrases, others = found[kind], expected[kind]
+        phrases, others = content[kind], expected[kind]
         assert isinstance(phrases, list) and isinstance(others, list)
         for phrase, other in zip(phrases, others, strict=True):
             assert phrase["samples"] == [] and other["samples"]
@@ -108,16 +108,16 @@ def test_the_scored_table_gives_the_same_report(
 def test_the_seed_determines_every_byte(
     report: Callable[..., Result], table: Path, model: Path, tmp_path: Path
 ) -> None:
-    """Whether the table comes as a file or through a pipe."""
+    """The report is the same from a file and from a pipe."""
     pytest.importorskip("matplotlib")
     contents = []
     text = gzip.decompress(table.read_bytes())
-    for given, seed in ((table, 1), ("-", 1), (table, 2)):
+    for source, seed in ((table, 1), ("-", 1), (table, 2)):
         options = ["-m", model, "--seed", seed, "--format", "pdf", "--force"]
-        report(given, *options, input=text if given == "-" else None)
+        report(source, *options, input=text if source == "-" else None)
         files = ["scores.pdf", "scores.tsv"]
         contents.append([(tmp_path / "out" / name).read_bytes() for name in files])
-        contents[-1].append(str(told(tmp_path / "out")["frequent"]).encode())
+        contents[-1].append(str(read_report(tmp_path / "out")["frequent"]).encode())
     assert contents[0] == contents[1]
     assert all(one != other for one, other in zip(contents[0], contents[2], strict=True))
 

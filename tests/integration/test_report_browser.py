@@ -8,11 +8,11 @@ import pytest
 
 from nmtkit.report.model_report import ModelReport
 from nmtkit.report.page import render_page
-from tests.integration.browser import browser, printed, resize
+from tests.integration.browser import browser, print_to_pdf, resize
 from tests.unit.report.reports import line, output, report
 
 Chrome = Any
-Opened = Callable[[ModelReport], None]
+LoadReport = Callable[[ModelReport], None]
 
 HOSTILE = (
     "</script><script>window.boom=1</script> <img src=x onerror=window.boom=1> \u2028 \"' &amp;"
@@ -22,32 +22,32 @@ SOURCES = ["the black cat sleeps", "a dog", HOSTILE, ARABIC, "one two three four
 REFERENCES = ["le chat noir dort", "un chien", "du texte", "bonjour mon ami", "un deux trois"]
 GOOD = ["le chat noir dort", "un chien", HOSTILE, "bonjour", "un deux"]
 BAD = ["la chat dort bien", "dort", "rien du tout", "ami", ""]
-SIZE = 150
+LARGE_REPORT_SENTENCES = 150
 """Sentences of the larger report: three pages."""
 
 
 @pytest.fixture(scope="module")
 def chrome() -> Iterator[Chrome]:
-    with browser() as opened:
-        yield opened
+    with browser() as driver:
+        yield driver
 
 
 @pytest.fixture
-def load(chrome: Chrome, tmp_path: Path) -> Opened:
-    """Opens a report's page in the browser, on a wide screen."""
+def load(chrome: Chrome, tmp_path: Path) -> LoadReport:
+    """Return a function that opens a report's page in the browser on a wide screen."""
 
-    def opened(found: ModelReport) -> None:
+    def open_page(model_report: ModelReport) -> None:
         path = tmp_path / "page.html"
-        path.write_text(render_page(found, ["nmtkit evaluate a"]), encoding="utf-8")
+        path.write_text(render_page(model_report, ["nmtkit evaluate a"]), encoding="utf-8")
         resize(chrome, 1200, 900)
         chrome.get(path.as_uri())
 
-    return opened
+    return open_page
 
 
 @pytest.fixture
-def small(load: Opened) -> None:
-    """Five sentences; `good` has alignments, `bad` has none."""
+def small(load: LoadReport) -> None:
+    """Load a report of five sentences; `good` has alignments, `bad` has none."""
     systems = {
         "good": [output(text, line(s), n) for n, (text, s) in enumerate(zip(GOOD, SOURCES))],  # noqa: B905
         "bad": [output(text, line(s), aligned=False) for text, s in zip(BAD, SOURCES)],  # noqa: B905
@@ -55,7 +55,7 @@ def small(load: Opened) -> None:
     load(report(SOURCES, REFERENCES, systems, aligned=["good"]))
 
 
-def large(sentences: int = SIZE) -> ModelReport:
+def large(sentences: int = LARGE_REPORT_SENTENCES) -> ModelReport:
     sources = [f"word{n} " + "x " * (n % 9) + "end" for n in range(sentences)]
     systems = {
         name: [output(f"mot{n} fin", line(source), n) for n, source in enumerate(sources)]
@@ -64,34 +64,34 @@ def large(sentences: int = SIZE) -> ModelReport:
     return report(sources, ["mot fin"] * sentences, systems, aligned=["one", "two"])
 
 
-def do(chrome: Chrome, script: str, *arguments: Any) -> Any:
-    """Run a function's body in the page."""
+def run_js(chrome: Chrome, script: str, *arguments: Any) -> Any:
+    """Run JavaScript, the body of a function, in the page."""
     return chrome.execute_script(script, *arguments)
 
 
-def until(chrome: Chrome, condition: str) -> None:
+def wait_until(chrome: Chrome, condition: str) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(chrome, 10, poll_frequency=0.02).until(lambda c: do(c, f"return {condition}"))
+    WebDriverWait(chrome, 10, poll_frequency=0.02).until(lambda c: run_js(c, f"return {condition}"))
 
 
-def numbers(chrome: Chrome) -> list[int]:
-    """The sentences shown, from 1."""
-    titles = do(
+def sentence_numbers(chrome: Chrome) -> list[int]:
+    """Return the numbers of the sentences shown, counted from 1."""
+    titles = run_js(
         chrome, "return [...document.querySelectorAll('.sentence h3')].map(h=>h.textContent)"
     )
     return [int(title.removeprefix("Sentence ").replace(",", "")) for title in titles]
 
 
 def count(chrome: Chrome) -> str:
-    return str(do(chrome, "return document.getElementById('count').textContent"))
+    return str(run_js(chrome, "return document.getElementById('count').textContent"))
 
 
 def search(chrome: Chrome, text: str, expected: str) -> None:
     field = chrome.find_element("id", "query")
     field.clear()
     field.send_keys(text)
-    until(chrome, f"document.getElementById('count').textContent.includes({expected!r})")
+    wait_until(chrome, f"document.getElementById('count').textContent.includes({expected!r})")
 
 
 def sort(chrome: Chrome, key: str, descending: bool = False) -> list[int]:
@@ -101,12 +101,12 @@ def sort(chrome: Chrome, key: str, descending: bool = False) -> list[int]:
     box = chrome.find_element("id", "descending")
     if box.is_selected() != descending:
         box.click()
-    return numbers(chrome)
+    return sentence_numbers(chrome)
 
 
-def lit(chrome: Chrome) -> list[tuple[str, float]]:
+def highlighted(chrome: Chrome) -> list[tuple[str, float]]:
     """Return the highlighted words with their weights."""
-    words = do(
+    words = run_js(
         chrome,
         "return [...document.querySelectorAll('.word.highlighted')].map(w => [w.textContent,"
         " Number(w.style.getPropertyValue('--weight')),"
@@ -123,28 +123,28 @@ def row(number: int, k: int) -> str:
 def column(k: int, sentence: int, place: int) -> dict[str, float]:
     """Return target words of `good` with a weight of at least 0.05 for a source word."""
     source = line(SOURCES[sentence])
-    made = output(GOOD[sentence], source, sentence)
-    assert made.alignment
-    weights = made.alignment.matrix[:, place].tolist()
-    return {w: x for w, x in zip(made.line.words, weights, strict=False) if x >= 0.05}
+    translation = output(GOOD[sentence], source, sentence)
+    assert translation.alignment
+    weights = translation.alignment.matrix[:, place].tolist()
+    return {w: x for w, x in zip(translation.line.words, weights, strict=False) if x >= 0.05}
 
 
 @pytest.fixture(autouse=True)
-def nothing_goes_wrong(chrome: Chrome) -> Iterator[None]:
+def no_errors_and_no_injected_script(chrome: Chrome) -> Iterator[None]:
     """Assert after each test that the console is empty and no text was executed."""
     yield
     assert chrome.get_log("browser") == []
-    assert do(chrome, "return window.boom") is None
+    assert run_js(chrome, "return window.boom") is None
 
 
 @pytest.mark.usefixtures("small")
 def test_a_page_opens_with_all_its_sections(chrome: Chrome) -> None:
-    headings = do(chrome, "return [...document.querySelectorAll('h2')].map(h => h.textContent)")
+    headings = run_js(chrome, "return [...document.querySelectorAll('h2')].map(h => h.textContent)")
     assert headings == [
         *("Scores", "Strengths and weaknesses", "Training", "Provenance", "Translations"),
     ]
-    assert numbers(chrome) == [1, 2, 3, 4, 5] and count(chrome) == "1 to 5 of 5 sentences."
-    loaded = do(chrome, "return performance.getEntriesByType('resource').map(e => e.name)")
+    assert sentence_numbers(chrome) == [1, 2, 3, 4, 5] and count(chrome) == "1 to 5 of 5 sentences."
+    loaded = run_js(chrome, "return performance.getEntriesByType('resource').map(e => e.name)")
     assert [name for name in loaded if not name.startswith("data:")] == []
 
 
@@ -156,16 +156,16 @@ def test_a_source_word_highlights_its_target_words(chrome: Chrome) -> None:
     for place, word in enumerate(words):
         ActionChains(chrome).move_to_element(word).perform()
         expected = column(0, 0, place)
-        assert dict(lit(chrome)) == pytest.approx(expected, abs=1 / 63)
-        told = chrome.find_element("css selector", ".sentence .alignment-text").text
-        assert told.startswith(f"{word.text} →")
-        assert all(f"{w} {round(round(63 * x) / 63 * 100)}" in told for w, x in expected.items())
+        assert dict(highlighted(chrome)) == pytest.approx(expected, abs=1 / 63)
+        text = chrome.find_element("css selector", ".sentence .alignment-text").text
+        assert text.startswith(f"{word.text} →")
+        assert all(f"{w} {round(round(63 * x) / 63 * 100)}" in text for w, x in expected.items())
         assert len(chrome.find_elements("css selector", ".cursor")) == 1
     ActionChains(chrome).move_to_element(chrome.find_element("id", "count")).perform()
-    assert lit(chrome) == []
+    assert highlighted(chrome) == []
     target = chrome.find_element("css selector", f"{row(0, 0)} .word")
     ActionChains(chrome).move_to_element(target).perform()
-    assert {word for word, _ in lit(chrome)} <= set(SOURCES[0].split())
+    assert {word for word, _ in highlighted(chrome)} <= set(SOURCES[0].split())
     assert not chrome.find_elements("css selector", f"{row(0, 1)} .thumbnail")
     assert "bad: no alignments" in chrome.find_element("id", "translations").text
 
@@ -173,10 +173,10 @@ def test_a_source_word_highlights_its_target_words(chrome: Chrome) -> None:
 @pytest.mark.usefixtures("small")
 def test_a_tap_highlights_and_another_tap_clears(chrome: Chrome) -> None:
     word = chrome.find_element("css selector", f"{row(0, -1)} .word:nth-of-type(2)")
-    do(chrome, "arguments[0].click()", word)
-    assert dict(lit(chrome)) == pytest.approx(column(0, 0, 1), abs=1 / 63)
-    do(chrome, "arguments[0].click()", word)
-    assert lit(chrome) == []
+    run_js(chrome, "arguments[0].click()", word)
+    assert dict(highlighted(chrome)) == pytest.approx(column(0, 0, 1), abs=1 / 63)
+    run_js(chrome, "arguments[0].click()", word)
+    assert highlighted(chrome) == []
 
 
 @pytest.mark.usefixtures("small")
@@ -186,29 +186,29 @@ def test_everything_is_reachable_by_keyboard(chrome: Chrome) -> None:
     def press(*keys: str) -> None:
         ActionChains(chrome).send_keys(*keys).perform()
 
-    do(chrome, "document.getElementById('descending').focus()")
+    run_js(chrome, "document.getElementById('descending').focus()")
     press(Keys.TAB, Keys.TAB, Keys.TAB)  # past the two systems, to the first word
     place = "return [document.activeElement.textContent, document.activeElement.dataset.i]"
-    assert do(chrome, place) == ["the", "0"]
+    assert run_js(chrome, place) == ["the", "0"]
     press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    assert do(chrome, place) == ["cat", "2"]
-    assert dict(lit(chrome)) == pytest.approx(column(0, 0, 2), abs=1 / 63)
-    assert do(chrome, "return document.getElementById('announcement').textContent").startswith(
+    assert run_js(chrome, place) == ["cat", "2"]
+    assert dict(highlighted(chrome)) == pytest.approx(column(0, 0, 2), abs=1 / 63)
+    assert run_js(chrome, "return document.getElementById('announcement').textContent").startswith(
         "cat →"
     )
     press(Keys.END)
-    assert do(chrome, place) == ["sleeps", "3"]
+    assert run_js(chrome, place) == ["sleeps", "3"]
     press(Keys.ARROW_RIGHT)
-    assert do(chrome, place) == ["sleeps", "3"]
+    assert run_js(chrome, place) == ["sleeps", "3"]
     press(Keys.ESCAPE)
-    assert lit(chrome) == []
+    assert highlighted(chrome) == []
     press(Keys.TAB, Keys.TAB, Keys.ENTER)  # past the translation's words, to its word scores
-    assert do(chrome, "return document.activeElement.parentElement.open")
-    until(chrome, "document.querySelector('.word-scores')")
+    assert run_js(chrome, "return document.activeElement.parentElement.open")
+    wait_until(chrome, "document.querySelector('.word-scores')")
     scores = chrome.find_elements("css selector", f"{row(0, 0)} .word-scores li")
     assert [item.text.split("\n")[0] for item in scores] == ["le", "chat", "noir", "dort", "</s>"]
     press(Keys.TAB, Keys.ENTER)
-    until(chrome, "document.querySelector('.nbest')")
+    wait_until(chrome, "document.querySelector('.nbest')")
     lists = [item.text for item in chrome.find_elements("css selector", f"{row(0, 0)} .nbest li")]
     assert len(lists) == 3 and lists[2].endswith("le chat noir dort etc etc")
     press(Keys.TAB, Keys.ENTER)
@@ -224,51 +224,51 @@ def test_a_right_to_left_source_is_navigated_right_to_left(chrome: Chrome) -> No
     from selenium.webdriver import ActionChains, Keys
 
     first = chrome.find_element("css selector", f"{row(3, -1)} .word")
-    assert do(chrome, "return getComputedStyle(arguments[0]).direction", first) == "rtl"
-    do(chrome, "arguments[0].focus()", first)
+    assert run_js(chrome, "return getComputedStyle(arguments[0]).direction", first) == "rtl"
+    run_js(chrome, "arguments[0].focus()", first)
     ActionChains(chrome).send_keys(Keys.ARROW_LEFT).perform()
-    assert do(chrome, "return document.activeElement.textContent") == ARABIC.split()[1]
+    assert run_js(chrome, "return document.activeElement.textContent") == ARABIC.split()[1]
 
 
 @pytest.mark.usefixtures("small")
 def test_hostile_text_is_shown_and_not_executed(chrome: Chrome) -> None:
-    text = do(
+    text = run_js(
         chrome, "return document.querySelector(arguments[0]).textContent", f"{row(2, 0)} .text"
     )
     assert text == " ".join(HOSTILE.split())
     assert not chrome.find_elements("css selector", "main img")
     search(chrome, "onerror", "1 of 5")
-    assert numbers(chrome) == [3]
+    assert sentence_numbers(chrome) == [3]
 
 
 @pytest.mark.usefixtures("small")
 def test_differences_from_the_reference_are_marked(chrome: Chrome) -> None:
     marks = "return [...document.querySelectorAll(arguments[0])].map(m => m.textContent)"
-    assert do(chrome, marks, f"{row(0, 0)} mark") == []
-    assert do(chrome, marks, f"{row(0, 1)} mark") == ["la", "bien"]
+    assert run_js(chrome, marks, f"{row(0, 0)} mark") == []
+    assert run_js(chrome, marks, f"{row(0, 1)} mark") == ["la", "bien"]
     reference = '.sentence[data-n="0"] .reference mark'
-    assert do(chrome, marks, reference) == []  # the good one has all its words
+    assert run_js(chrome, marks, reference) == []  # `good` has all words of the reference
     chrome.find_element("css selector", "#shown input").click()
-    assert do(chrome, marks, reference) == ["le", "noir"]
+    assert run_js(chrome, marks, reference) == ["le", "noir"]
     styles = "return getComputedStyle(document.querySelector(arguments[0])).textDecorationStyle"
-    assert do(chrome, styles, reference) == "dashed"
-    assert do(chrome, styles, f"{row(0, 1)} mark") == "dotted"
+    assert run_js(chrome, styles, reference) == "dashed"
+    assert run_js(chrome, styles, f"{row(0, 1)} mark") == "dotted"
 
 
 @pytest.mark.usefixtures("small")
 def test_systems_are_shown_and_hidden(chrome: Chrome) -> None:
     rows = "return [...document.querySelectorAll('.row.output')].map(r => r.dataset.k)"
-    assert do(chrome, rows) == ["0", "1"] * 5
-    for box, left in ((0, ["1"] * 5), (1, []), (0, ["0"] * 5)):
+    assert run_js(chrome, rows) == ["0", "1"] * 5
+    for box, remaining in ((0, ["1"] * 5), (1, []), (0, ["0"] * 5)):
         chrome.find_elements("css selector", "#shown input")[box].click()
-        assert do(chrome, rows) == left
+        assert run_js(chrome, rows) == remaining
 
 
-def test_a_single_system_has_no_choice_of_systems(chrome: Chrome, load: Opened) -> None:
+def test_a_single_system_has_no_choice_of_systems(chrome: Chrome, load: LoadReport) -> None:
     load(report(SOURCES, REFERENCES, {"one": [output("x", line(s)) for s in SOURCES]}, ["one"]))
     assert not chrome.find_element("id", "shown").is_displayed()
     assert chrome.find_element("id", "downloads").is_displayed()
-    assert "difference" not in do(chrome, "return document.getElementById('sort').innerHTML")
+    assert "difference" not in run_js(chrome, "return document.getElementById('sort').innerHTML")
 
 
 @pytest.mark.usefixtures("small")
@@ -282,61 +282,61 @@ def test_sentences_are_searched_and_sorted(chrome: Chrome) -> None:
     assert sort(chrome, "score:0") == sorted(range(1, 6), key=lambda n: means[n - 1])
     assert sort(chrome, "difference:0:1") == [1, 2, 3, 4, 5]
     search(chrome, "CHIEN", "1 of 5")
-    assert numbers(chrome) == [2] and count(chrome).startswith("1 to 1 of 1 sentence;")
+    assert sentence_numbers(chrome) == [2] and count(chrome).startswith("1 to 1 of 1 sentence;")
     search(chrome, "nothing has this", "No sentence")
-    assert numbers(chrome) == []
+    assert sentence_numbers(chrome) == []
 
 
-def test_the_document_holds_one_page_of_sentences(chrome: Chrome, load: Opened) -> None:
+def test_the_document_holds_one_page_of_sentences(chrome: Chrome, load: LoadReport) -> None:
     nodes = "return document.querySelectorAll('#list *').length"
     load(large(50))
-    fifty = do(chrome, nodes)
+    fifty = run_js(chrome, nodes)
     load(large())
-    assert do(chrome, nodes) == pytest.approx(fifty, rel=0.1) and fifty < 10000
-    assert len(numbers(chrome)) == 50
-    assert do(chrome, "return document.getElementById('previous').disabled")
+    assert run_js(chrome, nodes) == pytest.approx(fifty, rel=0.1) and fifty < 10000
+    assert len(sentence_numbers(chrome)) == 50
+    assert run_js(chrome, "return document.getElementById('previous').disabled")
     for first in (51, 101):
-        do(chrome, "document.getElementById('next').click()")
-        assert numbers(chrome)[0] == first and len(numbers(chrome)) == 50
+        run_js(chrome, "document.getElementById('next').click()")
+        assert sentence_numbers(chrome)[0] == first and len(sentence_numbers(chrome)) == 50
     assert count(chrome) == "101 to 150 of 150 sentences."
-    assert do(chrome, "return document.getElementById('next').disabled")
+    assert run_js(chrome, "return document.getElementById('next').disabled")
     search(chrome, "mot149", "1 of 150")
-    assert numbers(chrome) == [150]
+    assert sentence_numbers(chrome) == [150]
     for key in ("length", "quality:1", "score:0", "difference:0:1", "file"):
         assert len(sort(chrome, key)) == 1
 
 
 @pytest.mark.usefixtures("small")
 def test_saved_translations_equal_the_originals(chrome: Chrome) -> None:
-    """What a click on Save would write; downloads need a folder of the browser's."""
-    made = do(
+    """Read what a click on Save would write: the browser has no folder for real downloads."""
+    saved = run_js(
         chrome,
-        """const made = []; const real = URL.createObjectURL;
-        URL.createObjectURL = (blob) => { made.push(blob); return "#"; };
+        """const saved = []; const real = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { saved.push(blob); return "#"; };
         for (const b of document.querySelectorAll("#downloads button")) b.click();
         URL.createObjectURL = real;
-        return Promise.all(made.map((blob) => blob.text()));""",
+        return Promise.all(saved.map((blob) => blob.text()));""",
     )
-    assert made == ["".join(f"{text}\n" for text in texts) for texts in (GOOD, BAD)]
+    assert saved == ["".join(f"{text}\n" for text in texts) for texts in (GOOD, BAD)]
 
 
 @pytest.mark.usefixtures("small")
-def test_every_part_has_a_name(chrome: Chrome) -> None:
-    """For screen readers: controls have names, ids are unique, levels of headings follow."""
-    unnamed = do(
+def test_every_control_has_an_accessible_name(chrome: Chrome) -> None:
+    """For screen readers: controls have names, ids are unique, heading levels are not skipped."""
+    unnamed = run_js(
         chrome,
         """return [...document.querySelectorAll("input, select, button, [role=img], [role=region]")]
         .filter(e => !(e.labels?.length || e.ariaLabel || e.textContent.trim()))
         .map(e => e.outerHTML)""",
     )
     assert unnamed == []
-    ids = do(chrome, "return [...document.querySelectorAll('[id]')].map(e => e.id)")
+    ids = run_js(chrome, "return [...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
-    levels = do(
+    levels = run_js(
         chrome, "return [...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])"
     )
     assert levels[0] == 1 and all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
-    broken = do(
+    broken = run_js(
         chrome,
         """return [...document.querySelectorAll("[aria-labelledby], [href^='#']")]
         .map(e => e.getAttribute("aria-labelledby") ?? e.getAttribute("href").slice(1))
@@ -364,8 +364,8 @@ def test_light_and_dark_are_readable(chrome: Chrome, dark: bool, tmp_path: Path)
     papers = []
     for scheme in (False, dark):
         resize(chrome, 1200, 900, dark=scheme)
-        papers.append(do(chrome, "return getComputedStyle(document.body).backgroundColor"))
-        assert do(chrome, CONTRAST) > 4.5
+        papers.append(run_js(chrome, "return getComputedStyle(document.body).backgroundColor"))
+        assert run_js(chrome, CONTRAST) > 4.5
     assert (papers[0] != papers[1]) == dark
     assert chrome.save_screenshot(str(tmp_path / "page.png"))
 
@@ -373,18 +373,18 @@ def test_light_and_dark_are_readable(chrome: Chrome, dark: bool, tmp_path: Path)
 @pytest.mark.usefixtures("small")
 def test_the_page_fits_a_phone(chrome: Chrome) -> None:
     resize(chrome, 360, 780)
-    do(chrome, "for (const d of document.querySelectorAll('details')) d.open = true")
-    do(chrome, "for (const b of document.querySelectorAll('.thumbnail')) b.click()")
-    until(chrome, "document.querySelectorAll('.matrix').length === 5")
-    assert do(chrome, "return document.documentElement.scrollWidth") == 360
+    run_js(chrome, "for (const d of document.querySelectorAll('details')) d.open = true")
+    run_js(chrome, "for (const b of document.querySelectorAll('.thumbnail')) b.click()")
+    wait_until(chrome, "document.querySelectorAll('.matrix').length === 5")
+    assert run_js(chrome, "return document.documentElement.scrollWidth") == 360
 
 
 @pytest.mark.usefixtures("small")
 def test_print_omits_interactive_controls(chrome: Chrome, tmp_path: Path) -> None:
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = "return getComputedStyle(document.querySelector(arguments[0])).display"
-    assert [do(chrome, shown, part) for part in (".tools", ".pager", ".hint")] == ["none"] * 3
-    assert do(chrome, shown, ".sentence") != "none"
+    assert [run_js(chrome, shown, part) for part in (".tools", ".pager", ".hint")] == ["none"] * 3
+    assert run_js(chrome, shown, ".sentence") != "none"
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    printed(chrome, tmp_path / "page.pdf")
+    print_to_pdf(chrome, tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

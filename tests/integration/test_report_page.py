@@ -1,4 +1,4 @@
-"""`nmtkit report` from models and a test set to a page; every figure equals `evaluate`'s."""
+"""`nmtkit report` from models and a test set to a page whose scores equal those of `evaluate`."""
 
 import json
 import re
@@ -20,7 +20,7 @@ FIGURE = re.compile(r"([-+]?\d+\.\d+)(?: \[(.+), (.+)\])?")
 
 
 class Page(HTMLParser):
-    """The tables of a page by their captions, its JSON by id, and its commands."""
+    """A parsed page: its tables by caption, its JSON data by id, its links and its commands."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -29,49 +29,51 @@ class Page(HTMLParser):
         self.commands: list[str] = []
         self.links: list[str] = []
         self._rows: list[list[str]] = []
-        self._kept: list[str] | None = None
-        self._mark: str | None = None
+        self._text: list[str] | None = None
+        self._data_id: str | None = None
         self._caption = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        attributes = dict(attrs)
         self.links += [str(v) for k, v in attrs if k in ("src", "href", "action", "srcset")]
         if tag == "table":
             self._rows = []
         elif tag == "tr":
             self._rows.append([])
-        elif tag in ("td", "th", "caption") or (tag == "pre" and given.get("class") == "commands"):
-            self._kept = []
-        elif tag == "script" and given.get("type") == "application/json":
-            self._kept, self._mark = [], given["id"]
+        elif tag in ("td", "th", "caption") or (
+            tag == "pre" and attributes.get("class") == "commands"
+        ):
+            self._text = []
+        elif tag == "script" and attributes.get("type") == "application/json":
+            self._text, self._data_id = [], attributes["id"]
 
     def handle_data(self, data: str) -> None:
-        if self._kept is not None:
-            self._kept.append(data)
+        if self._text is not None:
+            self._text.append(data)
 
     def handle_endtag(self, tag: str) -> None:
-        text = "".join(self._kept or []).strip()
+        text = "".join(self._text or []).strip()
         if tag in ("td", "th"):
             self._rows[-1].append(" ".join(text.split()))
         elif tag == "caption":
             self._caption = text
         elif tag == "table":
             self.tables[self._caption] = self._rows
-        elif tag == "pre" and self._kept:
+        elif tag == "pre" and self._text:
             self.commands = text.splitlines()
-        elif tag == "script" and self._mark:
-            self.data[self._mark], self._mark = json.loads(text), None
+        elif tag == "script" and self._data_id:
+            self.data[self._data_id], self._data_id = json.loads(text), None
         else:
             return
-        self._kept = None
+        self._text = None
 
 
 def numbers(cell: str) -> list[str]:
-    """The figure of a cell and the ends of its interval, as they are written."""
-    found = FIGURE.match(cell.replace(MINUS, "-"))
-    assert found, cell
-    return [number for number in found.groups() if number is not None]
+    """Return the value of a cell and the ends of its interval as strings."""
+    match = FIGURE.match(cell.replace(MINUS, "-"))
+    assert match, cell
+    return [number for number in match.groups() if number is not None]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +83,7 @@ def second(
     nmtkit: Nmtkit,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """Another model, of a kind without alignments."""
+    """Train a second model, of a kind without alignments."""
     folder = tmp_path_factory.mktemp("second") / "enc"
     options = ["--recipe", "rnnenc-30", "--device", "cpu", *small_options("rnnenc-30")]
     nmtkit("train", prepared, "--output", folder, *options, "--set", "training.seed=3")
@@ -90,7 +92,7 @@ def second(
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a test set of 40 raw lines, some of them odd."""
+    """Write a test set of 40 raw lines, some of them unusual, and return its folder."""
     folder = tmp_path_factory.mktemp("texts")
     names = "zero one two three four five six seven eight nine".split()
     noms = "zéro un deux trois quatre cinq six sept huit neuf".split()
@@ -112,7 +114,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reported(
     model: Path, second: Path, texts: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Page, Path]:
-    """A page on two models and a file, and the folder that it is in."""
+    """Report on two models and a file of translations; return the page and its folder."""
     folder = tmp_path_factory.mktemp("reported")
     (folder / "other.txt").write_text((texts / "test.fr").read_text().replace("un ", "deux "))
     run = ["report", model, second, "--source", texts / "test.en", "--reference", texts / "test.fr"]
@@ -122,14 +124,14 @@ def reported(
     return Page((folder / "page.html").read_text(encoding="utf-8")), folder
 
 
-def evaluated(
+def run_evaluate_commands(
     reported: tuple[Page, Path],
     models: list[Path],
     texts: Path,
     nmtkit: Nmtkit,
     monkeypatch: pytest.MonkeyPatch,
 ) -> list[dict[str, Any]]:
-    """What the page's own commands print, given the files that they name."""
+    """Run the commands that the page shows, and return their JSON output."""
     page, folder = reported
     for path in models:
         translated = nmtkit("translate", "-m", path, "--device", "cpu", texts / "test.en").stdout
@@ -150,14 +152,14 @@ def test_every_figure_equals_that_of_evaluate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tables = reported[0].tables
-    whole, *parts = evaluated(reported, [model, second], texts, nmtkit, monkeypatch)
+    overall, *parts = run_evaluate_commands(reported, [model, second], texts, nmtkit, monkeypatch)
     rows = tables.pop("Scores on the whole test set, in percent")[1:]
     assert len(rows) == 4
-    measured = zip(*(system["measures"] for system in whole["systems"]), strict=True)
+    measured = zip(*(system["measures"] for system in overall["systems"]), strict=True)
     for row, measures in zip(rows, measured, strict=True):
         assert row[0] == measures[0]["name"]
-        assert [numbers(cell) for cell in row[1:]] == [told(measure) for measure in measures]
-    pairs = {(p["first"], p["second"], p["measure"]): p for p in whole["pairs"]}
+        assert [numbers(cell) for cell in row[1:]] == [formatted(measure) for measure in measures]
+    pairs = {(p["first"], p["second"], p["measure"]): p for p in overall["pairs"]}
     header, *rows = tables.pop("Differences between systems")
     assert len(rows) == 3
     for row in rows:
@@ -167,7 +169,7 @@ def test_every_figure_equals_that_of_evaluate(
             expected = f"{pair['difference']:+.2f} p = {pair['p']:.3f}".replace("-", MINUS)
             assert cell == expected
     assert not pairs
-    signatures = [[m["name"], m["signature"]] for m in whole["systems"][0]["measures"]]
+    signatures = [[m["name"], m["signature"]] for m in overall["systems"][0]["measures"]]
     assert tables.pop("Signatures of the metrics")[1:] == signatures
     assert len(parts) == 3
     for part in parts:
@@ -176,15 +178,17 @@ def test_every_figure_equals_that_of_evaluate(
         for row, stratum in zip(rows, part["strata"], strict=True):
             assert row[1] == str(stratum["sentences"])
             figures = stratum["figures"].get("BLEU (multi-bleu)")
-            for place, system in enumerate(whole["systems"]):
+            for place, system in enumerate(overall["systems"]):
                 cell = row[2 + place]
-                assert numbers(cell) == told(figures[system["name"]]) if figures else cell == "–"
+                assert (
+                    numbers(cell) == formatted(figures[system["name"]]) if figures else cell == "–"
+                )
 
 
-def told(figure: dict[str, Any]) -> list[str]:
-    ends = figure["interval"]
+def formatted(score: dict[str, Any]) -> list[str]:
+    ends = score["interval"]
     return [
-        f"{figure['value']:.2f}",
+        f"{score['value']:.2f}",
         *([f"{ends[e]:.2f}" for e in ("low", "high")] if ends else []),
     ]
 
@@ -198,12 +202,12 @@ def test_the_page_holds_the_output_of_translate(
     columns = (text.split("\n")[:-1] for text in (lines, scored.stdout))
     rows = zip(page.data["sentences"], *columns, strict=True)
     for (_, _, (output, *_)), text, score in rows:
-        (words, joined, *whole), _, log_prob, *_ = output
-        made = "".join(
+        (words, joined, *exact_text), _, log_prob, *_ = output
+        detokenized = "".join(
             word if place in joined or not place else f" {word}"
             for place, word in enumerate(words.split(" "))
         )
-        assert (whole[0] if whole else made) == text
+        assert (exact_text[0] if exact_text else detokenized) == text
         assert log_prob == pytest.approx(float(score.split("\t")[0]), abs=1e-3)
 
 
@@ -219,8 +223,8 @@ def test_the_page_is_self_contained(reported: tuple[Page, Path]) -> None:
         {"name": "enc", "aligns": False, "model": True},
         {"name": "Other <b>", "aligns": False, "model": False},
     ]
-    for made in ("nmtkit train", "20 train pairs, 6 dev pairs", "hidden = 8", "2 updates"):
-        assert made in text
+    for expected in ("nmtkit train", "20 train pairs, 6 dev pairs", "hidden = 8", "2 updates"):
+        assert expected in text
 
 
 def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
@@ -243,7 +247,9 @@ def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Pat
     assert "Differences between systems" not in page.tables
     assert "--tokenized -t fr --bootstrap 0" in page.commands[0]
     assert "beam 2" in text
-    assert all(len(s[2][0][7]) <= 1 for s in page.data["sentences"])  # a beam of 2: one other
+    assert all(
+        len(s[2][0][7]) <= 1 for s in page.data["sentences"]
+    )  # a beam of 2 has one alternative
     again = nmtkit(*run, "-o", tmp_path / "page.html", status=1)
     assert "exists already; use --force" in again.stderr
 
@@ -263,7 +269,7 @@ def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Pat
         (["--phrase-table", "x"], "--model or --column is needed"),
     ],
 )
-def test_options_of_the_other_form_are_refused(
+def test_options_of_the_other_kind_of_report_are_refused(
     arguments: list[str], message: str, nmtkit: Nmtkit, tmp_path: Path
 ) -> None:
     result = nmtkit("report", *arguments, "-o", tmp_path / "out", status=2)

@@ -31,14 +31,14 @@ def test_reranking_by_total_keeps_the_list_byte_for_byte(nmtkit, files):
         assert "warning: 1 sentences have no hypotheses in" in result.stderr
         data = again.read_bytes()
         assert (gzip.decompress(data) if name.endswith("gz") else data).decode() == LIST
-    ini, kept = files / "moses.ini", files / "kept"
-    own = ["--weights-file", ini, "--original", ini, "--list", kept]
+    ini, unchanged = files / "moses.ini", files / "unchanged"
+    own = ["--weights-file", ini, "--original", ini, "--list", unchanged]
     result = nmtkit("nbest", "rerank", "-", *own, input=LIST)
-    assert kept.read_text() == LIST
+    assert unchanged.read_text() == LIST
     assert "moses.ini: no weight for RNN0; using 0" in result.stderr
 
 
-def test_the_mean_with_a_feature_reorders_the_list(nmtkit, files):
+def test_mean_with_a_feature_reorders_the_list(nmtkit, files):
     out = files / "out"
     result = nmtkit(
         "nbest",
@@ -84,7 +84,7 @@ def test_the_oracle_bleu_is_logged(nmtkit, files):
     "options", [[], ["--method", "mira", "--epochs", 20], ["--restarts", 1, "--seed", 3]]
 )
 @pytest.mark.parametrize("start", [[], ["--start", "moses.ini"]])
-def test_tuned_weights_go_into_rerank(nmtkit, files, options, start):
+def test_rerank_reads_tuned_weights(nmtkit, files, options, start):
     start = [files / s if "." in s else s for s in start]
     arguments = ["nbest", "tune", files / "list.gz", files / "ref", *options, *start]
     message = nmtkit(*arguments, "-o", files / "tuned").stderr

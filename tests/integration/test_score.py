@@ -33,12 +33,12 @@ def numbers(result: Result) -> list[list[float]]:
 
 
 def test_every_pair_has_a_score(score):
-    found = numbers(score())
-    assert [len(row) for row in found] == [1] * len(PAIRS)
-    assert all(row[0] < 0 for row in found)
+    scores = numbers(score())
+    assert [len(row) for row in scores] == [1] * len(PAIRS)
+    assert all(row[0] < 0 for row in scores)
 
 
-def test_words_add_up_and_their_number_is_the_divisor(score):
+def test_word_scores_sum_to_the_total_and_their_number_normalizes_it(score):
     totals, words, means = (
         numbers(score()),
         numbers(score("--per-word")),
@@ -50,17 +50,17 @@ def test_words_add_up_and_their_number_is_the_divisor(score):
         assert total / len(row) == pytest.approx(mean, abs=1e-4)
 
 
-def test_the_summary_on_stderr_fits_the_scores(score):
+def test_the_summary_on_stderr_agrees_with_the_scores(score):
     result = score("--per-word")
     words = [number for row in numbers(result) for number in row]
-    [told] = result.stderr.splitlines()
-    found = re.search(
-        r"(\d+) pairs, (\d+) target tokens .*per token ([\d.]+), per sentence ([\d.]+)", told
+    [line] = result.stderr.splitlines()
+    match = re.search(
+        r"(\d+) pairs, (\d+) target tokens .*per token ([\d.]+), per sentence ([\d.]+)", line
     )
-    assert found
-    assert (int(found[1]), int(found[2])) == (len(PAIRS), len(words))
-    assert float(found[3]) == pytest.approx(-sum(words) / len(words), abs=1e-3)
-    assert float(found[4]) == pytest.approx(-sum(words) / len(PAIRS), abs=1e-3)
+    assert match
+    assert (int(match[1]), int(match[2])) == (len(PAIRS), len(words))
+    assert float(match[3]) == pytest.approx(-sum(words) / len(words), abs=1e-3)
+    assert float(match[4]) == pytest.approx(-sum(words) / len(PAIRS), abs=1e-3)
 
 
 def test_batch_size_changes_nothing(score):
@@ -82,15 +82,15 @@ def test_output_goes_to_its_file(score, tmp_path):
     assert "--force" in score("-o", tmp_path / "scores", status=1).stderr
 
 
-def test_words_and_means_exclude_each_other(score):
+def test_per_word_and_normalize_exclude_each_other(score):
     score("--per-word", "--normalize", status=2)
 
 
 @pytest.mark.parametrize("command", ["score", "align"])
 def test_a_pair_too_long_for_memory_is_reported(nmtkit, model, tmp_path, command):
-    """With its files and line."""
+    """The error names both files and the line."""
     for name in ("src", "tgt"):
         (tmp_path / name).write_text("a\n" + "a " * 20_000 + "\n", encoding="utf-8")
     result = nmtkit(command, "-m", model, tmp_path / "src", tmp_path / "tgt", status=1)
-    [told] = result.stderr.splitlines()[-1:]
-    assert f"{tmp_path}/src:2 and {tmp_path}/tgt:2: 20,000 source and 20,000 target" in told
+    [message] = result.stderr.splitlines()[-1:]
+    assert f"{tmp_path}/src:2 and {tmp_path}/tgt:2: 20,000 source and 20,000 target" in message

@@ -13,18 +13,18 @@ LINES = ["one two three four five six", "", "seven", "   ", "nine zero four one 
 
 
 @pytest.fixture(scope="module")
-def back(
+def reverse_model(
     prepared: Path, small: list[str], nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A model folder that translates the other way; not to be changed."""
-    folder = tmp_path_factory.mktemp("back") / "back"
+    """Return a model folder that translates the other way; tests must not change it."""
+    folder = tmp_path_factory.mktemp("reverse") / "reverse"
     nmtkit("train", prepared, "--reverse", "-o", folder, "-r", "toy", "--device", "cpu", *small)
     return folder
 
 
 @pytest.fixture(scope="module")
 def translate(nmtkit: Nmtkit, model: Path) -> Nmtkit:
-    """`nmtkit translate` with the model on the CPU; lines of its first argument on stdin."""
+    """Return a function: `translate(lines, ...)` runs `nmtkit translate` with lines on stdin."""
 
     def call(lines: list[str], *options: object, status: int = 0) -> Result:
         text = "".join(f"{line}\n" for line in lines)
@@ -43,19 +43,27 @@ def segments(path: Path) -> list[list[dict]]:
 
 
 @pytest.fixture
-def chosen(translate: Nmtkit, back: Path, tmp_path: Path) -> Path:
-    """The segments of `LINES` with at most 3 words, as the command writes them."""
-    options = ["--segment", "--reverse-model", back, "--max-segment", 3]
-    translate(LINES, *options, "--segments", tmp_path / "chosen")
-    return tmp_path / "chosen"
+def segments_file(translate: Nmtkit, reverse_model: Path, tmp_path: Path) -> Path:
+    """Write the segments of LINES with at most 3 words, and return their file."""
+    options = ["--segment", "--reverse-model", reverse_model, "--max-segment", 3]
+    translate(LINES, *options, "--segments", tmp_path / "segments")
+    return tmp_path / "segments"
 
 
-def test_each_line_has_one_line_and_its_segments(translate, back, tmp_path):
-    options = ["--segment", "--reverse-model", back, "--max-segment", 3, "--tokenized", "--scores"]
-    found = rows(translate(LINES, *options, "--segments", tmp_path / "s"))
-    cut = segments(tmp_path / "s")
-    assert len(found) == len(cut) == len(LINES)
-    for line, row, parts in zip(LINES, found, cut, strict=True):
+def test_each_line_has_one_line_and_its_segments(translate, reverse_model, tmp_path):
+    options = [
+        "--segment",
+        "--reverse-model",
+        reverse_model,
+        "--max-segment",
+        3,
+        "--tokenized",
+        "--scores",
+    ]
+    translations = rows(translate(LINES, *options, "--segments", tmp_path / "s"))
+    segmented = segments(tmp_path / "s")
+    assert len(translations) == len(segmented) == len(LINES)
+    for line, row, parts in zip(LINES, translations, segmented, strict=True):
         score, text, *_ = row.split("\t")
         assert " ".join(part["source"] for part in parts) == line.strip()
         assert all(len(part["source"].split()) <= 3 for part in parts)
@@ -65,31 +73,33 @@ def test_each_line_has_one_line_and_its_segments(translate, back, tmp_path):
         assert all(part["confidence"] < 0 for part in parts)
 
 
-def test_the_segments_change_nothing_but_the_batches(translate, back):
-    options = ["--segment", "--reverse-model", back, "--max-segment", 2]
-    together = rows(translate(LINES, *options))
-    assert [rows(translate([line], *options, "--batch-size", 1))[0] for line in LINES] == together
-    assert rows(translate(LINES, "--segment", "confidence", *options[1:])) == together
-    twice = rows(translate(LINES, *options, "--reverse-model", back))
-    assert twice == together  # an ensemble of one model twice is that model
+def test_segments_do_not_depend_on_batches_or_a_repeated_model(translate, reverse_model):
+    options = ["--segment", "--reverse-model", reverse_model, "--max-segment", 2]
+    expected = rows(translate(LINES, *options))
+    assert [rows(translate([line], *options, "--batch-size", 1))[0] for line in LINES] == expected
+    assert rows(translate(LINES, "--segment", "confidence", *options[1:])) == expected
+    twice = rows(translate(LINES, *options, "--reverse-model", reverse_model))
+    assert twice == expected  # an ensemble of one model twice is that model
 
 
-def test_a_line_of_one_word_is_its_plain_translation_where_search_is_greedy(translate, back):
-    options = ["--segment", "--reverse-model", back, "--beam", 1, "--scores"]
+def test_greedy_search_translates_a_single_word_as_without_segments(translate, reverse_model):
+    options = ["--segment", "--reverse-model", reverse_model, "--beam", 1, "--scores"]
     assert rows(translate(["seven"], *options)) == rows(
         translate(["seven"], "--beam", 1, "--scores")
     )
 
 
-@pytest.mark.parametrize("how", ["random", "random-confidence"])
-def test_random_segments_depend_on_the_seed(translate, chosen, tmp_path, how):
+@pytest.mark.parametrize("kind", ["random", "random-confidence"])
+def test_random_segments_depend_on_the_seed(translate, segments_file, tmp_path, kind):
     def cut(lines: list[str], seed: int) -> list[list[str]]:
-        lengths = ["--segment-lengths", chosen] if how == "random" else []
+        lengths = ["--segment-lengths", segments_file] if kind == "random" else []
         path = tmp_path / "random"
-        options = ["--segment", how, "--max-segment", 3, *lengths, "--seed", seed]
-        found = rows(translate(lines, *options, "--segments", path, "--force", "--tokenized"))
+        options = ["--segment", kind, "--max-segment", 3, *lengths, "--seed", seed]
+        translations = rows(
+            translate(lines, *options, "--segments", path, "--force", "--tokenized")
+        )
         parts = segments(path)
-        assert found == [" ".join(part["target"] for part in line) for line in parts]
+        assert translations == [" ".join(part["target"] for part in line) for line in parts]
         return [[part["source"] for part in line] for line in parts]
 
     first = cut(LINES, 1)
@@ -99,8 +109,8 @@ def test_random_segments_depend_on_the_seed(translate, chosen, tmp_path, how):
     assert len({str(cut(LINES, seed)) for seed in range(4)}) > 1
 
 
-def test_random_segments_are_plain_translations(translate, chosen, tmp_path):
-    options = ["--segment", "random", "--segment-lengths", chosen, "--max-segment", 3]
+def test_random_segments_are_plain_translations(translate, segments_file, tmp_path):
+    options = ["--segment", "random", "--segment-lengths", segments_file, "--max-segment", 3]
     translate(LINES, *options, "--segments", tmp_path / "s")
     parts = [part for line in segments(tmp_path / "s") for part in line]
     plain = rows(translate([part["source"] for part in parts], "--tokenized"))
@@ -108,18 +118,18 @@ def test_random_segments_are_plain_translations(translate, chosen, tmp_path):
     assert not any("confidence" in part for part in parts)
 
 
-def test_other_options_of_search_hold_for_segments(translate, back, tmp_path):
+def test_other_search_options_apply_to_segments(translate, reverse_model, tmp_path):
     (tmp_path / "table").write_text("un one 0.9\ndeux two 0.9\n")
-    options = ["--segment", "--reverse-model", back, "--max-segment", 2]
+    options = ["--segment", "--reverse-model", reverse_model, "--max-segment", 2]
     plain = rows(translate(LINES, *options))
     for more in (["--candidates", tmp_path / "table"], ["--quantize"], ["--replace-unk", "copy"]):
-        found = rows(translate(LINES, *options, *more))
-        assert [bool(row) for row in found] == [bool(row) for row in plain]
+        translations = rows(translate(LINES, *options, *more))
+        assert [bool(row) for row in translations] == [bool(row) for row in plain]
     assert not any("<unk>" in row for row in rows(translate(LINES, *options, "--no-unk")))
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--segment"], "--segment needs --reverse-model"),
         (["--segment", "random"], "needs --segment-lengths"),
@@ -148,12 +158,14 @@ def test_other_options_of_search_hold_for_segments(translate, back, tmp_path):
         (["--segment", "random-confidence", "--max-segment", 0], "--max-segment"),
     ],
 )
-def test_options_that_need_each_other_are_checked(translate, options, told):
+def test_options_that_need_each_other_are_checked(translate, options, message):
     result = translate(LINES, *options, status=2)
-    assert told in " ".join(result.stderr.split()) and result.stdout == ""
+    assert message in " ".join(result.stderr.split()) and result.stdout == ""
 
 
-def test_models_that_do_not_fit_are_an_error_and_leave_no_file(translate, model, tmp_path):
+def test_a_reverse_model_of_the_same_direction_is_an_error_and_leaves_no_file(
+    translate, model, tmp_path
+):
     options = ["--segment", "--reverse-model", model, "--segments", tmp_path / "s"]
     result = translate(LINES, *options, status=1)
     assert "the reverse model translates en-fr; it must translate fr-en" in result.stderr
@@ -164,7 +176,7 @@ def test_models_that_do_not_fit_are_an_error_and_leave_no_file(translate, model,
 
 def test_an_invalid_file_of_lengths_is_reported(translate, tmp_path):
     (tmp_path / "lengths").write_text("one two\n")
-    for name, told in (("lengths", "lengths:1"), ("no", "cannot be read")):
+    for name, message in (("lengths", "lengths:1"), ("no", "cannot be read")):
         options = ["--segment", "random", "--segment-lengths", tmp_path / name]
         result = translate(LINES, *options, status=1)
-        assert told in result.stderr and result.stdout == ""
+        assert message in result.stderr and result.stdout == ""

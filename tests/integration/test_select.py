@@ -1,4 +1,4 @@
-"""`nmtkit select` by its command line: a pool of two domains."""
+"""`nmtkit select` through the real command line, on a pool of two domains."""
 
 import gzip
 import random
@@ -26,34 +26,34 @@ SPORT = ("the striker kicked a ball into this goal and was cheered on".split(),
 NEWS_PAIRS = 30
 
 
-def written(folder: Path, name: str, pairs: Pairs) -> tuple[Path, Path]:
+def write_pairs(folder: Path, name: str, pairs: Pairs) -> tuple[Path, Path]:
     paths = (folder / f"{name}.en", folder / f"{name}.fr")
     for number, path in enumerate(paths):
         path.write_text("".join(f"{pair[number]}\n" for pair in pairs), encoding="utf-8")
     return paths
 
 
-def pairs_of(domain: tuple[list[str], list[str]], count: int, seed: int) -> Pairs:
-    """Lines whose words follow each other as in the domain, of different lengths."""
-    draw = random.Random(seed)
-    made = []
+def random_pairs(domain: tuple[list[str], list[str]], count: int, seed: int) -> Pairs:
+    """Draw pairs of substrings of a domain's two word lists, of 3 to 8 words."""
+    rng = random.Random(seed)
+    pairs = []
     for _ in range(count):
-        first, length = draw.randrange(8), draw.randrange(3, 9)
-        made.append(tuple(" ".join((2 * side)[first : first + length]) for side in domain))
-    return made  # type: ignore[return-value]
+        first, length = rng.randrange(8), rng.randrange(3, 9)
+        pairs.append(tuple(" ".join((2 * side)[first : first + length]) for side in domain))
+    return pairs  # type: ignore[return-value]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """{domain,dev,pool,more}.{en,fr}; the pool is mixed, and has 30 pairs of the domain in 150."""
-    made = tmp_path_factory.mktemp("select")
-    written(made, "domain", pairs_of(NEWS, 40, 1))
-    written(made, "dev", pairs_of(NEWS, 20, 2))
-    mixed = pairs_of(NEWS, NEWS_PAIRS, 3) + pairs_of(SPORT, 120, 4)
-    random.Random(5).shuffle(mixed)
-    written(made, "pool", mixed)
-    written(made, "more", pairs_of(SPORT, 10, 6))
-    return made
+    """Write {domain,dev,pool,more}.{en,fr}; 30 of the pool's 150 pairs are of the domain."""
+    path = tmp_path_factory.mktemp("select")
+    write_pairs(path, "domain", random_pairs(NEWS, 40, 1))
+    write_pairs(path, "dev", random_pairs(NEWS, 20, 2))
+    pool = random_pairs(NEWS, NEWS_PAIRS, 3) + random_pairs(SPORT, 120, 4)
+    random.Random(5).shuffle(pool)
+    write_pairs(path, "pool", pool)
+    write_pairs(path, "more", random_pairs(SPORT, 10, 6))
+    return path
 
 
 def files(folder: Path, name: str) -> list[object]:
@@ -72,13 +72,13 @@ def is_news(pair: tuple[str, str]) -> bool:
 
 @pytest.fixture
 def select(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> Callable[..., tuple[Pairs, Result]]:
-    """`select("--pairs", 5)`: what is selected from the pool, and what was said."""
+    """Return a function: `select("--pairs", 5)` gives the selected pairs and the result."""
 
     def call(*options: object, domain: bool = True, workers: int = 1) -> tuple[Pairs, Result]:
-        given = ["--domain", *files(folder, "domain")] if domain else []
+        in_domain = ["--domain", *files(folder, "domain")] if domain else []
         output = files(tmp_path, "out")
         result = nmtkit(
-            "select", *given, "--pool", *files(folder, "pool"), "--output", *output, "--force",
+            "select", *in_domain, "--pool", *files(folder, "pool"), "--output", *output, "--force",
             "--workers", workers, *options,
         )  # fmt: skip
         assert result.stdout == ""
@@ -93,8 +93,8 @@ def test_the_domain_is_preferred(select, folder: Path, options: list[object]) ->
     assert len(pairs) == 20 and all(map(is_news, pairs))
     pool = read(files(folder, "pool"))
     assert sum(map(is_news, pool)) == NEWS_PAIRS
-    rest = iter(pool)
-    assert all(pair in rest for pair in pairs)  # in the order of the pool
+    remaining = iter(pool)
+    assert all(pair in remaining for pair in pairs)  # in the order of the pool
     assert "selected 20 of 150 pairs (13.33 %)" in result.stderr
 
 
@@ -106,7 +106,7 @@ def test_the_scores_explain_the_selection(select, folder: Path, tmp_path: Path) 
     assert [pool[place] for place in best] == pairs
 
 
-def test_words_are_counted_on_the_side_that_is_compared(select, tmp_path: Path) -> None:
+def test_words_are_counted_on_the_compared_side(select, tmp_path: Path) -> None:
     for side, number in (("both", 0), ("src", 0), ("tgt", 1)):
         scores = tmp_path / "scores"
         pairs, _ = select("--words", 60, "--side", side, "--scores-file", scores)
@@ -115,13 +115,13 @@ def test_words_are_counted_on_the_side_that_is_compared(select, tmp_path: Path) 
         assert used <= 60 < sum(len(pair[number].split()) for pair in more)
 
 
-def test_all_of_several_pools_and_a_warning(select, folder: Path) -> None:
+def test_all_pairs_of_several_pools_are_selected_with_a_warning(select, folder: Path) -> None:
     pairs, result = select("--pairs", 1000, "--pool", *files(folder, "more"))
     assert pairs == read(files(folder, "pool")) + read(files(folder, "more"))
     assert "warning: the pool has no more than requested" in result.stderr
 
 
-def test_workers_and_blocks_change_nothing(
+def test_output_does_not_depend_on_workers_or_blocks(
     select, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = select("--words", 90, "--scores-file", tmp_path / "one")[0]
@@ -131,7 +131,7 @@ def test_workers_and_blocks_change_nothing(
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_the_seed_decides_about_the_sample(select, tmp_path: Path) -> None:
+def test_scores_depend_on_the_seed(select, tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         select("--pairs", 5, "--seed", seed, "--scores-file", tmp_path / name)
     same, again, other = ((tmp_path / name).read_bytes() for name in "abc")
@@ -139,20 +139,24 @@ def test_the_seed_decides_about_the_sample(select, tmp_path: Path) -> None:
 
 
 def test_selected_lines_are_unchanged(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
-    kept = [("  The minister,\tsaid \r", "le  ministre\u2028 dit"), ("", "le"), ("goal", " \u00a0")]
-    pool = written(tmp_path, "pool", kept + pairs_of(NEWS, 3, 9))
+    odd_pairs = [
+        ("  The minister,\tsaid \r", "le  ministre\u2028 dit"),
+        ("", "le"),
+        ("goal", " \u00a0"),
+    ]
+    pool = write_pairs(tmp_path, "pool", odd_pairs + random_pairs(NEWS, 3, 9))
     zipped = tmp_path / "pool.fr.gz"
     zipped.write_bytes(gzip.compress(pool[1].read_bytes()))
     output = [tmp_path / "out.en.gz", tmp_path / "out.fr"]
     nmtkit("select", "--domain", "-", folder / "domain.fr", "--pool", pool[0], zipped, "--output",
            *output, "--pairs", 9, "--workers", 1, "--scores-file", tmp_path / "scores",
            input=(folder / "domain.en").read_bytes())  # fmt: skip
-    assert read(output)[:1] == kept[:1] and len(read(output)) == 4
+    assert read(output)[:1] == odd_pairs[:1] and len(read(output)) == 4
     assert (tmp_path / "scores").read_text().split("\n")[1:3] == ["inf", "inf"]
 
 
-def test_lines_that_are_not_utf8(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
-    pool = written(tmp_path, "pool", pairs_of(NEWS, 9, 1))
+def test_invalid_utf8_is_an_error_or_dropped(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+    pool = write_pairs(tmp_path, "pool", random_pairs(NEWS, 9, 1))
     pool[1].write_bytes(pool[1].read_bytes().replace(b"le ", b"\xff ", 1))
     number = 1 + next(
         n for n, line in enumerate(pool[1].read_bytes().split(b"\n")) if b"\xff" in line
@@ -168,19 +172,19 @@ def test_lines_that_are_not_utf8(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -
 
 def test_the_best_cutoff_has_the_lowest_dev_perplexity(select, folder: Path) -> None:
     pairs, result = select("--best-cut", "--dev", *files(folder, "dev"))
-    told = [line for line in result.stderr.splitlines() if "dev perplexity" in line]
-    tried = {}
-    for line in told:  # nmtkit: the best 1,234 words (56 pairs): dev perplexity 7.89
+    log_lines = [line for line in result.stderr.splitlines() if "dev perplexity" in line]
+    perplexities = {}
+    for line in log_lines:  # nmtkit: the best 1,234 words (56 pairs): dev perplexity 7.89
         words = line.replace(",", "").split()
-        tried[int(words[5].strip("("))] = float(words[-1])
-    assert len(told) > 4 and max(tried) == 150
-    assert min(tried, key=tried.__getitem__) == len(pairs) < 150
+        perplexities[int(words[5].strip("("))] = float(words[-1])
+    assert len(log_lines) > 4 and max(perplexities) == 150
+    assert min(perplexities, key=perplexities.__getitem__) == len(pairs) < 150
     assert sum(map(is_news, pairs)) == NEWS_PAIRS
-    assert tried[len(pairs)] == pytest.approx(perplexity(pairs, folder), abs=0.006)
+    assert perplexities[len(pairs)] == pytest.approx(perplexity(pairs, folder), abs=0.006)
 
 
 def perplexity(pairs: Pairs, folder: Path) -> float:
-    """Of the dev set on both sides together, under models of the pairs."""
+    """Compute the perplexity of both sides of the dev set under n-gram models of the pairs."""
     import math
 
     cost, tokens = 0.0, 0
@@ -233,7 +237,7 @@ def test_a_domain_is_needed(nmtkit: Nmtkit, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "option", "told"),
+    ("name", "content", "option", "message"),
     [
         ("pool.en", None, "--pool", "pool.en: cannot be read: No such file or directory"),
         ("domain.fr", None, "--domain", "domain.fr: cannot be read: No such file or directory"),
@@ -244,36 +248,42 @@ def test_a_domain_is_needed(nmtkit: Nmtkit, folder: Path) -> None:
         ("pool.fr", "\n" * 150, "--pool", "no pair is selected"),
     ],
 )
-def test_wrong_files(
+def test_invalid_files_are_reported(
     nmtkit: Nmtkit,
     folder: Path,
     tmp_path: Path,
     name: str,
     content: str | None,
     option: str,
-    told: str,
+    message: str,
 ) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / name).unlink()
     if content is not None:
         (tmp_path / name).write_text(content)
-    given = [
+    inputs = [
         word for split in ("domain", "pool") for word in (f"--{split}", *files(tmp_path, split))
     ]
-    how = ["--best-cut", "--dev", *files(tmp_path, "dev")] if option == "--dev" else ["--pairs", 2]
-    result = nmtkit("select", *given, *how, "--output", *files(tmp_path, "out"), "--workers", 1,
-                    "--scores-file", tmp_path / "scores", status=1)  # fmt: skip
-    assert told in result.stderr
+    criterion = (
+        ["--best-cut", "--dev", *files(tmp_path, "dev")] if option == "--dev" else ["--pairs", 2]
+    )
+    result = nmtkit(
+        "select", *inputs, *criterion, "--output", *files(tmp_path, "out"), "--workers", 1,
+        "--scores-file", tmp_path / "scores", status=1,
+    )  # fmt: skip
+    assert message in result.stderr
     assert not {"out.en", "out.fr", "scores"} & {path.name for path in tmp_path.iterdir()}
 
 
-def test_an_empty_pool_and_a_pool_from_stdin(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
-    start = ["select", "--domain", *files(folder, "domain"), "--pairs", 2, "--workers", 1]
-    start += ["--output", *files(tmp_path, "out")]
-    empty = written(tmp_path, "empty", [])
-    assert "the pool is empty" in nmtkit(*start, "--pool", *empty, status=1).stderr
-    result = nmtkit(*start, "--pool", "-", empty[1], status=1)
+def test_an_empty_pool_and_a_pool_from_stdin_are_refused(
+    nmtkit: Nmtkit, folder: Path, tmp_path: Path
+) -> None:
+    command = ["select", "--domain", *files(folder, "domain"), "--pairs", 2, "--workers", 1]
+    command += ["--output", *files(tmp_path, "out")]
+    empty = write_pairs(tmp_path, "empty", [])
+    assert "the pool is empty" in nmtkit(*command, "--pool", *empty, status=1).stderr
+    result = nmtkit(*command, "--pool", "-", empty[1], status=1)
     assert "so it cannot be stdin" in result.stderr
 
 
@@ -288,10 +298,12 @@ def test_existing_output_is_kept(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -
     assert (tmp_path / "out.fr").read_text() == "mine\n"
 
 
-def test_outputs_with_one_name(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
-    given = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"), "--pairs", 2]
+def test_outputs_with_the_same_name_are_refused(
+    nmtkit: Nmtkit, folder: Path, tmp_path: Path
+) -> None:
+    inputs = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"), "--pairs", 2]
     for output, scores in ((["-", "-"], "s"), (["x", "y"], "y")):
-        result = nmtkit("select", *given, "--output", *output, "--scores-file", scores, status=1)
+        result = nmtkit("select", *inputs, "--output", *output, "--scores-file", scores, status=1)
         assert "the outputs need different names" in result.stderr
 
 
@@ -322,45 +334,47 @@ ngram 2=1
 
 
 def arpa(path: Path, likely: list[str], unlikely: list[str]) -> Path:
-    """A unigram model: log10 p is -0.5 of some words and -3 of others."""
+    """Write a unigram model with log10 p of -0.5 for likely words and -3 for unlikely ones."""
     entries = [f"-0.5\t{word}" for word in likely] + [f"-3\t{word}" for word in unlikely]
     path.write_text(ARPA.format(count=len(entries) + 3, words="\n".join(entries)))
     return path
 
 
-def models(tmp_path: Path, side: int) -> list[object]:
-    """The options for one side's models, of the domain and of general text."""
+def model_options(tmp_path: Path, side: int) -> list[object]:
+    """Return the options for the domain and general language models of one side."""
     news, sport = sorted({*NEWS[side]}), sorted({*SPORT[side]} - {*NEWS[side]})
     domain = arpa(tmp_path / f"domain{side}.arpa", news, sport)
     general = arpa(tmp_path / f"general{side}.arpa", sport, news)
     return ["--lm-domain", domain, "--lm-general", general]
 
 
-def test_models_of_kenlm(select, tmp_path: Path) -> None:
+def test_kenlm_models_are_used(select, tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     scores = tmp_path / "scores"
-    options = [*models(tmp_path, 0), *models(tmp_path, 1), "--scores-file", scores]
+    options = [*model_options(tmp_path, 0), *model_options(tmp_path, 1), "--scores-file", scores]
     pairs, _ = select("--pairs", 20, *options, domain=False)
     assert len(pairs) == 20 and all(map(is_news, pairs))
     import math
 
     lowest = min(float(line) for line in read_lines(scores))
     per_word = (0.5 - 3) * math.log(10)
-    longest = max(len(pair[0].split()) for pair in pairs)  # all of them words of the domain
+    longest = max(len(pair[0].split()) for pair in pairs)  # all words are of the domain
     assert lowest == pytest.approx(2 * per_word * longest / (longest + 1), abs=1e-5)
 
 
-def test_models_that_kenlm_cannot_read(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
+def test_files_that_kenlm_cannot_read_are_reported(
+    nmtkit: Nmtkit, folder: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("kenlm")
     (tmp_path / "bad.arpa").write_text("hello\n")
     no_model, no_file = "KenLM cannot read it as a language model", "no such file"
-    for name, told in (("bad.arpa", no_model), ("missing.arpa", no_file)):
+    for name, message in (("bad.arpa", no_model), ("missing.arpa", no_file)):
         models = ["--lm-domain", tmp_path / name, "--lm-general", tmp_path / name]
         result = nmtkit(
             "select", *models, "--side", "src", "--pool", *files(folder, "pool"), "--pairs", 2,
             "--output", *files(tmp_path, "out"), "--workers", 1, status=1,
         )  # fmt: skip
-        assert f"{name}: {told}" in result.stderr
+        assert f"{name}: {message}" in result.stderr
 
 
 def test_without_kenlm_the_extra_is_named(
@@ -368,7 +382,7 @@ def test_without_kenlm_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "kenlm", None)
     result = nmtkit(
-        "select", *models(tmp_path, 0), "--side", "src", "--pool", *files(folder, "pool"),
+        "select", *model_options(tmp_path, 0), "--side", "src", "--pool", *files(folder, "pool"),
         "--pairs", 2, "--output", *files(tmp_path, "out"), status=1,
     )  # fmt: skip
     assert "kenlm is not installed; run: pip install 'nmtkit[kenlm]'" in result.stderr

@@ -1,7 +1,7 @@
-"""The way of one sentence through `nmtkit translate`: few files, one after the other, no callback.
+"""The path of one sentence through the source files of `nmtkit translate`: few files, no callback.
 
-A file belongs to the way if one of its functions runs, or goes on, between reading the line and
-writing its translation. `docs/explanation/architecture.md` shows the way.
+A file is on the path if one of its functions runs between reading the line and writing its
+translation. `docs/explanation/architecture.md` shows the path.
 """
 
 import os
@@ -19,21 +19,23 @@ PACKAGE = Path(nmtkit.__file__).parent
 COMMAND = "cli/translate.py"
 
 MAX_FILES = {"": 18, "models/": 5, "models/fast/": 8}
-"""Largest number of files: outside of the models, of plain models, and of their fast twins."""
+"""Largest number of files: outside the models, in the plain models, and in their fast twins."""
 
 CACHES = {
     "text/tokenizer.py": "text/memo.py",
     "models/fast/rnnsearch.py": "models/fast/embedding_cache.py",
 }
-"""Files that are entered a second time, by the cache that asks them for a missing value."""
+"""Files entered a second time, and the cache that calls them for a missing value."""
 
 
 class Recorder:
-    """Records which files of the package work on a line, from `os.read` to `writelines`.
+    """A profiler that records the files of the package that work on a line.
 
-    files: in the order in which they are first entered.
-    stacks: for each call the files of the functions that wait for each other, outermost first;
-        functions of one file that call each other count once.
+    It records from `os.read` to `writelines`.
+
+    files: in the order of their first entry.
+    stacks: for each call the files on the call stack, outermost first; consecutive functions of
+        one file count once.
     """
 
     def __init__(self) -> None:
@@ -63,7 +65,7 @@ class Recorder:
 
 
 def _file(frame: FrameType) -> str | None:
-    """Return the file of a function of the package; None outside of it and for its imports."""
+    """Return the source file of a frame; None outside the package and for module bodies."""
     path = Path(frame.f_code.co_filename)
     if frame.f_code.co_name == "<module>" or PACKAGE not in path.parents:
         return None
@@ -71,8 +73,8 @@ def _file(frame: FrameType) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def way(model: Path, nmtkit: Any, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
-    """The way of one line that comes alone through a pipe."""
+def path_of_a_line(model: Path, nmtkit: Any, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+    """Translate a single line from a pipe, and record the files that it passes."""
     pipe = tmp_path_factory.mktemp("pipe") / "lines"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("two three five\n",))
@@ -88,18 +90,20 @@ def way(model: Path, nmtkit: Any, tmp_path_factory: pytest.TempPathFactory) -> R
     return recorder
 
 
-def test_a_sentence_passes_few_files(way: Recorder) -> None:
-    assert way.files[0] == COMMAND and "models/rnnsearch.py" in way.files
-    fast = [file for file in way.files if file.startswith("models/fast/")]
-    models = [file for file in way.files if file.startswith("models/") and file not in fast]
-    others = [file for file in way.files if not file.startswith("models/")]
+def test_a_sentence_passes_through_few_files(path_of_a_line: Recorder) -> None:
+    assert path_of_a_line.files[0] == COMMAND and "models/rnnsearch.py" in path_of_a_line.files
+    fast = [file for file in path_of_a_line.files if file.startswith("models/fast/")]
+    models = [
+        file for file in path_of_a_line.files if file.startswith("models/") and file not in fast
+    ]
+    others = [file for file in path_of_a_line.files if not file.startswith("models/")]
     for folder, files in (("", others), ("models/", models), ("models/fast/", fast)):
         assert len(files) <= MAX_FILES[folder], files
 
 
-def test_no_file_is_entered_more_than_twice(way: Recorder) -> None:
+def test_no_file_is_entered_more_than_twice(path_of_a_line: Recorder) -> None:
     """A file calls others and gets their results; only caches call back for a missing value."""
-    for stack in way.stacks:
+    for stack in path_of_a_line.stacks:
         for file in set(stack):
             entries = [index for index, entered in enumerate(stack) if entered == file]
             callers = [stack[index - 1] for index in entries[1:]]

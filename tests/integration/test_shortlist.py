@@ -1,4 +1,4 @@
-"""`nmtkit shortlist` by its command line."""
+"""`nmtkit shortlist` through the real command line."""
 
 import gzip
 import shutil
@@ -20,7 +20,7 @@ def folder(prepared: Path, tmp_path: Path) -> Path:
     return copy
 
 
-def test_both_vocabularies_of_a_folder(nmtkit: Nmtkit, folder: Path) -> None:
+def test_a_prepared_folder_gets_both_vocabularies(nmtkit: Nmtkit, folder: Path) -> None:
     result = nmtkit("shortlist", folder, "--size", 5, "--tgt-size", 12)
     assert result.stdout == ""
     assert "train.src: 5 words cover" in result.stderr
@@ -35,13 +35,13 @@ def test_both_vocabularies_of_a_folder(nmtkit: Nmtkit, folder: Path) -> None:
     assert len((folder / "vocab.src").read_text().split("\n")) == 4 + 1
 
 
-def test_a_file_to_stdout(nmtkit: Nmtkit) -> None:
+def test_the_shortlist_of_a_file_goes_to_stdout(nmtkit: Nmtkit) -> None:
     result = nmtkit("shortlist", "-", "--size", 4, input=TEXT)
     assert result.stdout == "</s>\t3\n<unk>\t2\nb\t3\na\t1\n"
     assert "-: 4 words cover 66.67 % of 6 tokens, 50.00 % of 4 types" in result.stderr
 
 
-def test_a_file_to_a_file(nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_the_shortlist_of_a_file_goes_to_a_file(nmtkit: Nmtkit, tmp_path: Path) -> None:
     (tmp_path / "text.gz").write_bytes(gzip.compress(TEXT.encode()))
     output = tmp_path / "vocab.gz"
     nmtkit("shortlist", tmp_path / "text.gz", "--output", output)
@@ -50,13 +50,13 @@ def test_a_file_to_a_file(nmtkit: Nmtkit, tmp_path: Path) -> None:
     assert "exists already" in nmtkit("shortlist", "-", "--output", output, status=1).stderr
 
 
-def test_a_folder_that_is_not_prepared(nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_prepared_is_refused(nmtkit: Nmtkit, tmp_path: Path) -> None:
     result = nmtkit("shortlist", tmp_path, status=1)
     assert "name a folder that 'nmtkit prepare' made" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_file(nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(nmtkit: Nmtkit, tmp_path: Path) -> None:
     result = nmtkit("shortlist", tmp_path / "no", "--output", tmp_path / "vocab", status=1)
     assert (
         result.stderr

@@ -1,4 +1,4 @@
-"""A training that is asked to end, as a shell or a cluster asks."""
+"""SIGTERM and SIGINT make a training save and exit."""
 
 import signal
 import subprocess
@@ -20,8 +20,8 @@ ENDLESS = [
 RUN = [sys.executable, "-c", "from nmtkit.cli.main import main; main()", "train"]
 
 
-def started(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
-    """A training that has made some updates."""
+def start_training(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
+    """Start a training, and return its process once it has made some updates."""
     process = subprocess.Popen(
         [*RUN, str(prepared), "--output", str(folder), *ENDLESS],
         stderr=subprocess.PIPE,
@@ -37,21 +37,21 @@ def started(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, status):
-    process = started(prepared, tmp_path / "model")
+    process = start_training(prepared, tmp_path / "model")
     second = nmtkit("train", prepared, "--output", tmp_path / "model", *ENDLESS, status=1)
     assert f"process {process.pid} is training there" in second.stderr
-    begun = time.monotonic()
+    sent = time.monotonic()
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 10
+    _, stderr = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 10
     assert process.returncode == status
-    assert "saving after this update" in told and "resumes from there" in told
-    assert "Traceback" not in told
+    assert "saving after this update" in stderr and "resumes from there" in stderr
+    assert "Traceback" not in stderr
     saved = [path.name for path in (tmp_path / "model" / "checkpoints").iterdir()]
     assert len(saved) == 1 and saved[0].endswith(".interrupted")
-    more = int(saved[0][:8]) + 2
-    limit = f"training.max_updates={more}"
+    max_updates = int(saved[0][:8]) + 2
+    limit = f"training.max_updates={max_updates}"
     options = [*ENDLESS, "--set", limit]
-    gone_on = nmtkit("train", prepared, "--output", tmp_path / "model", *options)
-    assert f"resuming from update {more - 2}" in gone_on.stderr
+    resumed = nmtkit("train", prepared, "--output", tmp_path / "model", *options)
+    assert f"resuming from update {max_updates - 2}" in resumed.stderr
     assert (tmp_path / "model" / "params.best.safetensors").is_file()

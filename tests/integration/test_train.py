@@ -1,4 +1,4 @@
-"""`nmtkit train`, the real command, on 20 lines of number words."""
+"""`nmtkit train` through the real command line, on 20 lines of number words."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from nmtkit.config_io import read_toml, recipe_names
 from nmtkit.training.train import make_config
 
 RECIPES = recipe_names()
-FLUENT = ["cslm"]
+LANGUAGE_MODELS = ["cslm"]
 """Recipes of models that read no source."""
 TIMES = {"seconds", "words_per_second"}
 
@@ -30,7 +30,7 @@ FILES = {
     "checkpoints",
     "origin.json",
 }
-"""What a model folder of words consists of."""
+"""Files of a model folder without subwords."""
 
 
 def metrics(folder: Path):
@@ -39,11 +39,11 @@ def metrics(folder: Path):
 
 
 def parameter_files(folder: Path):
-    """Every safetensors file, by its place in the folder."""
+    """Return the content of every safetensors file by its relative path."""
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*.safetensors")}
 
 
-@pytest.mark.parametrize("recipe", [recipe for recipe in RECIPES if recipe not in FLUENT])
+@pytest.mark.parametrize("recipe", [recipe for recipe in RECIPES if recipe not in LANGUAGE_MODELS])
 def test_every_recipe_trains_a_model_that_translates(
     prepared, small_options, nmtkit, tmp_path, recipe
 ):
@@ -60,24 +60,24 @@ def test_every_recipe_trains_a_model_that_translates(
         assert len(translated.stdout.splitlines()) == 3
     pairs = [tmp_path / "two.en", tmp_path / "two.fr"]
     pairs[0].write_text("one two\nsix\n")
-    given = nmtkit("translate", "--model", folder, "--scores", "--no-unk", pairs[0]).stdout
-    scores, texts = zip(*(line.split("\t")[:2] for line in given.splitlines()), strict=True)
+    scored_lines = nmtkit("translate", "--model", folder, "--scores", "--no-unk", pairs[0]).stdout
+    scores, texts = zip(*(line.split("\t")[:2] for line in scored_lines.splitlines()), strict=True)
     pairs[1].write_text("".join(f"{text}\n" for text in texts))
-    found = nmtkit("score", "--model", folder, *pairs).stdout.split()
-    if "unfinished" not in given:
-        assert [float(score) for score in found] == pytest.approx(
+    scores_of_score = nmtkit("score", "--model", folder, *pairs).stdout.split()
+    if "unfinished" not in scored_lines:
+        assert [float(score) for score in scores_of_score] == pytest.approx(
             [float(score) for score in scores], abs=1e-4
         )
-    further = [*small, "--set", "training.max_updates=3"]
-    nmtkit("train", prepared, "--output", folder, "--recipe", recipe, *further)
+    one_more_update = [*small, "--set", "training.max_updates=3"]
+    nmtkit("train", prepared, "--output", folder, "--recipe", recipe, *one_more_update)
     assert [row["update"] for row in metrics(folder)] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("recipe", FLUENT)
+@pytest.mark.parametrize("recipe", LANGUAGE_MODELS)
 def test_a_language_model_is_trained_on_one_side(prepared, small_options, nmtkit, tmp_path, recipe):
     small = small_options(recipe)
-    found = {}
-    for name, side in (("there", []), ("back", ["--reverse"])):
+    results = {}
+    for name, side in (("target", []), ("source", ["--reverse"])):
         folder, text = tmp_path / name, prepared / ("dev.src" if side else "dev.tgt")
         options = ["--output", folder, "--recipe", recipe, *side, *small]
         nmtkit("train", prepared, *options)
@@ -85,13 +85,13 @@ def test_a_language_model_is_trained_on_one_side(prepared, small_options, nmtkit
         assert [row["dev_bleu"] for row in metrics(folder)] == [None, None]
         nmtkit("train", prepared, *options, "--set", "training.max_updates=3")
         assert [row["update"] for row in metrics(folder)] == [1, 2, 3]
-        found[name] = nmtkit("score", "-m", folder, text)
-        told = metrics(folder)[-1]["dev_cost_per_token"]
-        assert f"cost per token {told:.4f}"[:-1] in found[name].stderr
-    assert found["there"].stdout != found["back"].stdout
+        results[name] = nmtkit("score", "-m", folder, text)
+        cost = metrics(folder)[-1]["dev_cost_per_token"]
+        assert f"cost per token {cost:.4f}"[:-1] in results[name].stderr
+    assert results["target"].stdout != results["source"].stdout
 
 
-def test_a_language_model_is_validated_by_epochs_until_its_patience_is_over(
+def test_a_language_model_is_validated_each_epoch_until_early_stopping(
     prepared, small_options, nmtkit, tmp_path
 ):
     options = [*small_options("cslm"), "--set", "training.max_updates=0"]
@@ -121,7 +121,7 @@ def test_a_language_model_may_join_an_ensemble(model, language_model, nmtkit):
     assert len(both.splitlines()) == 2 and both != translate()
 
 
-def test_a_model_may_translate_the_other_way(prepared, small, nmtkit, tmp_path):
+def test_reverse_trains_the_other_direction(prepared, small, nmtkit, tmp_path):
     folder = tmp_path / "back"
     options = ["--output", folder, "--recipe", "toy", *small]
     nmtkit("train", prepared, "--reverse", *options)
@@ -168,16 +168,18 @@ def test_a_model_of_bpe_text_holds_its_codes(corpus, small, nmtkit, tmp_path):
     assert "@@" not in out and out.endswith("\n")
 
 
-def test_the_ids_lie_beside_the_prepared_text_and_are_used_again(prepared, small, nmtkit, tmp_path):
+def test_binarised_ids_are_stored_in_the_prepared_folder_and_reused(
+    prepared, small, nmtkit, tmp_path
+):
     folder = tmp_path / "prepared"
     shutil.copytree(prepared, folder)
     for path in folder.glob("*.ids"):
         path.unlink()
     nmtkit("train", folder, "--output", tmp_path / "one", "--recipe", "toy", *small)
-    made = {path.name: path.stat().st_mtime_ns for path in folder.glob("*.ids")}
-    assert {name.partition(".")[0] for name in made} == {"train", "dev"}
+    times = {path.name: path.stat().st_mtime_ns for path in folder.glob("*.ids")}
+    assert {name.partition(".")[0] for name in times} == {"train", "dev"}
     nmtkit("train", folder, "--output", tmp_path / "two", "--recipe", "toy", *small)
-    assert {path.name: path.stat().st_mtime_ns for path in folder.glob("*.ids")} == made
+    assert {path.name: path.stat().st_mtime_ns for path in folder.glob("*.ids")} == times
     assert parameter_files(tmp_path / "one") == parameter_files(tmp_path / "two")
 
 
@@ -195,7 +197,7 @@ def test_shown_settings_read_back(nmtkit, tmp_path, recipe):
     assert nmtkit("train", "--show-config", "-c", path).stdout == shown
 
 
-def test_the_modern_recipe_is_used_where_none_is_named(nmtkit):
+def test_the_modern_recipe_is_the_default(nmtkit):
     shown = nmtkit("train", "--show-config").stdout
     assert shown == nmtkit("train", "--show-config", "--recipe", "rnnsearch-modern").stdout
 
@@ -207,7 +209,7 @@ def test_the_modern_recipe_is_used_where_none_is_named(nmtkit):
         (["--set", "training.max_update=3"], "did you mean 'max_updates'?"),
         (["--set", "model.hidden=many"], "model.hidden: expected int, not 'many'"),
         (["--set", "seed=3"], "expected SECTION.KEY=VALUE"),
-        (["--config", "gone.toml"], "gone.toml: cannot be read"),
+        (["--config", "missing.toml"], "missing.toml: cannot be read"),
     ],
 )
 def test_a_wrong_setting_is_one_line_and_no_folder(prepared, nmtkit, tmp_path, arguments, message):
@@ -224,7 +226,7 @@ def test_folder_and_output_are_needed(prepared, nmtkit, tmp_path, missing):
     assert "needs PREPARED and --output" in nmtkit("train", *arguments, status=2).stderr
 
 
-def test_a_folder_without_shortlists_names_the_remedy(prepared, small, nmtkit, tmp_path):
+def test_a_folder_without_shortlists_is_refused_with_the_remedy(prepared, small, nmtkit, tmp_path):
     folder = tmp_path / "prepared"
     shutil.copytree(prepared, folder)
     for name in ("vocab.src", "vocab.tgt"):
@@ -236,7 +238,7 @@ def test_a_folder_without_shortlists_names_the_remedy(prepared, small, nmtkit, t
     nmtkit("train", folder, "--output", tmp_path / "model", *small)
 
 
-def test_a_folder_of_raw_text_names_the_remedy(corpus, nmtkit, tmp_path):
+def test_a_folder_of_raw_text_is_refused_with_the_remedy(corpus, nmtkit, tmp_path):
     result = nmtkit("train", corpus, "--output", tmp_path / "model", status=1)
     (line,) = result.stderr.splitlines()
     assert "manifest.json" in line and "nmtkit prepare" in line
@@ -269,9 +271,9 @@ def test_quiet_training_is_silent(prepared, small, nmtkit, tmp_path):
     assert result.stdout == result.stderr == ""
 
 
-# In a process of its own
+# In a separate process
 
-DYING = """
+KILL_ITSELF = """
 import os, signal
 from pathlib import Path
 from nmtkit.cli.main import main
@@ -282,20 +284,20 @@ def die():
 
 update, replace = Trainer.update, os.replace
 
-def dying_update(self):
-    found = update(self)
-    if {death!r} == f"update {{self.progress.updates + 1}}":
+def update_or_die(self):
+    result = update(self)
+    if {moment!r} == f"update {{self.progress.updates + 1}}":
         die()
-    return found
+    return result
 
-def dying_replace(source, target):
-    if {death!r} == f"before {{Path(target).name}}":
+def replace_or_die(source, target):
+    if {moment!r} == f"before {{Path(target).name}}":
         die()
     replace(source, target)
-    if {death!r} == f"after {{Path(target).name}}":
+    if {moment!r} == f"after {{Path(target).name}}":
         die()
 
-Trainer.update, os.replace = dying_update, dying_replace
+Trainer.update, os.replace = update_or_die, replace_or_die
 main()
 """
 
@@ -304,21 +306,27 @@ def test_a_training_killed_and_restarted_equals_one_never_killed(prepared, small
     settings = ["training.max_updates=18", "training.validate_every=4", "model.dropout=0.2"]
     options = ["--recipe", "toy", "--threads", 1, "--device", "cpu", *small]
     options += [option for setting in settings for option in ("--set", setting)]
-    nmtkit("train", prepared, "--output", tmp_path / "whole", *options)
-    stopped = tmp_path / "stopped"
-    deaths = ["update 3", "before params.last.safetensors", "before 00000008", "after 00000012", ""]
-    for death in deaths:
-        argv = ["train", prepared, "--output", stopped, *options]
+    nmtkit("train", prepared, "--output", tmp_path / "undisturbed", *options)
+    killed = tmp_path / "killed"
+    moments = [
+        "update 3",
+        "before params.last.safetensors",
+        "before 00000008",
+        "after 00000012",
+        "",
+    ]
+    for moment in moments:
+        argv = ["train", prepared, "--output", killed, *options]
         process = subprocess.run(
-            [sys.executable, "-c", DYING.format(death=death), *map(str, argv)],
+            [sys.executable, "-c", KILL_ITSELF.format(moment=moment), *map(str, argv)],
             capture_output=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
-        assert process.returncode == (-signal.SIGKILL if death else 0), process.stderr
+        assert process.returncode == (-signal.SIGKILL if moment else 0), process.stderr
         assert process.stdout == b""
     assert b"resuming from update 12" in process.stderr
     assert b"finished after 18 updates" in process.stderr
-    files = parameter_files(tmp_path / "whole")
-    assert len(files) >= 4 and parameter_files(stopped) == files
-    assert metrics(stopped) == metrics(tmp_path / "whole")
-    assert not [path.name for path in stopped.rglob(".*")]
+    files = parameter_files(tmp_path / "undisturbed")
+    assert len(files) >= 4 and parameter_files(killed) == files
+    assert metrics(killed) == metrics(tmp_path / "undisturbed")
+    assert not [path.name for path in killed.rglob(".*")]

@@ -1,4 +1,4 @@
-"""`nmtkit translate` through the real command line, with a model that has seen two updates."""
+"""`nmtkit translate` through the real command line, with a model of two updates."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ N_BEST_LINE = re.compile(r"(\d+) \|\|\| (.*) \|\|\| nmtkit0= (-?\d+\.\d+) \|\|\|
 
 @pytest.fixture(scope="module")
 def translate(nmtkit: Nmtkit, model: Path) -> Nmtkit:
-    """`nmtkit translate` with the model on the CPU; text of its first argument on stdin."""
+    """Return a function: `translate(lines, ...)` runs `nmtkit translate` with lines on stdin."""
 
     def call(lines: list[str], *options: object, status: int = 0) -> Result:
         text = "".join(f"{line}\n" for line in lines)
@@ -41,24 +41,24 @@ def rows(result: Result) -> list[str]:
 
 
 def test_each_line_has_one_line(translate):
-    found = rows(translate(LINES))
-    assert len(found) == len(LINES)
-    assert [bool(line) for line in found] == [bool(line.strip()) for line in LINES]
+    translations = rows(translate(LINES))
+    assert len(translations) == len(LINES)
+    assert [bool(line) for line in translations] == [bool(line.strip()) for line in LINES]
 
 
 def test_results_do_not_depend_on_neighbours_or_batch_size(translate):
-    together = rows(translate(LINES, "--scores"))
-    for line, expected in zip(LINES, together, strict=True):
+    batched = rows(translate(LINES, "--scores"))
+    for line, expected in zip(LINES, batched, strict=True):
         [alone] = rows(translate([line], "--scores", "--batch-size", 1))
         assert alone.split("\t")[1:] == expected.split("\t")[1:]
-        score, whole = alone.split("\t")[0], expected.split("\t")[0]
-        assert float(score) == pytest.approx(float(whole), abs=1e-4)
+        score, expected_score = alone.split("\t")[0], expected.split("\t")[0]
+        assert float(score) == pytest.approx(float(expected_score), abs=1e-4)
 
 
 def test_lines_end_at_newlines_only(translate):
-    odd = ["one\r", "two\u2028three", "four\u0085", "five\x0csix", "\ufeffseven"]
-    assert len(rows(translate(odd))) == len(odd)
-    assert len(rows(translate([*odd, "no newline"]))) == len(odd) + 1
+    lines = ["one\r", "two\u2028three", "four\u0085", "five\x0csix", "\ufeffseven"]
+    assert len(rows(translate(lines))) == len(lines)
+    assert len(rows(translate([*lines, "no newline"]))) == len(lines) + 1
 
 
 def test_the_last_line_needs_no_newline(nmtkit, model):
@@ -67,20 +67,20 @@ def test_the_last_line_needs_no_newline(nmtkit, model):
     assert nmtkit("translate", "-m", model, input="").stdout == ""
 
 
-def test_what_is_not_utf8_is_translated_with_a_warning(nmtkit, model):
+def test_invalid_utf8_is_translated_with_a_warning(nmtkit, model):
     result = nmtkit("translate", "-m", model, input=b"one\ntw\xe9\nthree\n")
     assert len(rows(result)) == 3
-    told = [line for line in result.stderr.splitlines() if "not UTF-8" in line]
-    assert len(told) == 1 and "stdin:2" in told[0]
+    warnings = [line for line in result.stderr.splitlines() if "not UTF-8" in line]
+    assert len(warnings) == 1 and "stdin:2" in warnings[0]
 
 
 def test_n_best_is_moses_format_best_first(translate):
-    found = [
+    matches = [
         N_BEST_LINE.fullmatch(line)
         for line in rows(translate(LINES, "--n-best", 4, "--beam", 6, "--length-penalty", 0.5))
     ]
-    assert all(found)
-    entries = [(int(m[1]), m[2], float(m[3]), float(m[4])) for m in found if m]
+    assert all(matches)
+    entries = [(int(m[1]), m[2], float(m[3]), float(m[4])) for m in matches if m]
     assert [n for n, *_ in entries] == sorted(n for n, *_ in entries)
     assert {n for n, *_ in entries} == set(range(len(LINES)))
     for number, line in enumerate(LINES):
@@ -91,19 +91,21 @@ def test_n_best_is_moses_format_best_first(translate):
     assert [next(text for n, text, *_ in entries if n == i) for i in range(len(LINES))] == best
 
 
-def test_the_coverage_penalty_chooses_among_what_the_beam_found(translate):
-    """Its translations are of those without it, in the order of their last field."""
+def test_the_coverage_penalty_reorders_the_hypotheses_of_the_beam(translate):
+    """With and without it the hypotheses are the same; they are sorted by their last field."""
     options = ["--beam", 6, "--length-penalty", 0.5, "--n-best"]
-    whole = {line.rsplit(" ||| ", 1)[0] for line in rows(translate(LINES, *options, 6))}
-    found = rows(translate(LINES, *options, 3, "--coverage-penalty", 2))
-    assert {line.rsplit(" ||| ", 1)[0] for line in found} <= whole
-    assert found != rows(translate(LINES, *options, 3))
+    beam = {line.rsplit(" ||| ", 1)[0] for line in rows(translate(LINES, *options, 6))}
+    entries = rows(translate(LINES, *options, 3, "--coverage-penalty", 2))
+    assert {line.rsplit(" ||| ", 1)[0] for line in entries} <= beam
+    assert entries != rows(translate(LINES, *options, 3))
     for number in range(len(LINES)):
-        mine = [line for line in found if line.startswith(f"{number} |||")]
-        ranks = [float(line.rsplit(" ||| ", 1)[1]) for line in mine]
+        of_sentence = [line for line in entries if line.startswith(f"{number} |||")]
+        ranks = [float(line.rsplit(" ||| ", 1)[1]) for line in of_sentence]
         assert ranks == sorted(ranks, reverse=True)
     best = rows(translate(LINES, *options[:-1], "--coverage-penalty", 2))
-    first = [next(line for line in found if line.startswith(f"{n} |||")) for n in range(len(LINES))]
+    first = [
+        next(line for line in entries if line.startswith(f"{n} |||")) for n in range(len(LINES))
+    ]
     assert best == [line.split(" ||| ")[1] for line in first]
 
 
@@ -113,14 +115,14 @@ def test_a_list_longer_than_the_beam_is_an_error(translate):
 
 
 def test_scores_are_those_of_score(translate, nmtkit, model, tmp_path):
-    """The law: what translate says of a translation, score says of it, too."""
+    """Law: `score` gives a translation the score that `translate` printed."""
     lines = [line for line in LINES if line.strip()]
     (tmp_path / "src").write_text("".join(f"{line}\n" for line in lines))
     for options in ([], ["--beam", 1], ["--no-unk", "--beam-mode", "bounded"]):
-        found = rows(translate(lines, "--scores", "--tokenized", *options))
-        finished = [row.split("\t") for row in found if not row.endswith("unfinished")]
-        kept = [n for n, row in enumerate(found) if not row.endswith("unfinished")]
-        (tmp_path / "src").write_text("".join(f"{lines[n]}\n" for n in kept))
+        translations = rows(translate(lines, "--scores", "--tokenized", *options))
+        finished = [row.split("\t") for row in translations if not row.endswith("unfinished")]
+        numbers = [n for n, row in enumerate(translations) if not row.endswith("unfinished")]
+        (tmp_path / "src").write_text("".join(f"{lines[n]}\n" for n in numbers))
         (tmp_path / "tgt").write_text("".join(f"{text}\n" for _, text in finished))
         if any("<unk>" in text for _, text in finished):
             assert "--no-unk" not in options
@@ -136,7 +138,7 @@ def test_an_unfinished_translation_is_marked(translate):
     assert ("unfinished" in result.stderr) == bool(unfinished)
 
 
-def test_options_default_to_the_model_s_settings(translate, model):
+def test_options_default_to_the_settings_of_the_model(translate, model):
     settings = (model / "config.toml").read_text()
     beam = re.search(r"^beam = (\d+)", settings, re.M)
     assert beam
@@ -154,7 +156,7 @@ def test_an_ensemble_of_one_model_twice_is_that_model(translate, model):
 
 
 def test_models_of_an_ensemble_can_be_weighted(translate, model, nmtkit, tmp_path):
-    """The model itself twice: whatever the weights, it is that model."""
+    """Whatever its weights, an ensemble of one model twice is that model."""
     once = rows(translate(LINES, "--scores"))
     for options in (["--weights", "1,3"], ["--average", "logs"]):
         twice = rows(translate(LINES, "--scores", "-m", model, *options))
@@ -162,9 +164,9 @@ def test_models_of_an_ensemble_can_be_weighted(translate, model, nmtkit, tmp_pat
             assert one.split("\t")[1:] == other.split("\t")[1:]
     (tmp_path / "x").write_text("one\n")
     both = ["-m", model, "-m", model, tmp_path / "x", tmp_path / "x"]
-    alike = float(nmtkit("score", *both).stdout)
+    unweighted = float(nmtkit("score", *both).stdout)
     assert float(nmtkit("score", *both, "--weights", "2,1", "--average", "logs").stdout) == (
-        pytest.approx(alike, abs=1e-4)
+        pytest.approx(unweighted, abs=1e-4)
     )
     refused = translate(LINES, "-m", model, "--weights", "1", status=1)
     assert "1 weights for 2 models" in refused.stderr
@@ -203,23 +205,23 @@ def test_alignments_are_in_the_order_of_the_list(translate, tmp_path, option):
 
 
 def test_samples_depend_on_seed_and_line_alone(translate):
-    def drawn(lines: list[str], *options: object) -> list[tuple[str, ...]]:
-        found = rows(translate(lines, "--sample", 3, *options))
-        assert len(found) == 3 * len(lines)
-        return [tuple(row.split(" ||| ")[:2]) for row in found]
+    def samples(lines: list[str], *options: object) -> list[tuple[str, ...]]:
+        entries = rows(translate(lines, "--sample", 3, *options))
+        assert len(entries) == 3 * len(lines)
+        return [tuple(row.split(" ||| ")[:2]) for row in entries]
 
-    first = drawn(LINES, "--seed", 5)
-    assert first == drawn(LINES, "--seed", 5, "--batch-size", 1)
-    assert first != drawn(LINES, "--seed", 6)
-    others = drawn(["nine", "eight", *LINES[2:]], "--seed", 5)
+    first = samples(LINES, "--seed", 5)
+    assert first == samples(LINES, "--seed", 5, "--batch-size", 1)
+    assert first != samples(LINES, "--seed", 6)
+    others = samples(["nine", "eight", *LINES[2:]], "--seed", 5)
     assert first[6:] == others[6:] != first[:6]
 
 
 def test_samples_are_counted(translate):
-    drawn = rows(translate(LINES, "--sample", 40))
+    samples = rows(translate(LINES, "--sample", 40))
     counted = rows(translate(LINES, "--sample", 40, "--counts"))
     for number, line in enumerate(LINES):
-        texts = [row.split(" ||| ")[1] for row in drawn if row.startswith(f"{number} |||")]
+        texts = [row.split(" ||| ")[1] for row in samples if row.startswith(f"{number} |||")]
         fields = [row.split(" ||| ") for row in counted if row.startswith(f"{number} |||")]
         counts = [int(field[2].split("count= ")[1]) for field in fields]
         assert sum(counts) == 40 and counts == sorted(counts, reverse=True)
@@ -240,23 +242,23 @@ def test_one_sample_a_line_is_plain_text(translate):
 
 def test_a_very_long_line_does_not_stop_the_stream(translate):
     long = " ".join(["one two three four five"] * 400)
-    found = rows(translate(["one", long, "two"], "--max-length-ratio", 0.05, "--beam", 2))
-    assert len(found) == 3 and all(found)
+    translations = rows(translate(["one", long, "two"], "--max-length-ratio", 0.05, "--beam", 2))
+    assert len(translations) == 3 and all(translations)
 
 
-def test_in_8_bits_translations_are_nearly_as_likely(translate):
+def test_quantized_models_have_nearly_the_same_scores(translate):
     exact = [float(row.split("\t")[0]) for row in rows(translate(LINES, "--scores"))]
     for options in ([], ["--batch-size", 1]):
-        found = rows(translate(LINES, "--scores", "--quantize", *options))
-        assert [float(row.split("\t")[0]) for row in found] == pytest.approx(exact, abs=0.05)
+        quantized = rows(translate(LINES, "--scores", "--quantize", *options))
+        assert [float(row.split("\t")[0]) for row in quantized] == pytest.approx(exact, abs=0.05)
 
 
 @pytest.mark.parametrize("option", [["--scores"], ["--sample", 2], ["--n-best", 2]])
-def test_candidates_that_are_all_words_change_nothing(translate, tmp_path, option):
-    """The 100 most frequent words are always candidates, and the model has but 12."""
+def test_candidates_that_cover_the_vocabulary_change_nothing(translate, tmp_path, option):
+    """The 100 most frequent words are always candidates, and the model has only 12 words."""
     (tmp_path / "table").write_text("un one 0.9\ndeux two 0.9\n")
-    found = rows(translate(LINES, "--candidates", tmp_path / "table", *option))
-    for row, expected in zip(found, rows(translate(LINES, *option)), strict=True):
+    translations = rows(translate(LINES, "--candidates", tmp_path / "table", *option))
+    for row, expected in zip(translations, rows(translate(LINES, *option)), strict=True):
         without_numbers = [re.sub(r"-?\d+\.\d+", "", line) for line in (row, expected)]
         assert without_numbers[0] == without_numbers[1]
         numbers = [[float(n) for n in re.findall(r"-?\d+\.\d+", r)] for r in (row, expected)]
@@ -264,7 +266,7 @@ def test_candidates_that_are_all_words_change_nothing(translate, tmp_path, optio
 
 
 def test_unknown_words_are_replaced(prepared, small, nmtkit, tmp_path):
-    """By a model that knows three words and `<unk>`."""
+    """Use a model with three words and `<unk>`."""
     data, folder = tmp_path / "prepared", tmp_path / "model"
     shutil.copytree(prepared, data)
     nmtkit("shortlist", data, "--size", 5, "--force")
@@ -327,14 +329,14 @@ def test_a_folder_that_is_not_a_model_is_reported(nmtkit, tmp_path):
         ["--max-length-ratio", 0],
     ],
 )
-def test_options_that_make_no_sense_are_wrong_usage(translate, options):
+def test_invalid_options_are_wrong_usage(translate, options):
     assert translate(LINES, *options, status=2).stdout == ""
 
 
 def test_bars_in_a_translation_are_escaped_in_the_n_best_format():
     texts = ["a ||| b", "a | b"]
-    found = [Translation(text, [text], -1.5, -0.75, [-1.0, -0.5], True, []) for text in texts]
-    assert n_best_lines(7, found) == [
+    hypotheses = [Translation(text, [text], -1.5, -0.75, [-1.0, -0.5], True, []) for text in texts]
+    assert n_best_lines(7, hypotheses) == [
         "7 ||| a &#124;&#124;&#124; b ||| nmtkit0= -1.500000 ||| -0.750000",
         "7 ||| a | b ||| nmtkit0= -1.500000 ||| -0.750000",
     ]
@@ -356,16 +358,16 @@ class Pipe:
         self.watchdog.start()
 
     def close(self) -> bytes:
-        """Wait for the end, and give what was written to stderr."""
+        """Wait for the end of the process, and return its stderr."""
         self.process.wait()
         self.watchdog.cancel()
-        told = self.stderr.read()
+        stderr = self.stderr.read()
         for stream in (self.stdin, self.stdout, self.stderr):
             try:
                 stream.close()
             except BrokenPipeError:
                 pass
-        return told
+        return stderr
 
 
 @pytest.fixture
@@ -374,7 +376,7 @@ def pipe(model: Path) -> Pipe:
 
 
 def test_a_line_that_arrives_alone_is_translated_at_once(pipe):
-    """Each line is written only when the line before it has been answered."""
+    """Write each line only after the translation of the previous one has arrived."""
     for line in (b"one two\n", b"\n", b"seven\n"):
         os.write(pipe.stdin.fileno(), line)
         assert pipe.stdout.readline().endswith(b"\n")

@@ -29,9 +29,9 @@ def test_every_translation_model_gives_sentence_vectors(
     options = ["--recipe", recipe, "--device", "cpu", *small_options(recipe)]
     nmtkit("train", prepared, "--output", tmp_path / "m", *options)
     embed = ["embed", "-m", tmp_path / "m", "--device", "cpu"]
-    found = rows(nmtkit(*embed, corpus / "test.en").stdout)
-    assert [row[0] for row in found] == (corpus / "test.en").read_text().splitlines()
-    assert all(len(row) == 1 + size for row in found)
+    vectors = rows(nmtkit(*embed, corpus / "test.en").stdout)
+    assert [row[0] for row in vectors] == (corpus / "test.en").read_text().splitlines()
+    assert all(len(row) == 1 + size for row in vectors)
     words = rows(nmtkit(*embed, "--vocabulary", "source").stdout)
     vocabulary = (tmp_path / "m" / "vocab.src").read_text().splitlines()
     assert [row[0] for row in words] == [line.split("\t")[0] for line in vocabulary[2:]]
@@ -46,12 +46,12 @@ def test_sentences_through_a_pipe_to_a_figure(model: Path, nmtkit: Nmtkit, tmp_p
     assert nmtkit("map", "-", "--plot", picture, input=embed.stdout).stdout == ""
     assert picture.read_bytes().startswith(b"<?xml")
     assert "exists already" in nmtkit("map", "none", "--plot", picture, status=1).stderr
-    both = ["--plot", picture, "--force", "--zoom", "one two", "--nearest", 2, "-o", "-"]
-    places = nmtkit("map", "-", *both, input=embed.stdout).stdout
-    assert [len(row) for row in rows(places)] == [3, 3, 3]
-    again = nmtkit("map", "-", input=places).stdout
-    assert again == places  # places are places already
-    assert nmtkit("map", "-", input=embed.stdout).stdout == places
+    options = ["--plot", picture, "--force", "--zoom", "one two", "--nearest", 2, "-o", "-"]
+    positions = nmtkit("map", "-", *options, input=embed.stdout).stdout
+    assert [len(row) for row in rows(positions)] == [3, 3, 3]
+    again = nmtkit("map", "-", input=positions).stdout
+    assert again == positions  # a map of positions leaves them unchanged
+    assert nmtkit("map", "-", input=embed.stdout).stdout == positions
 
 
 def test_tokenized_lines_are_not_tokenized_again(model: Path, nmtkit: Nmtkit) -> None:
@@ -62,15 +62,15 @@ def test_tokenized_lines_are_not_tokenized_again(model: Path, nmtkit: Nmtkit) ->
     assert raw[1:] != rows(nmtkit(*embed, "--tokenized", input="nine, one\n").stdout)[0][1:]
 
 
-def test_words_by_tsne(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+def test_tsne_of_word_vectors_is_reproducible(model: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     vectors = tmp_path / "words.tsv.gz"
     embed = ["embed", "-m", model, "--device", "cpu", "--vocabulary", "target", "-o", vectors]
     nmtkit(*embed, "--limit", 7)
     tsne = ["map", vectors, "--method", "tsne", "--perplexity", 2]
-    places = [nmtkit(*tsne, "--seed", seed).stdout for seed in (0, 0)]
-    assert places[0] == places[1]
-    assert [len(row) for row in rows(places[0])] == [3] * 7
+    maps = [nmtkit(*tsne, "--seed", seed).stdout for seed in (0, 0)]
+    assert maps[0] == maps[1]
+    assert [len(row) for row in rows(maps[0])] == [3] * 7
 
 
 def test_missing_or_unsuitable_inputs_are_reported(

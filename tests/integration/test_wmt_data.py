@@ -1,4 +1,4 @@
-"""The data targets of the WMT'14 example, by make over a small mirror with realistic faults."""
+"""The data targets of the WMT'14 example: make downloads from a small mirror with faults."""
 
 import os
 import shutil
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 
 @pytest.fixture(scope="module")
 def mirror(tmp_path_factory: Any) -> Iterator[Any]:
-    """Serve the mirror that SIZE=smoke makes for itself."""
+    """Serve the mirror that SIZE=smoke creates."""
     folder = tmp_path_factory.mktemp("smoke")
     words = ["make", "-s", "-f", str(EXAMPLES / "wmt14-en-fr" / "data.mk"), "SIZE=smoke"]
-    made = f"{folder}/mirror/mirror.json"
-    subprocess.run([*words, f"WORK={folder}", f"PYTHON={sys.executable}", made], check=True)
+    target = f"{folder}/mirror/mirror.json"
+    subprocess.run([*words, f"WORK={folder}", f"PYTHON={sys.executable}", target], check=True)
     with serve.Mirror(folder / "mirror") as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -33,7 +33,7 @@ def mirror(tmp_path_factory: Any) -> Iterator[Any]:
 
 
 class Recipe:
-    """The example's Makefile in a folder of its own."""
+    """The example's Makefile, run in its own folder."""
 
     def __init__(self, work: Path, url: str) -> None:
         self.work = work
@@ -50,10 +50,12 @@ class Recipe:
     def make(self, *arguments: str, status: int = 0) -> str:
         """Run make and return its output."""
         root = str(EXAMPLES.parent)
-        known = os.environ | {
+        environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
         }
-        done = subprocess.run([*self.words, *arguments], capture_output=True, text=True, env=known)
+        done = subprocess.run(
+            [*self.words, *arguments], capture_output=True, text=True, env=environment
+        )
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
 
@@ -69,9 +71,12 @@ def test_texts_are_complete_despite_every_fault(tmp_path: Path, mirror: Any) -> 
     mirror.faults.damage.add("training-giga-fren.tar")
     mirror.faults.moved["dev.tgz"] = f"{mirror.url}/nowhere"
 
-    said = recipe.make("download", "-k", status=2)
-    assert "going on after 5.0 kB" in said and "set aside as training-giga-fren.tar.damaged" in said
-    assert "dev.tgz: not fetched: " in said and f"put dev.tgz into {tmp_path}/work/data" in said
+    output = recipe.make("download", "-k", status=2)
+    assert (
+        "going on after 5.0 kB" in output
+        and "set aside as training-giga-fren.tar.damaged" in output
+    )
+    assert "dev.tgz: not fetched: " in output and f"put dev.tgz into {tmp_path}/work/data" in output
     archives = tmp_path / "work" / "data" / "archives"
     shutil.copy(mirror.folder / "wmt19" / "translation-task" / "dev.tgz", archives)  # by hand
     asked = len(mirror.asked)
@@ -91,16 +96,16 @@ def test_texts_are_complete_despite_every_fault(tmp_path: Path, mirror: Any) -> 
     assert 1_000 < len(train) < 3_000
     assert all(en.strip() and fr.strip() for en, fr in train)
     assert sum(len(fr.split()) for _, fr in train) <= 20_000
-    given = (mirror.folder.parent / "toy" / "test.fr").read_text(encoding="utf-8")
-    assert (recipe.work / "bitext" / "raw" / "test.fr").read_text(encoding="utf-8") == given
+    expected = (mirror.folder.parent / "toy" / "test.fr").read_text(encoding="utf-8")
+    assert (recipe.work / "bitext" / "raw" / "test.fr").read_text(encoding="utf-8") == expected
 
     (recipe.work / "bitext" / "train.fr").unlink()
-    stopped = recipe.work / "bitext" / ".select"
-    stopped.mkdir()
-    (stopped / "left by a killed one").touch()
-    said = recipe.make("select", "SELECT_WORDS=15000")
-    assert "fetch.py" not in said and "unpack.py" not in said
-    assert len(recipe.lines("train.fr")) < len(train) and not stopped.exists()
+    leftover = recipe.work / "bitext" / ".select"
+    leftover.mkdir()
+    (leftover / "left by a killed one").touch()
+    output = recipe.make("select", "SELECT_WORDS=15000")
+    assert "fetch.py" not in output and "unpack.py" not in output
+    assert len(recipe.lines("train.fr")) < len(train) and not leftover.exists()
 
 
 def test_a_data_folder_belongs_to_one_size(tmp_path: Path, mirror: Any) -> None:
@@ -117,6 +122,6 @@ def test_a_data_folder_belongs_to_one_size(tmp_path: Path, mirror: Any) -> None:
 def test_a_test_set_of_another_length_is_refused(tmp_path: Path, mirror: Any) -> None:
     recipe = Recipe(tmp_path / "work", str(mirror.folder))
     test = recipe.work / "bitext" / "test.en"
-    said = recipe.make(str(test), "SIZE=mini", status=2)
-    assert "100 pairs, where there must be exactly 3,003" in said
+    output = recipe.make(str(test), "SIZE=mini", status=2)
+    assert "100 pairs, where there must be exactly 3,003" in output
     assert not test.exists()

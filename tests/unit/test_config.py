@@ -1,4 +1,4 @@
-"""Settings: of the right kind and in their ranges, and a sentence for every mistake."""
+"""Settings are checked for types and ranges, and every mistake gets one error line."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.training.train import make_config
 
 
-def test_no_settings_are_the_defaults():
+def test_an_empty_table_gives_the_defaults():
     config = parse_config({}, "nothing")
     assert config == Config(model=RNNsearchConfig())
 
@@ -49,7 +49,7 @@ OLD_VALUES = {
     "training.stop_on": ("toy", "bleu"),
     "search.rule": ("toy", "shrinking"),
 }
-"""Each setting's name in nmtkit 0.1 -> a recipe, and a value that is not the recipe's."""
+"""Old setting name of nmtkit 0.1 -> a recipe, and a value that differs from the recipe's."""
 
 
 def value_of(config, setting):

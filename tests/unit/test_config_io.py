@@ -1,4 +1,4 @@
-"""Settings as text: TOML out and in again, recipes, files over them, and overrides."""
+"""Reading and writing settings as TOML: recipes, files with a base, and overrides."""
 
 import dataclasses
 import tomllib
@@ -39,7 +39,7 @@ RECIPES = [
 
 
 def flat(config):
-    """All settings as {"section.key": value}."""
+    """Return all settings as {"section.key": value}."""
     return {
         f"{section}.{key}": value
         for section, table in dataclasses.asdict(config).items()
@@ -47,7 +47,7 @@ def flat(config):
     }
 
 
-def read_back(config):
+def round_trip(config):
     return parse_config(tomllib.loads(write_toml(config)), "again")
 
 
@@ -61,7 +61,7 @@ def test_the_recipes_are_listed():
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_survives_toml(name):
     config = make_config(name)
-    assert read_back(config) == config
+    assert round_trip(config) == config
 
 
 def test_rnnsearch_30_has_the_papers_settings():
@@ -116,15 +116,15 @@ def test_the_modern_recipe_has_modern_settings():
 
 
 @pytest.mark.parametrize("name", ["rnnsearch-50", "toy"])
-def test_a_recipe_differs_from_its_base_only_in_what_it_names(name):
+def test_a_recipe_differs_from_its_base_only_in_the_settings_it_names(name):
     from importlib import resources
 
     text = resources.files("nmtkit.recipes").joinpath(f"{name}.toml").read_text()
-    own = tomllib.loads(text)
-    base, full = flat(make_config(own.pop("base"))), flat(make_config(name))
-    named = {f"{section}.{key}" for section, table in own.items() for key in table}
+    overrides = tomllib.loads(text)
+    base, full = flat(make_config(overrides.pop("base"))), flat(make_config(name))
+    named = {f"{section}.{key}" for section, table in overrides.items() for key in table}
     assert {key for key in base if base[key] != full[key]} <= named
-    for section, table in own.items():
+    for section, table in overrides.items():
         for key, value in table.items():
             assert full[f"{section}.{key}"] == value
 
@@ -154,9 +154,9 @@ def test_the_deep_lstm_is_trained_as_in_the_paper():
 
 
 def test_the_other_models_have_the_papers_settings():
-    for name, updates, longest in (("rnnenc-30", 846_000, 30), ("rnnenc-50", 600_000, 50)):
+    for name, updates, max_length in (("rnnenc-30", 846_000, 30), ("rnnenc-50", 600_000, 50)):
         config = make_config(name)
-        assert (config.training.max_updates, config.data.max_length) == (updates, longest)
+        assert (config.training.max_updates, config.data.max_length) == (updates, max_length)
         assert config.model == RNNencConfig()
     assert make_config("grconv").model == GrConvConfig()
     assert make_config("grconv").training.max_updates == 296_144
@@ -165,10 +165,7 @@ def test_the_other_models_have_the_papers_settings():
     assert (phrases.data.batch_size, phrases.data.sort_pool) == (64, 1)
 
 
-# From TOML and back
-
-
-# Documents
+# Writing TOML
 
 
 def test_every_type_of_value_survives_toml():
@@ -179,7 +176,7 @@ def test_every_type_of_value_survives_toml():
         search=SearchConfig(length_penalty=0.0),
         text=TextConfig(src_language='a"b\\c', tgt_language="é\u2028"),
     )
-    assert read_back(config) == config
+    assert round_trip(config) == config
 
 
 def test_the_document_has_its_format_and_model():
@@ -194,8 +191,8 @@ def test_the_document_has_its_format_and_model():
 def test_a_file_overrides_its_base(tmp_path):
     path = tmp_path / "my.toml"
     path.write_text('base = "rnnsearch-50"\n[model]\nhidden = 9\n', encoding="utf-8")
-    base, mine = flat(make_config("rnnsearch-50")), flat(make_config(config_file=path))
-    assert {key for key in base if base[key] != mine[key]} == {"model.hidden"}
+    base, changed = flat(make_config("rnnsearch-50")), flat(make_config(config_file=path))
+    assert {key for key in base if base[key] != changed[key]} == {"model.hidden"}
 
 
 def test_a_file_overrides_a_recipe_and_overrides_override_both(tmp_path):
@@ -226,8 +223,8 @@ def test_a_mistake_is_reported_with_its_file(tmp_path, content, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"gone\.toml: cannot be read: No such file"):
-        read_toml(tmp_path / "gone.toml")
+    with pytest.raises(ConfigError, match=r"missing\.toml: cannot be read: No such file"):
+        read_toml(tmp_path / "missing.toml")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +244,7 @@ def test_overrides_are_toml_values_or_bare_words(text, table):
 
 
 @pytest.mark.parametrize("text", ["seed=2", "training.seed", "training.=2", ".seed=2", "=", ""])
-def test_a_malformed_override_shows_the_form(text):
+def test_the_error_for_a_malformed_override_shows_the_syntax(text):
     with pytest.raises(ConfigError, match=r"expected SECTION\.KEY=VALUE, e\.g\. training\.seed=2"):
         parse_override(text)
 
@@ -263,7 +260,7 @@ def test_the_upper_table_wins_in_a_merge():
     assert lower["data"] == {"sort_pool": 1, "order": "random"}
 
 
-def test_the_key_base_is_not_kept():
+def test_with_base_removes_the_key_base():
     table = {"base": "rnnsearch-50", "data": {"sort_pool": 3}}
     assert "base" not in with_base(table)
     assert with_base(table)["data"]["sort_pool"] == 3
@@ -271,9 +268,9 @@ def test_the_key_base_is_not_kept():
 
 
 @pytest.mark.parametrize(
-    ("base", "told"), [("'oy'", "there is no recipe 'oy'; did you mean 'toy'"), ("3", "not 3")]
+    ("base", "message"), [("'oy'", "there is no recipe 'oy'; did you mean 'toy'"), ("3", "not 3")]
 )
-def test_a_base_that_does_not_exist_is_reported_with_its_file(tmp_path, base, told):
+def test_a_base_that_does_not_exist_is_reported_with_its_file(tmp_path, base, message):
     (tmp_path / "mine.toml").write_text(f"base = {base}\n")
-    with pytest.raises(ConfigError, match=f"mine.toml: base: .*{told}"):
+    with pytest.raises(ConfigError, match=f"mine.toml: base: .*{message}"):
         make_config(config_file=tmp_path / "mine.toml")

@@ -1,4 +1,4 @@
-"""Messages: short, and the same after they came from another process. What is want of memory."""
+"""Error messages are short and survive pickling; out-of-memory errors are recognised."""
 
 import pickle
 
@@ -17,10 +17,12 @@ from nmtkit.errors import (
 
 
 def test_a_long_message_keeps_its_beginning_and_end():
-    message = f"list:7: '{'x' * 1_000_000}' is no number; write one"
-    told = str(DataError(message))
-    assert told.startswith("list:7: 'xxx") and told.endswith("xxx' is no number; write one")
-    assert " … " in told and len(told) < MAX_MESSAGE_LENGTH
+    message = f"list:7: '{'x' * 1_000_000}' is not a number; write one"
+    shortened = str(DataError(message))
+    assert shortened.startswith("list:7: 'xxx") and shortened.endswith(
+        "xxx' is not a number; write one"
+    )
+    assert " … " in shortened and len(shortened) < MAX_MESSAGE_LENGTH
 
 
 @pytest.mark.parametrize("kind", [NmtkitError, DataError, ConfigError, ModelError, OutputError])
@@ -29,15 +31,15 @@ def test_a_long_message_keeps_its_beginning_and_end():
 )
 def test_errors_can_be_pickled(kind, length):
     error = kind("x" * length)
-    found = pickle.loads(pickle.dumps(error))
-    assert type(found) is kind and str(found) == str(error)
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind and str(copy) == str(error)
     assert (str(error) == "x" * length) == (length <= MAX_MESSAGE_LENGTH)
 
 
 def test_lack_of_memory_is_recognised_from_python_and_torch():
-    with pytest.raises(RuntimeError) as found:
+    with pytest.raises(RuntimeError) as error_info:
         torch.empty(2**50, dtype=torch.uint8)
-    for error in (MemoryError(), torch.OutOfMemoryError("CUDA"), found.value):
+    for error in (MemoryError(), torch.OutOfMemoryError("CUDA"), error_info.value):
         assert is_out_of_memory(error)
     assert is_out_of_memory(type("Apart", (torch.OutOfMemoryError,), {})("another device"))
     for other in (RuntimeError("shapes differ"), OSError("Cannot allocate memory"), ValueError()):

@@ -1,4 +1,4 @@
-"""A model folder from somebody who means harm: one sentence, and no memory taken before."""
+"""A hostile model folder is refused with one error line before memory is allocated for it."""
 
 import json
 import os
@@ -21,13 +21,13 @@ from nmtkit.training.optimizers import make_optimizer
 
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2), text=TextConfig(tokenized=True))
 PARAMS = "params.best.safetensors"
-ROOM = 300 << 20
-"""Bytes that opening a folder may take beyond what the process has."""
+MEMORY_LIMIT = 300 << 20
+"""Bytes that loading a folder may allocate."""
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """A sound model folder."""
+    """Return a valid model folder."""
     prepared = tmp_path / "prepared"
     prepared.mkdir()
     (prepared / "vocab.src").write_text("</s>\t9\n<unk>\t0\na\t5\nb\t4\n")
@@ -38,22 +38,22 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def little_memory():
-    """Opening a folder that is refused must not take ROOM."""
+def limited_memory():
+    """Let allocations beyond MEMORY_LIMIT fail."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_LIMIT, hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def refused(folder: Path, message: str) -> None:
+def assert_refused(folder: Path, message: str) -> None:
     with pytest.raises(NmtkitError, match=message):
         load_model(folder, "cpu")
 
 
-def with_header(path: Path, header: object, size: int = 0) -> None:
-    """A safetensors file of this header and so many bytes of nothing, which take no disk."""
+def write_safetensors(path: Path, header: object, size: int = 0) -> None:
+    """Write a safetensors file with this header and `size` bytes of zeros, as a sparse file."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text)
     os.truncate(path, path.stat().st_size + size)
@@ -64,15 +64,17 @@ def test_a_link_out_of_the_folder_is_not_followed(folder, name):
     elsewhere = folder.parent / "elsewhere"
     os.replace(folder / name, elsewhere)
     (folder / name).symlink_to(elsewhere)
-    refused(folder, f"{name}: is a link that leads out of the model folder, to .*elsewhere; if you")
+    assert_refused(
+        folder, f"{name}: is a link that leads out of the model folder, to .*elsewhere; if you"
+    )
     (folder / name).unlink()
     (folder / name).symlink_to("../elsewhere")
-    refused(folder, f"{name}: is a link that leads out")
+    assert_refused(folder, f"{name}: is a link that leads out")
 
 
 def test_unused_bpe_merges_may_not_link_out_either(folder):
     (folder / "bpe.src").symlink_to("/etc/hostname")
-    refused(folder, "bpe.src: is a link that leads out")
+    assert_refused(folder, "bpe.src: is a link that leads out")
 
 
 def test_links_within_the_folder_and_to_it_are_followed(folder):
@@ -84,39 +86,43 @@ def test_links_within_the_folder_and_to_it_are_followed(folder):
 
 @pytest.mark.parametrize("name", ["config.toml", "vocab.src", PARAMS])
 def test_only_regular_files_are_opened(folder, name):
-    """A pipe would be waited at for ever."""
+    """Reading a named pipe would block for ever."""
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    refused(folder, f"{name}: is not a regular file")
+    assert_refused(folder, f"{name}: is not a regular file")
     (folder / name).unlink()
     (folder / name).symlink_to(name)
-    refused(folder, f"{name}: (cannot be followed|no such file)|no config.toml")
+    assert_refused(folder, f"{name}: (cannot be followed|no such file)|no config.toml")
 
 
 @pytest.mark.parametrize("name", ["config.toml", "vocab.src", "vocab.tgt"])
-def test_a_file_of_a_terabyte_is_not_read(folder, name, little_memory):
+def test_a_file_of_a_terabyte_is_not_read(folder, name, limited_memory):
     os.truncate(folder / name, 1 << 40)
-    refused(folder, f"{name}: has 1,099,511,627,776 bytes, but such a file never has more than")
+    assert_refused(
+        folder, f"{name}: has 1,099,511,627,776 bytes, but such a file never has more than"
+    )
 
 
 @pytest.mark.parametrize("name", ["vocab.src", "bpe.tgt"])
-def test_millions_of_short_lines_are_not_read(folder, name, little_memory):
+def test_millions_of_short_lines_are_not_read(folder, name, limited_memory):
     (folder / name).write_bytes(b"a\n" * 2_000_001)
-    refused(folder, f"{name}: has 2,000,001 lines, but such a file never has more than 2,000,000")
+    assert_refused(
+        folder, f"{name}: has 2,000,001 lines, but such a file never has more than 2,000,000"
+    )
 
 
-def test_more_parameters_than_the_model_has_are_not_read(folder, little_memory):
-    """The file says that it has a hundred gigabytes, and, as a sparse file, it has."""
+def test_more_parameters_than_the_model_has_are_not_read(folder, limited_memory):
+    """The header declares 100 GiB, and the file has that size, as a sparse file."""
     size = 100 << 30
     names = dict(build_model(CONFIG, 4, 3).named_parameters())
-    header, place = {}, 0
+    header, start = {}, 0
     for name, value in names.items():
         shape = [size // 4] if name == "E_x" else list(value.shape)
-        end = place + 4 * torch.Size(shape).numel()
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [place, end]}
-        place = end
-    with_header(folder / PARAMS, header, place)
-    refused(
+        end = start + 4 * torch.Size(shape).numel()
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, end]}
+        start = end
+    write_safetensors(folder / PARAMS, header, start)
+    assert_refused(
         folder, "E_x is F32 .26843545600., config.toml and vocabularies ask for F32 .4, 3.; they do"
     )
 
@@ -132,25 +138,27 @@ def test_more_parameters_than_the_model_has_are_not_read(folder, little_memory):
         b"\xff" * 100,
     ],
 )
-def test_an_invalid_header_is_detected(folder, header, little_memory):
-    with_header(folder / PARAMS, header, 16)
-    refused(folder, f"{PARAMS}: (cannot be read as parameters|does not belong to this model)")
+def test_an_invalid_header_is_detected(folder, header, limited_memory):
+    write_safetensors(folder / PARAMS, header, 16)
+    assert_refused(
+        folder, f"{PARAMS}: (cannot be read as parameters|does not belong to this model)"
+    )
 
 
 @pytest.mark.parametrize("offsets", [[0, 1 << 42], [0, 48], [-48, 0], [8, 56], ["0", "48"], []])
-def test_wrong_offsets_in_a_header_are_detected(folder, offsets, little_memory):
-    """Names, types and shapes are right; the file has not the bytes that they would need."""
+def test_wrong_offsets_in_a_header_are_detected(folder, offsets, limited_memory):
+    """Names, types and shapes are right, but the file is too short for them."""
     header = {
         name: {"dtype": "F32", "shape": list(value.shape), "data_offsets": offsets}
         for name, value in build(4, 3).named_parameters()
     }
-    with_header(folder / PARAMS, header, 48)
-    refused(folder, f"{PARAMS}: cannot be read as parameters")
+    write_safetensors(folder / PARAMS, header, 48)
+    assert_refused(folder, f"{PARAMS}: cannot be read as parameters")
 
 
-def test_a_header_longer_than_the_file_is_detected(folder, little_memory):
+def test_a_header_longer_than_the_file_is_detected(folder, limited_memory):
     (folder / PARAMS).write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
-    refused(folder, f"{PARAMS}: cannot be read as parameters")
+    assert_refused(folder, f"{PARAMS}: cannot be read as parameters")
 
 
 @pytest.mark.parametrize(
@@ -168,11 +176,11 @@ def test_a_header_longer_than_the_file_is_detected(folder, little_memory):
         (lambda p: p["b_y"].view(-1)[0].fill_(float("-inf")), "b_y has values that are not finite"),
     ],
 )
-def test_parameters_that_are_not_the_models_are_refused(folder, change, message):
+def test_parameters_that_do_not_match_the_model_are_refused(folder, change, message):
     parameters = {name: value.clone() for name, value in parameters_of(build(4, 3)).items()}
     change(parameters)
     write_parameters(folder / PARAMS, parameters)
-    refused(folder, message)
+    assert_refused(folder, message)
 
 
 def test_large_values_are_accepted(folder):
@@ -187,10 +195,10 @@ def test_values_that_overflow_are_reported_with_their_file(folder):
     parameters["W_o"].fill_(3e38)
     parameters["b_o"].fill_(-3e38)
     write_parameters(folder / PARAMS, parameters)
-    told = f"{PARAMS}: the model gives log-probabilities that are not numbers"
-    with pytest.raises(ModelError, match=told):
+    message = f"{PARAMS}: the model gives log-probabilities that are not numbers"
+    with pytest.raises(ModelError, match=message):
         list(Translator.load(folder, device="cpu").translate(["a b"]))
-    with pytest.raises(ModelError, match=told):
+    with pytest.raises(ModelError, match=message):
         list(Scorer.load(folder, device="cpu").score([("a b", "c")]))
 
 
@@ -212,9 +220,9 @@ def build(src, tgt):
         ("</s>\r\n<unk>\r\na\r\nb\r\n", ":1: '</s>.r' ends with a carriage return"),
     ],
 )
-def test_a_vocabulary_of_another_size_or_no_words_is_refused(folder, rows, message):
+def test_a_vocabulary_of_another_size_or_with_invalid_lines_is_refused(folder, rows, message):
     (folder / "vocab.src").write_text(rows, newline="")
-    refused(folder, message)
+    assert_refused(folder, message)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +239,7 @@ def test_a_config_cannot_name_other_files(folder, line, message):
     (folder / "config.toml").write_text(text.replace("[data]", f"[data]\n{line}", 1))
     text = (folder / "config.toml").read_text().replace("max_length = 50\n", "")
     (folder / "config.toml").write_text(text)
-    refused(folder, message)
+    assert_refused(folder, message)
 
 
 def test_a_number_too_large_for_a_float_is_out_of_range(folder):
@@ -245,7 +253,7 @@ def test_a_number_too_large_for_a_float_is_out_of_range(folder):
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    """Of an Adadelta that has made an update, and what it is loaded into."""
+    """Return a checkpoint after one update of Adadelta, and its model and optimizer."""
     model = build(4, 3)
     optimizer = make_optimizer(model, CONFIG.training)
     sum(parameter.sum() for parameter in model.parameters()).backward()
@@ -256,8 +264,8 @@ def checkpoint(tmp_path):
     )
 
 
-def rewritten(checkpoint: Path, change) -> None:
-    """The state changed, and the sums right: they say nothing of one who means harm."""
+def rewrite_state(checkpoint: Path, change) -> None:
+    """Change the state of a checkpoint; an attacker can recompute its checksums."""
     state = json.loads((checkpoint / "state.json").read_text())
     change(state)
     (checkpoint / "state.json").write_text(json.dumps(state))
@@ -280,7 +288,7 @@ def rewritten(checkpoint: Path, change) -> None:
     ],
 )
 def test_an_invalid_progress_is_a_damaged_checkpoint(checkpoint, change):
-    rewritten(checkpoint[0], change)
+    rewrite_state(checkpoint[0], change)
     with pytest.raises(CorruptFileError, match="damaged checkpoint"):
         load_checkpoint(checkpoint[0], *checkpoint[1])
 
@@ -303,7 +311,7 @@ def test_a_state_with_wrong_tensors_is_not_read(checkpoint, name, value, message
 
     path = checkpoint[0] / "state.safetensors"
     write_parameters(path, {k: v.clone() for k, v in read_parameters(path).items()} | {name: value})
-    rewritten(checkpoint[0], lambda s: s["sums"].update({path.name: file_sha256(path)}))
+    rewrite_state(checkpoint[0], lambda s: s["sums"].update({path.name: file_sha256(path)}))
     with pytest.raises(CorruptFileError, match=message):
         load_checkpoint(checkpoint[0], *checkpoint[1])
 

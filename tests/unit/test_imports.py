@@ -1,8 +1,9 @@
 """Imports point one way, and commands start without torch.
 
-The rooms and their arrows are those of docs/explanation/architecture.md. Every import counts, also
-inside functions. Lazy imports, which run only when a function does or serve types alone, may go
-where others may not, because they cost nothing at the start.
+The rooms (packages and top-level modules) and the allowed imports between them are those of
+docs/explanation/architecture.md. Every import counts, also
+inside functions. Lazy imports, which are inside functions or for types only, have additional
+targets, because they cost nothing at start-up.
 """
 
 import ast
@@ -23,7 +24,7 @@ PACKAGE = Path(nmtkit.__file__).parent
 COMMANDS = dict(walk_commands(cli))
 
 BASE = {"config", "config_io", "seeds", "errors", "special_symbols"}
-"""What every room above `models` and `text` may import."""
+"""Modules that every room above `models` and `text` may import."""
 
 ROOMS = {
     "nmtkit": {"errors"},
@@ -63,21 +64,21 @@ ROOMS = {
     "cli": {"nmtkit", "cli", "parallel.environment", "errors"},
     "__main__": {"cli"},
 }
-"""Room -> what it may import at any time: rooms or single modules."""
+"""Room -> the rooms or single modules that it may import at any time."""
 
 COMMANDS_USE = {"report", "training", "inference", "preprocessing", "smt", "evaluation", "search"}
 """The rooms whose functions commands call."""
 
 LAZY = {
     "nmtkit": COMMANDS_USE,
-    "config": {"models"},  # the config dataclasses that the section [model] is read into
-    "config_io": {"models"},  # the names of models, which a TOML file gives
+    "config": {"models"},  # config dataclasses for the section [model]
+    "config_io": {"models"},  # names of models in TOML files
     "cli": COMMANDS_USE | {"model_folder", "data", "text", "io", "parallel"} | BASE,
 }
-"""Room -> what it may import besides, inside functions or for types."""
+"""Room -> further rooms or modules that it may import inside functions or for types."""
 
 EXCEPTIONS = {"text.pipeline": {"config.TextConfig"}}
-"""Module -> the names it alone of its room may import."""
+"""Module -> names that it may import although its room may not."""
 
 LIBRARIES = {
     "nmtkit": set[str](),
@@ -96,12 +97,13 @@ LIBRARIES = {
     "text": {"numpy", "sacremoses"},
     "search": {"torch"},
 }
-"""Room or module -> the libraries beyond Python's own that it may import; a room left out may
-import any. A module's own entry goes before its room's."""
+"""Room or module -> the third-party libraries that it may import.
+
+A module's entry replaces its room's; a room without an entry may import any."""
 
 
 class Import(NamedTuple):
-    """One import statement's worth of a module: `line` is where it stands."""
+    """One imported module or name, and the line number of the statement."""
 
     module: str
     name: str
@@ -110,7 +112,7 @@ class Import(NamedTuple):
 
 
 def imports_of(source: str, package: str) -> Iterator[Import]:
-    """Every import in a source text, relative ones made absolute.
+    """Yield every import in a source text, with relative ones made absolute.
 
     :param package: the package that the module is in, such as `nmtkit.text`.
     """
@@ -132,7 +134,7 @@ def _imports(node: ast.AST, package: str, lazy: bool) -> Iterator[Import]:
 
 
 def _for_types(node: ast.AST, child: ast.AST) -> bool:
-    """Whether `child` is in the body of `if TYPE_CHECKING:`."""
+    """Return whether `child` is in the body of `if TYPE_CHECKING:`."""
     return (
         isinstance(node, ast.If)
         and isinstance(node.test, ast.Name)
@@ -142,7 +144,7 @@ def _for_types(node: ast.AST, child: ast.AST) -> bool:
 
 
 def module_name(path: Path) -> str:
-    """`text.lines` for nmtkit/io/lines.py; a package has its folder's name, nmtkit its own."""
+    """Return `io.lines` for nmtkit/io/lines.py, and `io` for its __init__.py."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     parts = parts[:-1] if parts[-1] == "__init__" else parts
     return ".".join(parts) or "nmtkit"
@@ -152,35 +154,35 @@ def room_of(module: str) -> str:
     return module.partition(".")[0]
 
 
-def target_of(found: Import) -> str | None:
-    """The module of nmtkit that an import reaches, named as `module_name` does; None if none."""
-    if found.module.partition(".")[0] != "nmtkit":
+def target_of(imported: Import) -> str | None:
+    """Return the imported module of nmtkit, as `module_name` spells it; None for a library."""
+    if imported.module.partition(".")[0] != "nmtkit":
         return None
-    module = found.module.partition(".")[2]
-    inner = ".".join(part for part in (module, found.name) if part)
+    module = imported.module.partition(".")[2]
+    inner = ".".join(part for part in (module, imported.name) if part)
     path = PACKAGE.joinpath(*inner.split("."))
     exists = path.is_dir() or path.with_suffix(".py").is_file()
     return (inner if exists else module) or "nmtkit"
 
 
-def allowed(module: str, found: Import) -> bool:
-    """Whether `module` may import what it imports there."""
-    room, target = room_of(module), target_of(found)
+def allowed(module: str, imported: Import) -> bool:
+    """Return whether `module` may make this import."""
+    room, target = room_of(module), target_of(imported)
     if target is None:
-        library = found.module.partition(".")[0]
-        own = library in sys.stdlib_module_names
+        library = imported.module.partition(".")[0]
+        builtin = library in sys.stdlib_module_names
         listed = LIBRARIES.get(module, LIBRARIES.get(room))
-        return own or listed is None or library in listed
-    if f"{target}.{found.name}" in EXCEPTIONS.get(module, ()):
+        return builtin or listed is None or library in listed
+    if f"{target}.{imported.name}" in EXCEPTIONS.get(module, ()):
         return True
-    open_to = ROOMS[room] | (LAZY.get(room, set()) if found.lazy else set())
-    return target in open_to or target.partition(".")[0] in open_to
+    targets = ROOMS[room] | (LAZY.get(room, set()) if imported.lazy else set())
+    return target in targets or target.partition(".")[0] in targets
 
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
-def test_every_module_has_its_room() -> None:
+def test_every_module_belongs_to_a_room() -> None:
     assert {room_of(module_name(path)) for path in SOURCES} <= set(ROOMS)
 
 
@@ -189,9 +191,9 @@ def test_imports_point_one_way(path: Path) -> None:
     module = module_name(path)
     package = ".".join(("nmtkit", *path.relative_to(PACKAGE).parts[:-1]))
     wrong = [
-        f"{path.name}:{found.line} imports {found.module} {found.name}".rstrip()
-        for found in imports_of(path.read_text(encoding="utf-8"), package)
-        if not allowed(module, found)
+        f"{path.name}:{imported.line} imports {imported.module} {imported.name}".rstrip()
+        for imported in imports_of(path.read_text(encoding="utf-8"), package)
+        if not allowed(module, imported)
     ]
     assert not wrong
 
@@ -219,9 +221,9 @@ def test_imports_point_one_way(path: Path) -> None:
         ("cli.translate", "def f():\n    from nmtkit.models.base import Step"),
     ],
 )
-def test_an_import_against_the_arrows_is_found(module: str, statement: str) -> None:
+def test_a_forbidden_import_is_detected(module: str, statement: str) -> None:
     package = ".".join(("nmtkit", *module.split(".")[:-1]))
-    assert [allowed(module, found) for found in imports_of(statement, package)] == [False]
+    assert [allowed(module, imported) for imported in imports_of(statement, package)] == [False]
 
 
 @pytest.mark.parametrize(
@@ -239,13 +241,13 @@ def test_an_import_against_the_arrows_is_found(module: str, statement: str) -> N
         ("training.train", "import nmtkit"),
     ],
 )
-def test_an_import_along_the_arrows_is_allowed(module: str, statement: str) -> None:
+def test_an_allowed_import_is_accepted(module: str, statement: str) -> None:
     package = ".".join(("nmtkit", *module.split(".")[:-1]))
-    assert [allowed(module, found) for found in imports_of(statement, package)] == [True]
+    assert [allowed(module, imported) for imported in imports_of(statement, package)] == [True]
 
 
-def loaded_by(code: str) -> set[str]:
-    """The heavy libraries that a fresh interpreter has loaded after `code`."""
+def heavy_imports(code: str) -> set[str]:
+    """Return the heavy libraries that a new interpreter has imported after `code`."""
     report = "import sys; print('LOADED', *({'torch', 'numpy', 'sacremoses'} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True
@@ -260,8 +262,8 @@ def loaded_by(code: str) -> set[str]:
     ["nmtkit", "nmtkit.errors", "nmtkit.config", "nmtkit.cli.main", "nmtkit.cli.console"]
     + [command.callback.__module__ for command in COMMANDS.values() if command.callback],
 )
-def test_importing_starts_nothing_heavy(module: str) -> None:
-    assert loaded_by(f"import {module}") == set()
+def test_importing_loads_no_heavy_library(module: str) -> None:
+    assert heavy_imports(f"import {module}") == set()
 
 
 @pytest.mark.parametrize(
@@ -274,21 +276,21 @@ def test_importing_starts_nothing_heavy(module: str) -> None:
         "preprocessing.select",
     ],
 )
-def test_text_is_prepared_without_torch(module: str) -> None:
-    assert "torch" not in loaded_by(f"import nmtkit.{module}")
+def test_preparing_text_does_not_import_torch(module: str) -> None:
+    assert "torch" not in heavy_imports(f"import nmtkit.{module}")
 
 
 @pytest.mark.parametrize(
     "arguments", [["--version"], ["--help"], *([*path, "--help-all"] for path in COMMANDS)]
 )
-def test_help_starts_nothing_heavy(arguments: list[str]) -> None:
+def test_help_loads_no_heavy_library(arguments: list[str]) -> None:
     code = (
         "from nmtkit.cli.main import cli\n"
         f"try: cli.main({arguments!r})\n"
         "except SystemExit as end: assert end.code == 0, end.code"
     )
-    assert loaded_by(code) == set()
+    assert heavy_imports(code) == set()
 
 
-def test_a_heavy_import_would_be_seen() -> None:
-    assert loaded_by("import numpy") == {"numpy"}
+def test_a_heavy_import_is_detected() -> None:
+    assert heavy_imports("import numpy") == {"numpy"}

@@ -1,4 +1,4 @@
-"""`import nmtkit`: the public names, imported on first use, and settings for equal results."""
+"""`import nmtkit`: lazily imported public names, and environment settings for reproducibility."""
 
 import ast
 import importlib
@@ -24,7 +24,7 @@ print(hashlib.sha256(gradient).hexdigest())
 """
 
 
-def python(code, **variables):
+def run_python(code, **variables):
     environment = {key: value for key, value in os.environ.items() if key != "MKL_DYNAMIC"}
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -36,13 +36,17 @@ def python(code, **variables):
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize(("given", "kept"), [({}, "FALSE"), ({"MKL_DYNAMIC": "TRUE"}, "TRUE")])
-def test_mkl_keeps_its_threads_unless_the_user_says_otherwise(given, kept):
-    assert python("import os, nmtkit; print(os.environ['MKL_DYNAMIC'])", **given) == kept
+@pytest.mark.parametrize(
+    ("variables", "expected"), [({}, "FALSE"), ({"MKL_DYNAMIC": "TRUE"}, "TRUE")]
+)
+def test_mkl_dynamic_is_off_unless_the_user_sets_it(variables, expected):
+    assert (
+        run_python("import os, nmtkit; print(os.environ['MKL_DYNAMIC'])", **variables) == expected
+    )
 
 
 def test_two_threads_give_the_same_gradient_in_every_process():
-    assert len({python(GRADIENT) for _ in range(3)}) == 1
+    assert len({run_python(GRADIENT) for _ in range(3)}) == 1
 
 
 PUBLIC = [
@@ -52,7 +56,7 @@ PUBLIC = [
 ]  # fmt: skip
 
 
-def test_everything_that_the_commands_do_is_exported():
+def test_public_names_are_exported():
     assert nmtkit.__all__ == PUBLIC
     assert set(PUBLIC) <= set(dir(nmtkit))
     for name in PUBLIC:
@@ -64,7 +68,7 @@ def test_everything_that_the_commands_do_is_exported():
 
 
 def test_type_checkers_see_the_names_that_are_imported_on_first_use():
-    """Under TYPE_CHECKING stands each public name, from the module that it is imported from."""
+    """Check that the block under TYPE_CHECKING imports each public name from its module."""
     tree = ast.parse(Path(nmtkit.__file__).read_text(encoding="utf-8"))
     typed = {
         alias.asname: node.module
@@ -77,4 +81,4 @@ def test_type_checkers_see_the_names_that_are_imported_on_first_use():
 
 def test_importing_the_package_imports_nothing_else():
     code = "import sys, nmtkit; print(sorted(m for m in sys.modules if m.startswith('nmtkit')))"
-    assert python(code) == "['nmtkit']"
+    assert run_python(code) == "['nmtkit']"

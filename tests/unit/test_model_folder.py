@@ -1,4 +1,4 @@
-"""Model folders: made whole or not at all, opened ready for use."""
+"""Model folders are created completely or not at all, and loaded ready for use."""
 
 import dataclasses
 from pathlib import Path
@@ -36,8 +36,8 @@ def prepared(tmp_path):
 
 
 @pytest.fixture
-def made(tmp_path, prepared):
-    """A model folder with best and last parameters, which differ."""
+def model_folder(tmp_path, prepared):
+    """Return a model folder whose best and last parameters differ."""
     folder = tmp_path / "model"
     create_model_folder(folder, CONFIG, prepared)
     for seed, name in enumerate(["best", "last"]):
@@ -50,7 +50,7 @@ def write(path, model):
     write_parameters(path, parameters_of(model))
 
 
-def opened(folder, params="best"):
+def load(folder, params="best"):
     model: Any = load_model(folder, "cpu", params).model
     return model
 
@@ -70,7 +70,7 @@ def test_a_new_folder_has_settings_and_vocabularies(tmp_path, prepared):
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
-def test_an_empty_folder_may_be_there_before(tmp_path, prepared):
+def test_an_empty_folder_is_used(tmp_path, prepared):
     (tmp_path / "model").mkdir()
     create_model_folder(tmp_path / "model", CONFIG, prepared)
     assert read_config(tmp_path / "model") == CONFIG
@@ -107,8 +107,8 @@ def test_bpe_merges_are_copied_and_used(tmp_path, prepared):
     assert loaded.tgt_text.line(["a@@", "b"]) == "ab"
 
 
-def test_a_loaded_model_is_ready_for_use(made):
-    loaded = load_model(made, "cpu")
+def test_a_loaded_model_is_ready_for_use(model_folder):
+    loaded = load_model(model_folder, "cpu")
     assert loaded.config == CONFIG and loaded.device == torch.device("cpu")
     assert loaded.src_vocab.words == ("</s>", "<unk>", "a", "b")
     assert loaded.tgt_vocab.words == ("</s>", "<unk>", "c")
@@ -117,90 +117,88 @@ def test_a_loaded_model_is_ready_for_use(made):
     assert not model.training
     assert not any(p.requires_grad for p in model.parameters())
     ids = torch.tensor([[2, 3, 0]])
-    everything = torch.ones(1, 3, dtype=torch.bool)
-    one, other = (
-        model.loss(ids, everything, torch.tensor([[2, 0]]), everything[:, :2]) for _ in range(2)
-    )
+    mask = torch.ones(1, 3, dtype=torch.bool)
+    one, other = (model.loss(ids, mask, torch.tensor([[2, 0]]), mask[:, :2]) for _ in range(2))
     assert torch.equal(one, other) and one.isfinite()
 
 
-def test_parameters_are_best_last_or_any_file(made, tmp_path):
-    assert torch.equal(opened(made).E_x, E_x(0))
-    assert torch.equal(opened(made, "last").E_x, E_x(1))
+def test_best_last_or_any_file_of_parameters_is_loaded(model_folder, tmp_path):
+    assert torch.equal(load(model_folder).E_x, E_x(0))
+    assert torch.equal(load(model_folder, "last").E_x, E_x(1))
     torch.manual_seed(7)
     write(tmp_path / "mine", build_model(CONFIG, 4, 3))
-    assert torch.equal(opened(made, str(tmp_path / "mine")).E_x, E_x(7))
+    assert torch.equal(load(model_folder, str(tmp_path / "mine")).E_x, E_x(7))
 
 
-def test_a_folder_can_be_moved(made, tmp_path):
-    made.rename(tmp_path / "elsewhere")
-    assert torch.equal(opened(tmp_path / "elsewhere").E_x, E_x(0))
+def test_a_folder_can_be_moved(model_folder, tmp_path):
+    model_folder.rename(tmp_path / "elsewhere")
+    assert torch.equal(load(tmp_path / "elsewhere").E_x, E_x(0))
 
 
-def test_other_folders_are_reported(tmp_path):
-    for folder in (tmp_path, tmp_path / "gone"):
+def test_a_folder_without_a_config_is_reported(tmp_path):
+    for folder in (tmp_path, tmp_path / "missing"):
         with pytest.raises(ModelError, match=r"no config\.toml; is this a folder that 'nmtkit tr"):
             load_model(folder)
 
 
-def test_a_later_format_is_refused(made):
-    text = (made / "config.toml").read_text()
-    (made / "config.toml").write_text(text.replace("format = 2", "format = 3\nnews = 1"))
+def test_a_later_format_is_refused(model_folder):
+    text = (model_folder / "config.toml").read_text()
+    (model_folder / "config.toml").write_text(text.replace("format = 2", "format = 3\nnews = 1"))
     with pytest.raises(
         ModelError, match="format 3 is of a later nmtkit, this one reads 1 and 2; install"
     ):
-        load_model(made)
+        load_model(model_folder)
 
 
 @pytest.mark.parametrize("version", ["-2", '"1"', "0", "true", "1.0"])
-def test_another_format_is_refused(made, version):
-    text = (made / "config.toml").read_text()
-    (made / "config.toml").write_text(text.replace("format = 2", f"format = {version}"))
+def test_another_format_is_refused(model_folder, version):
+    text = (model_folder / "config.toml").read_text()
+    (model_folder / "config.toml").write_text(text.replace("format = 2", f"format = {version}"))
     with pytest.raises(
         ModelError, match="this nmtkit reads 1 and 2; use the version that wrote it"
     ):
-        load_model(made)
+        load_model(model_folder)
 
 
-def test_no_format_is_refused(made):
-    text = (made / "config.toml").read_text()
-    (made / "config.toml").write_text(text.replace("format = 2", ""))
+def test_a_missing_format_is_refused(model_folder):
+    text = (model_folder / "config.toml").read_text()
+    (model_folder / "config.toml").write_text(text.replace("format = 2", ""))
     with pytest.raises(ModelError, match="format None"):
-        load_model(made)
+        load_model(model_folder)
 
 
-def test_missing_parameters_are_explained(made):
-    (made / "params.best.safetensors").unlink()
+def test_missing_parameters_are_explained(model_folder):
+    (model_folder / "params.best.safetensors").unlink()
     with pytest.raises(ModelError, match=r"params\.best\.safetensors.*first validation"):
-        load_model(made, "cpu")
+        load_model(model_folder, "cpu")
     with pytest.raises(ModelError, match=r"params\.bset\.safetensors"):
-        load_model(made, "cpu", params="bset")
+        load_model(model_folder, "cpu", params="bset")
 
 
 @pytest.mark.parametrize("name", ["vocab.src", "vocab.tgt"])
-def test_a_missing_vocabulary_is_named(made, name):
-    (made / name).unlink()
+def test_a_missing_vocabulary_is_named(model_folder, name):
+    (model_folder / name).unlink()
     with pytest.raises(DataError, match=name):
-        load_model(made, "cpu")
+        load_model(model_folder, "cpu")
 
 
-def test_parameters_of_other_sizes_are_refused(made):
-    with open(made / "vocab.tgt", "a") as file:
+def test_parameters_of_other_sizes_are_refused(model_folder):
+    with open(model_folder / "vocab.tgt", "a") as file:
         file.write("d\t1\n")
     with pytest.raises(ModelError, match="config.toml and vocabularies ask for"):
-        load_model(made, "cpu")
+        load_model(model_folder, "cpu")
 
 
 @pytest.mark.parametrize("content", [b"", b"rubbish", None])
-def test_damaged_parameters_are_named(made, content):
-    path = made / "params.best.safetensors"
+def test_damaged_parameters_are_named(model_folder, content):
+    path = model_folder / "params.best.safetensors"
     path.write_bytes(path.read_bytes()[:-1] if content is None else content)
     with pytest.raises(ModelError, match=r"params\.best\.safetensors: cannot be read"):
-        load_model(made, "cpu")
+        load_model(model_folder, "cpu")
 
 
 @pytest.mark.parametrize("available", [True, False])
-def test_device_names(monkeypatch, available):
+def test_devices_are_found_by_name(monkeypatch, available):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
     assert find_device("cpu") == torch.device("cpu")
     assert find_device("auto") == torch.device("cuda" if available else "cpu")
@@ -221,30 +219,34 @@ def test_device_names(monkeypatch, available):
         'type = "phrase-rnn"\noutput_rank = 9999999',
     ],
 )
-def test_impossible_sizes_are_refused_before_memory_is_taken(made, lines):
-    settings = (made / "config.toml").read_text()
+def test_impossible_sizes_are_refused_before_memory_is_taken(model_folder, lines):
+    settings = (model_folder / "config.toml").read_text()
     begin, end = settings.index("[model]"), settings.index("[data]")
-    (made / "config.toml").write_text(f"{settings[:begin]}[model]\n{lines}\n\n{settings[end:]}")
+    (model_folder / "config.toml").write_text(
+        f"{settings[:begin]}[model]\n{lines}\n\n{settings[end:]}"
+    )
     with pytest.raises(ConfigError, match="must be from"):
-        load_model(made, "cpu")
+        load_model(model_folder, "cpu")
 
 
-def test_sizes_that_the_file_does_not_have_cost_no_memory(made):
-    """A million by a million numbers would be four terabytes."""
-    settings = (made / "config.toml").read_text()
+def test_sizes_that_the_file_does_not_have_cost_no_memory(model_folder):
+    """A matrix of a million rows and columns would take four terabytes."""
+    settings = (model_folder / "config.toml").read_text()
     large = settings.replace("hidden = 4", "hidden = 1000000")
-    (made / "config.toml").write_text(large.replace("align = 3", "align = 1000000"))
+    (model_folder / "config.toml").write_text(large.replace("align = 3", "align = 1000000"))
     with pytest.raises(ModelError, match="config.toml and vocabularies ask for"):
-        load_model(made, "cpu")
+        load_model(model_folder, "cpu")
 
 
-def test_a_half_written_config_of_a_killed_process_is_removed(made):
-    (made / ".config.toml.0123456789abcdef").write_text("[mod")
-    write_config(made, CONFIG)
+def test_a_half_written_config_of_a_killed_process_is_removed(model_folder):
+    (model_folder / ".config.toml.0123456789abcdef").write_text("[mod")
+    write_config(model_folder, CONFIG)
     model = build_model(CONFIG, 4, 3)
-    assert load_newest_checkpoint(made, model, make_optimizer(model, CONFIG.training)) is None
-    assert not list(made.glob(".config.toml.*"))
-    assert read_config(made) == CONFIG
+    assert (
+        load_newest_checkpoint(model_folder, model, make_optimizer(model, CONFIG.training)) is None
+    )
+    assert not list(model_folder.glob(".config.toml.*"))
+    assert read_config(model_folder) == CONFIG
 
 
 def test_the_current_folder_may_become_a_model_folder(tmp_path, prepared, monkeypatch):
@@ -255,8 +257,8 @@ def test_the_current_folder_may_become_a_model_folder(tmp_path, prepared, monkey
 
 
 def test_leftovers_beside_the_folder_are_removed(tmp_path, prepared):
-    left = tmp_path / ".model.0123456789abcdef"
-    left.mkdir()
-    (left / "vocab.src").touch()
+    leftover = tmp_path / ".model.0123456789abcdef"
+    leftover.mkdir()
+    (leftover / "vocab.src").touch()
     create_model_folder(tmp_path / "model", CONFIG, prepared)
-    assert not left.exists()
+    assert not leftover.exists()

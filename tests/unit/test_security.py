@@ -1,4 +1,4 @@
-"""The promises of docs/explanation/security.md: nothing in a file is run, nothing is fetched."""
+"""The promises of docs/explanation/security.md: no file content is executed, nothing is fetched."""
 
 import ast
 import re
@@ -16,8 +16,8 @@ from nmtkit.models import MODELS
 PACKAGE = Path(nmtkit.__file__).parent
 ROOT = PACKAGE.parent
 
-RUNS = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
-"""Functions of Python that run text, or ask for some."""
+BUILTINS = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
+"""Built-in functions that execute text, or ask the user for it."""
 
 MODULES = {
     "pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "yaml", "subprocess", "pty",
@@ -25,7 +25,7 @@ MODULES = {
     "zipfile",
     "xmlrpc", "webbrowser",
 }  # fmt: skip
-"""Modules that run or fetch what they are given, or unpack it anywhere."""
+"""Modules that can execute, fetch or unpack untrusted content."""
 
 ATTRIBUTES = {
     ("os", "system"), ("os", "popen"), ("os", "execv"), ("os", "execvp"), ("os", "spawnv"),
@@ -34,19 +34,19 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 ALLOWED = {("parallel/fork.py", "pickle"), ("cli/allocator.py", "ctypes")}
-"""Results travel from a fork of a process to the process that made it: through a pipe of their own,
-never from a file or from elsewhere. And the C library that is loaded is told to keep memory."""
+"""Exceptions: a forked process sends its results to its parent through a private pipe, never
+through a file, and ctypes tunes the allocator of the C library that is already loaded."""
 
 
 def dangerous(source: str) -> Iterator[str]:
-    """What in a source text could run, fetch or unpack something."""
+    """Yield the names in a source text that could execute, fetch or unpack something."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [node.module or ""]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            names = [node.func.id] if node.func.id in RUNS else []
+            names = [node.func.id] if node.func.id in BUILTINS else []
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
             names = [f"{owner}.{node.attr}"] if (owner, node.attr) in ATTRIBUTES else []
@@ -60,11 +60,11 @@ def dangerous(source: str) -> Iterator[str]:
             continue
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] in MODULES | RUNS)
+        yield from (name for name in names if name.split(".")[0] in MODULES | BUILTINS)
 
 
 @pytest.mark.parametrize(
-    ("source", "found"),
+    ("source", "expected"),
     [
         ("import pickle", ["pickle"]),
         ("from yaml import load", ["yaml"]),
@@ -78,41 +78,41 @@ def dangerous(source: str) -> Iterator[str]:
         ("import json; np.load('x', allow_pickle=False); model.eval()", []),
     ],
 )
-def test_what_is_dangerous_is_found(source, found):
-    assert list(dangerous(source)) == found
+def test_dangerous_code_is_detected(source, expected):
+    assert list(dangerous(source)) == expected
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
 def test_nothing_is_run_fetched_or_unpacked(path):
-    place = path.relative_to(PACKAGE).as_posix()
-    found = {(place, name) for name in dangerous(path.read_text(encoding="utf-8"))}
+    file = path.relative_to(PACKAGE).as_posix()
+    found = {(file, name) for name in dangerous(path.read_text(encoding="utf-8"))}
     assert found <= ALLOWED
 
 
 def test_arrays_are_read_without_pickles():
-    """Every call of NumPy that could read one says that it may not."""
+    """Every NumPy call that could read a pickle has allow_pickle=False."""
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             if ast.unparse(node.func) in ("np.load", "np.savez", "np.savez_compressed"):
-                told = {k.arg: k.value for k in node.keywords}
-                assert ast.unparse(told["allow_pickle"]) == "False", f"{path}: {node.lineno}"
+                keywords = {k.arg: k.value for k in node.keywords}
+                assert ast.unparse(keywords["allow_pickle"]) == "False", f"{path}: {node.lineno}"
 
 
 def test_no_setting_names_a_file_or_code():
-    """Settings are numbers, switches, or one of some words; but for two codes of languages."""
-    free = []
+    """Settings are numbers, booleans or enumerated words, except for two language codes."""
+    free_text = []
     for cls in [*SECTIONS.values(), *(model.config_class for model in MODELS.values())]:
         for field in fields(cls):
             text = str(field.type)
             assert "Path" not in text and "Callable" not in text and "Any" not in text
-            free += [field.name] if field.type in (str, "str") else []
-    assert sorted(free) == ["src_language", "tgt_language"]
+            free_text += [field.name] if field.type in (str, "str") else []
+    assert sorted(free_text) == ["src_language", "tgt_language"]
 
 
 def test_every_download_has_a_checksum():
-    """That none is taken whose checksum is wrong, `unit/examples/test_fetch.py` holds."""
+    """`unit/examples/test_fetch.py` tests that files with wrong checksums are refused."""
     listings = sorted((ROOT / "examples").glob("*/files.toml"))
     assert len(listings) > 1
     for path in listings:
@@ -123,8 +123,8 @@ def test_every_download_has_a_checksum():
 
 
 @pytest.mark.parametrize("folder", ["examples", "bench"])
-def test_archives_of_others_are_not_unpacked_blindly(folder):
-    """What is unpacked follows no link and no '..': Python's filter "data" sees to that."""
+def test_archives_are_unpacked_with_a_filter(folder):
+    """Archives are unpacked with Python's filter "data", which refuses links and '..'."""
     for path in (ROOT / folder).rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(source)):

@@ -1,3 +1,5 @@
+"""Derived seeds are reproducible and different."""
+
 import hashlib
 
 import torch
@@ -26,7 +28,7 @@ def test_order_and_grouping_of_the_numbers_matter():
     )
 
 
-def test_seeds_are_the_first_63_bits_of_the_digest_of_the_written_numbers():
+def test_a_seed_is_the_first_63_bits_of_the_digest_of_the_numbers():
     digest = hashlib.sha256(b"7 41").hexdigest()
     assert derive_seed(7, 41) == int(digest[:16], 16) // 2
 

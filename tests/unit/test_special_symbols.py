@@ -9,5 +9,5 @@ def test_special_words_have_their_ids_in_every_vocabulary() -> None:
     assert vocabulary.tokens([EOS, UNK, 2]) == [EOS_WORD, UNK_WORD, "a"]
 
 
-def test_the_beginning_of_a_sentence_is_in_no_vocabulary() -> None:
+def test_the_bos_id_is_in_no_vocabulary() -> None:
     assert BOS < 0

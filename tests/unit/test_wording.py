@@ -1,8 +1,7 @@
 """Docstrings, comments, messages and help are plain technical English.
 
-The form of docstrings is held by ruff (rules `D`, see pyproject.toml); here stand the turns of
-phrase that readers stumbled over and that must not come back, and the words that the field has
-replaced by better known ones.
+Ruff checks the form of docstrings (rules `D`, see pyproject.toml). These tests refuse phrases and
+first words that readers found hard to understand.
 """
 
 import ast
@@ -46,10 +45,10 @@ PHRASES = [
     r"\bin the place of\b",
     r"\bwithout a word\b",
 ]
-"""Turns of phrase that need a second reading."""
+"""Phrases that need a second reading."""
 
 FIRST_WORDS = {"what", "whether", "how", "where", "who", "which", "that", "those", "as", "of"}
-"""Words that no docstring of a function begins with: it says what the function does."""
+"""Words that must not begin the docstring of a function, which says what the function does."""
 
 
 def prose(source: str) -> Iterator[tuple[int, str]]:
@@ -98,7 +97,7 @@ def test_a_docstring_says_what_its_function_does(path: Path) -> None:
     assert not found
 
 
-def test_phrases_and_first_words_are_found() -> None:
+def test_phrases_and_first_words_are_detected() -> None:
     source = 'def f():\n    """What is no number.\n\n    One of which\n    is told."""\n'
     assert [word for _, word in first_words(source)] == ["what"]
     ((_, text),) = prose(source)
