@@ -1,8 +1,8 @@
-"""Measure the machine's ceiling: float32 products of two square matrices, in GFLOP/s.
+"""Measure the machine's ceiling: products of two square matrices, in GFLOP/s.
 
-The products are torch's default; with --onednn those of oneDNN, which are faster on some
-processors. Rates are by wall clock and by processor time, which is steadier beside other work.
-Run this in a process of its own, with as many threads as the program that it is compared with.
+Products use torch's default library, or with --onednn oneDNN, which is faster on some processors.
+Rates are by wall clock and by processor time, which is steadier on a busy machine. Run this in a
+separate process, with as many threads as the program to compare with.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import time
 
 
 def rates(size: int, seconds: float, dtype: str, onednn: bool) -> tuple[float, float]:
-    """Return 10^9 multiplications and additions per second, by wall clock and by processor time.
+    """Return GFLOP/s (multiplications and additions) by wall clock and by processor time.
 
     Products are repeated for `seconds`.
     """
@@ -31,8 +31,8 @@ def rates(size: int, seconds: float, dtype: str, onednn: bool) -> tuple[float, f
     while time.perf_counter() - started < seconds:
         multiply()
         count += 1
-    done = 2 * size**3 * count / 1e9
-    return done / (time.perf_counter() - started), done / (time.process_time() - cpu)
+    gflop = 2 * size**3 * count / 1e9
+    return gflop / (time.perf_counter() - started), gflop / (time.process_time() - cpu)
 
 
 def main() -> None:

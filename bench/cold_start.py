@@ -1,8 +1,8 @@
-"""Measure the start-up of commands, beside importing torch and loading the parameters.
+"""Compare the start-up time of commands with importing torch and loading the parameters.
 
     python bench/cold_start.py MODEL [--rounds 15] [--threads 1]
 
-MODEL is a model folder. Each command runs in a process of its own on one line, in turns; the first
+MODEL is a model folder. Each command runs in a separate process on one line, in turns; the first
 round fills the system's file cache and does not count. Ratios are to the baseline
 
     python -c "import torch; from safetensors.torch import load_file; load_file(PARAMETERS)"
@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from timing import (
-    Finished,
+    CommandCost,
     Spread,
     in_turns,
     machine,
@@ -73,11 +73,11 @@ phase("parameters")
 TextPipeline.load(folder, "src", config.text).tokens(line)
 phase("tokenising the line")
 translator = nmtkit.inference.translator.Translator.load(folder)
-last = time.process_time()  # what is loaded a second time here was counted before
+last = time.process_time()  # excludes loading the model again, which is counted above
 list(translator.translate([line]))
 phase("translating the line")
 """
-"""What `nmtkit translate` does, step by step, each with its processor time in milliseconds."""
+"""Program that runs the steps of `nmtkit translate` and prints processor milliseconds for each."""
 
 
 def commands(model: Path, folder: Path) -> dict[str, list[str]]:
@@ -101,28 +101,28 @@ def commands(model: Path, folder: Path) -> dict[str, list[str]]:
     }
 
 
-def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[str, list[Finished]]:
+def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[str, list[CommandCost]]:
     """Run all commands in turns, without counting the round that fills the file cache."""
     environment = thread_environment(threads)
 
-    def runner(name: str, command: Sequence[str]) -> Callable[[], Finished]:
+    def runner(name: str, command: Sequence[str]) -> Callable[[], CommandCost]:
         log = folder / f"{name.split()[-1]}.log"
         return lambda: run_command(
             command, log, environment, stdin=folder / "en", stdout=folder / "output"
         )
 
     runs = {name: runner(name, command) for name, command in commands(model, folder).items()}
-    return {name: taken[1:] for name, taken in in_turns(runs, rounds + 1, report_progress).items()}
+    return {name: costs[1:] for name, costs in in_turns(runs, rounds + 1, report_progress).items()}
 
 
-def row(name: str, taken: Sequence[Finished], baseline: Sequence[Finished]) -> list[str]:
+def row(name: str, costs: Sequence[CommandCost], baseline: Sequence[CommandCost]) -> list[str]:
     """Return cells for processor and wall seconds, each with the median of the rounds' ratios."""
-    pairs = list(zip(taken, baseline, strict=True))
+    pairs = list(zip(costs, baseline, strict=True))
     return [
         name,
-        with_spread(Spread.of(run.cpu for run in taken), 2),
+        with_spread(Spread.of(run.cpu for run in costs), 2),
         f"{statistics.median(run.cpu / base.cpu for run, base in pairs):.2f}",
-        with_spread(Spread.of(run.seconds for run in taken), 2),
+        with_spread(Spread.of(run.seconds for run in costs), 2),
         f"{statistics.median(run.seconds / base.seconds for run, base in pairs):.2f}",
     ]
 
@@ -148,16 +148,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         runs = measure(options.model, Path(folder), options.rounds, options.threads)
     baseline = next(iter(runs.values()))
-    header = ["command", "processor, s", "ratio", "by the clock, s", "ratio"]
-    times = table(header, [row(name, taken, baseline) for name, taken in runs.items()])
+    header = ["command", "processor, s", "ratio", "wall clock, s", "ratio"]
+    times = table(header, [row(name, costs, baseline) for name, costs in runs.items()])
     steps = phases(options.model, options.threads)
-    spent = table(["step of nmtkit translate", "processor, ms"], steps)
-    told = f"{machine()}; threads: {options.threads}; rounds: {options.rounds}"
+    breakdown = table(["step of nmtkit translate", "processor, ms"], steps)
+    heading = f"{machine()}; threads: {options.threads}; rounds: {options.rounds}"
     figures = {
-        "times": {name: [(run.cpu, run.seconds) for run in taken] for name, taken in runs.items()},
+        "times": {name: [(run.cpu, run.seconds) for run in costs] for name, costs in runs.items()},
         "steps": steps,
     }
-    write_report(options.output, f"{told}\n\n{times}\n{spent}", figures)
+    write_report(options.output, f"{heading}\n\n{times}\n{breakdown}", figures)
 
 
 if __name__ == "__main__":

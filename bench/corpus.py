@@ -1,10 +1,10 @@
-"""Text of the benchmarks: tokenised Multi30k, 10,000 words per side."""
+"""Benchmark corpus: tokenised Multi30k with shortlists of 10,000 words per side."""
 
 from pathlib import Path
 
 from timing import NMTKIT, BenchError, report_progress, run_command
 
-WORDS = 10_000
+SHORTLIST_SIZE = 10_000
 SPLITS = ("train", "val", "test2016")
 
 
@@ -28,17 +28,10 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
     report_progress(f"tokenising {data} into {folder}")
     texts: list[str | Path] = ["--train", *files["train"], "--dev", *files["val"]]
     test: list[str | Path] = ["--test", "test2016", *files["test2016"]]
-    sides: list[str | Path] = [
-        "-s",
-        "en",
-        "-t",
-        "fr",
-        "--max-length",
-        "100",
-        "--force",
-        "--output",
-        folder,
-    ]
-    run_command([*NMTKIT, "prepare", *texts, *test, *sides], work / "prepare.log")
-    run_command([*NMTKIT, "shortlist", folder, "--size", str(WORDS)], work / "shortlist.log")
+    sides: list[str | Path] = ["-s", "en", "-t", "fr"]
+    output: list[str | Path] = ["--max-length", "100", "--force", "--output", folder]
+    run_command([*NMTKIT, "prepare", *texts, *test, *sides, *output], work / "prepare.log")
+    run_command(
+        [*NMTKIT, "shortlist", folder, "--size", str(SHORTLIST_SIZE)], work / "shortlist.log"
+    )
     return folder

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from memory import MIB, Used, peak_memory
+from memory import MIB, MemoryCost, peak_memory
 from timing import (
     NMTKIT,
     BenchError,
@@ -31,16 +31,16 @@ from timing import (
 )
 
 SIDES = ("en", "fr")
-MEAN = {"en": 25.3, "fr": 29.0}  # words a sentence of the papers' corpus
-SHAPE = 2.0  # of the gamma distribution of lengths
-SPREAD = 0.15  # of the logarithm of the lengths' ratio
-LONGEST = 200
-TYPES = 1_000_000
-EXPONENT = 1.05  # of Zipf's law
-BLOCK = 50_000  # sentences made together
-DEV = 10  # validating ends every training, and is no part of what is looked at
-SIZES = ("embedding", "hidden", "align", "maxout")
-N = 64
+MEAN_WORDS = {"en": 25.3, "fr": 29.0}  # mean sentence length of the papers' corpus
+GAMMA_SHAPE = 2.0  # of the gamma distribution of sentence lengths
+RATIO_SD = 0.15  # standard deviation of the logarithm of the length ratio
+MAX_WORDS = 200
+VOCABULARY_SIZE = 1_000_000
+ZIPF_EXPONENT = 1.05  # of Zipf's law
+BLOCK_SENTENCES = 50_000  # sentences generated at a time
+DEV_PAIRS = 10  # few, as validation is not what is measured
+SIZE_SETTINGS = ("embedding", "hidden", "align", "maxout")
+MODEL_SIZE = 64
 
 
 @dataclass(frozen=True)
@@ -48,26 +48,28 @@ class Step:
     """Cost of a command, and the bytes of the prepared corpus or model after it."""
 
     name: str
-    used: Used
+    used: MemoryCost
     disk: int
 
 
 def lengths(rng: np.random.Generator, sentences: int) -> dict[str, npt.NDArray[np.int64]]:
     """Return the number of words of each sentence, for both sides."""
-    source = rng.gamma(SHAPE, MEAN["en"] / SHAPE, sentences)
-    ratio = MEAN["fr"] / MEAN["en"] * rng.lognormal(-(SPREAD**2) / 2, SPREAD, sentences)
-    both = {"en": source, "fr": source * ratio}
-    return {side: found.round().astype(np.int64).clip(1, LONGEST) for side, found in both.items()}
+    source = rng.gamma(GAMMA_SHAPE, MEAN_WORDS["en"] / GAMMA_SHAPE, sentences)
+    ratio = (
+        MEAN_WORDS["fr"] / MEAN_WORDS["en"] * rng.lognormal(-(RATIO_SD**2) / 2, RATIO_SD, sentences)
+    )
+    drawn = {"en": source, "fr": source * ratio}
+    return {side: n.round().astype(np.int64).clip(1, MAX_WORDS) for side, n in drawn.items()}
 
 
 def write_side(path: Path, side: str, sentences: int, seed: int) -> None:
-    """Write one side of the corpus; both sides draw the lengths of a block alike."""
-    shares = np.arange(1, TYPES + 1, dtype=np.float64) ** -EXPONENT
+    """Write one side of the corpus; both sides draw the same lengths for a block."""
+    shares = np.arange(1, VOCABULARY_SIZE + 1, dtype=np.float64) ** -ZIPF_EXPONENT
     bounds = np.cumsum(shares / shares.sum())
-    words = [f"{side[0]}{number:x}" for number in range(TYPES)]
+    words = [f"{side[0]}{number:x}" for number in range(VOCABULARY_SIZE)]
     with open(path, "w", encoding="utf-8") as output:
-        for start in range(0, sentences, BLOCK):
-            count = min(BLOCK, sentences - start)
+        for start in range(0, sentences, BLOCK_SENTENCES):
+            count = min(BLOCK_SENTENCES, sentences - start)
             sizes = lengths(np.random.default_rng([seed, start]), count)[side]
             rng = np.random.default_rng([seed, start, SIDES.index(side)])
             drawn = np.searchsorted(bounds, rng.random(sizes.sum()) * bounds[-1]).tolist()
@@ -82,18 +84,18 @@ def write_side(path: Path, side: str, sentences: int, seed: int) -> None:
 def make_corpus(folder: Path, pairs: int) -> None:
     """Write `train.en`, `train.fr`, `dev.en`, `dev.fr` unless they exist."""
     folder.mkdir(parents=True, exist_ok=True)
-    if (folder / "made").is_file() and (folder / "made").read_text() == f"{pairs}\n":
+    if (folder / "complete").is_file() and (folder / "complete").read_text() == f"{pairs}\n":
         return
-    report_progress(f"making {pairs:,} pairs in {folder}")
+    report_progress(f"generating {pairs:,} pairs in {folder}")
     with ProcessPoolExecutor(len(SIDES)) as pool:
-        made = [
+        tasks = [
             pool.submit(write_side, folder / f"{name}.{side}", side, count, seed)
             for side in SIDES
-            for name, count, seed in (("train", pairs, 1), ("dev", DEV, 2))
+            for name, count, seed in (("train", pairs, 1), ("dev", DEV_PAIRS, 2))
         ]
-        for one in made:
-            one.result()
-    (folder / "made").write_text(f"{pairs}\n")
+        for task in tasks:
+            task.result()
+    (folder / "complete").write_text(f"{pairs}\n")
 
 
 def bytes_below(folder: Path) -> int:
@@ -109,8 +111,8 @@ def measure(options: argparse.Namespace) -> list[Step]:
     prepared, model = folder / "prepared", folder / "model"
     text = {name: [folder / f"{name}.{side}" for side in SIDES] for name in ("train", "dev")}
     train = ["train", prepared, "--output", model, "--recipe", "rnnsearch-50"]
-    for size in SIZES:
-        train += ["--set", f"model.{size}={N}"]
+    for size in SIZE_SETTINGS:
+        train += ["--set", f"model.{size}={MODEL_SIZE}"]
     train += ["--set", "training.dev_bleu=false", "--threads", options.threads]
     workers = ["--workers", options.threads]
     prepare = ["prepare", "--train", *text["train"], "--dev", *text["dev"], "-s", "en", "-t", "fr"]
@@ -125,15 +127,15 @@ def measure(options: argparse.Namespace) -> list[Step]:
             [*train, "--set", updates(options.updates)],
             model,
         ),
-        "train, 1 update more": ([*train, "--set", updates(options.updates + 1)], model),
+        "train, 1 more update": ([*train, "--set", updates(options.updates + 1)], model),
     }
     return [
-        measured(name, [str(word) for word in words], where, options)
+        measure_step(name, [str(word) for word in words], where, options)
         for name, (words, where) in commands.items()
     ]
 
 
-def measured(name: str, words: list[str], where: Path, options: argparse.Namespace) -> Step:
+def measure_step(name: str, words: list[str], where: Path, options: argparse.Namespace) -> Step:
     """Run one nmtkit command and measure it."""
     report_progress(name)
     environment = thread_environment(options.threads)
@@ -177,11 +179,11 @@ def main(arguments: list[str]) -> int:
     except BenchError as error:
         report_progress(str(error))
         return 1
-    header = ["step", "s", "s of processor", "largest process, MiB"]
-    header += ["together, not of files, MiB", "in the folder, MiB"]
-    told = f"{machine()}, {options.threads} threads; {options.pairs:,} pairs."
+    header = ["step", "s", "processor s", "largest process, MiB"]
+    header += ["all processes, anonymous, MiB", "folder, MiB"]
+    heading = f"{machine()}, {options.threads} threads; {options.pairs:,} pairs."
     write_report(
-        options.output, f"{told}\n\n{table(header, rows(steps))}", list(map(asdict, steps))
+        options.output, f"{heading}\n\n{table(header, rows(steps))}", list(map(asdict, steps))
     )
     return 0
 

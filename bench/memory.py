@@ -7,7 +7,7 @@ repeated; translate runs on the lines of test2016 once and repeated. For each co
 worker processes the table has
 
 - largest process: the peak resident memory of one process (ru_maxrss), mapped files included;
-- together, not of files: the peak sum over all processes of anonymous memory (Pss_Anon), sampled
+- all processes, anonymous: the peak sum over all processes of anonymous memory (Pss_Anon), sampled
   every 50 ms. The system can drop pages of mapped files at any time, so this is what the command
   really needs.
 
@@ -30,7 +30,7 @@ from systems import Data, Nmtkit, System, Task
 from timing import (
     NMTKIT,
     BenchError,
-    Finished,
+    CommandCost,
     machine,
     report_progress,
     run_command,
@@ -38,7 +38,7 @@ from timing import (
     write_report,
 )
 
-INTERVAL = 0.05  # seconds between looks
+SAMPLING_INTERVAL = 0.05  # seconds
 SIDES = ("en", "fr")
 TEST = "test2016"
 MIB = 2**20
@@ -46,14 +46,14 @@ STEPS = ("prepare", "prepare, BPE", "shortlist", "train, first", "train, again",
 
 
 @dataclass(frozen=True)
-class Used:
-    """Cost of a command; anonymous: peak anonymous memory of all its processes in bytes."""
+class MemoryCost:
+    """Cost of a command, and the peak anonymous memory of all its processes in bytes."""
 
-    run: Finished
+    run: CommandCost
     anonymous: int
 
 
-class Watch:
+class MemorySampler:
     """A thread that samples the memory of all descendants of this process."""
 
     def __init__(self) -> None:
@@ -70,18 +70,18 @@ class Watch:
         self._thread.join()
 
     def _sample_repeatedly(self) -> None:
-        while not self._end.wait(INTERVAL):
-            found = sum(anonymous_bytes(process) for process in descendants(os.getpid()))
-            self.anonymous = max(self.anonymous, found)
+        while not self._end.wait(SAMPLING_INTERVAL):
+            total = sum(anonymous_bytes(process) for process in descendants(os.getpid()))
+            self.anonymous = max(self.anonymous, total)
 
 
 def descendants(process: int) -> list[int]:
     """Return the pids of all direct and indirect child processes."""
-    found = []
+    children = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         with contextlib.suppress(OSError):
-            found += [int(child) for child in path.read_text().split()]
-    return found + [later for child in found for later in descendants(child)]
+            children += [int(child) for child in path.read_text().split()]
+    return children + [descendant for child in children for descendant in descendants(child)]
 
 
 def anonymous_bytes(process: int) -> int:
@@ -99,18 +99,18 @@ def peak_memory(
     environment: Mapping[str, str] | None = None,
     stdin: Path | None = None,
     stdout: Path | None = None,
-) -> Used:
-    """Run a command to its end, as `run_command` does, and watch its memory.
+) -> MemoryCost:
+    """Run a command to its end, as `run_command` does, and sample its memory.
 
     :raises BenchError: The command failed.
     """
-    with Watch() as watch:
+    with MemorySampler() as sampler:
         finished = run_command(command, log, environment, stdin, stdout)
-    return Used(finished, watch.anonymous)
+    return MemoryCost(finished, sampler.anonymous)
 
 
 def write_repeated(source: Path, target: Path, times: int) -> Path:
-    """Write the text `times` times over to a file of its own, and return its path."""
+    """Write the text `times` times to the target file, and return its path."""
     text = source.read_bytes()
     with open(target, "wb") as output:
         for _ in range(times):
@@ -119,7 +119,7 @@ def write_repeated(source: Path, target: Path, times: int) -> Path:
 
 
 class Measurement:
-    """All commands on the text repeated `times` times, in a folder of their own."""
+    """All commands on the text repeated `times` times, in a separate folder."""
 
     def __init__(self, options: argparse.Namespace, times: int) -> None:
         self.options = options
@@ -134,37 +134,37 @@ class Measurement:
         self.test = [data / f"{TEST}.{side}" for side in SIDES]
         self.times = times
 
-    def nmtkit(self, *words: str | Path) -> Used:
+    def nmtkit(self, *words: str | Path) -> MemoryCost:
         """Run an nmtkit command."""
         threads = Nmtkit().environment(self.options.threads)
         return peak_memory([*NMTKIT, "--quiet", *words], self.folder / "nmtkit.log", threads)
 
-    def prepare(self, folder: Path, *bpe: str) -> Used:
+    def prepare(self, folder: Path, *bpe: str) -> MemoryCost:
         """Prepare the text into a folder."""
         files = ["--train", *self.train, "--dev", *self.dev, "--test", TEST, *self.test]
         workers = ["--workers", str(self.options.threads)]
         return self.nmtkit("prepare", *files, *bpe, *workers, "--force", "--output", folder)
 
-    def run(self) -> dict[str, Used]:
+    def run(self) -> dict[str, MemoryCost]:
         """Return memory by step of `STEPS`."""
         prepared = self.folder / "prepared"
-        found = {}
+        costs = {}
         for step in STEPS:
             report_progress(f"{self.times} times the corpus: {step}")
             if step == "prepare":
-                found[step] = self.prepare(prepared)
+                costs[step] = self.prepare(prepared)
             elif step == "prepare, BPE":
-                found[step] = self.prepare(self.folder / "pieces", "--bpe", "10000")
+                costs[step] = self.prepare(self.folder / "pieces", "--bpe", "10000")
             elif step == "shortlist":
-                found[step] = self.nmtkit("shortlist", prepared, "--size", "10000", "--force")
+                costs[step] = self.nmtkit("shortlist", prepared, "--size", "10000", "--force")
             elif step == "translate":
-                found[step] = translate(
+                costs[step] = translate(
                     Nmtkit(), self.task("nmtkit"), self.times, self.options.beam
                 )
-            else:  # the first training makes files of ids
+            else:  # the first training also writes the binarised ids
                 task = self.task("nmtkit")
-                found[step] = train(Nmtkit(), task)
-        return found
+                costs[step] = train(Nmtkit(), task)
+        return costs
 
     def task(self, name: str) -> Task:
         """Return a training task of a few updates."""
@@ -173,13 +173,13 @@ class Measurement:
         return Task(data, self.folder / name, SMALL, updates, threads)
 
 
-def train(system: System, task: Task) -> Used:
+def train(system: System, task: Task) -> MemoryCost:
     """Train a few updates."""
     environment = system.environment(task.threads)
     return peak_memory(system.train(task), task.folder / "train.log", environment)
 
 
-def translate(system: System, task: Task, times: int, beam: int) -> Used:
+def translate(system: System, task: Task, times: int, beam: int) -> MemoryCost:
     """Translate the tokenised test set, repeated `times` times."""
     source = write_repeated(task.data.text(TEST, "src"), task.folder / "source.txt", times)
     output = task.folder / "output.txt"
@@ -189,38 +189,40 @@ def translate(system: System, task: Task, times: int, beam: int) -> Used:
     return peak_memory(command, task.folder / "translate.log", environment, **streams)
 
 
-def measure_peers(measurement: Measurement) -> dict[str, dict[str, Used]]:
+def measure_peers(measurement: Measurement) -> dict[str, dict[str, MemoryCost]]:
     """Measure training and translation of the installed peers, without those that fail."""
-    found: dict[str, dict[str, Used]] = {}
+    costs: dict[str, dict[str, MemoryCost]] = {}
     beam = measurement.options.beam
     for system in peers(measurement.options.peers):
         task = measurement.task(system.name.split()[0].lower())
         report_progress(f"{system.name}: train, translate")
         try:
             trained = train(system, task)
-            found[system.name] = {"train": trained, "translate": translate(system, task, 1, beam)}
+            costs[system.name] = {"train": trained, "translate": translate(system, task, 1, beam)}
         except BenchError as error:
-            report_progress(f"{system.name} is left out: {error}")
-    return found
+            report_progress(f"{system.name} is skipped: {error}")
+    return costs
 
 
-def in_mib(used: Used) -> list[str]:
+def in_mib(used: MemoryCost) -> list[str]:
     """Return cells for the largest process and for all processes together."""
     return [f"{used.run.peak / MIB:,.0f}", f"{used.anonymous / MIB:,.0f}"]
 
 
-def report(found: dict[int, dict[str, Used]], others: dict[str, dict[str, Used]]) -> str:
+def report(
+    costs: dict[int, dict[str, MemoryCost]], others: dict[str, dict[str, MemoryCost]]
+) -> str:
     """Return the Markdown report: a row per command, then one per peer command."""
     header = ["command"]
-    for times in found:
-        header += [f"{times} ×: s", "largest process, MiB", "together, not of files, MiB"]
+    for times in costs:
+        header += [f"{times} ×: s", "largest process, MiB", "all processes, anonymous, MiB"]
     rows = []
     for step in STEPS:
-        cells = [[f"{run[step].run.seconds:,.1f}", *in_mib(run[step])] for run in found.values()]
+        cells = [[f"{run[step].run.seconds:,.1f}", *in_mib(run[step])] for run in costs.values()]
         rows.append([f"nmtkit {step}", *(cell for group in cells for cell in group)])
     for name, steps in others.items():
         for step, used in steps.items():
-            empty = [""] * 3 * (len(found) - 1)
+            empty = [""] * 3 * (len(costs) - 1)
             rows.append([f"{name}: {step}", f"{used.run.seconds:,.1f}", *in_mib(used), *empty])
     return table(header, rows)
 
@@ -229,7 +231,9 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/memory.py", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of raw Multi30k")
-    parser.add_argument("--times", type=int, nargs="+", default=[1, 50], help="sizes of corpus")
+    parser.add_argument(
+        "--times", type=int, nargs="+", default=[1, 50], help="how often to repeat the corpus"
+    )
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--updates", type=int, default=20)
@@ -242,32 +246,32 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str]) -> int:
     """Measure and report; return 1 on failure."""
     options = options_of(arguments)
-    found: dict[int, dict[str, Used]] = {}
-    others: dict[str, dict[str, Used]] = {}
+    costs: dict[int, dict[str, MemoryCost]] = {}
+    others: dict[str, dict[str, MemoryCost]] = {}
     try:
         for times in options.times:
             measurement = Measurement(options, times)
-            found[times] = measurement.run()
+            costs[times] = measurement.run()
             if times == min(options.times):
                 others = measure_peers(measurement)
     except BenchError as error:
         report_progress(str(error))
         return 1
-    told = f"{machine()}, {options.threads} threads; training: {options.updates} updates, size "
-    told += f"SMALL; translating: beam {options.beam}, {TEST}; the corpus once and repeated."
+    heading = f"{machine()}, {options.threads} threads; training: {options.updates} updates, size "
+    heading += f"SMALL; translating: beam {options.beam}, {TEST}; the corpus once and repeated."
     figures: dict[str, Any] = {
         str(times): {step: figures_of(used) for step, used in steps.items()}
-        for times, steps in found.items()
+        for times, steps in costs.items()
     }
     figures["peers"] = {
         name: {step: figures_of(used) for step, used in steps.items()}
         for name, steps in others.items()
     }
-    write_report(options.output, f"{told}\n\n{report(found, others)}", figures)
+    write_report(options.output, f"{heading}\n\n{report(costs, others)}", figures)
     return 0
 
 
-def figures_of(used: Used) -> dict[str, float]:
+def figures_of(used: MemoryCost) -> dict[str, float]:
     """Return seconds and bytes for the JSON file."""
     return {**vars(used.run), "anonymous": used.anonymous}
 

@@ -1,4 +1,4 @@
-"""Measure the scoring of n-best lists as prefix trees, beside scoring each hypothesis alone.
+"""Compare scoring n-best lists as prefix trees with scoring each hypothesis alone.
 
     python bench/nbest.py MODEL LIST [SRC] [--sentences 20] [--rounds 3] [--threads 1]
 
@@ -20,8 +20,8 @@ from timing import Spread, in_turns, machine, report_progress, table, with_sprea
 from nmtkit.inference.scorer import Scorer
 from nmtkit.smt.nbest import distinct_hypotheses, group_by_sentence, read_nbest
 
-LENGTHS = (1000, 100, 32, 10)
-"""Of lists."""
+LIST_LENGTHS = (1000, 100, 32, 10)
+"""Lengths to which the lists are cut."""
 
 
 class List(NamedTuple):
@@ -34,11 +34,11 @@ class List(NamedTuple):
 def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
     """Return the lists of the first sentences."""
     lines = None if sources is None else sources.read_text(encoding="utf-8").split("\n")
-    found = []
+    lists = []
     for group in itertools.islice(group_by_sentence(read_nbest(path)), sentences):
         source = "" if lines is None else lines[group[0].sentence]
-        found.append(List(source, distinct_hypotheses(group)))
-    return found
+        lists.append(List(source, distinct_hypotheses(group)))
+    return lists
 
 
 def score_each_alone(scorer: Scorer, lists: Sequence[List]) -> int:
@@ -65,17 +65,17 @@ def distinct_prefix_share(lists: Sequence[List]) -> float:
 def measure(scorer: Scorer, lists: Sequence[List], rounds: int) -> dict[str, Spread]:
     """Return hypotheses per second of processor time for both ways."""
 
-    def timed(way: Callable[[Scorer, Sequence[List]], int]) -> Callable[[], float]:
+    def timer(score: Callable[[Scorer, Sequence[List]], int]) -> Callable[[], float]:
         def run() -> float:
             begin = time.process_time()
-            count = way(scorer, lists)
+            count = score(scorer, lists)
             return count / (time.process_time() - begin)
 
         return run
 
-    runs = {"each alone": timed(score_each_alone), "as a tree": timed(score_as_trees)}
+    runs = {"each alone": timer(score_each_alone), "as a tree": timer(score_as_trees)}
     return {
-        name: Spread.of(found) for name, found in in_turns(runs, rounds, report_progress).items()
+        name: Spread.of(rates) for name, rates in in_turns(runs, rounds, report_progress).items()
     }
 
 
@@ -90,18 +90,18 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="also write the table to this file")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    whole = read_lists(options.list, options.sources, options.sentences)
+    full_lists = read_lists(options.list, options.sources, options.sentences)
     scorer = Scorer.load(options.model, device="cpu")
-    score_as_trees(scorer, whole[:1])  # what a process computes once
+    score_as_trees(scorer, full_lists[:1])  # warm up: some things are computed once per process
     rows, figures = [], {}
-    for length in LENGTHS:
-        lists = [List(one.source, one.hypotheses[:length]) for one in whole]
-        found = measure(scorer, lists, options.rounds)
-        alone, tree = found.values()
+    for length in LIST_LENGTHS:
+        lists = [List(entry.source, entry.hypotheses[:length]) for entry in full_lists]
+        rates = measure(scorer, lists, options.rounds)
+        alone, tree = rates.values()
         speeds = [with_spread(alone), with_spread(tree), f"{tree.median / alone.median:.2f}"]
         rows.append([f"{length:,}", f"{distinct_prefix_share(lists):.2f}", *speeds])
-        figures[length] = {name: vars(spread) for name, spread in found.items()}
-    header = ["hypotheses", "different beginnings, of words", "each alone", "as a tree", "ratio"]
+        figures[length] = {name: vars(spread) for name, spread in rates.items()}
+    header = ["hypotheses", "distinct prefixes per word", "each alone", "as a tree", "ratio"]
     text = f"{machine()}; threads: {options.threads}; hypotheses a second of processor time"
     write_report(options.output, f"{text}\n\n{table(header, rows)}", figures)
 

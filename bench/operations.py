@@ -24,10 +24,10 @@ SMALL = Sizes(256, 256, 256, 128)
 PAPER = Sizes(620, 1000, 1000, 500)
 SIZES = {"small": SMALL, "paper": PAPER}
 PASSES = 3  # forward once, backward twice
-LAYERS = 4
-"""Of the deep LSTM on each side."""
-CONTEXT = 6
-"""Words that the language model looks back on."""
+LSTM_LAYERS = 4
+"""Layers of the deep LSTM on each side."""
+CSLM_CONTEXT = 6
+"""Context words of the language model."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Products:
 
 
 Count = Callable[[Sizes, int], Products]
-"""Sizes and K, the words of the target vocabulary, in; the products of a model out."""
+"""A function from sizes and K, the target vocabulary size, to the products of a model."""
 
 
 def gated_unit(inputs: int, hidden: int) -> int:
@@ -82,8 +82,8 @@ def rnnenc(sizes: Sizes, words: int) -> Products:
 def phrase_rnn(sizes: Sizes, words: int) -> Products:
     """Count RNNenc with a layer after its context and an output layer of m units."""
     m, n, pool, plain = sizes.embedding, sizes.hidden, sizes.maxout, rnnenc(sizes, words)
-    chosen = pool * m + m * words - pool * words  # P, F_o, not W_o
-    return replace(plain, sentence=plain.sentence + n * n, target=plain.target + chosen)
+    output_change = pool * m + m * words - pool * words  # P, F_o, not W_o
+    return replace(plain, sentence=plain.sentence + n * n, target=plain.target + output_change)
 
 
 def grconv(sizes: Sizes, words: int) -> Products:
@@ -106,14 +106,14 @@ def grconv_units(sizes: Sizes) -> int:
 def deep_lstm(sizes: Sizes, words: int) -> Products:
     """Count the deep LSTM: four gates per layer, output layer over n units."""
     m, n = sizes.embedding, sizes.hidden
-    side = 4 * n * (m + n) + (LAYERS - 1) * 4 * n * 2 * n
+    side = 4 * n * (m + n) + (LSTM_LAYERS - 1) * 4 * n * 2 * n
     return Products(sentence=0, source=side, target=side + n * words, pair=0)
 
 
 def cslm(sizes: Sizes, words: int) -> Products:
-    """Count the language model, which predicts a word from CONTEXT others through two layers."""
+    """Count the language model: CSLM_CONTEXT words of context, and two hidden layers."""
     m, (first, second) = sizes.embedding, cslm_units(sizes)
-    target = CONTEXT * m * first + first * second + second * words
+    target = CSLM_CONTEXT * m * first + first * second + second * words
     return Products(sentence=0, source=0, target=target, pair=0)
 
 

@@ -1,4 +1,4 @@
-"""The peers: how each trains the model of `systems.py` and translates.
+"""The peer toolkits: how each trains the model of `systems.py` and translates.
 
 bench/NOTEBOOK.md lists the differences between their models.
 """
@@ -49,7 +49,7 @@ class OpenNMT(System):
     products = staticmethod(opennmt)
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Its checkpoints hold more than tensors, which torch must be told to accept."""
+        """Let torch load its checkpoints, which hold more than tensors."""
         return {**thread_environment(threads), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
 
     def write_training(self, task: Task) -> list[str]:
@@ -221,8 +221,8 @@ class JoeyNMT(System):
 
 
 REPORT = re.compile(r"Up\. ([\d,]+) .*: Time ([\d.]+)s : ([\d.,]+) words/s")
-"""Marian's line about its last updates: updates so far, seconds since the line before, and target
-words a second, `</s>` counted."""
+"""Marian's progress line: updates so far, seconds since the previous line, and target words per
+second including `</s>`."""
 
 
 class Marian(System):
@@ -232,13 +232,16 @@ class Marian(System):
     products = staticmethod(marian)
 
     def __init__(self, python: Path, binary: Path | None = None) -> None:
-        """:param binary: `marian`; without it, pymarian in the environment of `python`."""
+        """Choose how to start Marian.
+
+        :param binary: `marian`; without it, pymarian in the environment of `python`.
+        """
         super().__init__(python)
         call = "import _pymarian, sys; sys.exit(_pymarian.main(sys.argv[1:]))"
         self.start: Command = [python, "-c", call] if binary is None else [binary]
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Marian starts its own threads; each uses one core for its products."""
+        """Use one thread per product: Marian starts its own threads."""
         return thread_environment(1)
 
     def write_training(self, task: Task) -> list[str]:
@@ -282,16 +285,16 @@ class Marian(System):
         The processor time is that of the whole run.
         """
         for old in task.folder.glob("model.npz*"):
-            old.unlink()  # or it would go on where that one ended
+            old.unlink()  # otherwise Marian would resume it
         log = task.folder / "log"
         used = run_command(self.train(task), log, self.environment(task.threads))
-        found = marian_reports(log.read_text(encoding="utf-8"))
-        steady = [(seconds, words) for update, seconds, words in found if update > warmup]
+        reports = marian_reports(log.read_text(encoding="utf-8"))
+        steady = [(seconds, words) for update, seconds, words in reports if update > warmup]
         if not steady:
-            raise BenchError(f"{log}: tells nothing of the updates after {warmup}")
+            raise BenchError(f"{log}: no report on updates after {warmup}")
         seconds = sum(item[0] for item in steady)
         words = sum(item[1] for item in steady)
-        by_cpu = sum(item[2] for item in found) / used.cpu
+        by_cpu = sum(item[2] for item in reports) / used.cpu
         return Rate(words / seconds, by_cpu, used.peak)
 
     def model(self, task: Task) -> Path:
@@ -330,11 +333,11 @@ def marian_reports(log: str) -> list[tuple[int, float, float]]:
 
     The number of words is as precise as the logged rate.
     """
-    found = []
+    reports = []
     for line in REPORT.finditer(log):
         updates, seconds, rate = (float(group.replace(",", "")) for group in line.groups())
-        found.append((int(updates), seconds, seconds * rate))
-    return found
+        reports.append((int(updates), seconds, seconds * rate))
+    return reports
 
 
 PEERS = {"opennmt": OpenNMT, "eole": Eole, "joeynmt": JoeyNMT, "marian": Marian}
@@ -347,15 +350,13 @@ def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
     :param folder: Where `bench/peers/build.sh` put their environments.
     :param marian: A Marian binary to use instead of the package's.
     """
-    found: list[System] = []
+    systems: list[System] = []
     for name, cls in PEERS.items():
         python = (folder or Path("nowhere")).absolute() / name / "bin" / "python"
         if cls is Marian and marian is not None:
-            found.append(Marian(python, marian.absolute()))
+            systems.append(Marian(python, marian.absolute()))
         elif python.is_file():
-            found.append(cls(python))
+            systems.append(cls(python))
         else:
-            report_progress(
-                f"{cls.name} is left out: it is not installed; see bench/peers/build.sh"
-            )
-    return found
+            report_progress(f"{cls.name} is skipped: it is not installed; see bench/peers/build.sh")
+    return systems

@@ -1,4 +1,4 @@
-"""Figures of measurements: panels with one line per measured thing."""
+"""Figures of measurements: panels with one line per series."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from typing import Any
 from timing import Spread, report_progress
 
 COLOURS = ("#1b6ca8", "#d1495b", "#3c8d5a", "#8f5fa8")
-PANEL = (4.2, 3.4)  # inches
+PANEL_SIZE = (4.2, 3.4)  # inches
 COLUMNS = 3
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
+    """One plot.
 
-    lines: points (x, y) by name; expected: points by name, drawn as dotted lines in the same
-    colour, where the measurements would lie by the expected law.
+    lines: points (x, y) by name; expected: the points predicted for each name, drawn as a dotted
+    line in the same colour.
     """
 
     title: str
-    across: str
-    up: str
+    x_label: str
+    y_label: str
     lines: Mapping[str, Sequence[tuple[float, Spread]]]
     expected: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     logarithmic: str = ""  # axes: "x", "xy" or none
@@ -37,13 +37,15 @@ def draw(path: Path, panels: Sequence[Panel]) -> None:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        report_progress(f"{path} is left out: matplotlib is not installed")
+        report_progress(f"{path} is skipped: matplotlib is not installed")
         return
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "nmtkit", "font.size": 9}
     with matplotlib.rc_context(settings):
         columns = min(COLUMNS, len(panels))
         rows = -(-len(panels) // columns)
-        figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+        figure = Figure(
+            figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained"
+        )
         for number, panel in enumerate(panels, start=1):
             _fill(figure.add_subplot(rows, columns, number), panel)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,9 +55,9 @@ def draw(path: Path, panels: Sequence[Panel]) -> None:
 def _fill(axes: Any, panel: Panel) -> None:
     for colour, (name, points) in zip(COLOURS, panel.lines.items(), strict=False):
         across = [x for x, _ in points]
-        found = [spread for _, spread in points]
-        axes.plot(across, [spread.median for spread in found], "o-", color=colour, label=name)
-        ends = [spread.low for spread in found], [spread.high for spread in found]
+        spreads = [spread for _, spread in points]
+        axes.plot(across, [spread.median for spread in spreads], "o-", color=colour, label=name)
+        ends = [spread.low for spread in spreads], [spread.high for spread in spreads]
         axes.fill_between(across, *ends, color=colour, alpha=0.15, linewidth=0)
         dotted = panel.expected.get(name, ())
         axes.plot([x for x, _ in dotted], [y for _, y in dotted], ":", color=colour)
@@ -69,8 +71,8 @@ def _fill(axes: Any, panel: Panel) -> None:
             limit(0)
             axes.locator_params(axis=axis, nbins=6)
     axes.set_title(panel.title, fontsize=10)
-    axes.set_xlabel(panel.across)
-    axes.set_ylabel(panel.up)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
     axes.grid(alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

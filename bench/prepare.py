@@ -1,13 +1,13 @@
-"""Measure `nmtkit prepare` beside a pipe of sacremoses and subword-nmt over the same files.
+"""Compare `nmtkit prepare` with a pipe of sacremoses and subword-nmt on the same files.
 
     python bench/prepare.py --corpus multi30k train.en train.fr [--corpus laws a.en.gz a.fr.gz]
         [--lines 100000] [--merges 10000] [--threads 2] [--rounds 3]
 
-Two jobs: tokenise and split both sides with given merges, and the same with learning the merges
-first. The pipe is, for each side, `sacremoses -j THREADS tokenize` and `subword-nmt apply-bpe`,
-with `subword-nmt learn-joint-bpe-and-vocab` between them. Both ways run in turns on the same lines,
-and their outputs are compared line by line; sacremoses keeps the last period attached on some lines
-where Moses and nmtkit split it off.
+There are two jobs: tokenise both sides and split them with given BPE merges, and the same after
+learning the merges. The pipe runs, for each side, `sacremoses -j THREADS tokenize` and
+`subword-nmt apply-bpe`, with `subword-nmt learn-joint-bpe-and-vocab` between them. Both ways run in
+turns on the same lines, and their outputs are compared line by line. On some lines sacremoses
+leaves the last period attached to a word, where Moses and nmtkit split it off.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from timing import (
     CLOCKS,
     NMTKIT,
     BenchError,
-    Finished,
+    CommandCost,
     Spread,
     in_turns,
     machine,
@@ -38,10 +38,10 @@ from nmtkit.errors import DataError
 from nmtkit.io.lines import read_parallel
 
 SIDES = ("src", "tgt")
-OWN, OTHERS = "nmtkit prepare", "sacremoses, subword-nmt"
+NMTKIT_PREPARE, PIPE = "nmtkit prepare", "sacremoses, subword-nmt"
 JOBS = {"merges given": "given", "merges learned": "learned"}
 
-GIVEN = """
+PIPE_GIVEN_MERGES = """
 set -e -o pipefail
 {sacremoses} -q -l {src_language} -j {threads} tokenize < {source}.src \
     | {subword} apply-bpe -c {codes} > {output}.src
@@ -49,7 +49,7 @@ set -e -o pipefail
     | {subword} apply-bpe -c {codes} > {output}.tgt
 """
 
-LEARNED = """
+PIPE_LEARNED_MERGES = """
 set -e -o pipefail
 {sacremoses} -q -l {src_language} -j {threads} tokenize < {source}.src > {output}.tok.src
 {sacremoses} -q -l {tgt_language} -j {threads} tokenize < {source}.tgt > {output}.tok.tgt
@@ -76,7 +76,7 @@ class Job:
         """Return the given merges: those that the pipe learned in its first round."""
         return self.folder / f"{self.name}.given.codes"
 
-    def run_nmtkit(self, job: str) -> Callable[[], Finished]:
+    def run_nmtkit(self, job: str) -> Callable[[], CommandCost]:
         """Run nmtkit, keeping every pair."""
         options = self.options
         bpe = (
@@ -84,7 +84,7 @@ class Job:
         )
         files = [self.folder / f"{self.name}.{side}" for side in SIDES]
         languages = ["-s", options.languages[0], "-t", options.languages[1]]
-        escape = ["--escape"]  # as the command sacremoses does always
+        escape = ["--escape"]  # as sacremoses always does
         keep = ["--max-length", "1000000", "--max-ratio", "1000000"]
         workers = ["--workers", str(options.threads), "--force"]
         output = ["--output", self.folder / f"{self.name}.{job}"]
@@ -92,36 +92,36 @@ class Job:
         command = [*NMTKIT, *train, *languages, *escape, *keep, *bpe, *workers, *output]
         return lambda: run_command(command, self.folder / "nmtkit.log")
 
-    def run_pipe(self, job: str) -> Callable[[], Finished]:
+    def run_pipe(self, job: str) -> Callable[[], CommandCost]:
         """Run sacremoses and subword-nmt."""
         options = self.options
-        script = (GIVEN if job == "given" else LEARNED).format(
+        script = (PIPE_GIVEN_MERGES if job == "given" else PIPE_LEARNED_MERGES).format(
             sacremoses=shlex.quote(str(options.tools / "sacremoses")),
             subword=shlex.quote(str(options.tools / "subword-nmt")),
             src_language=options.languages[0],
             tgt_language=options.languages[1],
             threads=options.threads,
             merges=options.merges,
-            given_merges=shlex.quote(str(self.given_merges)),
+            codes=shlex.quote(str(self.given_merges)),
             source=shlex.quote(str(self.folder / self.name)),
-            output=shlex.quote(str(self.folder / f"{self.name}.{job}.others")),
+            output=shlex.quote(str(self.folder / f"{self.name}.{job}.pipe")),
         )
-        return lambda: run_command(["bash", "-c", script], self.folder / "others.log")
+        return lambda: run_command(["bash", "-c", script], self.folder / "pipe.log")
 
     def count_differing(self, job: str) -> int:
         """Return the number of lines in which the outputs differ.
 
         :raises BenchError: The outputs differ in their number of lines.
         """
-        found = 0
+        differing = 0
         for side in SIDES:
             ours = self.folder / f"{self.name}.{job}" / f"train.{side}"
-            theirs = self.folder / f"{self.name}.{job}.others.{side}"
+            theirs = self.folder / f"{self.name}.{job}.pipe.{side}"
             lines = [path.read_bytes().split(b"\n") for path in (ours, theirs)]
             if len(lines[0]) != len(lines[1]):
                 raise BenchError(f"{theirs}: {len(lines[1]) - 1} lines, not {len(lines[0]) - 1}")
-            found += sum(one != other for one, other in zip(*lines, strict=True))
-        return found
+            differing += sum(one != other for one, other in zip(*lines, strict=True))
+        return differing
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -133,9 +133,11 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         action="append",
         required=True,
         metavar=("NAME", "SRC", "TGT"),
-        help="raw text, plain or .gz, by the name that the table has; may be given repeatedly",
+        help="raw text, plain or .gz, and its name in the table; may be repeated",
     )
-    parser.add_argument("--lines", type=int, help="only so many pairs of each; default: all")
+    parser.add_argument(
+        "--lines", type=int, help="use the first N pairs of each corpus; default: all"
+    )
     parser.add_argument("--languages", nargs=2, default=["en", "fr"], metavar=("SRC", "TGT"))
     parser.add_argument("--merges", type=int, default=10_000)
     parser.add_argument("--threads", type=int, default=2)
@@ -172,36 +174,36 @@ def copy_pairs(sources: list[str], targets: list[Path], lines: int | None) -> in
 
 
 def measure(job: Job) -> dict[str, Any]:
-    """Return {job: {"seconds": {way: [Finished]}, "differing": lines}} of all rounds."""
+    """Return {job: {"costs": {way: [CommandCost]}, "differing": lines}} of all rounds."""
     if not job.given_merges.is_file():
-        report_progress(f"{job.name}: learning the merges that both are given")
+        report_progress(f"{job.name}: learning the merges for both")
         job.run_pipe("learned")()
-        (job.folder / f"{job.name}.learned.others.codes").rename(job.given_merges)
-    found = {}
+        (job.folder / f"{job.name}.learned.pipe.codes").rename(job.given_merges)
+    results = {}
     for name in job.options.jobs:
         key = JOBS[name]
-        runs = {OWN: job.run_nmtkit(key), OTHERS: job.run_pipe(key)}
-        taken = in_turns(
+        runs = {NMTKIT_PREPARE: job.run_nmtkit(key), PIPE: job.run_pipe(key)}
+        costs = in_turns(
             runs, job.options.rounds, lambda line: report_progress(f"{job.name}: {line}")
         )
-        if len(taken) < len(runs):
+        if len(costs) < len(runs):
             raise BenchError(f"{job.name}, {name}: there is nothing to compare")
-        found[name] = {"taken": taken, "differing": job.count_differing(key)}
-    return found
+        results[name] = {"costs": costs, "differing": job.count_differing(key)}
+    return results
 
 
-def rows(name: str, pairs: int, found: dict[str, Any], clock: str) -> list[list[str]]:
+def rows(name: str, pairs: int, results: dict[str, Any], clock: str) -> list[list[str]]:
     """Return the rows of one corpus."""
     cells = []
-    for job, measured in found.items():
+    for job, measured in results.items():
         speeds = {
             way: Spread.of(pairs / run.by(clock) for run in runs)
-            for way, runs in measured["taken"].items()
+            for way, runs in measured["costs"].items()
         }
         for way, speed in speeds.items():
-            ratio = f"{speed.median / speeds[OTHERS].median:.2f}"
-            peak = max(run.peak for run in measured["taken"][way]) / 2**20
-            count_differing = f"{measured['differing']:,}" if way == OWN else ""
+            ratio = f"{speed.median / speeds[PIPE].median:.2f}"
+            peak = max(run.peak for run in measured["costs"][way]) / 2**20
+            count_differing = f"{measured['differing']:,}" if way == NMTKIT_PREPARE else ""
             row = [f"{name}, {pairs:,} pairs, {job}", way, with_spread(speed)]
             cells.append([*row, ratio, f"{peak:,.0f}", count_differing])
     return cells
@@ -211,7 +213,7 @@ def main(arguments: list[str]) -> int:
     """Measure and report; return 1 on failure."""
     options = options_of(arguments)
     header = ["corpus", "way", f"pairs a {CLOCKS[options.clock]}", "ratio"]
-    header += ["largest process, MiB", "lines that differ"]
+    header += ["largest process, MiB", "differing lines"]
     cells: list[list[str]] = []
     figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
     folder = (options.work / "prepare").absolute()
@@ -221,21 +223,21 @@ def main(arguments: list[str]) -> int:
             pairs = copy_pairs(
                 sources, [folder / f"{name}.{side}" for side in SIDES], options.lines
             )
-            found = measure(Job(name, folder, options))
-            cells += rows(name, pairs, found, options.clock)
+            results = measure(Job(name, folder, options))
+            cells += rows(name, pairs, results, options.clock)
             figures[name] = {
-                job: {way: [vars(run) for run in runs] for way, runs in measured["taken"].items()}
+                job: {way: [vars(run) for run in runs] for way, runs in measured["costs"].items()}
                 | {"differing": measured["differing"]}
-                for job, measured in found.items()
+                for job, measured in results.items()
             }
     except BenchError as error:
         report_progress(str(error))
         return 1
-    told = (
+    heading = (
         f"{machine()}, {options.threads} processes; {options.merges:,} merges; median of "
         f"{options.rounds} rounds taken in turns (lowest–highest)."
     )
-    write_report(options.output, f"{told}\n\n{table(header, cells)}", figures)
+    write_report(options.output, f"{heading}\n\n{table(header, cells)}", figures)
     return 0
 
 

@@ -1,12 +1,12 @@
-"""Measure prepare and shortlist against the size of the corpus.
+"""Measure prepare and shortlist as a function of corpus size.
 
     python bench/scale.py --corpus train.en train.fr [--sizes 10000 100000 1000000 10000000]
         [--threads 2] [--rounds 1] --output scale.md --plot scale.svg
 
-Corpora of each size repeat the lines of the given one, so that the number of different words does
-not grow as it does in real text. Every round runs every size. The table has the time of the whole
-command, the time per further pair since the size before, and the peak memory of its largest
-process. A constant time per further pair is a straight line.
+A corpus of each size repeats the lines of the given one; unlike in real text, the number of
+different words does not grow. Every round runs every size. The table has the time of the whole
+command, the time per additional pair relative to the previous size, and the peak memory of its
+largest process. A constant time per additional pair means that time grows linearly.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from timing import (
     CLOCKS,
     NMTKIT,
     BenchError,
-    Finished,
+    CommandCost,
     Spread,
     in_turns,
     machine,
@@ -38,12 +38,12 @@ from nmtkit.io.lines import read_raw_lines
 
 SIDES = ("src", "tgt")
 COMMANDS = ("prepare --tokenized", "prepare", "shortlist")
-BLOCK = 100_000  # lines written together
-Found = dict[str, dict[int, list[Finished]]]
+BLOCK_LINES = 100_000  # lines written at a time
+Costs = dict[str, dict[int, list[CommandCost]]]
 
 
 def write_repeated(source: Path, target: Path, lines: int) -> None:
-    """Write the lines of a file repeatedly until there are `count`."""
+    """Write the lines of a file repeatedly until there are `lines`."""
     try:
         text = [line + b"\n" for line in read_raw_lines(source)]
     except DataError as error:
@@ -52,12 +52,12 @@ def write_repeated(source: Path, target: Path, lines: int) -> None:
         raise BenchError(f"{source}: there is no line to repeat")
     endless = cycle(text)
     with open(target, "wb") as output:
-        for start in range(0, lines, BLOCK):
-            output.writelines(islice(endless, min(BLOCK, lines - start)))
+        for start in range(0, lines, BLOCK_LINES):
+            output.writelines(islice(endless, min(BLOCK_LINES, lines - start)))
 
 
 class Corpus:
-    """A number of pairs in a folder of their own, and the commands that run on them."""
+    """A corpus of some size in its own folder, and the commands that run on it."""
 
     def __init__(self, options: argparse.Namespace, size: int) -> None:
         self.folder = (options.work / "scale" / str(size)).absolute()
@@ -67,7 +67,7 @@ class Corpus:
         for source, side in zip(options.corpus, SIDES, strict=True):
             write_repeated(source, self.folder / f"raw.{side}", size)
 
-    def run(self, command: str) -> Finished:
+    def run(self, command: str) -> CommandCost:
         """Run one of `COMMANDS`."""
         prepared = self.folder / "prepared"
         if command == "shortlist":
@@ -83,16 +83,18 @@ class Corpus:
         shutil.rmtree(self.folder)
 
 
-def measure(options: argparse.Namespace) -> Found:
+def measure(options: argparse.Namespace) -> Costs:
     """Run all rounds; return cost by command and size."""
-    found: Found = {command: {size: [] for size in options.sizes} for command in COMMANDS}
+    costs_by_command: Costs = {
+        command: {size: [] for size in options.sizes} for command in COMMANDS
+    }
 
     def all_commands(size: int) -> Callable[[], None]:
         def run() -> None:
             corpus = Corpus(options, size)
             for command in COMMANDS:
                 report_progress(f"{size:,} pairs: {command}")
-                found[command][size].append(corpus.run(command))
+                costs_by_command[command][size].append(corpus.run(command))
             if not options.keep:
                 corpus.remove()
 
@@ -100,44 +102,44 @@ def measure(options: argparse.Namespace) -> Found:
 
     runs = {f"{size:,} pairs": all_commands(size) for size in options.sizes}
     in_turns(runs, options.rounds, report_progress)
-    for sizes in found.values():
-        for size in [size for size, taken in sizes.items() if not taken]:
+    for sizes in costs_by_command.values():
+        for size in [size for size, costs in sizes.items() if not costs]:
             del sizes[size]
-    return found
+    return costs_by_command
 
 
-def times(taken: Mapping[int, list[Finished]], clock: str) -> dict[int, Spread]:
+def times(costs: Mapping[int, list[CommandCost]], clock: str) -> dict[int, Spread]:
     """Return seconds by size."""
-    return {size: Spread.of(run.by(clock) for run in runs) for size, runs in taken.items()}
+    return {size: Spread.of(run.by(clock) for run in runs) for size, runs in costs.items()}
 
 
 def marginal_microseconds(spreads: Mapping[int, Spread]) -> dict[int, float]:
-    """Return microseconds per pair more than the size before; for the first size, per pair."""
-    costs, before, seconds = {}, 0, 0.0
+    """Return microseconds per additional pair since the previous size (from 0 for the first)."""
+    costs, previous, seconds = {}, 0, 0.0
     for size, spread in spreads.items():
-        costs[size] = 1e6 * (spread.median - seconds) / (size - before)
-        before, seconds = size, spread.median
+        costs[size] = 1e6 * (spread.median - seconds) / (size - previous)
+        previous, seconds = size, spread.median
     return costs
 
 
-def rows(found: Found, clock: str) -> list[list[str]]:
+def rows(costs_by_command: Costs, clock: str) -> list[list[str]]:
     """Return the rows of the table."""
     cells = []
-    for command, taken in found.items():
-        spreads = times(taken, clock)
-        costs = marginal_microseconds(spreads)
-        for size, runs in taken.items():
+    for command, costs in costs_by_command.items():
+        spreads = times(costs, clock)
+        marginal = marginal_microseconds(spreads)
+        for size, runs in costs.items():
             peak = max(run.peak for run in runs) / 2**20
             time = with_spread(spreads[size], 2)
-            cells.append([command, f"{size:,}", time, f"{costs[size]:.1f}", f"{peak:,.0f}"])
+            cells.append([command, f"{size:,}", time, f"{marginal[size]:.1f}", f"{peak:,.0f}"])
     return cells
 
 
-def panels(found: Found, clock: str) -> list[Panel]:
+def panels(costs_by_command: Costs, clock: str) -> list[Panel]:
     """Return panels of time and of memory against size."""
-    spreads = {command: times(taken, clock) for command, taken in found.items()}
+    spreads = {command: times(costs, clock) for command, costs in costs_by_command.items()}
     time = Panel(
-        "Time; dotted: as the largest, per pair",
+        "Time; dotted: proportional to pairs",
         "pairs",
         f"seconds ({clock})",
         {name: list(points.items()) for name, points in spreads.items()},
@@ -146,9 +148,9 @@ def panels(found: Found, clock: str) -> list[Panel]:
     )
     peaks = {
         command: [
-            (size, Spread.of(run.peak / 2**20 for run in runs)) for size, runs in taken.items()
+            (size, Spread.of(run.peak / 2**20 for run in runs)) for size, runs in costs.items()
         ]
-        for command, taken in found.items()
+        for command, costs in costs_by_command.items()
     }
     memory = Panel("Memory", "pairs", "MiB, largest process", peaks, logarithmic="x")
     return [time, memory]
@@ -183,25 +185,25 @@ def main(arguments: list[str]) -> int:
     options = options_of(arguments)
     options.sizes.sort()
     try:
-        found = measure(options)
-        if not all(chain(found.values())):
+        costs_by_command = measure(options)
+        if not all(chain(costs_by_command.values())):
             raise BenchError("no size could be measured")
     except BenchError as error:
         report_progress(str(error))
         return 1
-    header = ["command", "pairs", f"seconds ({options.clock})", "µs for each further pair"]
+    header = ["command", "pairs", f"seconds ({options.clock})", "µs per additional pair"]
     header.append("largest process, MiB")
-    told = f"{machine()}, {options.threads} processes; median of {options.rounds} rounds."
+    heading = f"{machine()}, {options.threads} processes; median of {options.rounds} rounds."
     figures = {
         command: {
-            str(size): [dataclasses.asdict(run) for run in runs] for size, runs in taken.items()
+            str(size): [dataclasses.asdict(run) for run in runs] for size, runs in costs.items()
         }
-        for command, taken in found.items()
+        for command, costs in costs_by_command.items()
     }
-    markdown = f"{told}\n\n{table(header, rows(found, options.clock))}"
+    markdown = f"{heading}\n\n{table(header, rows(costs_by_command, options.clock))}"
     write_report(options.output, markdown, figures)
     if options.plot:
-        draw(options.plot, panels(found, options.clock))
+        draw(options.plot, panels(costs_by_command, options.clock))
     return 0
 
 

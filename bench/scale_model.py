@@ -1,4 +1,4 @@
-"""Measure training and translation against model sizes, beam and sentence length.
+"""Measure training and translation as functions of model size, beam and sentence length.
 
     python bench/scale_model.py [--threads 2] [--rounds 3] --output model.md --plot model.svg
 
@@ -7,8 +7,8 @@ against n, K and length. Translation: seconds per output word of a search (64 se
 their maximum length, as with an untrained model) against beam and length. Other sizes are those of
 SMALL, K = 10,000 and 14 words. Dotted lines show the expected cost: against n and K the operations
 counted by `operations.py`, at the speed of the last point; otherwise a straight line through the
-first and the last point, since every word attends to every source position, which the products
-barely show.
+first and the last point, because every word attends to every source position, a cost that the
+counted products barely show.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from nmtkit.search.beam import beam_search
 from nmtkit.training.optimizers import make_optimizer
 
 WORDS, LENGTH, BEAM = 10_000, 14, 5
-TOGETHER = 64  # sentences that are translated together
+BATCH_SENTENCES = 64  # sentences translated together
 POINTS: dict[str, tuple[int, ...]] = {
     "training, n": (64, 128, 256, 512, 1024),
     "training, K": (1_000, 5_000, 10_000, 20_000, 40_000, 80_000),
@@ -61,12 +61,12 @@ class Setting:
 
 def setting_of(name: str, value: int) -> Setting:
     """Return one point of a curve of `POINTS`."""
-    across = name.split(", ")[1]
-    if across == "n":
+    parameter = name.split(", ")[1]
+    if parameter == "n":
         return Setting(sizes=dataclasses.replace(SMALL, hidden=value))
-    if across == "K":
+    if parameter == "K":
         return Setting(words=value)
-    return Setting(beam=value) if across == "beam" else Setting(length=value)
+    return Setting(beam=value) if parameter == "beam" else Setting(length=value)
 
 
 def model_of(setting: Setting) -> RNNsearch:
@@ -95,7 +95,8 @@ def seconds_of(function: Callable[[], int], clock: str) -> float:
 def train(setting: Setting, clock: str) -> float:
     """Return seconds per target word of an update."""
     model = model_of(setting)
-    # At a rate that diverges, probabilities near 0 would be computed again, and denormal numbers.
+    # With a rate that diverges, recomputed probabilities near 0 and slow denormal numbers would
+    # distort the time.
     optimizer = make_optimizer(model, TrainingConfig(optimizer="adam", learning_rate=1e-3))
     src, src_mask, tgt, tgt_mask = batch_of(setting, DataConfig().batch_size)[:4]
     words = int(tgt_mask.sum())
@@ -112,12 +113,12 @@ def train(setting: Setting, clock: str) -> float:
 def translate(setting: Setting, clock: str) -> float:
     """Return seconds per output word of a search that never ends before its limit."""
     model = model_of(setting).eval()
-    src, src_mask, *_ = batch_of(setting, TOGETHER)
+    src, src_mask, *_ = batch_of(setting, BATCH_SENTENCES)
     search = SearchConfig(beam=setting.beam, max_length_ratio=1.0)
 
     def search_all() -> int:
         beam_search([model], src, src_mask, search)
-        return TOGETHER * max(10, setting.length)
+        return BATCH_SENTENCES * max(10, setting.length)
 
     return seconds_of(search_all, clock)
 
@@ -136,11 +137,11 @@ def measure(options: argparse.Namespace) -> dict[str, dict[int, Spread]]:
         return lambda: run(setting, options.clock)
 
     runs = {f"{name} {key}": runner(name, at) for (name, key), at in settings.items()}
-    taken = in_turns(runs, options.rounds, report_progress)
-    found: dict[str, dict[int, Spread]] = {name: {} for name in options.curves}
+    readings = in_turns(runs, options.rounds, report_progress)
+    curves: dict[str, dict[int, Spread]] = {name: {} for name in options.curves}
     for name, value in settings:
-        found[name][value] = Spread.of(taken[f"{name} {value}"])
-    return found
+        curves[name][value] = Spread.of(readings[f"{name} {value}"])
+    return curves
 
 
 def operations(name: str, value: int) -> float:
@@ -165,10 +166,10 @@ def in_microseconds(spread: Spread) -> Spread:
     return Spread(1e6 * spread.median, 1e6 * spread.low, 1e6 * spread.high, spread.count)
 
 
-def rows(found: Mapping[str, Mapping[int, Spread]]) -> list[list[str]]:
+def rows(curves: Mapping[str, Mapping[int, Spread]]) -> list[list[str]]:
     """Return the rows of the table."""
     cells = []
-    for name, points in found.items():
+    for name, points in curves.items():
         for value, spread in points.items():
             row = [name, f"{value:,}", with_spread(in_microseconds(spread), 1)]
             if name.startswith("training"):
@@ -178,15 +179,15 @@ def rows(found: Mapping[str, Mapping[int, Spread]]) -> list[list[str]]:
     return cells
 
 
-def panels(found: Mapping[str, Mapping[int, Spread]]) -> list[Panel]:
+def panels(curves: Mapping[str, Mapping[int, Spread]]) -> list[Panel]:
     """Return one panel per curve."""
-    drawn = []
-    for name, points in found.items():
-        job, across = name.split(", ")
+    figures = []
+    for name, points in curves.items():
+        job, parameter = name.split(", ")
         lines = {name: [(value, in_microseconds(spread)) for value, spread in points.items()]}
         up = "µs a target word" if job == "training" else "µs an output word"
-        drawn.append(Panel(job, across, up, lines, {name: expected(name, points)}))
-    return drawn
+        figures.append(Panel(job, parameter, up, lines, {name: expected(name, points)}))
+    return figures
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -206,17 +207,19 @@ def main(arguments: list[str]) -> int:
     """Measure and report."""
     options = options_of(arguments)
     torch.set_num_threads(options.threads)
-    found = measure(options)
+    curves = measure(options)
     header = ["curve", "value", f"µs a word ({options.clock})", "MFLOP a word", "GFLOP/s"]
-    told = f"{machine()}, {options.threads} threads; median of {options.rounds} rounds taken in"
-    told += f" turns (lowest–highest). Else SMALL, K = {WORDS:,}, {LENGTH} words, beam {BEAM}."
+    heading = f"{machine()}, {options.threads} threads; median of {options.rounds} rounds taken in"
+    heading += (
+        f" turns (lowest–highest). Otherwise SMALL, K = {WORDS:,}, {LENGTH} words, beam {BEAM}."
+    )
     figures = {
         name: {str(value): dataclasses.asdict(spread) for value, spread in points.items()}
-        for name, points in found.items()
+        for name, points in curves.items()
     }
-    write_report(options.output, f"{told}\n\n{table(header, rows(found))}", figures)
+    write_report(options.output, f"{heading}\n\n{table(header, rows(curves))}", figures)
     if options.plot:
-        draw(options.plot, panels(found))
+        draw(options.plot, panels(curves))
     return 0
 
 

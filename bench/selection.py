@@ -1,4 +1,4 @@
-"""Measure the benefit and the cost of `nmtkit select`: perplexities, time and memory.
+"""Measure the benefit and the cost of `nmtkit select`: perplexity, time and memory.
 
     python bench/selection.py --domain news.en news.fr --test held.en held.fr --pool a.en a.fr
         [--pool b.en b.fr] [--words 100000 200000 400000] [--draws 3] [--times 1 10] [--workers 2]
@@ -21,7 +21,7 @@ from typing import Any
 from timing import (
     NMTKIT,
     BenchError,
-    Finished,
+    CommandCost,
     Spread,
     machine,
     report_progress,
@@ -58,14 +58,14 @@ def words_of(settings: SelectSettings, bitexts: Iterable[Bitext]) -> Texts:
 
 
 def perplexities(
-    vocabularies: Sequence[Vocabulary], learned: Texts, test: Texts, order: int
+    vocabularies: Sequence[Vocabulary], training: Texts, test: Texts, order: int
 ) -> list[float]:
     """Return the test set's perplexity on each side under models of the given text."""
-    found = []
-    for vocabulary, lines, held in zip(vocabularies, learned, test, strict=True):
+    values = []
+    for vocabulary, lines, test_lines in zip(vocabularies, training, test, strict=True):
         model = NgramModel.train(token_ids(vocabulary, lines), len(vocabulary), order)
-        found.append(math.exp(-model.log_probs(token_ids(vocabulary, held)).mean()))
-    return found
+        values.append(math.exp(-model.log_probs(token_ids(vocabulary, test_lines)).mean()))
+    return values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Job:
         text = TextConfig(src_language=options.src_language, tgt_language=options.tgt_language)
         return SelectSettings(text=text, order=options.order)
 
-    def select(self, pools: Sequence[Bitext], words: int) -> tuple[Bitext, Finished]:
+    def select(self, pools: Sequence[Bitext], words: int) -> tuple[Bitext, CommandCost]:
         """Run the command; return its output files and its cost."""
         options, work = self.options, self.options.work
         output = (work / "selected.src", work / "selected.tgt")
@@ -95,21 +95,21 @@ class Job:
         """Draw random pairs of the pool with the given number of source words."""
         output = (self.options.work / "random.src", self.options.work / "random.tgt")
         pairs = sample_pairs(read_blocks(self.options.pool), words, (0,), seed)
-        for place, path in enumerate(output):
-            path.write_bytes(b"".join(pair[place] + b"\n" for pair in pairs))
+        for side, path in enumerate(output):
+            path.write_bytes(b"".join(pair[side] + b"\n" for pair in pairs))
         return output
 
     def write_repeated(self, times: int) -> list[Bitext]:
         """Write the pool `times` times over, and return the files."""
         if times == 1:
             return list(self.options.pool)
-        made = tuple(self.options.work / f"pool-{times}.{side}" for side in ("src", "tgt"))
-        for place, path in enumerate(made):
+        paths = tuple(self.options.work / f"pool-{times}.{side}" for side in ("src", "tgt"))
+        for side, path in enumerate(paths):
             with open(path, "wb") as output:
                 for _ in range(times):
                     for block in read_blocks(self.options.pool):
-                        output.write(block.sides[place] + b"\n")
-        return [made]
+                        output.write(block.sides[side] + b"\n")
+        return [paths]
 
 
 def quality(job: Job) -> list[dict[str, Any]]:
@@ -117,46 +117,46 @@ def quality(job: Job) -> list[dict[str, Any]]:
     options = job.options
     domain, test = (words_of(job.settings, [files]) for files in (options.domain, options.test))
     vocabularies = [vocabulary_of(lines) for lines in domain]
-    own = perplexities(vocabularies, domain, test, options.order)
-    found = [{"what": "the domain's own text", "selected": own, "random": []}]
+    domain_own = perplexities(vocabularies, domain, test, options.order)
+    rows = [{"what": "the domain's own text", "selected": domain_own, "random": []}]
     for words in options.words:
         report_progress(f"the best {words:,} words against random ones")
-        learned = [job.select(options.pool, words)[0]]
-        selected = perplexities(vocabularies, words_of(job.settings, learned), test, options.order)
-        drawn = []
+        bitexts = [job.select(options.pool, words)[0]]
+        selected = perplexities(vocabularies, words_of(job.settings, bitexts), test, options.order)
+        random = []
         for seed in range(1, options.draws + 1):
-            learned = [job.draw(words, seed)]
-            texts = words_of(job.settings, learned)
-            drawn.append(perplexities(vocabularies, texts, test, options.order))
-        found.append({"what": f"{words:,} words", "selected": selected, "random": drawn})
-    return found
+            bitexts = [job.draw(words, seed)]
+            texts = words_of(job.settings, bitexts)
+            random.append(perplexities(vocabularies, texts, test, options.order))
+        rows.append({"what": f"{words:,} words", "selected": selected, "random": random})
+    return rows
 
 
 def cost(job: Job) -> list[dict[str, Any]]:
     """Return the cost of selection by size of the pool."""
-    found = []
+    rows = []
     for times in job.options.times:
         pools = job.write_repeated(times)
         pairs = sum(block.sides[0].count(b"\n") + 1 for block in read_blocks(pools))
         report_progress(f"selecting from {pairs:,} pairs")
-        took = job.select(pools, job.options.words[0])[1]
-        found.append({"pairs": pairs, **dataclasses.asdict(took)})
+        cost_of_run = job.select(pools, job.options.words[0])[1]
+        rows.append({"pairs": pairs, **dataclasses.asdict(cost_of_run)})
         for files in pools if times > 1 else ():
             for path in files:
                 path.unlink()
-    return found
+    return rows
 
 
 def report(options: argparse.Namespace, qualities: list[Any], costs: list[Any]) -> str:
     languages = (options.src_language, options.tgt_language)
-    header = ["learned from"]
+    header = ["training text"]
     header += [f"{kind}, {language}" for kind in ("selected", "random") for language in languages]
     rows = []
     for row in qualities:
         random = list(zip(*row["random"], strict=True))
-        told = [with_spread(Spread.of(values), 1) for values in random] or ["", ""]
-        rows.append([row["what"], *(f"{value:,.1f}" for value in row["selected"]), *told])
-    took = [
+        random_cells = [with_spread(Spread.of(values), 1) for values in random] or ["", ""]
+        rows.append([row["what"], *(f"{value:,.1f}" for value in row["selected"]), *random_cells])
+    cost_rows = [
         [
             f"{row['pairs']:,}",
             f"{row['seconds']:,.0f}",
@@ -166,9 +166,9 @@ def report(options: argparse.Namespace, qualities: list[Any], costs: list[Any]) 
         ]
         for row in costs
     ]
-    memory = "MiB of its largest process"
-    heads = ["pairs in the pool", "seconds", "of processors", "pairs/s of one", memory]
-    return f"{machine()}\n\n{table(header, rows)}\n{table(heads, took)}"
+    memory = "MiB of the largest process"
+    cost_header = ["pairs in the pool", "seconds", "processor s", "pairs per processor s", memory]
+    return f"{machine()}\n\n{table(header, rows)}\n{table(cost_header, cost_rows)}"
 
 
 def arguments() -> argparse.Namespace:
@@ -196,7 +196,8 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     job = Job(options)
     try:
-        costs = cost(job)  # first: what this process holds counts as its children's memory
+        # Costs first: a child's peak memory includes that of this process at its start.
+        costs = cost(job)
         qualities = quality(job)
     except (BenchError, NmtkitError) as error:
         sys.exit(f"bench: {error}")

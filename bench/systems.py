@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from operations import (
-    CONTEXT,
-    LAYERS,
+    CSLM_CONTEXT,
+    LSTM_LAYERS,
     Count,
     Sizes,
     cslm,
@@ -32,7 +32,7 @@ from timing import ROOT, run_command, thread_environment
 
 TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
 BATCH = 80  # sentences an update
-POOL = 20  # batches that are read and sorted by length together, where the system does that
+POOL = 20  # batches read and sorted by length together, if the system does so
 SPECIAL = ("</s>", "<unk>")
 Command = list[str | Path]
 
@@ -51,8 +51,8 @@ class Data:
         words.mkdir(parents=True, exist_ok=True)
         for side in ("src", "tgt"):
             lines = (prepared / f"vocab.{side}").read_text(encoding="utf-8").split("\n")
-            kept = [line.split("\t")[0] for line in lines if line]
-            text = "".join(f"{word}\n" for word in kept if word not in SPECIAL)
+            entries = [line.split("\t")[0] for line in lines if line]
+            text = "".join(f"{word}\n" for word in entries if word not in SPECIAL)
             (words / side).write_text(text, encoding="utf-8")
         return cls(prepared.resolve(), words.resolve())
 
@@ -76,7 +76,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Task:
-    """One training. folder: for the system's files; updates: where it ends."""
+    """A training run; its files go to `folder`, and it ends after `updates`."""
 
     data: Data
     folder: Path
@@ -100,19 +100,22 @@ class Rate:
 
 
 class System:
-    """A program that trains and translates, in an environment of its own."""
+    """A toolkit that trains and translates, in its own Python environment."""
 
     name = ""
-    module = ""  # what the launcher runs
-    products: Count  # what its model multiplies
+    module = ""  # MODULE:FUNCTION that the launcher runs
+    products: Count  # counts the multiplications of its model
 
     def __init__(self, python: Path) -> None:
-        """:param python: the interpreter of its environment."""
+        """Use an environment.
+
+        :param python: its interpreter.
+        """
         self.python = python
-        self.batches: dict[int, int] = {}  # by beam, where another is faster than 64
+        self.batches: dict[int, int] = {}  # by beam, if another size is faster than 64
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Environment variables for its runs."""
+        """Return the environment variables for its runs."""
         return thread_environment(threads)
 
     def write_training(self, task: Task) -> list[str]:
@@ -129,8 +132,8 @@ class System:
         arguments = self.write_training(task)
         command: Command = [self.python, TIMED, record, str(task.updates), self.module, *arguments]
         run_command(command, task.folder / "log", self.environment(task.threads))
-        found = json.loads(record.read_text(encoding="utf-8"))
-        return rate_of(found["updates"], warmup, found["peak"])
+        recorded = json.loads(record.read_text(encoding="utf-8"))
+        return rate_of(recorded["updates"], warmup, recorded["peak"])
 
     def model(self, task: Task) -> Path:
         """Return the files of a training that translation needs."""
@@ -179,24 +182,24 @@ COUNTS: dict[str, Count] = {
     "deep-lstm": deep_lstm,
     "cslm": cslm,
 }
-"""What our models multiply."""
+"""Counts of the multiplications of nmtkit's models."""
 
 
 def model_settings(model: str, sizes: Sizes) -> dict[str, int]:
     """Return the sizes of one of our models under the names of its config."""
-    found = {"embedding": sizes.embedding, "hidden": sizes.hidden}
+    settings = {"embedding": sizes.embedding, "hidden": sizes.hidden}
     if model == "deep-lstm":
-        return found | {"layers": LAYERS}
+        return settings | {"layers": LSTM_LAYERS}
     if model == "cslm":
         hidden, second = cslm_units(sizes)
-        return found | {"context": CONTEXT, "hidden": hidden, "second": second}
-    found["maxout"] = sizes.maxout
-    more = {
+        return settings | {"context": CSLM_CONTEXT, "hidden": hidden, "second": second}
+    settings["maxout"] = sizes.maxout
+    further = {
         "rnnsearch": {"align": sizes.align},
         "phrase-rnn": {"softmax_rank": sizes.embedding},
         "grconv": {"units": grconv_units(sizes)},
     }
-    return found | more.get(model, {})
+    return settings | further.get(model, {})
 
 
 class Nmtkit(System):
@@ -211,29 +214,32 @@ class Nmtkit(System):
         extra: Iterable[str] = (),
         model: str = "rnnsearch",
     ) -> None:
-        """:param extra: more `--set` of training, or more options of translating.
-        :param model: of `COUNTS`.
+        """Choose the model.
+
+        :param extra: further `--set` for training, or further options for translation.
+        :param model: a key of `COUNTS`.
         """
         super().__init__(python)
         self.extra, self.type = list(extra), model
         self.products = COUNTS[model]
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Put the checkout's package before an installed one."""
+        """Use the checkout's package even if another one is installed."""
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         return {**thread_environment(threads), "PYTHONPATH": path}
 
     def write_training(self, task: Task) -> list[str]:
-        """Write settings as TOML; pass what the benchmark adds as `--set`."""
+        """Write settings as TOML, and return options with the extra ones as `--set`."""
         sizes, folder = task.sizes, task.folder
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "settings.toml"
         model = "".join(f"{k} = {v}\n" for k, v in model_settings(self.type, sizes).items())
         config.write_text(
             f'[model]\ntype = "{self.type}"\n{model}initialisation = "scaled"\n'
-            f'[data]\nbatch_size = {BATCH}\npool = {POOL}\norder = "random"\nmax_length = 100\n'
+            f"[data]\nbatch_size = {BATCH}\nsort_pool = {POOL}\n"
+            'order = "random"\nmax_length = 100\n'
             f'[training]\noptimizer = "adam"\nlearning_rate = {task.learning_rate}\n'
-            'epsilon = 1e-8\ncost = "sentence-mean"\nclip_norm = 1.0\ndev_bleu = false\n'
+            'epsilon = 1e-8\nloss_reduction = "sentence-mean"\nclip_norm = 1.0\ndev_bleu = false\n'
             f"max_updates = {task.updates}\nvalidate_every = {task.updates}\n",
             encoding="utf-8",
         )
@@ -256,11 +262,11 @@ class Nmtkit(System):
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of all comparisons: text, systems, threads and rounds."""
-    parser.add_argument("--data", type=Path, help="folder of raw Multi30k, to be prepared")
+    parser.add_argument("--data", type=Path, help="folder of raw Multi30k")
     parser.add_argument("--prepared", type=Path, help="instead: a prepared folder with shortlists")
     parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
     parser.add_argument("--marian", type=Path, help="a binary of Marian")
-    parser.add_argument("--only", nargs="+", help="systems whose name begins so")
+    parser.add_argument("--only", nargs="+", help="only systems whose names begin with these")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)

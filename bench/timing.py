@@ -1,4 +1,4 @@
-"""Run commands in turns and measure them: the part that all benchmarks share.
+"""Run commands in turns and measure them; shared by all benchmarks.
 
 Compare speeds only between runs taken in turns (`in_turns`) in one session, so that other load
 affects all alike. The median of several rounds counts; reports also give the lowest and the highest
@@ -26,7 +26,7 @@ NMTKIT = [
 ]
 """How to start the nmtkit of this checkout; its options follow."""
 CLOCKS = {"wall": "second", "cpu": "second of processor time"}
-"""What a second may be; with other work on the machine, and one thread, the latter is steadier."""
+"""Clocks by name, with their unit; on a busy machine processor time of one thread is steadier."""
 
 
 class BenchError(Exception):
@@ -34,7 +34,7 @@ class BenchError(Exception):
 
 
 @dataclass(frozen=True)
-class Finished:
+class CommandCost:
     """Cost of a command.
 
     seconds: wall clock; cpu: processor seconds of all threads and children; peak: peak memory in
@@ -52,7 +52,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Spread:
-    """Several measurements of one thing."""
+    """Median, lowest and highest of several measurements, and their number."""
 
     median: float
     low: float
@@ -61,7 +61,10 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> "Spread":
-        """:raises ValueError: there is no value."""
+        """Summarise values.
+
+        :raises ValueError: there is no value.
+        """
         values = list(values)
         if not values:
             raise ValueError("no measurement")
@@ -74,7 +77,7 @@ def run_command(
     environment: Mapping[str, str] | None = None,
     stdin: Path | None = None,
     stdout: Path | None = None,
-) -> Finished:
+) -> CommandCost:
     """Run a command to its end.
 
     :param log: Gets its stderr, and its stdout unless `stdout` is given.
@@ -111,10 +114,10 @@ def run_command(
         last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
         raise BenchError(
             f"{' '.join(words[:4])} ...: exit status {process.returncode}: "
-            f"{' '.join(last) or 'it said nothing'} (all of it: {log})"
+            f"{' '.join(last) or 'no output'} (full log: {log})"
         )
     unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
-    return Finished(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * unit)
+    return CommandCost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * unit)
 
 
 def thread_environment(threads: int) -> dict[str, str]:
@@ -124,24 +127,24 @@ def thread_environment(threads: int) -> dict[str, str]:
 
 
 def in_turns(
-    runs: Mapping[str, Callable[[], Result]], rounds: int, say: Callable[[str], None]
+    runs: Mapping[str, Callable[[], Result]], rounds: int, report: Callable[[str], None]
 ) -> dict[str, list[Result]]:
     """Run each command `rounds` times in turns; each round starts with the next one.
 
     A command that fails is reported and left out of later rounds and of the results.
     """
-    found: dict[str, list[Result]] = {name: [] for name in runs}
+    results: dict[str, list[Result]] = {name: [] for name in runs}
     for number in range(rounds):
-        names = list(found)
+        names = list(results)
         first = number % max(len(names), 1)
         for name in names[first:] + names[:first]:
-            say(f"round {number + 1} of {rounds}: {name}")
+            report(f"round {number + 1} of {rounds}: {name}")
             try:
-                found[name].append(runs[name]())
+                results[name].append(runs[name]())
             except BenchError as error:
-                say(f"{name} is left out: {error}")
-                del found[name]
-    return found
+                report(f"{name} is skipped: {error}")
+                del results[name]
+    return results
 
 
 def report_progress(line: str) -> None:
@@ -155,11 +158,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def with_spread(found: Spread, digits: int = 0) -> str:
+def with_spread(spread: Spread, digits: int = 0) -> str:
     """Return "4,050 (3,990–4,102)": the median, and the lowest and highest in brackets."""
-    if found.count == 1:
-        return f"{found.median:,.{digits}f}"
-    return f"{found.median:,.{digits}f} ({found.low:,.{digits}f}–{found.high:,.{digits}f})"
+    if spread.count == 1:
+        return f"{spread.median:,.{digits}f}"
+    return f"{spread.median:,.{digits}f} ({spread.low:,.{digits}f}–{spread.high:,.{digits}f})"
 
 
 def write_report(output: Path | None, markdown: str, figures: Any) -> None:

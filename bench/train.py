@@ -1,11 +1,11 @@
-"""Measure nmtkit's training speed beside its peers and the machine's ceiling, in one run.
+"""Compare nmtkit's training speed with its peers and the machine's ceiling, in one run.
 
     python bench/train.py --data MULTI30K [--peers FOLDER] [--threads 2] [--rounds 3]
 
 Every system trains the same sizes on the same tokenised pairs and words, in turns, round by round.
 The rate excludes the first updates, so that start-up, validation and saving do not count. Prints a
-Markdown table per size; --output keeps it, and all readings as JSON beside it. Beside other load,
-use --clock cpu with one thread.
+Markdown table per size; --output writes it to a file, and all readings to a JSON file beside it. On
+a busy machine, use --clock cpu with one thread.
 """
 
 import argparse
@@ -34,12 +34,12 @@ from timing import (
 )
 
 UPDATES = {"small": 60, "paper": 20}
-"""Updates that are timed; whole pools of 20, so that all lengths come as often as they do."""
+"""Updates that are timed: whole pools of 20 batches, so that all lengths are represented."""
 WARMUP = 10
 CEILING = "ceiling"
 
 BY_ONEDNN = "float32 by oneDNN"
-"""The ceiling of the library with which nmtkit multiplies large matrices, beside torch's own."""
+"""The ceiling of oneDNN, with which nmtkit multiplies large matrices, besides torch's default."""
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -52,21 +52,23 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         nargs="+",
         choices=list(COUNTS),
         default=["rnnsearch"],
-        help="nmtkit's; each has a row in float32, peers are compared with rnnsearch",
+        help="nmtkit's models; each has a row in float32, and peers are compared with rnnsearch",
     )
-    parser.add_argument("--updates", type=int, help="how many are timed; default 60 and 20")
+    parser.add_argument(
+        "--updates", type=int, help="number of timed updates; default: 60 for small, 20 for paper"
+    )
     parser.add_argument(
         "--precision",
         nargs="+",
         choices=["float32", "bfloat16"],
         default=["float32", *(["bfloat16"] if multiplies_bfloat16() else [])],
-        help="nmtkit's; each has a row; default: bfloat16 where the processor multiplies it",
+        help="nmtkit's precisions, a row each; bfloat16 is a default if the processor supports it",
     )
     parser.add_argument(
         "--clock",
         choices=list(CLOCKS),
         default="wall",
-        help="a second is one of the clock, or one of processor time",
+        help="measure wall clock or processor time",
     )
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
@@ -93,7 +95,7 @@ def nmtkit_systems(precisions: list[str], models: list[str]) -> dict[str, System
 
 
 def measure_ceiling(threads: int, kind: str, folder: Path) -> dict[str, float]:
-    """Return the current ceiling in GFLOP/s by each of `CLOCKS`, measured in a process of its own.
+    """Return the current ceiling in GFLOP/s by each of `CLOCKS`, measured in a separate process.
 
     :param kind: The data type of the products, or `BY_ONEDNN`.
     """
@@ -130,16 +132,16 @@ def measure(
     kinds = [*options.precision, BY_ONEDNN]
     runs: dict[str, Callable[[], Any]] = {f"{CEILING} {kind}": ceiling(kind) for kind in kinds}
     runs |= {row: training(row, system) for row, system in systems.items()}
-    found = in_turns(runs, options.rounds, lambda line: report_progress(f"{name}: {line}"))
-    ceilings = {kind: found.pop(f"{CEILING} {kind}", []) for kind in kinds}
-    return {"ceiling": ceilings, "rates": found}
+    results = in_turns(runs, options.rounds, lambda line: report_progress(f"{name}: {line}"))
+    ceilings = {kind: results.pop(f"{CEILING} {kind}", []) for kind in kinds}
+    return {"ceiling": ceilings, "rates": results}
 
 
-def speeds(found: dict[str, list[Rate]], clock: str) -> dict[str, Spread]:
+def speeds(rates_by_system: dict[str, list[Rate]], clock: str) -> dict[str, Spread]:
     """Return target words per second by system."""
     return {
         row: Spread.of([rate.words if clock == "wall" else rate.by_cpu for rate in rates])
-        for row, rates in found.items()
+        for row, rates in rates_by_system.items()
     }
 
 
@@ -150,7 +152,7 @@ def required_operations(name: str, data: Data, system: System) -> float:
 
 
 def report(
-    name: str, data: Data, systems: dict[str, System], found: dict[str, Any], clock: str
+    name: str, data: Data, systems: dict[str, System], results: dict[str, Any], clock: str
 ) -> str:
     """Return the Markdown of one size."""
     sizes, needed = SIZES[name], required_operations(name, data, Nmtkit())
@@ -160,26 +162,30 @@ def report(
         f"l = {sizes.maxout}\n\n"
         f"Our model needs {needed / 1e6:.1f} MFLOP a target word, forward and backward."
     )
-    for kind, readings in found["ceiling"].items():
+    for kind, readings in results["ceiling"].items():
         if not readings:
-            continue  # it failed, and was told
+            continue  # it failed, and the failure was reported
         ceiling = Spread.of([reading[clock] for reading in readings])
         caps[kind] = ceiling.median * 1e9 / needed
         text += (
             f" The machine's ceiling in {kind} is {with_spread(ceiling)} GFLOP a {CLOCKS[clock]}:"
             f" at most {caps[kind]:,.0f} words."
         )
-    header = ["system", f"target words a {CLOCKS[clock]}", "nmtkit's speed to it"]
-    header += ["its model's MFLOP a word", "of the float32 ceiling"]
-    measured = speeds(found["rates"], clock)
+    header = ["system", f"target words a {CLOCKS[clock]}", "nmtkit's speed / its speed"]
+    header += ["its model's MFLOP a word", "share of the float32 ceiling"]
+    measured = speeds(results["rates"], clock)
     rows = []
     for row, speed in measured.items():
-        nmtkit_systems = measured.get("nmtkit")
-        ratio = f"{nmtkit_systems.median / speed.median:.2f}" if nmtkit_systems else ""
-        wanted = required_operations(name, data, systems[row])
-        cap = caps.get("float32")
-        share = f"{100 * speed.median * wanted / (cap * needed):.0f} %" if cap else ""
-        rows.append([row, with_spread(speed), ratio, f"{wanted / 1e6:.1f}", share])
+        own_speed = measured.get("nmtkit")
+        ratio = f"{own_speed.median / speed.median:.2f}" if own_speed else ""
+        operations = required_operations(name, data, systems[row])
+        ceiling_words = caps.get("float32")
+        share = (
+            f"{100 * speed.median * operations / (ceiling_words * needed):.0f} %"
+            if ceiling_words
+            else ""
+        )
+        rows.append([row, with_spread(speed), ratio, f"{operations / 1e6:.1f}", share])
     return f"{text}\n\n{table(header, rows)}"
 
 
@@ -201,13 +207,13 @@ def main(arguments: list[str]) -> int:
         parts = [heading, ""]
         figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
         for name in options.sizes:
-            found = measure(name, data, systems, options)
-            parts.append(report(name, data, systems, found, options.clock))
+            results = measure(name, data, systems, options)
+            parts.append(report(name, data, systems, results, options.clock))
             rates = {
                 row: [dataclasses.asdict(rate) for rate in values]
-                for row, values in found["rates"].items()
+                for row, values in results["rates"].items()
             }
-            figures[name] = {"ceiling": found["ceiling"], "rates": rates}
+            figures[name] = {"ceiling": results["ceiling"], "rates": rates}
         write_report(options.output, "\n".join(parts), figures)
     except BenchError as error:
         report_progress(str(error))

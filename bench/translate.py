@@ -1,4 +1,4 @@
-"""Measure nmtkit's translation speed beside its peers, in one run.
+"""Compare nmtkit's translation speed with its peers, in one run.
 
     python bench/translate.py --data MULTI30K [--peers FOLDER] [--threads 2] [--rounds 3]
 
@@ -6,7 +6,7 @@ Every system first trains a small model, kept under --work, so that later runs o
 all translate the 1,000 tokenised sentences of test2016 in turns, round by round. The time is that
 of the whole command minus the median time of the same command on one short line: start-up and
 loading do not count. BLEU is reported too, to expose systems that are fast because they are broken.
-Prints a Markdown table per beam; --output keeps it, and all readings as JSON.
+Prints a Markdown table per beam; --output writes it to a file, and all readings to a JSON file.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from timing import (
     CLOCKS,
     NMTKIT,
     BenchError,
-    Finished,
+    CommandCost,
     Spread,
     in_turns,
     machine,
@@ -52,8 +52,8 @@ class Reading:
     `</s>`; bleu: on tokens, in percent.
     """
 
-    whole: Finished
-    line: Finished
+    whole: CommandCost
+    line: CommandCost
     words: int
     bleu: float
 
@@ -82,19 +82,19 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         type=int,
         nargs="+",
         default=[32, 64, 128],
-        help="sentences together: each system gets the fastest of these, which is remembered",
+        help="batch sizes to try once; each system uses its fastest",
     )
-    parser.add_argument("--quantize", action="store_true", help="nmtkit --quantize has rows too")
+    parser.add_argument("--quantize", action="store_true", help="add rows for nmtkit --quantize")
     parser.add_argument(
         "--candidates",
         type=Path,
         nargs="?",
         const=Path(),
         metavar="FILE",
-        help="so has nmtkit --candidates; without FILE, of the model's own alignments",
+        help="add rows for nmtkit --candidates; without FILE, from the model's alignments",
     )
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
-    parser.add_argument("--train-only", action="store_true", help="train what is not yet there")
+    parser.add_argument("--train-only", action="store_true", help="only train missing models")
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
 
@@ -102,8 +102,8 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 def lexicon_of(options: argparse.Namespace) -> Path:
     """Return the table of word translations: the one given, or the one beside nmtkit's model."""
     given: Path = options.candidates
-    made: Path = options.work / "translate" / f"nmtkit-{options.updates}" / "lexicon"
-    return (made if given == Path() else given).absolute()
+    default: Path = options.work / "translate" / f"nmtkit-{options.updates}" / "lexicon"
+    return (default if given == Path() else given).absolute()
 
 
 def rows_of(options: argparse.Namespace) -> dict[str, System]:
@@ -142,7 +142,7 @@ def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespa
                 environment = system.environment(task.threads)
                 run_command(trainer.train(task), task.folder / "train.log", environment)
             except BenchError as error:
-                report_progress(f"{name} is left out: {error}")
+                report_progress(f"{name} is skipped: {error}")
                 shutil.rmtree(task.folder)
                 continue
         ready.append(name)
@@ -164,7 +164,7 @@ def make_lexicon(lexicon: Path, data: Data, task: Task) -> None:
     run_command([*NMTKIT, "align", *texts, *options, *threads], task.folder / "align.log")
 
 
-def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Finished, list[str]]:
+def translate(system: System, task: Task, source: Path, beam: int) -> tuple[CommandCost, list[str]]:
     """Run the command on a file; return its cost and its output lines.
 
     :raises BenchError: The command failed or left lines out.
@@ -174,23 +174,23 @@ def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Fini
     command = system.translate(task, source, output, beam)
     streams = system.streams(source, output)
     log = task.folder / "translate.log"
-    used = run_command(command, log, system.environment(task.threads), **streams)
+    cost = run_command(command, log, system.environment(task.threads), **streams)
     lines = output.read_text(encoding="utf-8").splitlines()
-    wanted = len(source.read_text(encoding="utf-8").splitlines())
-    if len(lines) != wanted:
-        raise BenchError(f"{output}: {len(lines)} lines, not {wanted}")
-    return used, lines
+    expected = len(source.read_text(encoding="utf-8").splitlines())
+    if len(lines) != expected:
+        raise BenchError(f"{output}: {len(lines)} lines, not {expected}")
+    return cost, lines
 
 
 def read(system: System, task: Task, line: Path, beam: int) -> Reading:
     """Measure one round of one system."""
     from nmtkit.evaluation.metrics import tokenized_bleu
 
-    alone, _ = translate(system, task, line, beam)
-    whole, found = translate(system, task, task.data.text(TEST, "src"), beam)
+    line_cost, _ = translate(system, task, line, beam)
+    cost, translations = translate(system, task, task.data.text(TEST, "src"), beam)
     references = task.data.text(TEST, "tgt").read_text(encoding="utf-8").splitlines()
-    words = sum(len(translation.split()) for translation in found)
-    return Reading(whole, alone, words, tokenized_bleu(found, references).value)
+    words = sum(len(translation.split()) for translation in translations)
+    return Reading(cost, line_cost, words, tokenized_bleu(translations, references).value)
 
 
 def choose_batches(
@@ -201,26 +201,26 @@ def choose_batches(
     The cache is keyed by threads and sizes.
     """
     path = options.work / "translate" / "batches.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    cache = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     line = line_of(options)
     for name, system in rows.items():
         key = f"{name}, beam {beam}, {options.threads} threads, {options.batches}"
-        if key not in known and len(options.batches) > 1:
-            tried: dict[int, float] = {}
+        if key not in cache and len(options.batches) > 1:
+            speeds: dict[int, float] = {}
             for size in options.batches:
                 report_progress(f"beam {beam}: {name} with batches of {size}")
                 system.batches[beam] = size
                 try:
-                    found = read(system, task_of(system, data, options), line, beam)
+                    reading = read(system, task_of(system, data, options), line, beam)
                 except BenchError as error:
                     report_progress(str(error))
                     continue
-                tried[size] = found.speed(options.clock, found.line.by(options.clock))
-            if not tried:
-                continue  # its rounds will tell
-            known[key] = max(tried, key=lambda size: tried[size])
-            path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-        system.batches[beam] = known.get(key, options.batches[0])
+                speeds[size] = reading.speed(options.clock, reading.line.by(options.clock))
+            if not speeds:
+                continue  # the failure is reported again in its rounds
+            cache[key] = max(speeds, key=lambda size: speeds[size])
+            path.write_text(json.dumps(cache, indent=1) + "\n", encoding="utf-8")
+        system.batches[beam] = cache.get(key, options.batches[0])
 
 
 def line_of(options: argparse.Namespace) -> Path:
@@ -243,17 +243,19 @@ def measure(
     return in_turns(runs, options.rounds, lambda line: report_progress(f"beam {beam}: {line}"))
 
 
-def report(beam: int, found: dict[str, list[Reading]], rows: dict[str, System], clock: str) -> str:
+def report(
+    beam: int, readings_by_system: dict[str, list[Reading]], rows: dict[str, System], clock: str
+) -> str:
     """Return the Markdown of one beam."""
     speeds = {}
-    for name, readings in found.items():
+    for name, readings in readings_by_system.items():
         start = median_start_up(readings, clock)
         speeds[name] = Spread.of([reading.speed(clock, start) for reading in readings])
     others = [speed.median for name, speed in speeds.items() if not name.startswith("nmtkit")]
-    header = ["system", "batch", f"output words a {CLOCKS[clock]}", "to the fastest peer"]
+    header = ["system", "batch", f"output words a {CLOCKS[clock]}", "relative to the fastest peer"]
     header += ["all lines, s", "one line, s", "BLEU"]
     cells = []
-    for name, readings in found.items():
+    for name, readings in readings_by_system.items():
         whole = Spread.of([reading.whole.by(clock) for reading in readings])
         ratio = f"{speeds[name].median / max(others):.2f}" if others else ""
         row = [name, str(rows[name].batch(beam)), with_spread(speeds[name]), ratio]
@@ -291,11 +293,11 @@ def main(arguments: list[str]) -> int:
         figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
         for beam in options.beams:
             choose_batches(beam, rows, data, options)
-            found = measure(beam, rows, data, options)
-            parts.append(report(beam, found, rows, options.clock))
+            readings_by_system = measure(beam, rows, data, options)
+            parts.append(report(beam, readings_by_system, rows, options.clock))
             figures[f"beam {beam}"] = {
                 name: [dataclasses.asdict(reading) for reading in readings]
-                for name, readings in found.items()
+                for name, readings in readings_by_system.items()
             }
         write_report(options.output, "\n".join(parts), figures)
     except BenchError as error:

@@ -43,7 +43,7 @@ Run = Callable[[], object]
 
 @dataclass(frozen=True)
 class Case:
-    """One piece to time. shapes: of what it is given, for the table; plain, fast: run it once."""
+    """One piece to time: its name and input shapes for the table, and functions to run it."""
 
     name: str
     shapes: str
@@ -84,13 +84,13 @@ def search_case(name: str, shapes: str, plain: Run, fast: Run) -> Case:
 
 def flatten(values: Sequence[Any]) -> list[Tensor]:
     """Return the tensors in nested sequences."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, (tuple, list)):
-            found += flatten(value)
-    return found
+            tensors += flatten(value)
+    return tensors
 
 
 def training_cases(sizes: Sizes) -> list[Case]:

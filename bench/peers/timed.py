@@ -5,7 +5,7 @@
 Runs in the environment of the measured program and needs only torch: it takes the time after each
 optimizer step and counts the target words that the cross-entropy scores (without padding, with
 `</s>`). After UPDATES updates it writes the record and ends the process, before validation and
-saving. nmtkit has its own loss and optimizer steps and is watched at the end of `Trainer.update`.
+saving. nmtkit has its own loss and optimizer steps and is timed at the end of `Trainer.update`.
 
 RECORD gets {"updates": [[seconds, CPU seconds, words so far], ...], "peak": bytes}.
 """
@@ -23,18 +23,18 @@ import torch
 
 
 class Recorder:
-    """The clock readings of one training."""
+    """Records the clock after each update of one training."""
 
     def __init__(self, path: str, updates: int) -> None:
         self.path = path
-        self.wanted = updates
+        self.max_updates = updates
         self.words = 0
         self.readings: list[tuple[float, float, int]] = []
 
     def updated(self) -> None:
         """Take the time; after the last update, end the process."""
         self.readings.append((time.perf_counter(), time.process_time(), self.words))
-        if len(self.readings) == self.wanted:
+        if len(self.readings) == self.max_updates:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             with open(self.path, "w", encoding="utf-8") as file:
                 json.dump({"updates": self.readings, "peak": peak}, file)
@@ -69,10 +69,10 @@ def watch_nmtkit(recorder: Recorder) -> None:
     update = training.update
 
     def watched(self: Any) -> Any:
-        done = update(self)
-        recorder.words += done.tokens
+        result = update(self)
+        recorder.words += result.tokens
         recorder.updated()
-        return done
+        return result
 
     training.update = watched
 

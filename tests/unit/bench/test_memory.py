@@ -6,7 +6,7 @@ from pathlib import Path
 
 import memory
 import pytest
-from timing import BenchError, Finished
+from timing import BenchError, CommandCost
 
 HOLD = "import time; held = bytearray(b'x') * {size}; time.sleep({seconds})"
 CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}], check=True)"
@@ -41,11 +41,11 @@ def test_an_ended_process_has_no_memory(tmp_path: Path) -> None:
 
 
 def test_the_report_has_a_row_per_command() -> None:
-    def used(mib: int) -> memory.Used:
-        return memory.Used(Finished(1.5, 1.0, mib << 20), (mib - 1) << 20)
+    def used(mib: int) -> memory.MemoryCost:
+        return memory.MemoryCost(CommandCost(1.5, 1.0, mib << 20), (mib - 1) << 20)
 
-    found = {times: dict.fromkeys(memory.STEPS, used(10 * times)) for times in (1, 50)}
-    lines = memory.report(found, {"peer": {"train": used(7)}}).splitlines()
+    costs = {times: dict.fromkeys(memory.STEPS, used(10 * times)) for times in (1, 50)}
+    lines = memory.report(costs, {"peer": {"train": used(7)}}).splitlines()
     assert len(lines) == 2 + len(memory.STEPS) + 1
     assert "| nmtkit shortlist | 1.5 | 10 | 9 | 1.5 | 500 | 499 |" in lines
     assert lines[-1] == "| peer: train | 1.5 | 7 | 6 |  |  |  |"

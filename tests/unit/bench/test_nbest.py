@@ -1,3 +1,5 @@
+"""Both ways to score n-best lists score the same hypotheses."""
+
 import nbest
 import pytest
 
@@ -26,6 +28,6 @@ def test_distinct_prefix_share(lists):
 def test_both_ways_score_the_same_hypotheses(lists, make_model):
     scorer = Scorer(Ensemble((make_model(1),)))
     assert nbest.score_each_alone(scorer, lists) == nbest.score_as_trees(scorer, lists) == 4
-    found = nbest.measure(scorer, lists, 2)
-    assert [spread.count for spread in found.values()] == [2, 2]
-    assert all(spread.low > 0 for spread in found.values())
+    rates = nbest.measure(scorer, lists, 2)
+    assert [spread.count for spread in rates.values()] == [2, 2]
+    assert all(spread.low > 0 for spread in rates.values())

@@ -1,4 +1,4 @@
-"""The operations of RNNsearch, counted from its equations product by product."""
+"""Formulas for the operations of the models equal counted operations."""
 
 from typing import Any
 
@@ -37,13 +37,13 @@ class Counter:
         return left @ right
 
 
-def counted(sizes: Sizes, src_len: int, tgt_len: int, words: int) -> int:
-    """Go through the appendix of Bahdanau et al. 2015 for one pair, a position at a time."""
+def count_multiplications(sizes: Sizes, src_len: int, tgt_len: int, words: int) -> int:
+    """Count the products of Bahdanau et al. 2015, appendix A, for a pair, position by position."""
     m, n, align, pool = sizes.embedding, sizes.hidden, sizes.align, sizes.maxout
     count = Counter()
 
     def unit(x: Matrix, h: Matrix, c: Matrix | None = None) -> Matrix:
-        """z, r and the candidate, each from the word, the state and (decoder) the context."""
+        """Count z, r and the candidate, each from the word, the state and (decoder) the context."""
         for _ in range(3):
             count.times(x, np.zeros((m, n)))
             count.times(h, np.zeros((n, n)))
@@ -70,16 +70,18 @@ def counted(sizes: Sizes, src_len: int, tgt_len: int, words: int) -> int:
 
 @pytest.mark.parametrize("sizes", [Sizes(3, 4, 5, 2), Sizes(7, 2, 3, 4)])
 @pytest.mark.parametrize(("src_len", "tgt_len", "words"), [(1, 1, 4), (4, 6, 11), (9, 2, 5)])
-def test_the_formula_equals_the_count(sizes: Sizes, src_len: int, tgt_len: int, words: int) -> None:
-    multiplications = counted(sizes, src_len, tgt_len, words)
+def test_formulas_equal_counted_multiplications(
+    sizes: Sizes, src_len: int, tgt_len: int, words: int
+) -> None:
+    multiplications = count_multiplications(sizes, src_len, tgt_len, words)
     products = rnnsearch(sizes, words)
     assert forward_multiplications(products, src_len, tgt_len) == multiplications
     training = training_operations(products, src_len, tgt_len)
     assert training == pytest.approx(6 * multiplications / tgt_len)
 
 
-def needed(products: Products) -> float:
-    """MFLOP a target word at the mean lengths of Multi30k."""
+def mflop_per_word(products: Products) -> float:
+    """Return MFLOP per target word at the mean lengths of Multi30k."""
     return training_operations(products, 14.018, 15.134) / 1e6
 
 
@@ -89,9 +91,11 @@ def test_operations_of_the_benchmarked_models() -> None:
     For OpenNMT-py and eole it also counted the projection of the annotations at every step.
     """
     models = (rnnsearch, opennmt, joeynmt, marian)
-    found = [[needed(model(sizes, 10_000)) for model in models] for sizes in (SMALL, PAPER)]
-    assert found[0] == pytest.approx([19.55, 22.12, 25.69, 28.44], abs=0.01)
-    assert found[1] == pytest.approx([188.7, 149.6, 197.3, 206.0], abs=0.1)
+    operations = [
+        [mflop_per_word(model(sizes, 10_000)) for model in models] for sizes in (SMALL, PAPER)
+    ]
+    assert operations[0] == pytest.approx([19.55, 22.12, 25.69, 28.44], abs=0.01)
+    assert operations[1] == pytest.approx([188.7, 149.6, 197.3, 206.0], abs=0.1)
 
 
 @pytest.mark.parametrize("name", [name for name in COUNTS if name != "rnnsearch"])

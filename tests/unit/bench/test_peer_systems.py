@@ -1,4 +1,4 @@
-"""The settings of the peers, and Marian's speed from its log."""
+"""Settings of the peers, and Marian's speed from its log."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ LOG = """\
 
 def test_marians_log_is_parsed() -> None:
     assert marian_reports(LOG) == [(5, 20.5, 24600.0), (1000, 10.0, pytest.approx(1756.4))]
-    assert marian_reports("nothing of the kind") == []
+    assert marian_reports("no progress lines") == []
 
 
 @pytest.mark.parametrize("cls", [OpenNMT, Eole, JoeyNMT])
@@ -43,10 +43,10 @@ def test_only_installed_peers_are_used(tmp_path: Path, capsys: pytest.CaptureFix
     python = tmp_path / "eole" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.touch()
-    found = peers(tmp_path, marian=tmp_path / "marian-binary")
-    assert [system.name for system in found] == ["eole 0.6.4", "Marian"]
-    said = capsys.readouterr().err
-    assert "JoeyNMT 2.3.0 is left out" in said and "eole" not in said
+    installed = peers(tmp_path, marian=tmp_path / "marian-binary")
+    assert [system.name for system in installed] == ["eole 0.6.4", "Marian"]
+    stderr = capsys.readouterr().err
+    assert "JoeyNMT 2.3.0 is skipped" in stderr and "eole" not in stderr
     assert peers(None) == []
 
 
@@ -54,5 +54,5 @@ def test_a_marian_log_without_updates_is_an_error(task: Task, tmp_path: Path) ->
     binary = tmp_path / "marian"
     binary.write_text("#!/bin/sh\necho done\n")
     binary.chmod(0o755)
-    with pytest.raises(BenchError, match="tells nothing of the updates after 3"):
+    with pytest.raises(BenchError, match="no report on updates after 3"):
         Marian(Path("python"), binary).time_training(task, warmup=3)

@@ -1,4 +1,4 @@
-"""Both ways of preparing get the same lines, and their outputs are compared."""
+"""Both ways to prepare get the same lines, and their outputs are compared."""
 
 import argparse
 import gzip
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import prepare
 import pytest
-from timing import BenchError, Finished
+from timing import BenchError, CommandCost
 
 
 def job(folder: Path) -> prepare.Job:
@@ -30,19 +30,19 @@ def test_differing_lines_are_counted(tmp_path: Path) -> None:
     (tmp_path / "x.given").mkdir()
     for side, (ours, theirs) in {"src": ("a .\nb\n", "a.\nb\n"), "tgt": ("c\n\n", "c\n\n")}.items():
         (tmp_path / "x.given" / f"train.{side}").write_text(ours)
-        (tmp_path / f"x.given.others.{side}").write_text(theirs)
+        (tmp_path / f"x.given.pipe.{side}").write_text(theirs)
     assert job(tmp_path).count_differing("given") == 1
-    (tmp_path / "x.given.others.tgt").write_text("c\n")
+    (tmp_path / "x.given.pipe.tgt").write_text("c\n")
     with pytest.raises(BenchError, match="1 lines, not 2"):
         job(tmp_path).count_differing("given")
 
 
 def test_ratios_are_to_the_pipe() -> None:
-    taken = {
-        prepare.OWN: [Finished(2.0, 3.0, 5 << 20)],
-        prepare.OTHERS: [Finished(8.0, 6.0, 9 << 20)],
+    costs = {
+        prepare.NMTKIT_PREPARE: [CommandCost(2.0, 3.0, 5 << 20)],
+        prepare.PIPE: [CommandCost(8.0, 6.0, 9 << 20)],
     }
-    found = {"merges given": {"taken": taken, "differing": 3}}
-    rows = prepare.rows("x", 4000, found, "wall")
+    results = {"merges given": {"costs": costs, "differing": 3}}
+    rows = prepare.rows("x", 4000, results, "wall")
     assert [row[2:] for row in rows] == [["2,000", "4.00", "5", "3"], ["500", "1.00", "9", ""]]
-    assert prepare.rows("x", 4000, found, "cpu")[0][3] == "2.00"
+    assert prepare.rows("x", 4000, results, "cpu")[0][3] == "2.00"

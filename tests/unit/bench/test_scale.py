@@ -1,21 +1,21 @@
-"""Corpora of any size, and the cost of a further pair."""
+"""Corpora of any size, and the cost of an additional pair."""
 
 from pathlib import Path
 
 import pytest
 import scale
 from plotting import Panel, draw
-from timing import BenchError, Finished, Spread
+from timing import BenchError, CommandCost, Spread
 
 
 @pytest.mark.parametrize("lines", [1, 3, 7, 300])
 def test_lines_are_repeated_in_order(tmp_path: Path, lines: int, monkeypatch) -> None:
-    monkeypatch.setattr(scale, "BLOCK", 5)
+    monkeypatch.setattr(scale, "BLOCK_LINES", 5)
     (tmp_path / "a").write_bytes("1\n\u2028\n\r3\n".encode())
     scale.write_repeated(tmp_path / "a", tmp_path / "b", lines)
-    made = (tmp_path / "b").read_bytes().split(b"\n")
-    assert made.pop() == b""
-    assert made == ((tmp_path / "a").read_bytes().split(b"\n")[:-1] * lines)[:lines]
+    written = (tmp_path / "b").read_bytes().split(b"\n")
+    assert written.pop() == b""
+    assert written == ((tmp_path / "a").read_bytes().split(b"\n")[:-1] * lines)[:lines]
 
 
 def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
@@ -39,9 +39,9 @@ def test_a_figure_is_drawn(tmp_path: Path) -> None:
     ]
     for name in ("a", "b"):
         draw(tmp_path / f"{name}.svg", panels)
-    made = (tmp_path / "a.svg").read_bytes()
-    assert made == (tmp_path / "b.svg").read_bytes()
-    assert made.count(b">time &amp; memory<") == 1 and b">other<" in made
+    svg = (tmp_path / "a.svg").read_bytes()
+    assert svg == (tmp_path / "b.svg").read_bytes()
+    assert svg.count(b">time &amp; memory<") == 1 and b">other<" in svg
 
 
 def test_each_command_runs_on_each_size(tmp_path: Path) -> None:
@@ -63,6 +63,6 @@ def test_each_command_runs_on_each_size(tmp_path: Path) -> None:
 
 
 def test_the_median_of_the_rounds_is_reported() -> None:
-    runs = [Finished(seconds, 2 * seconds, 1 << 20) for seconds in (1.0, 5.0, 2.0)]
+    runs = [CommandCost(seconds, 2 * seconds, 1 << 20) for seconds in (1.0, 5.0, 2.0)]
     rows = scale.rows({"prepare": {1000: runs}}, "cpu")
     assert rows == [["prepare", "1,000", "4.00 (2.00–10.00)", "4000.0", "1"]]

@@ -1,4 +1,4 @@
-"""The settings of the systems, and their speed from the launcher's record."""
+"""Settings of the systems, and speeds computed from the launcher's record."""
 
 import importlib.util
 import json
@@ -40,7 +40,7 @@ def test_nmtkit_accepts_its_settings(task: Task) -> None:
 
 @pytest.fixture
 def launcher() -> ModuleType:
-    """bench/peers/timed.py."""
+    """Import bench/peers/timed.py."""
     spec = importlib.util.spec_from_file_location("timed", TIMED)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -80,6 +80,6 @@ def test_the_launcher_stops_after_the_given_updates(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert done.stdout == b""
-    found = json.loads(record.read_text())
-    assert [words for _, _, words in found["updates"]] == [3, 6, 9, 12, 15]
-    assert found["peak"] > 1e7
+    recorded = json.loads(record.read_text())
+    assert [words for _, _, words in recorded["updates"]] == [3, 6, 9, 12, 15]
+    assert recorded["peak"] > 1e7

@@ -1,4 +1,4 @@
-"""Running commands in turns, and reporting their cost."""
+"""Commands are run in turns, and their cost is reported."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from timing import (
 )
 
 
-def test_the_median_counts() -> None:
+def test_a_spread_has_the_median_and_the_extremes() -> None:
     assert Spread.of([5.0, 1.0, 3.0]) == Spread(3.0, 1.0, 5.0, 3)
     with pytest.raises(ValueError):
         Spread.of([])
@@ -41,11 +41,11 @@ def test_failed_commands_are_left_out_and_the_others_continue() -> None:
         tries.append(1)
         raise BenchError("it broke")
 
-    said: list[str] = []
-    found = in_turns({"good": lambda: 1, "bad": fails}, 3, said.append)
-    assert found == {"good": [1, 1, 1]}
+    messages: list[str] = []
+    results = in_turns({"good": lambda: 1, "bad": fails}, 3, messages.append)
+    assert results == {"good": [1, 1, 1]}
     assert len(tries) == 1
-    assert "bad is left out: it broke" in said
+    assert "bad is skipped: it broke" in messages
 
 
 def test_a_command_is_measured(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ def test_a_command_is_measured(tmp_path: Path) -> None:
     assert output.read_text() == "words"
     assert log.read_text() == "log\n"
     assert 0 < used.cpu < 60 and 0 < used.seconds < 60
-    assert 1e6 < used.peak < 1e9  # bytes of a Python that does nothing
+    assert 1e6 < used.peak < 1e9  # bytes of an idle Python
 
 
 def test_memory_and_time_of_a_command(tmp_path: Path) -> None:
-    code = "x = b'x' * 1_500_000_000"  # more than these tests hold themselves
+    code = "x = b'x' * 1_500_000_000"  # more than the test process uses
     used = run_command([sys.executable, "-c", code], tmp_path / "log")
     assert used.peak == pytest.approx(1510e6, rel=0.05)
     assert (used.by("wall"), used.by("cpu")) == (used.seconds, used.cpu)
@@ -76,18 +76,20 @@ def test_the_environment_is_extended(tmp_path: Path) -> None:
 
 def test_a_failed_command_reports_its_last_line(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with pytest.raises(BenchError, match=r"exit status 3: the end \(all of it: .*log\)"):
+    with pytest.raises(BenchError, match=r"exit status 3: the end \(full log: .*log\)"):
         code = "import sys; print('begin\\nthe end'); sys.exit(3)"
         run_command([sys.executable, "-c", code], log)
     with pytest.raises(BenchError, match="no-such-program: cannot be run"):
         run_command([tmp_path / "no-such-program"], log)
 
 
-def test_a_table() -> None:
+def test_a_table_is_markdown() -> None:
     assert table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |\n"
 
 
-def test_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_is_printed_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     output = tmp_path / "new" / "train.md"
     write_report(output, "text", {"é": [1]})
     assert capsys.readouterr().out == "text\n"

@@ -9,7 +9,7 @@ from systems import Data, Nmtkit, Rate
 
 
 class Lengths(Data):
-    """Data of which only lengths are known."""
+    """Data with known lengths and no files."""
 
     def mean_lengths(self) -> tuple[float, float]:
         return 10.0, 10.0
@@ -18,7 +18,7 @@ class Lengths(Data):
         return 10_000
 
 
-FOUND = {
+RESULTS = {
     "ceiling": {"float32": [{"wall": 200.0, "cpu": 100.0}, {"wall": 100.0, "cpu": 80.0}]},
     "rates": {
         "nmtkit": [Rate(5000, 2500, 0), Rate(7000, 2600, 0), Rate(6000, 2700, 0)],
@@ -28,17 +28,17 @@ FOUND = {
 
 
 SYSTEMS = {"nmtkit": Nmtkit(), "other": OpenNMT(Path())}
-NOTHING = Lengths(Path(), Path())
+DATA = Lengths(Path(), Path())
 
 
 def rows(report: str) -> dict[str, list[str]]:
-    """Cells of the table by system."""
+    """Return the cells of the table by system."""
     cells = [line[2:-2].split(" | ") for line in report.splitlines() if line[:1] == "|"]
     return {first: rest for first, *rest in cells[2:]}
 
 
 def test_a_report_by_wall_clock() -> None:
-    report = train.report("small", NOTHING, SYSTEMS, FOUND, "wall")
+    report = train.report("small", DATA, SYSTEMS, RESULTS, "wall")
     needed = training_operations(rnnsearch(SMALL, 10_000), 10.0, 10.0)
     other = training_operations(opennmt(SMALL, 10_000), 10.0, 10.0)
     mflop, share = f"{needed / 1e6:.1f}", f"{100 * 6000 * needed / 150e9:.0f} %"
@@ -50,14 +50,14 @@ def test_a_report_by_wall_clock() -> None:
 
 
 def test_a_report_by_processor_time() -> None:
-    report = train.report("small", NOTHING, SYSTEMS, FOUND, "cpu")
+    report = train.report("small", DATA, SYSTEMS, RESULTS, "cpu")
     assert rows(report)["nmtkit"][0] == "2,600 (2,500–2,700)"
     assert rows(report)["other"][:2] == ["1,300", "2.00"]
 
 
 def test_a_report_without_nmtkit_or_ceiling() -> None:
-    found = {"ceiling": {"float32": []}, "rates": {"other": [Rate(3000, 1300, 0)]}}
-    report = train.report("paper", NOTHING, SYSTEMS, found, "wall")
+    results = {"ceiling": {"float32": []}, "rates": {"other": [Rate(3000, 1300, 0)]}}
+    report = train.report("paper", DATA, SYSTEMS, results, "wall")
     assert [rows(report)["other"][column] for column in (0, 1, 3)] == ["3,000", "", ""]
 
 

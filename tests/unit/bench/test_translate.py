@@ -8,13 +8,13 @@ import pytest
 import translate
 from operations import SMALL
 from systems import Data, Nmtkit, System, Task
-from timing import BenchError, Finished
+from timing import BenchError, CommandCost
 
 
 def reading(whole: float, line: float, words: int = 1000) -> translate.Reading:
-    """A round that took so many seconds, twice as many of processor time."""
+    """Return a round with these wall-clock seconds and twice as many processor seconds."""
     return translate.Reading(
-        Finished(whole, 2 * whole, 0), Finished(line, 2 * line, 0), words, bleu=30.0
+        CommandCost(whole, 2 * whole, 0), CommandCost(line, 2 * line, 0), words, bleu=30.0
     )
 
 
@@ -31,13 +31,13 @@ def test_a_slow_start_affects_no_round() -> None:
 
 
 def test_ratios_are_to_the_fastest_peer() -> None:
-    found = {
+    readings = {
         "nmtkit": [reading(3.0, 1.0), reading(2.0, 1.0), reading(3.0, 1.0)],
         "nmtkit --quantize": [reading(1.5, 1.0)],
         "slow": [reading(11.0, 1.0)],
         "fast": [reading(5.0, 1.0)],
     }
-    report = translate.report(5, found, {name: Nmtkit() for name in found}, "wall")
+    report = translate.report(5, readings, {name: Nmtkit() for name in readings}, "wall")
     rows = [line.strip("| ").split(" | ") for line in report.splitlines() if "|" in line][2:]
     ratios = {name: ratio for name, _, _, ratio, *_ in rows}
     assert ratios == {"nmtkit": "2.00", "nmtkit --quantize": "8.00", "slow": "0.40", "fast": "1.00"}
@@ -76,9 +76,9 @@ def test_missing_output_lines_are_an_error(tmp_path: Path) -> None:
     task.folder.mkdir()
     line = tmp_path / "line.txt"
     line.write_text("a\n")
-    found = translate.read(Shell("cat"), task, line, 5)
-    assert found.words == 6
-    assert 0 < found.bleu < 100
+    measured = translate.read(Shell("cat"), task, line, 5)
+    assert measured.words == 6
+    assert 0 < measured.bleu < 100
     with pytest.raises(BenchError, match="1 lines, not 2"):
         translate.read(Shell("head -n 1"), task, line, 5)
 
@@ -106,6 +106,6 @@ def test_the_fastest_batch_is_searched_once(
 
 def test_without_a_file_candidates_come_from_the_models_alignments() -> None:
     named = translate.options_of(["--candidates", "lex.gz"])
-    own = translate.options_of(["--candidates", "--updates", "7", "--work", "there"])
+    default = translate.options_of(["--candidates", "--updates", "7", "--work", "there"])
     assert translate.lexicon_of(named) == Path("lex.gz").absolute()
-    assert translate.lexicon_of(own) == Path("there/translate/nmtkit-7/lexicon").absolute()
+    assert translate.lexicon_of(default) == Path("there/translate/nmtkit-7/lexicon").absolute()

@@ -1,4 +1,4 @@
-"""Every twin is timed, plain and fast, and they compute the same."""
+"""Every twin is timed, plain and fast."""
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ def cases() -> list[twins.Case]:
     return twins.training_cases(TINY) + twins.search_cases(TINY)
 
 
-def test_each_twin_has_a_line() -> None:
+def test_each_twin_has_a_case() -> None:
     names = {case.name for case in cases()}
     modules = (layers, rnnsearch, deep_lstm, grconv)
     pairs = {
@@ -48,7 +48,7 @@ def test_each_case_runs_both_ways() -> None:
         case.fast()
 
 
-def test_a_row_says_what_the_fast_piece_buys() -> None:
+def test_a_row_has_the_speed_up() -> None:
     case = twins.Case("piece", "[2, 3]", lambda: None, lambda: None)
     times = {"plain": Spread.of([0.003]), "fast": Spread.of([0.001, 0.002, 0.0015])}
     assert twins.row_of(case, times) == ["`piece`", "[2, 3]", "3.00", "1.50", "2.00"]
