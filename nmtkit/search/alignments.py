@@ -1,8 +1,8 @@
-"""Alignments of translations that search has found, computed by forced decoding.
+"""Alignments of the translations that search returns, computed by forced decoding.
 
-Search keeps none itself: the alignments of every hypothesis that it ever considers would take
-gigabytes for a line of 2,000 words. Decoding the n best again takes as many steps, but with n
-hypotheses a sentence instead of a whole beam.
+Search itself stores none: the alignments of all hypotheses that it considers would take gigabytes
+for a line of 2,000 words. Decoding the n best again takes as many steps, but with n hypotheses per
+sentence instead of a whole beam.
 """
 
 import dataclasses
@@ -24,11 +24,11 @@ def with_alignments(
     lengths: Tensor,
     hypotheses: Sequence[Sequence[Hypothesis]],
 ) -> list[list[Hypothesis]]:
-    """Return the same hypotheses with their alignments.
+    """Return the hypotheses with their alignments.
 
-    :param models: models of the same source tokens; the alignments of those that have one are
-        averaged.
-    :param encoded: the sentences as encoded by each model.
+    :param models: models of the same source tokens; their alignments are averaged, and models
+        without attention are left out.
+    :param encoded: the source sentences, encoded by each model.
     :param lengths: T_x of each sentence, `</s>` counted. Shape: [B].
     :param hypotheses: at least one for each sentence.
     :raises ModelError: no model has an alignment.
@@ -39,7 +39,7 @@ def with_alignments(
     if not aligned:
         raise ModelError(
             "this model has no alignment, which --alignments, --replace-unk and --coverage-penalty"
-            " ask for; leave them out"
+            " need; leave them out"
         )
     return [
         [

@@ -1,4 +1,4 @@
-"""Encoded sentences that wait to be searched."""
+"""A queue of encoded sentences for beam search."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ from nmtkit.models.search_state import EncodedSource
 
 
 class EncodedBatch(NamedTuple):
-    """Source sentences as encoded by each model of an ensemble.
+    """Source sentences, encoded by each model of an ensemble.
 
-    encoded: one model's `encode` each, of the same sentences.
+    encoded: the result of `encode` of each model, for the same sentences.
     lengths: T_x of each sentence for the first model, `</s>` counted. Shape: [B].
-    candidates: tokens that each sentence may use, in rising order, `</s>` and `<unk>` always among
-        them, padded with -1; None for the whole vocabulary. Shape: [B, C].
+    candidates: tokens that each sentence may use, in ascending order, always including `</s>` and
+        `<unk>`, padded with -1; None for the whole vocabulary. Shape: [B, C].
     """
 
     encoded: Sequence[EncodedSource]
@@ -30,7 +30,7 @@ class EncodedBatch(NamedTuple):
 
 
 class BatchQueue:
-    """Hands out batches a few sentences at a time; asks for each batch only when it is due."""
+    """Iterates over the sentences of batches, a few at a time; batches are read lazily."""
 
     def __init__(self, batches: Iterable[EncodedBatch]) -> None:
         self._batches = iter(batches)
@@ -43,12 +43,14 @@ class BatchQueue:
         return 0 if self._batch is None else len(self._batch.lengths)
 
     def fits(self, max_length: int, rows: int) -> bool:
-        """Tell if the next sentences may join a search.
+        """Return True if the next sentences may join a search.
 
-        It must have as many rows as their batch, so that matrix products do not get smaller, and
-        not be much longer than they are, because they are padded to its length.
+        The search must have at least as many rows as their batch, so that matrix products do not
+        get smaller, and its longest source may be at most twice as long as theirs, because they
+        are padded to that length.
 
         :param max_length: T_x of the longest sentence in the search.
+        :param rows: rows of the search.
         """
         if self._batch is None or self.batch_size > rows:
             return False
@@ -65,7 +67,7 @@ class BatchQueue:
         return taken
 
 
-def replace_sentences(carried: Sequence[Any], rows: Tensor, newcomers: Sequence[Any]) -> list[Any]:
-    """Put newcomers into some rows of each model's encoded source or state; see `Refillable`."""
-    pairs = zip(carried, newcomers, strict=True)
+def replace_sentences(values: Sequence[Any], rows: Tensor, newcomers: Sequence[Any]) -> list[Any]:
+    """Replace some rows of each model's encoded source or state; see `Refillable`."""
+    pairs = zip(values, newcomers, strict=True)
     return [value.replace_sentences(rows, new) for value, new in pairs]

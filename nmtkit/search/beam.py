@@ -2,26 +2,26 @@
 
 A step of `_BeamSearch` is the algorithm:
 
-1. predict: every model takes a step from the last token of each hypothesis (`predict`);
-2. expand: the best expansions of each sentence by one token are found (`NextTokenScorer.best`);
-3. prune: they are divided into finished and active hypotheses (`prune`);
-4. finish: the finished ones are recorded, and sentences that are done are found (`finish`);
+1. predict: every model decodes one position after the last token of each hypothesis (`predict`);
+2. expand: find the best expansions of each sentence by one token (`NextTokenScorer.best`);
+3. prune: divide them into finished and active hypotheses (`prune`);
+4. finish: record the finished ones, and find the sentences that are done (`finish`, `find_done`);
 5. advance: the active ones become the new beam, and the models' states follow them (`advance`).
 
-A sentence that is done gives its row to one that waits, which keeps matrix products large; when
-none waits, its row is dropped. Sentences never influence each other: alone and in any batch their
-translations are the same up to float rounding.
+The row of a sentence that is done is given to a waiting sentence, which keeps matrix products
+large; when none waits, the row is dropped. Sentences never influence each other: alone and in any
+batch their translations are the same up to float rounding.
 
 Beam modes (`SearchConfig.beam_mode`):
 
 - "shrinking" (Sutskever et al. 2014, section 3.2; Bahdanau et al. 2015): a hypothesis whose `</s>`
   is among the best k expansions leaves the beam, which is one narrower from then on.
-- "bounded": it leaves likewise, but the beam keeps its width, unless that is 1 (greedy search).
+- "bounded": it leaves the beam, too, but the beam keeps its width unless that is 1 (greedy).
 
 In both modes, search of a sentence ends once its n best cannot change any more. With scores s <= 0,
 a length penalty and a step limit L, an active hypothesis can at best reach s / L^penalty; when the
-n-th best finished one has that much, the list is final. The bound is exact: it never cuts search
-short, and with penalty 1 search often runs on for some steps after its result was found.
+n-th best finished one reaches that, the list is final. The bound is exact: it never cuts search
+short, and with penalty 1 search often continues for some steps after finding its result.
 
 Departures and readings: the translation of a non-empty sentence is never empty (`</s>` cannot be
 its first token); the score is still the model's log p, as nothing is renormalised. Search takes at
@@ -47,7 +47,7 @@ from nmtkit.search.candidates import PADDING, CandidateScorer
 from nmtkit.search.coverage import rerank_by_coverage
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.next_token import Expansions, NextTokenScorer
+from nmtkit.search.next_token import Expansions, NextTokenScorer, predict
 from nmtkit.search.search_settings import (
     beam_shrinks,
     check_settings,
@@ -60,10 +60,10 @@ from nmtkit.search.search_settings import (
 from nmtkit.special_symbols import BOS, EOS
 
 MAX_LOG_PROB = 1e-3
-"""How far above 0 rounding may lift a log-probability."""
+"""Upper limit of log-probabilities, which rounding may lift above 0."""
 
 REFILL_DIVISOR = 8
-"""Rows are refilled or dropped once one in 8 is free, because each time tensors are copied."""
+"""Rows are refilled or dropped once one in 8 is free, because this copies all tensors."""
 
 
 class Beam(NamedTuple):
@@ -71,9 +71,9 @@ class Beam(NamedTuple):
 
     sentences: index of each among all sentences. Shape: [B].
     src_lengths: T_x. Shape: [B].
-    steps: tokens that its hypotheses have. Shape: [B].
-    limits: tokens that a translation may have, `</s>` counted. Shape: [B].
-    widths: hypotheses that may be active. Shape: [B].
+    steps: length of its hypotheses in tokens. Shape: [B].
+    limits: maximum tokens of a translation, `</s>` counted. Shape: [B].
+    widths: maximum number of active hypotheses. Shape: [B].
     best_finished: ranking scores of the n best finished ones, padded with -inf. Shape: [B, n].
     tokens: the last token. Shape: [B, k].
     nodes: its node in the history. Shape: [B, k].
@@ -95,7 +95,7 @@ class Beam(NamedTuple):
         return Beam(*(value.index_select(0, rows) for value in self))
 
     def replace_sentences(self, rows: Tensor, newcomers: "Beam") -> "Beam":
-        """Put other sentences into some rows, with unused slots up to this beam's width."""
+        """Replace the sentences of some rows; slots beyond the newcomers' width are unused."""
         unused = [0, self.scores.size(1) - newcomers.scores.size(1)]
         newcomers = newcomers._replace(
             tokens=functional.pad(newcomers.tokens, unused),
@@ -107,11 +107,11 @@ class Beam(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """Which expansions are kept.
+    """Masks of the expansions that are kept.
 
-    finished: those that end with `</s>`. Shape: [B, c], bool.
-    active: those to be expanded further. Shape: [B, c], bool.
-    widths: how many hypotheses may be active from now on. Shape: [B].
+    finished: True for those that end with `</s>`. Shape: [B, c], bool.
+    active: True for those to be expanded further. Shape: [B, c], bool.
+    widths: maximum number of active hypotheses from now on. Shape: [B].
     """
 
     finished: Tensor
@@ -135,8 +135,8 @@ def beam_search(
     :param src_mask: True at tokens and `</s>`. Shape: [B, T_x], bool.
     :param n_best: translations per sentence, at most `settings.beam`.
     :param alignments: add the first model's alignments.
-    :return: 1 to n_best different translations of each sentence, best first; either all are
-        finished or, if search finished none, all are unfinished.
+    :return: 1 to n_best different translations of each sentence, best first; all are finished or,
+        if search finished none, all are unfinished.
     :raises ConfigError: a setting is out of range.
     :raises ModelError: a model gives log-probabilities that are not numbers, or it has no
         alignment.
@@ -145,13 +145,13 @@ def beam_search(
         encoded = [model.encode(src, src_mask) for model in models]
         batch = EncodedBatch(encoded, src_mask.sum(1))
         check_settings(settings, n_best)
-        kept = hypotheses_to_rerank(settings, n_best)
-        hypotheses = search_batches(models, [batch], settings, kept, averaging)
+        n_candidates = hypotheses_to_rerank(settings, n_best)
+        hypotheses = search_batches(models, [batch], settings, n_candidates, averaging)
         if alignments or settings.coverage_penalty:
             from nmtkit.search.alignments import with_alignments  # rarely needed: start-up
 
             hypotheses = with_alignments(models[:1], encoded[:1], batch.lengths, hypotheses)
-        return [rerank_by_coverage(of_one, settings, n_best) for of_one in hypotheses]
+        return [rerank_by_coverage(sentence, settings, n_best) for sentence in hypotheses]
 
 
 def search_batches(
@@ -161,9 +161,9 @@ def search_batches(
     n_best: int = 1,
     averaging: ModelAveraging = EQUAL_WEIGHTS,
 ) -> list[list[Hypothesis]]:
-    """Translate the sentences of many batches, one batch's number of sentences at a time.
+    """Translate the sentences of many batches, about one batch at a time.
 
-    :param batches: each is asked for when it is due; longest sentences first is fastest.
+    :param batches: read lazily; longest sentences first is fastest.
     :return: the translations of each sentence, in the order of the batches; for the other
         parameters and errors see `beam_search`.
     """
@@ -176,7 +176,7 @@ def search_batches(
 
 
 class _BeamSearch:
-    """The sentences under search, one a row, and those that wait for their rows."""
+    """State of the search: the current sentences, one per row, and the queue of the others."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class _BeamSearch:
             self._free_rows.update(newly_done)
 
     def refill(self) -> bool:
-        """Give free rows to sentences that wait; return False when all sentences are done."""
+        """Refill free rows with waiting sentences; return False when all sentences are done."""
         if len(self._free_rows) == self._rows:
             return self._start_batch()
         if len(self._free_rows) * REFILL_DIVISOR >= self._rows:
@@ -243,13 +243,13 @@ class _BeamSearch:
         self._rows, self._max_src_length = len(batch.lengths), int(batch.lengths.max())
         self._encoded = list(batch.encoded)
         self._states, self._beam = self._initial(batch)
-        carried = (*self._encoded, *self._states)
-        self._refillable = all(isinstance(part, Refillable) for part in carried)
+        parts = (*self._encoded, *self._states)
+        self._refillable = all(isinstance(part, Refillable) for part in parts)
         self._set_candidates(batch.candidates)
         return True
 
     def _fill_free_rows(self) -> None:
-        """Put sentences that wait into free rows."""
+        """Put waiting sentences into free rows."""
         batch = self._queue.take(len(self._free_rows))
         free = [self._free_rows.pop() for _ in range(len(batch.lengths))]
         rows = torch.tensor(free, device=batch.lengths.device)
@@ -307,43 +307,26 @@ def initial_beam(
     )
 
 
-def predict(
-    models: Sequence[TranslationModel],
-    tokens: Tensor,
-    states: Sequence[SearchState],
-    encoded: Sequence[EncodedSource],
-) -> tuple[list[Tensor], list[SearchState]]:
-    """Let every model take a step.
-
-    :param tokens: the last token of each hypothesis. Shape: [B, k].
-    :return: each model's readouts [B, k, l], which predict the next token, and its state.
-    """
-    steps = [
-        model.step(tokens, state, source)
-        for model, state, source in zip(models, states, encoded, strict=True)
-    ]
-    return [step.readout for step in steps], [step.state for step in steps]
-
-
 def prune(expansions: Expansions, widths: Tensor, shrinking: bool) -> Pruned:
     """Divide expansions into finished and active ones.
 
-    Finished are those with `</s>` among the best `width` of all; active are as many of the best
-    others as the beam then has room for.
+    An expansion by `</s>` is finished if it is among the best `width` expansions. Of the others,
+    the best ones stay active, as many as the beam then has room for.
     """
     ranks = torch.arange(expansions.tokens.size(1), device=widths.device)
     real, eos = expansions.scores > -torch.inf, expansions.tokens == EOS
     finished = real & eos & (ranks < widths.unsqueeze(1))
     if shrinking:
         widths = widths - finished.sum(1)
-    others = real & ~eos
-    return Pruned(finished, others & (others.cumsum(1) <= widths.unsqueeze(1)), widths)
+    continuing = real & ~eos
+    active = continuing & (continuing.cumsum(1) <= widths.unsqueeze(1))
+    return Pruned(finished, active, widths)
 
 
 def finish(
     beam: Beam, expansions: Expansions, pruned: Pruned, history: BeamHistory, settings: SearchConfig
 ) -> Beam:
-    """Record the finished hypotheses, and update the ranking scores of the n best."""
+    """Record the finished hypotheses, and update the n best ranking scores."""
     beam = beam._replace(steps=beam.steps + 1, widths=pruned.widths)
     scores = expansions.scores.masked_fill(~pruned.finished, -torch.inf)
     nodes = beam.nodes.gather(1, expansions.parents)
@@ -359,9 +342,9 @@ def find_done(
 ) -> tuple[list[int], int]:
     """Find the sentences whose n best translations cannot change any more.
 
-    Here the host waits for the device, once a step.
+    This is the one point of a step at which the host waits for the device.
 
-    :return: their rows; the largest number of active hypotheses of a sentence, at least 1.
+    :return: their rows; the largest number of active hypotheses of any sentence, at least 1.
     :raises ModelError: a log-probability is not a number or above 0.
     """
     reachable = expansions.scores.masked_fill(~pruned.active, -torch.inf).amax(1)
@@ -383,7 +366,7 @@ def advance(
 ) -> tuple[Beam, Tensor]:
     """Put the active hypotheses into the new beam, and into the history.
 
-    :param active: which expansions are active. Shape: [B, c], bool.
+    :param active: True for active expansions. Shape: [B, c], bool.
     :param slots: k' of the new beam.
     :return: the beam, and the old slot of each new hypothesis's parent [B, k'].
     """
@@ -395,7 +378,7 @@ def advance(
 
 
 def retire(beam: Beam, rows: Tensor, history: BeamHistory) -> Beam:
-    """End the search of some sentences, and record what is unfinished in case nothing else is."""
+    """End the search of some sentences; record their active hypotheses as unfinished."""
     retired = beam.select(rows)
     history.add_unfinished(retired.sentences, retired.nodes, retired.scores, retired.steps)
     return beam._replace(scores=beam.scores.index_fill(0, rows, -torch.inf))

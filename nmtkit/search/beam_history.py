@@ -1,8 +1,8 @@
-"""The tree of all hypotheses of a beam search, followed back at its end.
+"""The tree of all hypotheses of a beam search, backtracked at its end.
 
 A node is one token of one hypothesis. It has a number and knows the number of its parent, so that
-hypotheses share their prefixes and nothing is copied during search. Only the hypotheses that are
-returned are ever spelled out.
+hypotheses share their prefixes and nothing is copied during search. The tokens are
+collected only for the hypotheses that are returned.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,9 @@ from nmtkit.special_symbols import BOS, EOS
 
 
 class Nodes(NamedTuple):
-    """The nodes added by one step: tokens, numbers of the parents, log p of the prefixes.
+    """The nodes added by one step.
 
+    tokens: ids. parents: numbers of the parent nodes. scores: log p of the prefixes.
     Shape of each: [number of nodes].
     """
 
@@ -33,7 +34,7 @@ class EndedHypotheses(NamedTuple):
     """Hypotheses that ended at one step.
 
     sentences: index of each among all sentences. Shape: [B].
-    nodes: of the last token but `</s>`. Shape: [B, k].
+    nodes: nodes of the last token before `</s>`. Shape: [B, k].
     scores: log p, `</s>` included if it was chosen, -inf in unused slots. Shape: [B, k].
     lengths: tokens, `</s>` counted. Shape: [B].
     """
@@ -45,7 +46,7 @@ class EndedHypotheses(NamedTuple):
 
 
 class RankedHypothesis(NamedTuple):
-    """An ended hypothesis; sorting puts these in the order of an n-best list."""
+    """An ended hypothesis; sorting gives the order of an n-best list."""
 
     negative_ranking_score: float
     length: int
@@ -55,7 +56,7 @@ class RankedHypothesis(NamedTuple):
 
 
 class BeamHistory:
-    """Grows by one generation of nodes a step; `n_best` reads the translations from it."""
+    """All hypotheses of a search, one generation of nodes per step; `n_best` backtracks them."""
 
     def __init__(self) -> None:
         self.sentences = 0
@@ -102,9 +103,9 @@ class BeamHistory:
     def n_best(self, settings: SearchConfig, n_best: int) -> list[list[Hypothesis]]:
         """Return the n best hypotheses of each sentence, ranked as the settings say.
 
-        Of equal ones the shorter is first. Unfinished ones are used only if none is finished.
+        With equal scores the shorter is first. Unfinished ones are used only if none is finished.
 
-        :raises ModelError: a sentence has no hypothesis of either kind.
+        :raises ModelError: a sentence has no hypothesis, finished or not.
         """
         if not self.sentences:
             return []
@@ -113,14 +114,14 @@ class BeamHistory:
         if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
             raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
         best = [sorted(a or b)[:n_best] for a, b in zip(finished, unfinished, strict=True)]
-        prefixes = self._backtrack([hypothesis.node for of_one in best for hypothesis in of_one])
+        prefixes = self._backtrack([ranked.node for sentence in best for ranked in sentence])
         return [
-            [_hypothesis(ranked, *next(prefixes), bool(ended)) for ranked in of_one]
-            for ended, of_one in zip(finished, best, strict=True)
+            [_hypothesis(ranked, *next(prefixes), bool(ended)) for ranked in sentence]
+            for ended, sentence in zip(finished, best, strict=True)
         ]
 
     def _backtrack(self, nodes: list[int]) -> Iterator[tuple[list[int], list[float]]]:
-        """Yield the tokens up to each node, and log p before the first and up to each of them."""
+        """Yield the tokens up to each node, and log p of each prefix, the empty one first."""
         columns = zip(*self._generations, strict=True)
         tree = Nodes(*(torch.cat(column).cpu() for column in columns))
         current = torch.tensor(nodes)
@@ -145,8 +146,8 @@ def _hypothesis(
 ) -> Hypothesis:
     """Return an ended hypothesis with its tokens and their log-probabilities.
 
-    :param ids: its tokens but `</s>`.
-    :param prefix_scores: log p before the first of them and up to each.
+    :param ids: its tokens without `</s>`.
+    :param prefix_scores: log p of each prefix of `ids`, the empty one first.
     """
     if finished:
         ids, prefix_scores = [*ids, EOS], [*prefix_scores, ranked.score]
@@ -161,7 +162,7 @@ def _by_sentence(
     by_sentence: list[list[RankedHypothesis]] = [[] for _ in range(sentences)]
     if not ended:
         return by_sentence
-    flat = [_flatten(of_step) for of_step in ended]
+    flat = [_flatten(step) for step in ended]
     joined = EndedHypotheses(*(torch.cat(parts) for parts in zip(*flat, strict=True)))
     real = joined.scores > -torch.inf
     columns = [column[real].tolist() for column in joined]

@@ -1,6 +1,6 @@
-"""Next tokens where each sentence has its own candidate list (Jean et al. 2015).
+"""Next tokens from a candidate list for each sentence (Jean et al. 2015).
 
-The softmax is over the list, so the probability of all other tokens goes to the candidates.
+The softmax is over the list, so the candidates share the probability of all other tokens.
 """
 
 import copy
@@ -14,16 +14,16 @@ from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.search.next_token import Expansions, TokenMask, sort_ties
 
 PADDING = -1
-"""Fills candidate lists up to the longest."""
+"""Value that pads candidate lists to the length of the longest."""
 
 
 class CandidateScorer:
     """The next-token distribution over candidate lists; used like `NextTokenScorer`.
 
     :param layers: the output layer of each model.
-    :param candidates: tokens of each sentence in rising order, `</s>` and `<unk>` first, then
-        `PADDING`. Shape: [B, C].
-    :param averaging: how models are averaged.
+    :param candidates: tokens of each sentence in ascending order, `</s>` and `<unk>` first, padded
+        with `PADDING`. Shape: [B, C].
+    :param averaging: how the models' probabilities are averaged.
     """
 
     def __init__(
@@ -72,4 +72,4 @@ class CandidateScorer:
         """
         pairs = zip(self._layers, readouts, strict=True)
         logits = [layer.logits(readout) for layer, readout in pairs]  # [B, k, C]
-        return self._average([torch.log_softmax(of, dim=2).flatten(0, 1) for of in logits])
+        return self._average([torch.log_softmax(values, dim=2).flatten(0, 1) for values in logits])

@@ -3,12 +3,12 @@
     s(Y, X) = log p(Y | X) / lp(Y) + beta cp,   cp = sum_j log min(sum_i alpha_ij, 1)
 
 over source positions j and target positions i. It lowers the score of a translation for each source
-word with less than 1 of attention in total.
+word whose attention sums to less than 1.
 
 Departures and readings:
 
 - Beam search keeps no alignments and ranks by score and length only. The penalty reranks the
-  finished hypotheses of a sentence, as many as the beam is wide.
+  best finished hypotheses of a sentence, as many as the beam is wide.
 - The source's `</s>` need not be translated, so it is left out; the target's `</s>` is a position
   like others.
 """

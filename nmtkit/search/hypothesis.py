@@ -15,8 +15,8 @@ class Hypothesis:
     """One translation of one sentence.
 
     ids: its tokens; the last is `</s>` if it is finished.
-    score: log p of the whole, natural log; the sum of `word_scores`.
-    word_scores: log p of each token given those before it, natural log.
+    score: log p of the translation, natural log; the sum of `word_scores`.
+    word_scores: log p of each token given the tokens before it, natural log.
     finished: False if search ended before `</s>` was chosen.
     alignment: alpha_i for each of `ids`, or None if it was not requested.
         Shape: [len(ids), T_x].
@@ -36,9 +36,9 @@ class Hypothesis:
     def ranking_score(self, settings: SearchConfig) -> float:
         """Return the score by which an n-best list is sorted.
 
-        It is divided by the length penalty; the coverage penalty is added if there is one.
+        It is log p divided by the length penalty, plus the coverage penalty if one is set.
 
-        :raises ModelError: the coverage penalty needs an alignment, and there is none.
+        :raises ModelError: the settings have a coverage penalty, but there is no alignment.
         """
         score = self.score / float(length_divisor(settings, max(len(self.ids), 1)))
         if not settings.coverage_penalty:

@@ -34,7 +34,7 @@ class ModelAveraging:
 
 
 EQUAL_WEIGHTS = ModelAveraging()
-"""The mean of probabilities, all models weighted alike."""
+"""The mean of probabilities with equal weights."""
 
 FIRST = itemgetter(0)
 """The mean over a single model."""

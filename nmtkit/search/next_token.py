@@ -1,11 +1,11 @@
 """The next-token distribution of a model or an ensemble, and the best expansions by it.
 
-The logits of a step are by far the largest tensors of search, and their product is most of its
-work. So they are computed for a shard of the vocabulary at a time, which stays in a processor's
-cache, and only for active hypotheses. Of a shard two things are kept: its part of the normaliser,
-and the maximum of every block of `BLOCK_TOKENS` tokens. The best c expansions of a sentence lie in
-its c best blocks, because each better block holds a better token. So only the tokens of those
-blocks are looked at again, and the vocabulary is never sorted.
+The logits of a step are by far the largest tensors of search, and computing them is most of its
+work. So they are computed for a shard of the vocabulary at a time, which stays in the CPU's cache,
+and only for active hypotheses. Two results are kept of each shard: its part of the normaliser, and
+the maximum of every block of `BLOCK_TOKENS` tokens. The best c expansions of a sentence lie in its
+c best blocks, because each better block holds a better token. So only the tokens of those blocks
+are scored again, and the vocabulary is never sorted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,32 +14,33 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import OutputLayer
+from nmtkit.models.base import OutputLayer, TranslationModel
+from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 
 BLOCK_TOKENS = 16
-"""Tokens of a block, whose largest log-probability is kept."""
+"""Tokens of a block, of which the largest log-probability is kept."""
 
 GROUP_TOKENS = 1024
 """Tokens of a group of 64 blocks: block j of a group has its tokens j, j + 64, j + 128, ... This
 makes the maxima element-wise over long rows. Shards are whole groups."""
 
 SHARD_TOKENS = GROUP_TOKENS
-"""Tokens of a shard on a processor."""
+"""Tokens of a shard on a CPU."""
 
 MAX_ROWS_OF_WIDE_SHARDS = 256
-"""Hypotheses up to which shards of twice the width stay in a processor's cache."""
+"""Number of hypotheses up to which shards of twice the width stay in the CPU's cache."""
 
 ROW_MULTIPLE = 32
-"""The number of hypotheses is rounded up to this: a product with a new number of rows is prepared
-first, which takes as long as the product."""
+"""The number of hypotheses is rounded up to a multiple of this, because oneDNN prepares a kernel
+for each new number of rows, which takes as long as the product."""
 
 MAX_LOGITS = 1 << 20
-"""Logits held at a time on a processor where shards cannot be used: 4 MB in float32."""
+"""Logits held at a time on a CPU where shards cannot be used: 4 MB in float32."""
 
 MAX_LOGITS_ON_DEVICE = 1 << 28
-"""The same on other devices, which have memory but no such cache."""
+"""Logits held at a time on a GPU, which has memory but no such cache."""
 
 
 class Expansions(NamedTuple):
@@ -80,12 +81,30 @@ class TokenMask(NamedTuple):
         return log_probs
 
 
+def predict(
+    models: Sequence[TranslationModel],
+    tokens: Tensor,
+    states: Sequence[SearchState],
+    encoded: Sequence[EncodedSource],
+) -> tuple[list[Tensor], list[SearchState]]:
+    """Decode one target position with every model.
+
+    :param tokens: the last token of each hypothesis. Shape: [B, k].
+    :return: each model's readouts [B, k, l], which predict the next token, and its state.
+    """
+    steps = [
+        model.step(tokens, state, source)
+        for model, state, source in zip(models, states, encoded, strict=True)
+    ]
+    return [step.readout for step in steps], [step.state for step in steps]
+
+
 class NextTokenScorer:
     """The next-token distribution of one model, or the mean of several.
 
     :param layers: the output layer of each model.
-    :param averaging: how models are averaged.
-    :param rows: usual number of hypotheses.
+    :param averaging: how the models' probabilities are averaged.
+    :param rows: typical number of hypotheses.
     """
 
     def __init__(
@@ -107,11 +126,11 @@ class NextTokenScorer:
     ) -> Expansions:
         """Find the best expansions of each sentence's hypotheses.
 
-        Ties are in the order of hypotheses in the beam, then of token ids.
+        Ties are broken by the order of hypotheses in the beam, then by token id.
 
         :param readouts: of each model. Shape: [B, k, l].
         :param scores: log p of the hypotheses, -inf in unused slots. Shape: [B, k].
-        :param count: c; fewer are returned only if there are fewer in all.
+        :param count: c; fewer are returned only if fewer exist.
         """
         rows = _active_rows(scores)
         active = [values.flatten(0, 1).index_select(0, rows) for values in readouts]  # [r, l]
@@ -162,7 +181,7 @@ class NextTokenScorer:
             yield chunk, self._average(softmaxes)
 
     def select(self, rows: Tensor) -> "NextTokenScorer":
-        """Keep some of the sentences; all have the same tokens."""
+        """Return the scorer itself: all sentences share the vocabulary."""
         return self
 
     def tokens_at(self, columns: Tensor) -> Tensor:
@@ -170,7 +189,7 @@ class NextTokenScorer:
         return columns
 
     def _chunks(self, rows: int) -> Iterator[slice]:
-        """Yield parts of the rows that are small enough to hold all their log-probabilities."""
+        """Yield slices of the rows whose log-probabilities fit in memory together."""
         step = max(1, self._max_logits // self._vocab_size)
         for start in range(0, rows, step):
             yield slice(start, min(start + step, rows))
@@ -210,12 +229,12 @@ class NextTokenScorer:
     def _token_log_probs(
         self, tokens: Tensor, readouts: list[Tensor], log_z: list[Tensor], rows: Tensor | None
     ) -> Tensor:
-        """Compute log p of single tokens.
+        """Compute log p of selected tokens.
 
         :param tokens: Shape: [n, w].
         :param readouts: of each model. Shape: [r, l].
         :param log_z: log normalisers of each model. Shape: [r].
-        :param rows: the readout that each row of tokens follows; None if they are the same rows.
+        :param rows: index of the readout of each row of tokens; None for the same index.
             Shape: [n].
         :return: Shape: [n, w].
         """
@@ -240,9 +259,9 @@ def _log_softmax(logits: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _active_rows(scores: Tensor) -> Tensor:
-    """Select the used ones of the B * k slots, and some others up to a round number.
+    """Return the rows in use among the B * k slots, and unused ones up to a multiple.
 
-    On other devices than the processor all are selected, as counting them would wait.
+    On a GPU all rows are returned, because counting them would make the host wait.
     """
     active = (scores > -torch.inf).flatten()
     size = active.numel()
@@ -254,7 +273,7 @@ def _active_rows(scores: Tensor) -> Tensor:
 
 
 def _positions(rows: Tensor, scores: Tensor) -> Tensor:
-    """Return the position of each slot among `rows`, 0 if it is not there. Shape: [B, k]."""
+    """Return the position of each slot in `rows`, 0 if it is not in it. Shape: [B, k]."""
     positions = rows.new_zeros(scores.numel())
     positions[rows] = torch.arange(len(rows), device=rows.device)
     return positions.view_as(scores)
@@ -282,7 +301,7 @@ def _mask_tokens(log_probs: Tensor, tokens: Tensor, mask: TokenMask) -> None:
 
 
 def _top_expansions(scores: Tensor, parents: Tensor, tokens: Tensor, count: int) -> Expansions:
-    """Return the `count` best, in order. Shapes: [B, c, BLOCK_TOKENS]."""
+    """Return the `count` best expansions, best first. Shapes: [B, c, BLOCK_TOKENS]."""
     best = scores.flatten(1).topk(min(count, tokens.size(1) * BLOCK_TOKENS), dim=1)
     parents, tokens = (field.flatten(1).gather(1, best.indices) for field in (parents, tokens))
     return sort_ties(best.values, parents, tokens)

@@ -1,7 +1,7 @@
 """Log-probabilities of many translations of one sentence, with shared prefixes decoded once.
 
 The hypotheses of an n-best list differ little: in a list of a thousand, two thirds of the tokens
-follow a prefix that another hypothesis has, too. Teacher forcing decodes each hypothesis by itself;
+follow a prefix that another hypothesis shares. Teacher forcing decodes each hypothesis by itself;
 here the decoder takes one step for each different prefix, all of one length together.
 """
 
@@ -16,18 +16,18 @@ from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.special_symbols import BOS
 
 MAX_PREFIXES = 64
-"""Prefixes of a step: what it computes should stay in a processor's cache."""
+"""Prefixes decoded together: their activations should stay in the CPU's cache."""
 
 MAX_CELLS = 1 << 13
-"""Prefixes times source positions of a step: an alignment model keeps a vector for each."""
+"""Prefixes times source positions decoded together: attention has a vector for each."""
 
 
 class Level(NamedTuple):
     """The tokens that follow the different prefixes of one length.
 
-    prefixes: number of the prefix before each token, in this level.
+    prefixes: index of the prefix before each token, within this level.
     tokens: ids, one for each different pair of prefix and token.
-    extended: numbers of the tokens that some translation goes on from: the prefixes of the next
+    extended: indices of the tokens that some translation continues: the prefixes of the next
         level.
     """
 
@@ -40,7 +40,7 @@ class PrefixTree:
     """The different prefixes of some translations.
 
     levels: their tokens by position.
-    paths: for each translation, the numbers of its tokens in all levels together.
+    paths: for each translation, the indices of its tokens, counted over all levels.
     size: tokens in all levels.
 
     :param targets: ids, `</s>` last.
@@ -99,7 +99,7 @@ def _step(
     encoded: EncodedSource,
     rows: int,
 ) -> tuple[Tensor, SearchState]:
-    """Take a step from every prefix of a level, `rows` of them at a time.
+    """Decode one position after every prefix of a level, `rows` prefixes at a time.
 
     :param previous: the last token of each prefix. Shape: [k].
     :param parents: the hypothesis of `state` that each prefix extends. Shape: [k].

@@ -18,23 +18,22 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.alignments import with_alignments
 from nmtkit.search.batch_queue import EncodedBatch
-from nmtkit.search.beam import predict
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.next_token import NextTokenScorer, TokenMask
+from nmtkit.search.next_token import NextTokenScorer, TokenMask, predict
 from nmtkit.search.search_settings import mask_tokens, step_limits
 from nmtkit.special_symbols import BOS, EOS
 
 
 class Samples(NamedTuple):
-    """Samples under way, of sentences that have unfinished ones.
+    """The samples drawn so far, for the sentences with unfinished ones.
 
     sentences: row of each in the batch. Shape: [B].
-    limits: tokens that a sample may have, `</s>` counted. Shape: [B].
+    limits: maximum tokens of a sample, `</s>` counted. Shape: [B].
     uniforms: random numbers in [0, 1), one for each token. Shape: [B, n, steps].
     tokens: the last token. Shape: [B, n].
-    finished: True behind `</s>`. Shape: [B, n].
+    finished: True after `</s>`. Shape: [B, n].
     """
 
     sentences: Tensor
@@ -64,7 +63,7 @@ def sample(
     :param n: samples of each sentence; a translation may occur more than once.
     :param seeds: one for each sentence.
     :param alignments: add the first model's alignments.
-    :return: n samples of each sentence in the order drawn, unfinished if they met the limit.
+    :return: n samples of each sentence in the order drawn, unfinished if they reached the limit.
     :raises ConfigError: n is below 1.
     :raises ModelError: a model gives log-probabilities that are not numbers, or it has no
         alignment.
@@ -84,10 +83,9 @@ def sample_batch(
     alignments: bool = False,
     averaging: ModelAveraging = EQUAL_WEIGHTS,
 ) -> list[list[Hypothesis]]:
-    """Sample translations of sentences that each model has encoded already.
+    """Sample translations of an encoded batch; see `sample`.
 
-    :param averaging: how models are averaged.
-    :return: like `sample`, which has the other parameters and errors, too.
+    :param averaging: how the models' probabilities are averaged.
     """
     if n < 1:
         raise ConfigError(f"at least 1 sample must be drawn, not {n}")
@@ -112,7 +110,7 @@ def sample_batch(
 
 
 def uniform_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
-    """Draw the numbers that decide a sentence's samples. Shape: [limit, n], float64."""
+    """Draw the random numbers for a sentence's samples. Shape: [limit, n], float64."""
     random = torch.Generator().manual_seed(seed)
     return torch.rand(int(limit), n, generator=random, dtype=torch.float64)
 
@@ -139,12 +137,12 @@ def draw_tokens(
 
 
 def draw(log_probs: Tensor, uniforms: Tensor) -> Tensor:
-    """Draw from distributions by inverting their cumulative sums.
+    """Draw from distributions by inverting their cumulative distribution functions.
 
     :param log_probs: log p, -inf if forbidden, not normalised. Shape: [B, n, K].
     :param uniforms: numbers in [0, 1). Shape: [B, n].
     :return: ids. Shape: [B, n].
-    :raises ModelError: the sum is 0, infinite or not a number.
+    :raises ModelError: a distribution's sum is 0, infinite or not a number.
     """
     cumulative = log_probs.double().exp().cumsum(-1)  # [B, n, K]
     total = cumulative[..., -1]
@@ -165,7 +163,7 @@ def _draw_all(
     settings: SearchConfig,
     averaging: ModelAveraging,
 ) -> list[list[Hypothesis]]:
-    """Draw token after token until all samples are finished or met their limit."""
+    """Draw tokens until all samples are finished or have reached their limit."""
     encoded, lengths = list(batch.encoded), batch.lengths
     layers = [model.output_layer() for model in models]
     scorer = (
@@ -197,7 +195,7 @@ def _draw_all(
 
 
 def _hypotheses(drawn: list[tuple[Samples, Tensor]], sentences: int) -> list[list[Hypothesis]]:
-    """Join the tokens and scores of all steps; what was drawn after `</s>` is left out."""
+    """Join the tokens and scores of all steps; tokens drawn after `</s>` are left out."""
     n = drawn[0][1].size(1)
     tokens: list[list[list[int]]] = [[[] for _ in range(n)] for _ in range(sentences)]
     scores: list[list[list[float]]] = [[[] for _ in range(n)] for _ in range(sentences)]

@@ -11,7 +11,7 @@ from nmtkit.search.next_token import TokenMask
 Lengths = TypeVar("Lengths", bound=Any)
 
 MIN_STEP_LIMIT = 10
-"""Steps that even the shortest sentence may take."""
+"""Smallest step limit, for the shortest sentences."""
 
 
 def check_settings(settings: SearchConfig, n_best: int) -> None:
@@ -52,20 +52,20 @@ def length_divisor(settings: SearchConfig, lengths: Lengths) -> Lengths:
 
 
 def hypotheses_to_rerank(settings: SearchConfig, n_best: int) -> int:
-    """Return how many hypotheses of a sentence search finds, to choose the n best from."""
+    """Return how many hypotheses to search for, of which the n best are selected."""
     return settings.beam if settings.coverage_penalty else n_best
 
 
 def beam_shrinks(settings: SearchConfig) -> bool:
-    """Tell if a finished hypothesis makes the beam one narrower."""
+    """Return True if each finished hypothesis makes the beam one narrower."""
     return settings.beam_mode == "shrinking" or settings.beam == 1
 
 
 def expansions_per_sentence(settings: SearchConfig) -> int:
-    """Return how many expansions of a sentence suffice for the next step.
+    """Return how many expansions of a sentence the next step needs.
 
-    At most one expansion of each hypothesis ends it, so a beam that keeps its width needs twice
-    its width.
+    Each hypothesis has one expansion by `</s>`, so a beam that keeps its width needs twice as many
+    expansions.
     """
     return settings.beam if beam_shrinks(settings) else 2 * settings.beam
 
@@ -82,8 +82,8 @@ def mask_tokens(
 
     `</s>` cannot be the first token either, unless the source is empty.
 
-    :param steps: tokens that the hypotheses have. Shape: [B].
-    :param hypotheses: any of their values, for the shape. Shape: [B, k].
+    :param steps: length of the hypotheses in tokens. Shape: [B].
+    :param hypotheses: any tensor with their shape. Shape: [B, k].
     :param src_lengths: T_x, 1 for an empty source. Shape: [B].
     """
     min_length = (src_lengths * settings.min_length_ratio).ceil().clamp(min=2)  # `</s>` counted

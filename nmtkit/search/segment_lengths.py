@@ -6,16 +6,16 @@ those of the segments produced by our algorithm".
 
 Departures and readings
 
-The paper does not say how that is done. Lengths drawn one after the other until the sentence is
-used up would have the wrong mean, as the last one must be cut. Here a segmentation S of a sentence
-of n words, with segments of l_1, l_2, ... words, is drawn as a whole, with probability
+The paper does not say how that is done. Lengths drawn one after the other until the sentence ends
+would have the wrong mean, because the last one must be cut. Here a segmentation S of a sentence of
+n words, with segments of l_1, l_2, ... words, is drawn as a whole, with probability
 
     P(S) = exp(sum_k (a + b l_k^2)) / Z_n,    Z_n = sum_{l = 1..longest} exp(a + b l^2) Z_{n-l},
 
 Z_0 = 1. a and b maximise the likelihood of observed segmentations. So on average, over sentences of
 the same lengths, the number of segments and the sum of their squared lengths are as observed; and
 as the lengths sum to that of the sentence, so are mean and variance. Of all such distributions this
-one has the largest entropy: it is random in all else.
+one has the largest entropy.
 """
 
 import random
@@ -29,11 +29,11 @@ from torch import Tensor
 from nmtkit.search.segmentation import Span
 
 RIDGE = 1e-9
-"""L2 penalty on the parameters, per sentence: where all sentences have the fewest or the most
-segments that they can have, the parameters would be infinite without it."""
+"""L2 penalty on the parameters, per sentence. Without it the parameters would be infinite if all
+sentences had the smallest or the largest possible number of segments."""
 
 MAX_NEWTON_STEPS = 100
-"""Ten are usual."""
+"""Maximum number of iterations; about ten are usual."""
 
 GRADIENT_TOLERANCE = 1e-8
 """The largest entry of the gradient, per sentence, at which Newton's method stops."""
@@ -97,7 +97,7 @@ def _log_partitions(log_weights: Tensor, words: int) -> Tensor:
 
 
 def _moments(features: Tensor, parameters: Tensor, words: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute log Z_n, and mean and covariance of a segmentation's summed features, n = 0 .. words.
+    """Compute log Z_n, and mean and covariance of the summed features, for n = 0 to `words`.
 
     A segmentation is its last segment and a segmentation of the words before it, so mean and
     covariance are those of the mixture over the last segment.

@@ -10,8 +10,8 @@ translating back, and f_k the candidate translations of the span e_ij of the sou
 
 and the segmentation with the largest total confidence is read off S from the end.
 
-Spans are pairs (start, end) of words counted from 0, without the word at the end: e_ij is
-(i - 1, j), and j - i + 1 is end - start.
+Spans are pairs (start, end) of word indices from 0, end exclusive: e_ij is (i - 1, j), and
+j - i + 1 is end - start.
 
 Departures and readings
 
@@ -24,10 +24,10 @@ Departures and readings
   j - longest + 1 <= i <= j only.
 - Of equal totals the one with the longer last segment is chosen, which (6) leaves open.
 - The paper's second control has "a uniform random confidence score" and does not name its range,
-  which decides how many segments there are: with numbers above 0, a sum over as many segments as
-  possible is the largest, one word each. A confidence is half a sum of log-probabilities divided by
-  something positive, so never above 0; the random ones are uniform in (-1, 0]. The scale changes
-  nothing.
+  which decides how many segments there are: with numbers above 0, the sum over as many segments
+  as possible, of one word each, is the largest. A confidence is half a sum of log-
+  probabilities divided by a positive number, so never above 0; the random ones are uniform in
+  (-1, 0]. The scale changes nothing.
 """
 
 import math
@@ -35,7 +35,7 @@ import random
 from collections.abc import Mapping
 
 Span = tuple[int, int]
-"""The first word of a part of a sentence, and the first word behind it."""
+"""Index of the first word of a segment, and of the first word after it."""
 
 
 def spans(words: int, longest: int) -> list[Span]:
@@ -52,7 +52,7 @@ def spans(words: int, longest: int) -> list[Span]:
 
 
 def confidence(log_p: float, log_q: float, words: int) -> float:
-    """Compute how confident the translation of a span is: eq. (2), 0 or less, higher is better.
+    """Compute the confidence of a span's translation: eq. (2), at most 0, higher is better.
 
     :param log_p: log p(f | e) of its translation, natural log.
     :param log_q: log q(e | f) of the span, given the translation.

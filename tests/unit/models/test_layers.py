@@ -45,7 +45,7 @@ def cross_entropy(hidden, W, bias, targets, smoothing=0.0):
 @pytest.fixture(params=[1, 2, 64], ids=lambda chunk: f"rows {chunk}")
 def chunk(request, monkeypatch):
     """So many rows of logits at a time."""
-    monkeypatch.setattr(softmax, "_rows", lambda W: request.param)
+    monkeypatch.setattr(softmax, "_chunk_size", lambda W: request.param)
 
 
 @pytest.mark.parametrize(
