@@ -79,7 +79,7 @@ def _command(command: click.Command, path: list[str], summary: str) -> Iterator[
         yield "| --- | --- |"
         for option in options:
             names, meaning = option.get_help_record(context) or ("", "")
-            yield f"| `{_cell(names)}` | {_cell(meaning)} |"
+            yield f"| {_cell(f'`{names}`')} | {_cell(meaning)} |"
         yield ""
 
 
@@ -89,13 +89,19 @@ def _description(text: str) -> Iterator[str]:
         if paragraph.startswith("\b"):
             yield from ("```text", paragraph.removeprefix("\b").strip("\n"), "```", "")
         else:
-            yield from (paragraph.replace("<", "&lt;"), "")
+            yield from (_plain(paragraph), "")
 
 
 def _cell(text: str) -> str:
-    """Return a text that stands in one cell of a Markdown table, whatever is in it."""
-    text = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
-    return text.replace("[", "&#91;")  # no link
+    """Return a text as one cell of a Markdown table, without markup except code spans."""
+    return _plain(" ".join(text.split()).replace("|", "\\|"))
+
+
+def _plain(text: str) -> str:
+    """Escape what Markdown would take for a tag or a link, outside code spans."""
+    parts = text.split("`")
+    parts[::2] = [part.replace("<", "&lt;").replace("[", "&#91;") for part in parts[::2]]
+    return "`".join(parts)
 
 
 def settings_page() -> str:
@@ -120,18 +126,15 @@ def _section(section: str, cls: type[Any]) -> Iterator[str]:
     introduction, described = descriptions(cls)
     yield introduction
     yield ""
-    yield "| setting | type | default | meaning |"
-    yield "| --- | --- | --- | --- |"
+    yield "| setting | type | default | range | meaning |"
+    yield "| --- | --- | --- | --- | --- |"
     for field in dataclasses.fields(cls):
         allowed = RANGES.get(f"{section}.{field.name}")
-        meaning = described.get(field.name, "")
-        if allowed is not None:
-            meaning = f"{meaning} ({allowed[0]})".strip()
+        meaning = described[field.name]  # a setting without a description fails the build
+        limits = "" if allowed is None else allowed.description
         kind = re.sub(r"^Literal\[(.*)\]$", r"\1", _type_name(field.type))
-        default = "" if field.default is dataclasses.MISSING else repr(field.default)
-        yield (
-            f"| `{section}.{field.name}` | {_cell(kind)} | `{_toml(default)}` | {_cell(meaning)} |"
-        )
+        cells = [_cell(kind), f"`{_toml(repr(field.default))}`", _cell(limits), _cell(meaning)]
+        yield " | ".join([f"| `{section}.{field.name}`", *cells]) + " |"
     yield ""
 
 

@@ -31,7 +31,11 @@ Settings = TypeVar("Settings")
 class TextConfig:
     """How raw lines become tokens, and tokens become lines again.
 
-    bpe: "joint": learned on both sides together; "separate": on each side alone.
+    src_language, tgt_language: codes that choose the tokenisation rules.
+    tokenized: the text is tokenised already; only split it at spaces.
+    hyphens: split words at hyphens (`well @-@ known`).
+    escape: write & ' " | < > [ ] as XML entities, as Moses does.
+    bpe: byte pair encoding learned on both sides together, on each side alone, or not used.
     """
 
     src_language: str = "en"
@@ -47,7 +51,8 @@ class DataConfig:
     """Training pairs, and how batches are made from them (Bahdanau et al. 2015, B.2).
 
     max_length: skip pairs with more tokens on either side, `</s>` not counted.
-    batch_size, batch_unit: sentence pairs in a batch, or target positions, padding counted.
+    batch_size: size of a batch, counted in `batch_unit`.
+    batch_unit: "sentences": sentence pairs; "tokens": target positions, padding counted.
     sort_pool: number of batches that are read together, sorted by length, and cut into batches.
     order: order in which the batches of a pool are used.
     shuffle: shuffle the corpus once for all epochs, or anew for each epoch.
@@ -72,24 +77,33 @@ class DataConfig:
 class TrainingConfig:
     """How the parameters are learned.
 
+    seed: decides initial parameters, order of the corpus and dropout.
+    optimizer: Adadelta (Zeiler 2012), Adam (Kingma and Ba 2015) or plain SGD.
+    learning_rate: factor of each step; 1 is Adadelta as published.
+    rho: decay rate of Adadelta's running means.
+    epsilon: constant in the denominator of Adadelta and Adam.
     loss_reduction: "batch-sum": sum of -log p over the batch (GroundHog); "sentence-mean",
         "token-mean": that sum divided by the batch's sentences, or by its target tokens.
     clip_norm: rescale the gradient to this L2 norm if it is longer; 0: never.
+    label_smoothing: share of probability that the target spreads over all words
+        (Szegedy et al. 2016); 0: none.
     gradient_accumulation: batches whose gradients are added up for one update.
     precision: type of matrix products; parameters, states, softmax and optimizer stay float32.
         bfloat16 pays on a GPU and on processors that multiply it (avx512_bf16, amx_bf16), and is
         slower on others.
+    max_updates: stop training after this many updates; 0: never.
     validate_every: updates between two validations.
     validate_epochs: epochs between two validations, in steps of a pool, instead of
         `validate_every`; 0: use `validate_every`.
     patience: stop training after this many validations without a new best; 0: never.
     early_stopping_metric: dev figure that decides what is best: cost per token, or BLEU.
-    dev_bleu, dev_beam: measure BLEU on the dev set at each validation, with this beam size.
+    dev_bleu: measure BLEU on the dev set at each validation.
+    dev_beam: beam size for that BLEU.
     max_epochs: stop training after this many epochs, in steps of a pool; 0: never.
-    lr_decay, lr_decay_patience: multiply the learning rate by `lr_decay` after this many
-        validations without a new best dev cost; patience 0: never.
-    lr_decay_after, lr_decay_every: also decay it after this many epochs, and again every so many
-        epochs; 0: never (Sutskever et al. 2014 halve it after 5, then every half epoch).
+    lr_decay: factor by which the learning rate decays.
+    lr_decay_patience: decay it after this many validations without a new best dev cost; 0: never.
+    lr_decay_after: also decay it after this many epochs; 0: never (Sutskever et al. 2014: 5).
+    lr_decay_every: epochs between two decays after the first (Sutskever et al. 2014: 0.5).
     warmup: updates over which the learning rate rises linearly to its value.
     cooldown: updates before `max_updates` over which it falls linearly to 0.
     max_nonfinite: stop training after this many updates in a row whose cost or gradient is not
@@ -135,9 +149,10 @@ class SearchConfig:
     beam_mode: "shrinking": a finished hypothesis leaves the beam, which becomes one narrower;
         search stops when it is empty (the papers). "bounded": the beam keeps its width; search
         stops when no unfinished hypothesis can beat the n best finished ones.
-    length_penalty, penalty: hypotheses are ranked by score / length^length_penalty, `</s>` counted
-        in the length; 1: mean log-probability per word (RNNsearch), 0: plain log-probability
-        (Sutskever). "wu": by score / ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. (14)).
+    length_penalty: exponent of the length in the ranking of hypotheses, `</s>` counted; 1: mean
+        log-probability per word (RNNsearch), 0: plain log-probability (Sutskever).
+    penalty: what a score is divided by. "power": length^length_penalty; "wu":
+        ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. (14)).
     coverage_penalty: weight of the coverage penalty, by which finished hypotheses that leave source
         words unaligned rank lower (`search/coverage.py`); 0: off.
     forbid_unk: never choose `<unk>`.

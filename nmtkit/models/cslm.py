@@ -44,10 +44,13 @@ UNIFORM = 0.01
 
 @dataclass(frozen=True)
 class CSLMConfig:
-    """Sizes of Cho et al. 2014, section 4.1.2, and what was not in the paper.
+    """Sizes of Cho et al. 2014, section 4.1.2, and settings that are not in the paper.
 
     context: previous words that are read; one less than the n of the n-gram.
+    embedding: m, size of a word vector.
     hidden, second: units of the two rectified layers.
+    dropout: probability with which a value is dropped in training; 0: none.
+    initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
     """
 
     context: int = 6

@@ -54,7 +54,17 @@ UNIFORM = 0.08
 
 @dataclass(frozen=True)
 class DeepLSTMConfig:
-    """Sizes of Sutskever et al. 2014, section 3.4, and what was not in the paper."""
+    """Sizes of Sutskever et al. 2014, section 3.4, and settings that are not in the paper.
+
+    embedding: m, size of a word vector.
+    hidden: n, cells of each layer.
+    layers: layers of the encoder and of the decoder.
+    reverse: read the source from its last word to its first.
+    peepholes: the gates also read the cells (Graves 2013).
+    tied: the output matrix is the target embedding times a matrix P.
+    dropout: probability with which a value is dropped in training; 0: none.
+    initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
+    """
 
     embedding: int = 1000
     hidden: int = 1000

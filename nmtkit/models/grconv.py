@@ -37,7 +37,17 @@ RADIUS = 0.4
 
 @dataclass(frozen=True)
 class GrConvConfig:
-    """Sizes of Cho et al. 2014b, section 4.2, and what was not in the paper."""
+    """Sizes of Cho et al. 2014b, section 4.2, and settings that are not in the paper.
+
+    embedding: m, size of a word vector.
+    units: units of each node of the encoder.
+    hidden: n, units of the decoder.
+    maxout: l, units of the readout after the maximum of pairs.
+    softmax_rank: rank of the factored output matrix; 0: not factored.
+    tied: the output matrix is the target embedding times a matrix P.
+    dropout: probability with which a value is dropped in training; 0: none.
+    initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
+    """
 
     embedding: int = 620
     units: int = 2000

@@ -27,7 +27,16 @@ from nmtkit.models.rnnenc import RNNenc
 
 @dataclass(frozen=True)
 class PhraseRNNConfig:
-    """Sizes of Cho et al. 2014, section 4.1.1 (m, n, l), and what was not in the paper."""
+    """Sizes of Cho et al. 2014, section 4.1.1, and settings that are not in the paper.
+
+    embedding: m, size of a word vector.
+    hidden: n, units of the encoder and of the decoder.
+    maxout: l, units of the readout after the maximum of pairs.
+    softmax_rank: rank of the factored output matrix; 0: not factored.
+    tied: the output matrix is the target embedding times a matrix P.
+    dropout: probability with which a value is dropped in training; 0: none.
+    initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
+    """
 
     embedding: int = 100
     hidden: int = 1000

@@ -28,7 +28,16 @@ from nmtkit.models.packing import Packing
 
 @dataclass(frozen=True)
 class RNNencConfig:
-    """Sizes of Bahdanau et al. 2015, B.1 (m, n, l there), and what was not in the papers."""
+    """Sizes of Bahdanau et al. 2015, B.1, and settings that are not in the papers.
+
+    embedding: m, size of a word vector.
+    hidden: n, units of the encoder and of the decoder.
+    maxout: l, units of the readout after the maximum of pairs.
+    softmax_rank: rank of the factored output matrix; 0: not factored.
+    tied: the output matrix is the target embedding times a matrix P.
+    dropout: probability with which a value is dropped in training; 0: none.
+    initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
+    """
 
     embedding: int = 620
     hidden: int = 1000

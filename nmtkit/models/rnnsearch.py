@@ -77,7 +77,17 @@ from nmtkit.special_symbols import BOS
 
 @dataclass(frozen=True)
 class RNNsearchConfig:
-    """Sizes of Bahdanau et al. 2015, B.1 (m, n, n', l there), and what was not in the paper."""
+    """Sizes of Bahdanau et al. 2015, B.1, and settings that are not in the paper.
+
+    embedding: m, size of a word vector.
+    hidden: n, units of the decoder and of each direction of the encoder.
+    align: n', units of the alignment model.
+    maxout: l, units of the readout after the maximum of pairs.
+    decoder_variant: which published reading of the decoder's indices; see the top of this file.
+    tied: the output matrix is the target embedding times a matrix P.
+    dropout: probability with which a value is dropped in training; 0: none.
+    initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
+    """
 
     embedding: int = 620
     hidden: int = 1000

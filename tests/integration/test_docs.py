@@ -7,6 +7,7 @@ folder. Comments before a block, invisible on the page, direct this:
     <!-- not run: takes half an hour --> leave the block out, for this reason
 """
 
+import gzip
 import os
 import re
 import shutil
@@ -72,7 +73,10 @@ def provide(corpus: Path, prepared: Path, model: Path, language_model: Path) -> 
             "prepared": lambda: shutil.copytree(prepared, folder / "prepared"),
             "model": lambda: shutil.copytree(model, folder / "model"),
             "model-2": lambda: shutil.copytree(model, folder / "model-2"),
+            "models": lambda: [shutil.copytree(model, folder / m) for m in ("rnnsearch", "rnnenc")],
             "cslm": lambda: shutil.copytree(language_model, folder / "cslm"),
+            "pools": lambda: write_pools(corpus, folder),
+            "systems": lambda: write_systems(folder),
             "list": lambda: write_list(folder),
             "phrase-table": lambda: write_phrase_table(folder),
         }
@@ -82,17 +86,44 @@ def provide(corpus: Path, prepared: Path, model: Path, language_model: Path) -> 
 
 
 def write_list(folder: Path) -> None:
-    """Write Moses's n-best lists, their source, references and weights: {dev,test}.*, moses.ini."""
+    """Write Moses's n-best lists, their sources, references and weights: dev.*, test.*, moses.ini."""
     for name in ("dev", "test"):
         rows = [
             f"{n} ||| {words} ||| LM0= {-n - i / 2} TM0= {-i} ||| {-n - i}"
             for n in range(4)
             for i, words in enumerate(["un deux", "un trois deux", "quatre"])
         ]
-        (folder / f"{name}.100best").write_text("\n".join(rows) + "\n")
+        for length in (100, 1000):
+            (folder / f"{name}.{length}best").write_text("\n".join(rows) + "\n")
         (folder / f"{name}.tok.en").write_text("one two\n" * 4)
         (folder / f"{name}.tok.fr").write_text("un deux\nquatre\nun trois deux\nun deux\n")
     (folder / "moses.ini").write_text("[weight]\nLM0= 0.5\nTM0= 0.5\n")
+
+
+def write_pools(corpus: Path, folder: Path) -> None:
+    """Write the domain news, the pools crawl (compressed) and un, and dev."""
+    for side in ("en", "fr"):
+        shutil.copy(corpus / f"test.{side}", folder / f"news.{side}")
+        shutil.copy(corpus / f"dev.{side}", folder / f"dev.{side}")
+        shutil.copy(corpus / f"train.{side}", folder / f"un.{side}")
+        packed = gzip.compress((corpus / f"train.{side}").read_bytes())
+        (folder / f"crawl.{side}.gz").write_bytes(packed)
+
+
+def write_systems(folder: Path) -> None:
+    """Write a tokenised test set, its vocabularies and the output of two systems."""
+    words = ["one", "two", "three", "four"]
+    numbers = range(60)
+    lines = {
+        "test.en": [" ".join(words[: 1 + n % 4]) for n in numbers],
+        "test.fr": [" ".join(words[: 1 + n % 4]).upper() for n in numbers],
+        "moses.fr": [" ".join(words[: 1 + n % 3]).upper() for n in numbers],
+        "rnn.fr": [" ".join(words[: 2 + n % 3]).upper() for n in numbers],
+        "vocab.src": words[:3],
+        "vocab.tgt": [word.upper() for word in words[:3]],
+    }
+    for name, rows in lines.items():
+        (folder / name).write_text("\n".join(rows) + "\n")
 
 
 def write_phrase_table(folder: Path) -> None:

@@ -17,9 +17,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "models.md"
 @pytest.fixture
 def mean() -> Any:
     """The example's model, read from the page."""
-    lines = PAGE.read_text(encoding="utf-8").split("\n")
-    first = lines.index("    from dataclasses import dataclass")
-    code = "\n".join(line.removeprefix("    ") for line in lines[first:])
+    code = PAGE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     found: dict[str, Any] = {"__name__": "mean"}
     exec(compile(code, str(PAGE), "exec"), found)
     torch.manual_seed(1)
