@@ -94,13 +94,14 @@ def _description(text: str) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     """Return a text as one cell of a Markdown table, without markup except code spans."""
-    return _plain(" ".join(text.split()).replace("|", "\\|"))
+    return _plain(" ".join(text.split()))
 
 
 def _plain(text: str) -> str:
-    """Escape what Markdown would take for a tag or a link, outside code spans."""
+    """Escape what Markdown would take for a tag, a link or a cell's end, outside code spans."""
     parts = text.split("`")
-    parts[::2] = [part.replace("<", "&lt;").replace("[", "&#91;") for part in parts[::2]]
+    entities = str.maketrans({"<": "&lt;", "[": "&#91;", "|": "&#124;"})
+    parts[::2] = [part.translate(entities) for part in parts[::2]]
     return "`".join(parts)
 
 
@@ -126,14 +127,14 @@ def _section(section: str, cls: type[Any]) -> Iterator[str]:
     introduction, described = descriptions(cls)
     yield introduction
     yield ""
-    yield "| setting | type | default | range | meaning |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| setting | value | default | meaning |"
+    yield "| --- | --- | --- | --- |"
     for field in dataclasses.fields(cls):
         allowed = RANGES.get(f"{section}.{field.name}")
         meaning = described[field.name]  # a setting without a description fails the build
-        limits = "" if allowed is None else allowed.description
-        kind = re.sub(r"^Literal\[(.*)\]$", r"\1", _type_name(field.type))
-        cells = [_cell(kind), f"`{_toml(repr(field.default))}`", _cell(limits), _cell(meaning)]
+        kind = re.sub(r"^Literal\[(.*)\]$", r"\1", _type_name(field.type)).replace("'", '"')
+        value = kind if allowed is None else f"{kind} {allowed.description}"
+        cells = [_cell(value), f"`{_toml(repr(field.default))}`", _cell(meaning)]
         yield " | ".join([f"| `{section}.{field.name}`", *cells]) + " |"
     yield ""
 
