@@ -34,7 +34,10 @@ class Aligner:
     ) -> "Aligner":
         """Load a model folder.
 
+        :param folder: the model folder.
+        :param device: "auto", "cpu" or "cuda".
         :param batch_size: sentence pairs computed together.
+        :param params: which parameters: "best", "last", or a file.
         :raises ModelError: a file of the folder is missing or does not fit.
         """
         return cls(Scorer.load(folder, device=device, batch_size=batch_size, params=params))

@@ -50,7 +50,9 @@ class Embedder:
     ) -> "Embedder":
         """Load a model folder.
 
+        :param folder: the model folder.
         :param device: "auto", "cpu" or "cuda".
+        :param batch_size: sentences encoded together.
         :param params: which parameters: "best", "last", or a file.
         :raises ModelError: a file of the folder is missing or does not fit.
         """
@@ -72,6 +74,7 @@ class Embedder:
 
         `</s>` and `<unk>`, which are not words, are left out.
 
+        :param side: whose vocabulary.
         :param limit: maximum number of words; 0: all.
         :raises ModelError: the model has no such embeddings.
         """

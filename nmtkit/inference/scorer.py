@@ -126,6 +126,10 @@ class Scorer:
     ) -> "Scorer":
         """Load one model folder, or several as an ensemble.
 
+        :param folders: model folders; models of an ensemble have one target vocabulary.
+        :param device: "auto", "cpu" or "cuda".
+        :param batch_size: sentence pairs scored together.
+        :param params: which parameters: "best", "last", or a file.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """
         return cls(Ensemble.load(folders, device, params), batch_size)
@@ -210,6 +214,8 @@ class Scorer:
         The scores equal those of `score` except for rounding. Common prefixes are computed once,
         which reduces the work for the hypotheses of an n-best list to a third.
 
+        :param source: the source line.
+        :param targets: its translations.
         :param tokenized: the lines are already tokenised.
         :param pair_name: returns the name of a translation in messages, given its number from 1.
         :raises ModelError: the model gives log-probabilities that are not finite.

@@ -100,6 +100,10 @@ class Segmenter(ABC):
     ) -> "ConfidentSegmenter":
         """Load a model and a reverse model, which translates back.
 
+        :param folder: the model folder.
+        :param reverse_folder: the folder of the reverse model.
+        :param device: "auto", "cpu" or "cuda".
+        :param batch_size: segments searched together.
         :param max_words: longest segment, in words.
         :param search: fields of `SearchConfig`, such as beam=10.
         :raises ModelError: a file is missing or does not fit, or the models do not fit each other.

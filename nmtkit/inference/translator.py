@@ -85,8 +85,12 @@ class Translator:
     ) -> "Translator":
         """Load one model folder, or several as an ensemble.
 
+        :param folders: model folders; models of an ensemble have one target vocabulary.
         :param device: "auto", "cpu" or "cuda".
+        :param search: search settings; by default those in the first model's config.
+        :param batch_size: sentences searched together; fewer if they are very long.
         :param params: which parameters: "best", "last", or a file.
+        :param quantize: use int8 matrix products: faster on a CPU, nearly the same translations.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """
         return cls(Ensemble.load(folders, device, params), search, batch_size, quantize)
@@ -105,7 +109,10 @@ class Translator:
         return translator
 
     def with_candidates(self, candidates: CandidateLists | None) -> "Translator":
-        """Return a translator with the same models whose translations use these words only."""
+        """Return a translator with the same models whose translations use these words only.
+
+        :param candidates: the words of each sentence; None: all words.
+        """
         translator = copy.copy(self)
         translator._candidates = candidates
         return translator
@@ -180,11 +187,15 @@ class Translator:
     ) -> Iterator[list[Translation]]:
         """Draw translations of lines from the model's distribution.
 
+        :param lines: source text; see `translate`.
         :param n: samples of each line; the same one may come more than once.
         :param seed: the samples of a line depend on the seed and the line's number alone.
+        :param tokenized: the lines are already tokenised, and the samples stay tokenised.
+        :param alignments: give alignments.
+        :param process_group: shares the lines; see `translate`.
         :param first_line: number of the first line.
-        :return: for each line its samples, in the order drawn; other parameters and errors: see
-            `translate`.
+        :param search: fields of `SearchConfig` that differ from `self.search`.
+        :return: for each line its samples, in the order drawn; errors: see `translate`.
         """
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self

@@ -46,8 +46,11 @@ def prepare(
     :param output: the folder to write, completely or not at all.
     :param dev: source file and target file.
     :param tests: test sets by name.
+    :param src_language: source language, a two-letter code; it chooses the tokenisation rules.
+    :param tgt_language: target language.
     :param tokenized: the text is already tokenised.
-    :param hyphens, escape: see `TextConfig`.
+    :param hyphens: split words at hyphens (`well @-@ known`).
+    :param escape: write & ' " | < > [ ] as XML entities, as Moses does.
     :param bpe: BPE merges to learn; 0: none.
     :param bpe_codes: files of BPE merges to apply instead: one for both sides, or one per side.
     :param bpe_separate: learn BPE on each side alone.
@@ -96,8 +99,10 @@ def build_shortlist(
 ) -> tuple[Shortlist, Shortlist]:
     """Write the shortlists of a prepared folder: its most frequent words as vocabularies.
 
+    :param folder: the prepared folder.
     :param size: vocabulary size on each side, `</s>` and `<unk>` counted.
-    :param src_size, tgt_size: size of one side, if it differs.
+    :param src_size: size on the source side, if it differs.
+    :param tgt_size: size on the target side, if it differs.
     :param force: replace existing vocabularies.
     :return: the shortlists of source and target with their coverage.
     :raises DataError: the folder is not a prepared one, or a size is below 3.
@@ -134,13 +139,19 @@ def select(
     :param output: source file and target file to write.
     :param domain: pairs like those to select.
     :param dev: held-out pairs of the domain, to find the best cutoff; instead of `pairs`, `words`.
-    :param pairs, words: maximum number of selected pairs, or of their words.
+    :param pairs: maximum number of selected pairs.
+    :param words: maximum number of their words, instead of `pairs`.
     :param side: side whose cross-entropies are compared.
+    :param src_language: source language, a two-letter code; it chooses the tokenisation rules.
+    :param tgt_language: target language.
+    :param tokenized: the text is already tokenised.
     :param order: order of the n-gram language models.
     :param seed: seed of the sample of the pool that the general model is trained on.
+    :param invalid: "error" refuses a line that is not UTF-8; "drop" drops its pair.
     :param lms: KenLM models of the domain and of general text, one for each side compared.
     :param scores: file to write with the score of every pair of the pool.
     :param workers: processes that share the work; the result is the same for any number.
+    :param force: replace existing output.
     :return: the numbers of selected pairs and words, and the cutoff.
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string is passed instead of a pair of files.

@@ -86,7 +86,7 @@ def provide(corpus: Path, prepared: Path, model: Path, language_model: Path) -> 
 
 
 def write_list(folder: Path) -> None:
-    """Write Moses's n-best lists, their sources, references and weights: dev.*, test.*, moses.ini."""
+    """Write Moses's n-best lists with their sources, references and weights (moses.ini)."""
     for name in ("dev", "test"):
         rows = [
             f"{n} ||| {words} ||| LM0= {-n - i / 2} TM0= {-i} ||| {-n - i}"

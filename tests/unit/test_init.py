@@ -2,7 +2,9 @@
 
 import ast
 import importlib
+import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +67,25 @@ def test_public_names_are_exported():
         assert public is getattr(importlib.import_module(nmtkit._PUBLIC[name]), name)
     with pytest.raises(AttributeError, match="no attribute 'Translater'"):
         nmtkit.Translater  # noqa: B018
+
+
+def functions_of_the_api():
+    """Yield every public function and method of the exported names."""
+    for name in PUBLIC:
+        public = getattr(nmtkit, name)
+        if not inspect.isclass(public):
+            yield public
+        elif not issubclass(public, Exception):
+            yield from (getattr(public, key) for key in vars(public) if not key.startswith("_"))
+
+
+def test_every_parameter_is_described():
+    functions = [function for function in functions_of_the_api() if callable(function)]
+    assert len(functions) > 15
+    for function in functions:
+        described = re.findall(r":param (\w+):", inspect.getdoc(function) or "")
+        parameters = [name for name in inspect.signature(function).parameters if name != "self"]
+        assert described == parameters, function
 
 
 def test_type_checkers_see_the_names_that_are_imported_on_first_use():
