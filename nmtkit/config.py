@@ -1,4 +1,4 @@
-"""Settings: frozen dataclasses made from TOML tables (`config_io.py`), each key checked.
+"""Settings: frozen dataclasses built from TOML tables (`config_io.py`), with all keys checked.
 
 A recipe is a TOML file with the sections `[model]`, `[data]`, `[training]` and `[search]`; its
 key `base` names another recipe to start from. A model folder's `config.toml` also has the section
@@ -29,7 +29,7 @@ Settings = TypeVar("Settings")
 
 @dataclass(frozen=True)
 class TextConfig:
-    """How raw lines become tokens, and tokens become lines again.
+    """Languages, tokenisation and subwords of the text.
 
     src_language, tgt_language: codes that choose the tokenisation rules.
     tokenized: the text is tokenised already; only split it at spaces.
@@ -48,15 +48,15 @@ class TextConfig:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Training pairs, and how batches are made from them (Bahdanau et al. 2015, B.2).
+    """Selection of training pairs, and batching (Bahdanau et al. 2015, B.2).
 
     max_length: skip pairs with more tokens on either side, `</s>` not counted.
     batch_size: size of a batch, counted in `batch_unit`.
     batch_unit: "sentences": sentence pairs; "tokens": target positions, padding counted.
     sort_pool: number of batches that are read together, sorted by length, and cut into batches.
     order: order in which the batches of a pool are used.
-    shuffle: shuffle the corpus once for all epochs, or anew for each epoch.
-    swap_sides: train the other direction: the prepared folder's target becomes the source.
+    shuffle: shuffle the corpus once for all epochs, or again for each epoch.
+    swap_sides: train the opposite direction: the prepared folder's target becomes the source.
     """
 
     max_length: int = 50
@@ -75,7 +75,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How the parameters are learned.
+    """Optimization, validation, early stopping and checkpoints.
 
     seed: decides initial parameters, order of the corpus and dropout.
     optimizer: Adadelta (Zeiler 2012), Adam (Kingma and Ba 2015) or plain SGD.
@@ -89,7 +89,7 @@ class TrainingConfig:
         (Szegedy et al. 2016); 0: none.
     gradient_accumulation: batches whose gradients are added up for one update.
     precision: type of matrix products; parameters, states, softmax and optimizer stay float32.
-        bfloat16 pays on a GPU and on processors that multiply it (avx512_bf16, amx_bf16), and is
+        bfloat16 is faster on a GPU and on processors that support it (avx512_bf16, amx_bf16), and
         slower on others.
     max_updates: stop training after this many updates; 0: never.
     validate_every: updates between two validations.
@@ -145,7 +145,7 @@ class TrainingConfig:
 class SearchConfig:
     """Settings of beam search.
 
-    beam: beam size: hypotheses kept for each sentence.
+    beam: beam size, the number of hypotheses kept for each sentence.
     beam_mode: "shrinking": a finished hypothesis leaves the beam, which becomes one narrower;
         search stops when it is empty (the papers). "bounded": the beam keeps its width; search
         stops when no unfinished hypothesis can beat the n best finished ones.
@@ -156,9 +156,10 @@ class SearchConfig:
     coverage_penalty: weight of the coverage penalty, by which finished hypotheses that leave source
         words unaligned rank lower (`search/coverage.py`); 0: off.
     forbid_unk: never choose `<unk>`.
-    max_length_ratio: search ends after this many times the source length in steps (at least 10).
-    min_length_ratio: shortest translation as a multiple of the source length, `</s>` counted in
-        both (0.5 in GroundHog's batch use).
+    max_length_ratio: maximum length of a translation, as a multiple of the source length; the limit
+        is at least 10 tokens.
+    min_length_ratio: minimum length of a translation, as a multiple of the source length; both
+        include `</s>` (0.5 in GroundHog's batch mode).
     """
 
     beam: int = 12
@@ -196,7 +197,7 @@ class Config:
 
 
 class AllowedRange(NamedTuple):
-    """Range of values that a setting may have, with its description for messages."""
+    """Range of allowed values of a setting, with its description for messages."""
 
     description: str
     contains: Callable[[Any], bool]
@@ -271,15 +272,15 @@ RENAMED_SETTINGS = {
     "training.stop_on": "training.early_stopping_metric",
     "search.rule": "search.beam_mode",
 }
-"""Setting names of nmtkit 0.1, which are still read, and their names now."""
+"""Setting names of nmtkit 0.1, which are still accepted -> their names today."""
 
 
 def rename_settings(table: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Replace the setting names of nmtkit 0.1 in a TOML document.
 
     :param where: the file, for messages.
-    :return: the document with today's names, and the part of `RENAMED_SETTINGS` that was used.
-    :raises ConfigError: a setting stands there under both names.
+    :return: the document with today's names, and the entries of `RENAMED_SETTINGS` that were used.
+    :raises ConfigError: a setting is given under both names.
     """
     result, used = dict(table), {}
     for old, new in RENAMED_SETTINGS.items():
@@ -314,14 +315,14 @@ def parse_section(cls: type[Settings], table: Mapping[str, Any], where: str) -> 
 
 
 def suggest_name(unknown: str, names: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest name, or all of them."""
+    """Return the end of a message about an unknown name: the nearest name, or all names."""
     names = list(names)
-    near = difflib.get_close_matches(unknown, names, n=1, cutoff=0.6)
-    return f"did you mean '{near[0]}'?" if near else f"known are: {', '.join(sorted(names))}"
+    matches = difflib.get_close_matches(unknown, names, n=1, cutoff=0.6)
+    return f"did you mean '{matches[0]}'?" if matches else f"known are: {', '.join(sorted(names))}"
 
 
 def _check_type(value: Any, kind: Any, where: str) -> Any:
-    """Return a setting's value; whole numbers become floats where the setting is one."""
+    """Check the type of a setting's value and return it, with int converted to float if needed."""
     if typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
         if value not in choices:
@@ -335,7 +336,7 @@ def _check_type(value: Any, kind: Any, where: str) -> Any:
 
 
 def parse_config(table: Mapping[str, Any], where: str) -> Config:
-    """Build a `Config` from a whole TOML document, with old or new names of settings.
+    """Build a `Config` from a TOML document, with old or new names of settings.
 
     :param where: the file, for messages.
     :raises ConfigError: an unknown section, key or model, a wrong type, a value out of range.

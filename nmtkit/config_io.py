@@ -32,7 +32,8 @@ def read_toml(path: str | Path) -> Table:
 def _parse_toml(text: str) -> Table:
     """Parse a TOML document.
 
-    :raises ValueError: it is not TOML, has a number of thousands of digits, or nests too deeply.
+    :raises ValueError: the text is not TOML, has an integer of thousands of digits, or nests too
+        deeply.
     """
     try:
         return tomllib.loads(text)
@@ -58,7 +59,7 @@ def recipe_table(name: str) -> Table:
 
 
 def with_base(table: Table, where: str = "settings") -> Table:
-    """Return a table with the settings of the recipe that its key `base` names.
+    """Merge a table with the settings of the recipe that its key `base` names, if any.
 
     :param where: the file, for messages.
     :raises ConfigError: no recipe has that name.
@@ -80,9 +81,11 @@ def merge_tables(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> Table:
     """Merge two tables section by section; `upper` wins where both have a key."""
     result = dict(lower)
     for key, value in upper.items():
-        old = result.get(key)
+        lower_value = result.get(key)
         result[key] = (
-            merge_tables(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+            merge_tables(lower_value, value)
+            if isinstance(lower_value, dict) and isinstance(value, dict)
+            else value
         )
     return result
 
@@ -104,7 +107,7 @@ def parse_override(text: str) -> Table:
 
 
 def override_strings(settings: Mapping[str, object]) -> list[str]:
-    """Return settings as strings that `parse_override` parses.
+    """Format settings as strings that `parse_override` can parse.
 
     :param settings: "section.key" -> value.
     """
@@ -112,7 +115,7 @@ def override_strings(settings: Mapping[str, object]) -> list[str]:
 
 
 def warn_of_old_names(renamed: Mapping[str, str]) -> None:
-    """Log a warning for each setting that was given under its old name.
+    """Log a warning for each setting that was given by its old name.
 
     :param renamed: old name -> new name, from `rename_settings`.
     """
@@ -121,7 +124,7 @@ def warn_of_old_names(renamed: Mapping[str, str]) -> None:
 
 
 def write_toml(config: Config) -> str:
-    """Return settings as a TOML document, which `parse_config` parses to an equal `Config`."""
+    """Format settings as a TOML document, which `parse_config` parses to an equal `Config`."""
     from nmtkit.models import model_name
 
     lines = [f"format = {FORMAT}", "", "[model]", f'type = "{model_name(config.model)}"']
@@ -132,12 +135,12 @@ def write_toml(config: Config) -> str:
 
 
 def _table_lines(settings: Any) -> list[str]:
-    """Return a settings dataclass as lines `name = value`."""
+    """Format a settings dataclass as lines `name = value`."""
     return [f"{f.name} = {_toml(getattr(settings, f.name))}" for f in dataclasses.fields(settings)]
 
 
 def _toml(value: object) -> str:
-    """Return a value of a setting in TOML's notation."""
+    """Format a setting's value in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -5,16 +5,16 @@ one line of stderr and exits with status 1.
 """
 
 MAX_MESSAGE_LENGTH = 1000
-"""Longest message, in characters: it may quote a line of a file, which may be a megabyte long."""
+"""Maximum length of a message in characters: it may quote a line of a megabyte."""
 
 
 class NmtkitError(Exception):
     """A mistake in data, settings, models or outputs that the user can correct."""
 
     def __init__(self, message: str) -> None:
-        """Shorten a long message in the middle.
+        """Store the message; a long one is cut in the middle.
 
-        Its beginning names the file, and its end says what to do.
+        The beginning names the file, and the end says what to do.
         """
         if len(message) > MAX_MESSAGE_LENGTH:
             message = (
@@ -36,7 +36,7 @@ class ModelError(NmtkitError):
 
 
 class TrainingInterrupted(Exception):
-    """A stop signal was received, and everything that had to be saved is saved.
+    """Training stopped because of a signal, after everything was saved.
 
     signal: number of the signal.
     """
@@ -52,7 +52,10 @@ class OutputError(NmtkitError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether memory ran out, in Python or in torch on any device; torch is not imported."""
+    """Return whether an error is a lack of memory, in Python or in torch on any device.
+
+    Torch is not imported.
+    """
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & {"MemoryError", "OutOfMemoryError"}:
         return True
@@ -62,8 +65,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def refuse_string(value: object, parameter: str) -> None:
     """Raise TypeError if a string stands where a list of strings is expected.
 
-    A string is an iterable of strings, too: without this check its characters would be taken for
-    lines. It is a mistake in a program, not in a user's data, so it is no `NmtkitError`.
+    A string is also an iterable of strings: without this check its characters would be taken for
+    lines. This is a mistake in a program, not in a user's data, and hence not an `NmtkitError`.
     """
     if isinstance(value, str | bytes):
         raise TypeError(

@@ -5,11 +5,11 @@ vocab.src vocab.tgt         the shortlists, one word per line
 bpe.src bpe.tgt             BPE merges, if the text is split into subwords
 params.best.safetensors     the best parameters on the dev set; params.last: those of the last
                             validation
-metrics.jsonl checkpoints/  the course of the training, and what it is resumed from
+metrics.jsonl checkpoints/  metrics of the training, and checkpoints to resume it from
 origin.json                 command, versions and data of the training (`training/provenance.py`)
 
-A folder may come from a stranger. Its files are checked before they are read: only regular files
-inside the folder, of plausible sizes, are opened, and of a parameter file only the header is read
+A folder may come from an untrusted source. Its files are checked before they are read: only regular
+files inside the folder, of plausible sizes, are opened; of a parameter file only the header is read
 until names, types and shapes are known to fit the model.
 """
 
@@ -40,17 +40,17 @@ PROVENANCE_FILE = "origin.json"
 MIB = 1 << 20
 MAX_FILE_BYTES = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
 MAX_FILE_BYTES |= {f"{name}.{side}": 64 * MIB for name in METHODS for side in ("src", "tgt")}
-"""Largest sizes of text files in a model folder; a vocabulary of a million words has 20 MiB."""
+"""Maximum sizes of text files in a model folder; a vocabulary of a million words has 20 MiB."""
 
 MAX_LINES = 2_000_000
-"""Most lines of such a file: short lines take much more memory than they have bytes."""
+"""Maximum number of lines of such a file: short lines take much more memory than bytes on disk."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
     """A model for inference, with its vocabularies and text pipelines.
 
-    path: file that the parameters were read from, if any.
+    path: file that the parameters were read from, or None for a model in memory.
     """
 
     model: TranslationModel
@@ -66,7 +66,7 @@ class LoadedModel:
 def find_device(name: str) -> torch.device:
     """Return the device for the name "auto", "cpu" or "cuda".
 
-    :raises ConfigError: there is no CUDA device.
+    :raises ConfigError: the name is "cuda" and there is no CUDA device.
     """
     if name == "cuda" and not torch.cuda.is_available():
         raise ConfigError("--device cuda: torch finds no CUDA device here; use --device cpu")
@@ -78,8 +78,8 @@ def find_device(name: str) -> torch.device:
 def read_config(folder: Path) -> Config:
     """Read the settings of a model folder.
 
-    :raises ModelError: it is not a model folder, has an unknown format, or has a file that does not
-        belong into a model folder.
+    :raises ModelError: it is not a model folder, has an unknown format, or has a file that is too
+        large or not a regular file of the folder.
     """
     path = folder / "config.toml"
     if not path.exists():
@@ -92,7 +92,7 @@ def read_config(folder: Path) -> Config:
 
 
 def _check_format(version: object, path: Path) -> None:
-    """Raise ModelError unless this nmtkit reads model folders of a format."""
+    """Raise ModelError unless this version of nmtkit can read a format of model folders."""
     readable = " and ".join(map(str, READABLE_FORMATS))
     if type(version) is int and version > FORMAT:
         raise ModelError(
@@ -110,7 +110,7 @@ def _check_file(folder: Path, path: Path, max_bytes: int | None = None) -> None:
     """Check that a file, if it exists, is a regular file in the folder and not too large.
 
     :param max_bytes: None for no limit.
-    :raises ModelError: it is something else.
+    :raises ModelError: it is not.
     """
     try:
         real = path.resolve(strict=True)
@@ -132,23 +132,23 @@ def _check_file(folder: Path, path: Path, max_bytes: int | None = None) -> None:
 def _check_size(path: Path, max_bytes: int) -> None:
     """Raise ModelError if a file has too many bytes or lines."""
     size = path.stat().st_size
-    found, limit = f"{size:,} bytes", f"{max_bytes:,}"
+    actual, limit = f"{size:,} bytes", f"{max_bytes:,}"
     if size <= max_bytes:
         with open(path, "rb") as file:
             lines = sum(block.count(b"\n") for block in iter(lambda: file.read(MIB), b""))
         if lines <= MAX_LINES:
             return
-        found, limit = f"{lines:,} lines", f"{MAX_LINES:,}"
+        actual, limit = f"{lines:,} lines", f"{MAX_LINES:,}"
     raise ModelError(
-        f"{path}: has {found}, but such a file never has more than {limit}; get the model folder"
+        f"{path}: has {actual}, but such a file never has more than {limit}; get the model folder"
         " again"
     )
 
 
 def check_links(folder: Path) -> None:
-    """Raise ModelError if a link leads out of a folder: training would overwrite its target.
+    """Raise ModelError if a link leads out of a folder, because training would write through it.
 
-    The target need not exist.
+    The link's target need not exist.
     """
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and not _leads_inside(path, folder):
@@ -193,13 +193,11 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
             f"{path}: no such file; training writes it at its first validation, so let it continue"
         )
     load_parameters(model, path)
-    target = find_device(device)
-    model.to(target).eval().requires_grad_(False)
-    src_text, tgt_text = (
-        TextPipeline.load(folder, "src", config.text),
-        TextPipeline.load(folder, "tgt", config.text),
-    )
-    return LoadedModel(model, config, src_vocab, tgt_vocab, src_text, tgt_text, target, path)
+    torch_device = find_device(device)
+    model.to(torch_device).eval().requires_grad_(False)
+    src_text = TextPipeline.load(folder, "src", config.text)
+    tgt_text = TextPipeline.load(folder, "tgt", config.text)
+    return LoadedModel(model, config, src_vocab, tgt_vocab, src_text, tgt_text, torch_device, path)
 
 
 def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
@@ -210,10 +208,10 @@ def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
 def create_model_folder(
     folder: Path, config: Config, prepared: Path, provenance: Mapping[str, Any] | None = None
 ) -> None:
-    """Create a model folder with settings, shortlists and BPE merges; completely or not at all.
+    """Create a model folder with settings, shortlists and BPE merges, completely or not at all.
 
     :param provenance: content of origin.json.
-    :raises ModelError: `folder` exists already, and is not empty.
+    :raises ModelError: `folder` exists and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ModelError(
@@ -235,6 +233,6 @@ def create_model_folder(
 
 
 def write_config(folder: Path, config: Config) -> None:
-    """Write a model folder's settings atomically, replacing those that are there."""
+    """Write a model folder's settings atomically, replacing existing ones."""
     with open_output(folder / "config.toml", force=True) as file:
         file.write(write_toml(config))

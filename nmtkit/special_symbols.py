@@ -7,8 +7,8 @@ UNK = 1
 """Id of `<unk>`, which stands for every word outside the vocabulary."""
 
 BOS = -1
-"""The "word" before the first target word. It is in no vocabulary and has no embedding: its term
-is zero (GroundHog)."""
+"""Id of the "word" before the first target word. It is in no vocabulary, and its embedding is zero
+(GroundHog)."""
 
 EOS_WORD = "</s>"
 UNK_WORD = "<unk>"

@@ -41,7 +41,7 @@ log = logging.getLogger("nmtkit")
         "--vocabulary",
         type=click.Choice(["source", "target"]),
         common=True,
-        help="Embed the words of this vocabulary instead of TEXT. The most frequent come first.",
+        help="Words of this vocabulary instead of TEXT. The most frequent come first.",
     ),
     option(
         "--limit",

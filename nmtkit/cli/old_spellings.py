@@ -1,7 +1,7 @@
-"""Spellings of earlier versions: still accepted, named in no help, with a warning.
+"""Option spellings of earlier versions: hidden, but still accepted with a warning.
 
-A change is written as a user would: `Renamed("--rule {MODE}", "--beam-mode {MODE}")`. A word in
-braces is a value; where its name holds a `=`, so must the value.
+A change is written as on a command line: `Renamed("--rule {MODE}", "--beam-mode {MODE}")`. A word
+in braces is a value; if its name contains `=`, so must the value.
 """
 
 import re
@@ -18,7 +18,7 @@ SHORT = re.compile(r"-\w")
 
 @dataclass(frozen=True)
 class Renamed:
-    """An option as it was and as it is: `old` and `new` are words with {VALUES}."""
+    """The old and new spelling of an option, as words with {VALUES}."""
 
     old: str
     new: str
@@ -29,9 +29,9 @@ class Renamed:
         return self.old.split()[0]
 
     def values_in(self, words: Sequence[str]) -> dict[str, str] | None:
-        """Return the values of the old option that `words` begin with.
+        """Return the values of the old option if `words` begin with it.
 
-        :return: placeholder -> value; None where the words are something else.
+        :return: placeholder -> value; None if the words begin otherwise.
         """
         pattern = self.old.split()
         if words[0] != pattern[0] or len(words) < len(pattern):
@@ -44,11 +44,11 @@ class Renamed:
         return values
 
     def replacement(self, values: dict[str, str]) -> list[str]:
-        """Return the words to read instead."""
+        """Return the new spelling as words, with the given values."""
         return [values.get(word, word) for word in self.new.split()]
 
     def warning(self) -> str:
-        """Return the sentence that names the new spelling."""
+        """Return the warning, which names the new spelling."""
         old, new = (re.sub(r"[{}]", "", text) for text in (self.old, self.new))
         return f"{old} is now {new}" if new else f"{old} is the default now; leave it out"
 
@@ -62,35 +62,35 @@ def _fits(expected: str, word: str) -> bool:
 def replace_old_spellings(
     arguments: Sequence[str], renamed: Iterable[Renamed], quiet: bool
 ) -> list[str]:
-    """Return a command's arguments in today's spellings, and warn of each old one.
+    """Return a command's arguments in today's spellings, and warn about each old one.
 
-    :param quiet: warn of nothing, because a shell is completing the line.
-    :raises click.UsageError: two old options that excluded each other have become one.
+    :param quiet: do not warn, because a shell is completing the line.
+    :raises click.UsageError: two old options are given that are one option now, with two values.
     """
     changes = tuple(renamed)
-    words, result, met = list(arguments), list[str](), dict[Renamed, None]()
+    words, result, used = list(arguments), list[str](), dict[Renamed, None]()
     while words:
         if words[0] == "--":
             break
-        spread = _split_value(words, {change.option for change in changes})
+        split_words = _split_value(words, {change.option for change in changes})
         for change in changes:
-            values = change.values_in(spread)
+            values = change.values_in(split_words)
             if values is not None:
                 result += change.replacement(values)
-                words = spread[len(change.old.split()) :]
-                met[change] = None
+                words = split_words[len(change.old.split()) :]
+                used[change] = None
                 break
         else:
             result.append(words.pop(0))
-    _refuse_two_of_one(list(met))
+    _refuse_merged_options(list(used))
     if not quiet:
-        for change in met:
+        for change in used:
             warn_on_rank_0(change.warning())
     return result + words
 
 
 def _split_value(words: list[str], options: set[str]) -> list[str]:
-    """Part `--old=value` and `-ovalue` into two words where they begin with an old option."""
+    """Split `--old=value` or `-ovalue` at the front of `words` if it is an old option."""
     first, equals, value = words[0].partition("=")
     if equals and first in options and first.startswith("--"):
         return [first, value, *words[1:]]
@@ -99,9 +99,10 @@ def _split_value(words: list[str], options: set[str]) -> list[str]:
     return words
 
 
-def _refuse_two_of_one(met: list[Renamed]) -> None:
+def _refuse_merged_options(used: list[Renamed]) -> None:
+    """Raise UsageError if two old options were used that became the same new option."""
     options: dict[str, str] = {}
-    for change in met:
+    for change in used:
         for option in re.findall(r"--\S+", change.new):
             other = options.setdefault(option, change.option)
             if other != change.option:
@@ -109,7 +110,7 @@ def _refuse_two_of_one(met: list[Renamed]) -> None:
 
 
 def warn_on_rank_0(message: str) -> None:
-    """Warn once for all processes of one job."""
+    """Log a warning on rank 0 only, so that a job of several processes warns once."""
     if environment.rank() == 0:
         warn(message)
 
@@ -117,13 +118,12 @@ def warn_on_rank_0(message: str) -> None:
 def resolve_moved_command(
     arguments: Sequence[str], moved: Iterable[Renamed], path: str, quiet: bool
 ) -> list[str]:
-    """Return a command line with the name of a command that has moved replaced.
+    """Return a command line with a moved command replaced by its new name.
 
-    A command that is a program of its own today may have been an option of another:
-    `score --nbest LIST` is `nbest score LIST`.
+    Some commands were options of others: `score --nbest LIST` is now `nbest score LIST`.
 
-    :param path: the words before `arguments`, such as `nmtkit`.
-    :param quiet: warn of nothing.
+    :param path: words before `arguments`, such as `nmtkit`.
+    :param quiet: do not warn.
     """
     for change in moved:
         name, *option = change.old.split()
@@ -134,23 +134,23 @@ def resolve_moved_command(
         if option and value is None:
             continue
         if not quiet:
-            plain = re.sub(r"[{}]", "", change.old), re.sub(r"[{}]", "", change.new)
-            warn_on_rank_0(f"'{path} {plain[0]}' is now '{path} {plain[1]}'")
+            old, new = (re.sub(r"[{}]", "", text) for text in (change.old, change.new))
+            warn_on_rank_0(f"'{path} {old}' is now '{path} {new}'")
         words = [word for word in change.new.split() if not word.startswith("{")]
         return [*words, *([] if value is None else [value]), *rest]
     return list(arguments)
 
 
 def _pop_option(words: list[str], option: str) -> str | None:
-    """Remove an option and its value from `words`; return the value, None where it is absent."""
-    for place, word in enumerate(words):
+    """Remove an option and its value from `words`; return the value, or None if it is absent."""
+    for index, word in enumerate(words):
         if word == "--":
             return None
-        if word == option and place + 1 < len(words):
-            value = words[place + 1]
-            del words[place : place + 2]
+        if word == option and index + 1 < len(words):
+            value = words[index + 1]
+            del words[index : index + 2]
             return value
         if word.startswith(f"{option}="):
-            del words[place]
+            del words[index]
             return word.partition("=")[2]
     return None

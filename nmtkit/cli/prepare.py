@@ -20,16 +20,16 @@ from nmtkit.cli.shared_options import (
 HELD_OUT_PHRASE_PAIRS = 1000
 """Default of `--held-out` for a phrase table without `--dev`."""
 
-KEEPS_WORDS = "the words of a phrase table are left as they are"
+KEEPS_WORDS = "the words of a phrase table are left unchanged"
 
 
-def _named_once(
+def _unique_names(
     context: click.Context, parameter: click.Parameter, tests: tuple[tuple[str, str, str], ...]
 ) -> dict[str, tuple[str, str]]:
-    named = {name: (src, tgt) for name, src, tgt in tests}
-    if len(named) < len(tests):
+    files_by_name = {name: (src, tgt) for name, src, tgt in tests}
+    if len(files_by_name) < len(tests):
         raise click.BadParameter("two test sets have the same name; give each its own.")
-    return named
+    return files_by_name
 
 
 def _one_or_two(
@@ -65,10 +65,10 @@ def _one_or_two(
         type=READABLE_FILE,
         metavar="FILE",
         common=True,
-        help="Training data: the pairs of a Moses phrase table. Words are left as they are, as with"
-        " --tokenized, also those of --dev and --test. Each pair is kept once, however often it was"
-        " counted. Copies are searched among neighbouring lines with the same source phrase, which"
-        " is Moses's order; with --dedup in the whole table, which takes memory.",
+        help="Training data: the pairs of a Moses phrase table. Words are left unchanged, as with"
+        " --tokenized, also those of --dev and --test. Each pair is kept once, whatever its count."
+        " Copies are searched among neighbouring lines with the same source phrase, as Moses orders"
+        " them; with --dedup in the whole table, which takes memory.",
     ),
     option(
         "--dev",
@@ -91,7 +91,7 @@ def _one_or_two(
         "tests",
         type=(str, READABLE_FILE, READABLE_FILE),
         multiple=True,
-        callback=_named_once,
+        callback=_unique_names,
         metavar="NAME SRC TGT",
         common=True,
         help="Test set, and the name of its files. Every line is kept. Repeatable.",
@@ -101,7 +101,7 @@ def _one_or_two(
 @language_options
 @group(
     TEXT,
-    tokenized_option("Text is tokenised already. Its words are left as they are."),
+    tokenized_option("Text is already tokenised. Its words are left unchanged."),
     option(
         "--hyphens",
         is_flag=True,
@@ -128,7 +128,7 @@ def _one_or_two(
     option(
         "--bpe-separate",
         is_flag=True,
-        help="Learn BPE for each side alone, not for both together.",
+        help="Learn BPE on each side separately instead of on both together.",
     ),
     option(
         "--bpe-codes",
@@ -148,16 +148,16 @@ def _one_or_two(
         default=50,
         metavar="N",
         common=True,
-        help="Longest side of a pair in words. BPE is not counted.",
+        help="Maximum words on a side. BPE is not counted.",
     ),
     option(
         "--max-ratio",
         type=click.FloatRange(min=1),
         default=9.0,
         metavar="R",
-        help="Largest ratio of the lengths of the two sides.",
+        help="Maximum ratio of the lengths of the two sides.",
     ),
-    option("--dedup", is_flag=True, help="Drop pairs that occurred before."),
+    option("--dedup", is_flag=True, help="Drop repeated pairs."),
 )
 @group(HARDWARE, workers_option)
 @force_option
@@ -173,9 +173,9 @@ def command(
 ) -> None:
     """Turn raw parallel text, or a phrase table, into a prepared folder.
 
-    Text is tokenised, cleaned and, with --bpe, cut into subwords. The folder holds the text ready
-    for training, the BPE merges, and a manifest with every setting, checksum and count. It appears
-    whole or not at all. Files are UTF-8, and gzip if the name ends in .gz.
+    Text is tokenised, cleaned and, with --bpe, split into subwords. The folder holds the text ready
+    for training, the BPE merges, and a manifest with every setting, checksum and count. It is
+    written completely or not at all. Files are UTF-8, and gzip if the name ends in .gz.
 
     Examples:
       nmtkit prepare --train train.en train.fr --dev dev.en dev.fr -s en -t fr -o prepared
@@ -205,7 +205,7 @@ def _settings(
     held_out: int | None,
     **cleaning: Any,
 ) -> Any:
-    """Return the options as settings of `prepare`."""
+    """Convert the options to settings of `prepare`."""
     from nmtkit.config import TextConfig
     from nmtkit.preprocessing.prepare import PrepareSettings
 

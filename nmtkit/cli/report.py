@@ -1,4 +1,4 @@
-"""`nmtkit report`: a page on models and their translations."""
+"""`nmtkit report`: model folders and a test set in, an HTML page on the models out."""
 
 import logging
 from typing import Any
@@ -58,12 +58,12 @@ log = logging.getLogger("nmtkit")
         multiple=True,
         metavar="NAME HYP",
         common=True,
-        help="Another system and its translations. They are in the form of REF. Repeatable.",
+        help="Another system and its translations. They are in the same format as REF. Repeatable.",
     ),
 )
 @group(
     TEXT,
-    tokenized_option("SRC and REF are tokenised. So are the translations shown."),
+    tokenized_option("SRC and REF are tokenised. Translations are shown tokenised."),
 )
 @group(
     "Contents",
@@ -96,13 +96,12 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Write a page on how models translate a test set: one HTML file.
+    """Write an HTML page that compares the translations of a test set by models.
 
-    Each MODEL translates SRC. The page shows the models and how they were trained; the figures of
-    'nmtkit evaluate' with intervals and p-values, also by length, by unknown words and by the rank
-    of words; and the translations, to be searched and sorted, with alignments, word scores and
-    n-best lists. The file needs no other file. It stays below 5 MB, and says what was left out for
-    that.
+    Each MODEL translates SRC. The page shows the models and their training; the figures of 'nmtkit
+    evaluate' with intervals and p-values, also by length, unknown words and word rank; and the
+    translations, which can be searched and sorted, with alignments, word scores and n-best lists.
+    The file is self-contained. It stays below 5 MB, and says what was left out to achieve that.
 
     Examples:
       nmtkit report model --source test.en --reference test.fr -o report.html
@@ -113,7 +112,7 @@ def command(
     configure_threads(threads)
     from nmtkit.io.lines import open_output
 
-    with open_output(output, force) as file:  # before the work: it may be refused
+    with open_output(output, force) as file:  # first: it may be refused
         with importing():
             from nmtkit.report.model_report import ReportSettings, build_report, evaluation_commands
             from nmtkit.report.page import render_page

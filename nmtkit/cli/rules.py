@@ -1,7 +1,7 @@
-"""Rules about options that exclude, need or complete each other, checked by every command.
+"""Rules about options that exclude or need each other, checked before a command runs.
 
 A rule names options and arguments as the user writes them: `--beam`, `SRC`, or with a value,
-`--method mert`. All commands state their rules as data, so that messages read alike:
+`--method mert`. All commands declare their rules as data, so that messages are uniform:
 
     @declare_command(rules=[exclusive("--sample", "--n-best"), needs("--counts", "--sample")])
 """
@@ -19,23 +19,23 @@ class Rule(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The options and arguments that the rule speaks of."""
+        """The options and arguments of the rule."""
 
-    def broken_by(self, given: "Given") -> str | None:
-        """Return the error message, or None where the rule holds."""
+    def violation(self, command_line: "CommandLine") -> str | None:
+        """Return the error message if the rule is violated, else None."""
 
 
-class Given:
-    """The options and arguments of one command line, by the names that users know."""
+class CommandLine:
+    """The parsed options and arguments of one command line, by the names that users write."""
 
     def __init__(self, context: click.Context) -> None:
         self._context = context
 
     def __contains__(self, name: str) -> bool:
-        """Return whether the user gave an option: by name, or with the value that follows it.
+        """Return whether the user gave an option, or whether it has the value behind its name.
 
-        `--method mert` also holds where mert is the default; `--held-out >0` where the number is
-        above 0.
+        `--method mert` is also true if mert is the default; `--held-out >0` is true if the number
+        is above 0.
         """
         option, _, value = name.partition(" ")
         parameter = parameter_named(self._context.command, option)
@@ -52,7 +52,7 @@ class Given:
         return not (current is None or current is False or current == ())
 
     def value(self, name: str) -> object:
-        """Return the value of an option or argument, its default included."""
+        """Return the value of an option or argument, given or default."""
         return self._context.params.get(parameter_named(self._context.command, name).name or "")
 
 
@@ -62,36 +62,36 @@ def parameter_named(command: click.Command, name: str) -> click.Parameter:
     :raises LookupError: the command has no such parameter.
     """
     for parameter in command.params:
-        shown = (parameter.metavar or "").strip("[].")
-        if name in (*parameter.opts, *parameter.secondary_opts) or name == shown:
+        metavar = (parameter.metavar or "").strip("[].")
+        if name in (*parameter.opts, *parameter.secondary_opts) or name == metavar:
             return parameter
     raise LookupError(f"{command.name}: no parameter is called {name}")
 
 
 def check(rules: Iterable[Rule], context: click.Context) -> None:
-    """Check all rules in their order.
+    """Check rules in order.
 
-    :raises click.UsageError: a rule is broken.
+    :raises click.UsageError: a rule is violated.
     """
-    given = Given(context)
+    command_line = CommandLine(context)
     for rule in rules:
-        if message := rule.broken_by(given):
+        if message := rule.violation(command_line):
             raise click.UsageError(message, context)
 
 
 @dataclass(frozen=True)
 class Exclusive:
-    """At most one of several options; with `required`, exactly one."""
+    """At most one of several options may be given; with `required`, exactly one."""
 
     names: tuple[str, ...]
     because: str = ""
     required: bool = False
     unless: str = ""
 
-    def broken_by(self, given: Given) -> str | None:
-        """Return the first two options that were given together, or that none was."""
-        present = [name for name in self.names if name in given]
-        if len(present) > 1 and not (self.unless and self.unless in given):
+    def violation(self, command_line: CommandLine) -> str | None:
+        """Return a message if two of the options are given, or none although one is required."""
+        present = [name for name in self.names if name in command_line]
+        if len(present) > 1 and not (self.unless and self.unless in command_line):
             reason = f": {self.because}" if self.because else "; give one of them"
             return f"{join_names(present[:2], 'and')} exclude each other{reason}."
         if self.required and not present:
@@ -101,20 +101,20 @@ class Exclusive:
 
 @dataclass(frozen=True)
 class AtLeastOne:
-    """One or more of several options."""
+    """At least one of several options must be given."""
 
     names: tuple[str, ...]
 
-    def broken_by(self, given: Given) -> str | None:
-        """Return that none of them was given."""
-        if any(name in given for name in self.names):
+    def violation(self, command_line: CommandLine) -> str | None:
+        """Return a message if none of the options is given."""
+        if any(name in command_line for name in self.names):
             return None
         return f"{join_names(self.names, 'or')} is needed."
 
 
 @dataclass(frozen=True)
 class Needs:
-    """An option that has a meaning only beside another."""
+    """An option that may be given only together with another."""
 
     name: str
     needed: tuple[str, ...]
@@ -122,12 +122,12 @@ class Needs:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The option and those that it needs."""
+        """The option, and those that it needs."""
         return (self.name, *self.needed)
 
-    def broken_by(self, given: Given) -> str | None:
-        """Return what is missing beside the option."""
-        if self.name not in given or any(name in given for name in self.needed):
+    def violation(self, command_line: CommandLine) -> str | None:
+        """Return a message if the option is given without one that it needs."""
+        if self.name not in command_line or any(name in command_line for name in self.needed):
             return None
         reason = f": {self.because}" if self.because else ""
         return f"{self.name} needs {join_names(self.needed, 'or')}{reason}."
@@ -135,42 +135,42 @@ class Needs:
 
 @dataclass(frozen=True)
 class Times:
-    """How often a repeatable option is given, where it is, by the choice of another."""
+    """A repeatable option that, if given, is needed as often as another option says."""
 
     name: str
     choices: dict[str, int]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The option and the choices."""
+        """The option, and the choices that determine its number."""
         return (self.name, *self.choices)
 
-    def broken_by(self, given: Given) -> str | None:
-        """Return how often the option is needed."""
-        if self.name not in given:
+    def violation(self, command_line: CommandLine) -> str | None:
+        """Return a message if the option is given too often or not often enough."""
+        if self.name not in command_line:
             return None
-        values = given.value(self.name)
+        values = command_line.value(self.name)
         assert isinstance(values, tuple)
         for choice, times in self.choices.items():
-            if choice in given and len(values) != times:
+            if choice in command_line and len(values) != times:
                 return f"{choice} needs {self.name} {'once' if times == 1 else 'twice'}."
         return None
 
 
 @dataclass(frozen=True)
 class DifferentFiles:
-    """Options whose files must differ."""
+    """Options that must name different files."""
 
     names: tuple[str, ...]
 
-    def broken_by(self, given: Given) -> str | None:
-        """Return the first two options that name one file."""
-        seen: dict[object, str] = {}
+    def violation(self, command_line: CommandLine) -> str | None:
+        """Return a message if two options name the same file."""
+        option_of: dict[object, str] = {}
         for name in self.names:
-            file = given.value(name)
-            if file is not None and file in seen:
-                return f"{seen[file]} and {name} need different files."
-            seen[file] = name
+            file = command_line.value(name)
+            if file is not None and file in option_of:
+                return f"{option_of[file]} and {name} need different files."
+            option_of[file] = name
         return None
 
 
@@ -180,26 +180,26 @@ class OneStdin:
 
     names: tuple[str, ...]
 
-    def broken_by(self, given: Given) -> str | None:
-        """Return the files that are all stdin."""
-        present = [name for name in self.names if given.value(name) == "-"]
+    def violation(self, command_line: CommandLine) -> str | None:
+        """Return a message if several files are stdin."""
+        present = [name for name in self.names if command_line.value(name) == "-"]
         if len(present) > 1:
             return f"stdin ('-') can be only one of {join_names(present, 'and')}."
         return None
 
 
 def exclusive(*names: str, because: str = "", unless: str = "") -> Exclusive:
-    """Allow at most one of these options, unless another is given."""
+    """Allow at most one of these options, unless the option `unless` is given."""
     return Exclusive(names, because, unless=unless)
 
 
 def one_of(*names: str, unless: str = "") -> Exclusive:
-    """Require exactly one of these options; more than one only beside the option `unless`."""
+    """Require exactly one of these options; allow several if the option `unless` is given."""
     return Exclusive(names, required=True, unless=unless)
 
 
 def excludes(name: str, *others: str, because: str = "") -> list[Exclusive]:
-    """Allow none of the other options beside the first; they may stand together."""
+    """Forbid each of the other options together with the first; they may be combined."""
     return [Exclusive((name, other), because) for other in others]
 
 
@@ -209,12 +209,12 @@ def at_least_one(*names: str) -> AtLeastOne:
 
 
 def needs(name: str, *needed: str, because: str = "") -> Needs:
-    """Require one of `needed` wherever the first option is given."""
+    """Require one of `needed` if the first option is given."""
     return Needs(name, needed, because)
 
 
 def times(name: str, choices: dict[str, int]) -> Times:
-    """Require a repeatable option as often as a choice says: `{"--side both": 2}`."""
+    """Require a repeatable option, if given, as often as a choice says: `{"--side both": 2}`."""
     return Times(name, choices)
 
 
@@ -229,6 +229,6 @@ def one_stdin(*names: str) -> OneStdin:
 
 
 def join_names(names: Iterable[str], conjunction: str) -> str:
-    """Return names as a phrase: `a`, `a or b`, `a, b or c`."""
-    *most, last = (name.removesuffix(" >0") for name in names)
-    return f"{', '.join(most)} {conjunction} {last}" if most else last
+    """Join names to a phrase: `a`, `a or b`, `a, b or c`."""
+    *first_names, last = (name.removesuffix(" >0") for name in names)
+    return f"{', '.join(first_names)} {conjunction} {last}" if first_names else last

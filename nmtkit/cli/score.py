@@ -1,4 +1,4 @@
-"""`nmtkit score`: source and target lines, or text, in; log-probabilities out."""
+"""`nmtkit score`: source and target lines (or text) in, log-probabilities out."""
 
 import json
 import logging
@@ -45,7 +45,7 @@ log = logging.getLogger("nmtkit")
         "--per-word",
         is_flag=True,
         common=True,
-        help="Log-probability of every target token, </s> last.",
+        help="Write the log-probability of each target token. </s> is the last.",
     ),
     option(
         "--normalize",
@@ -79,9 +79,9 @@ def command(
 ) -> None:
     """Compute the log-probability of each line of TGT given that line of SRC.
 
-    It is the natural logarithm, summed over the target tokens including </s>. An empty target is
-    </s> alone, and so is an empty source. SRC or TGT may be '-' for stdin. A summary with cost per
-    token and perplexity goes to stderr. Processes that torchrun starts together share the lines.
+    It is a natural logarithm, summed over the target tokens including </s>. An empty source or
+    target is </s> alone. SRC or TGT may be '-' for stdin. A summary with cost per token and
+    perplexity goes to stderr. Processes that torchrun starts together share the lines.
 
     A language model (recipe 'cslm') scores text: it takes one file.
 

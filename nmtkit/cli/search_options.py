@@ -1,4 +1,4 @@
-"""Options of beam search; each is named as the setting of `SearchConfig` that it changes."""
+"""Options of beam search, named after the settings of `SearchConfig` that they change."""
 
 import functools
 from collections.abc import Callable
@@ -19,18 +19,21 @@ FIELDS = (
     "max_length_ratio",
     "forbid_unk",
 )
-"""Parameters of the options, named as the fields of `SearchConfig`."""
+"""Parameter names of the options, which are the fields of `SearchConfig`."""
 
 RENAMED_SEARCH = (Renamed("--rule {MODE}", "--beam-mode {MODE}"),)
 
 
 def search_options(function: Callable[..., Any]) -> Any:
-    """Declare the options of search: the parameter `search`, the given fields of `SearchConfig`."""
+    """Declare the search options; the command gets the given ones as the parameter `search`.
+
+    `search` is a dict of fields of `SearchConfig`.
+    """
 
     @functools.wraps(function)
     def command(*arguments: Any, **options: Any) -> Any:
-        given = {field: options.pop(field) for field in FIELDS}
-        search = {f: v for f, v in given.items() if v is not None and v is not False}
+        fields = {field: options.pop(field) for field in FIELDS}
+        search = {f: v for f, v in fields.items() if v is not None and v is not False}
         return function(*arguments, search=search, **options)
 
     return group(
@@ -46,15 +49,15 @@ def search_options(function: Callable[..., Any]) -> Any:
         option(
             "--beam-mode",
             type=click.Choice(["shrinking", "bounded"]),
-            help="After a hypothesis is finished, the beam has one place less ('shrinking'), or as"
-            " many as before ('bounded').  [default: the model's]",
+            help="When a hypothesis is finished, the beam shrinks by one ('shrinking'), or keeps"
+            " its size ('bounded').  [default: the model's]",
         ),
         option(
             "--length-penalty",
             type=click.FloatRange(min=0),
             metavar="A",
             common=True,
-            help="Rank by score / length^A. With 0 by the score alone.  [default: the model's]",
+            help="Rank by score / length^A. 0 ranks by the score alone.  [default: the model's]",
         ),
         option(
             "--penalty",

@@ -29,16 +29,17 @@ SEGMENT_RULES: list[Rule] = [
 
 
 @dataclass(frozen=True)
-class Segmenting:
+class SegmentationSettings:
     """How lines are cut into segments.
 
-    how: "confidence", "random" or "random-confidence"; None where lines are translated whole.
-    longest: words of a segment; None is the default.
-    lengths: file that gives the lengths of random segments.
-    segments: file that the chosen segments are written to.
+    method: "confidence", "random" or "random-confidence"; None: translate whole lines.
+    reverse_models: model folders of the other direction.
+    max_words: longest segment in words; None: the default.
+    lengths: file with the segment lengths that random segments imitate.
+    segments: file to write the segments to.
     """
 
-    how: str | None
+    method: str | None
     reverse_models: tuple[str, ...]
     max_words: int | None
     lengths: str | None
@@ -47,12 +48,12 @@ class Segmenting:
     def segmenter(
         self, translator: "Translator", batch_size: int, device: str, seed: int
     ) -> "Segmenter":
-        """Return the translator in segments."""
+        """Build the segmenter for these settings."""
         from nmtkit.inference import segmenter as driver
         from nmtkit.inference.scorer import Scorer
 
         max_words = self.max_words or driver.MAX_SEGMENT_WORDS
-        if self.how == "confidence":
+        if self.method == "confidence":
             reverse = Scorer.load(*self.reverse_models, device=device, batch_size=batch_size)
             return driver.ConfidentSegmenter(translator, reverse, max_words)
         if self.lengths:
@@ -63,7 +64,7 @@ class Segmenting:
 
 
 def segment_options(function: Callable[..., Any]) -> Any:
-    """Declare `--segment` and the options that belong to it: the parameter `segmenting`."""
+    """Declare `--segment` and related options; the command gets them as `segmentation`."""
 
     @functools.wraps(function)
     def command(
@@ -73,10 +74,12 @@ def segment_options(function: Callable[..., Any]) -> Any:
         max_segment: int | None,
         segment_lengths: str | None,
         segments: str | None,
-        **others: Any,
+        **other_options: Any,
     ) -> Any:
-        segmenting = Segmenting(segment, reverse_models, max_segment, segment_lengths, segments)
-        return function(*arguments, segmenting=segmenting, **others)
+        segmentation = SegmentationSettings(
+            segment, reverse_models, max_segment, segment_lengths, segments
+        )
+        return function(*arguments, segmentation=segmentation, **other_options)
 
     return group(
         "Long lines",
@@ -86,10 +89,10 @@ def segment_options(function: Callable[..., Any]) -> Any:
             flag_value="confidence",
             metavar="[random|random-confidence]",
             type=click.Choice(["confidence", "random", "random-confidence"]),
-            help="Cut each line into the segments that are translated with the highest confidence"
-            " in both directions, and translate these one by one, for models that fail on long"
-            " sentences. 'random' cuts anywhere, 'random-confidence' at the highest sum of random"
-            " numbers; both are controls.",
+            help="Cut each line into the segments with the highest confidence in both directions,"
+            " and translate them one by one, for models that fail on long sentences. Two controls:"
+            " 'random' draws segments of random lengths, 'random-confidence' takes those with the"
+            " highest sum of random confidences.",
         ),
         option(
             "--reverse-model",
@@ -97,7 +100,7 @@ def segment_options(function: Callable[..., Any]) -> Any:
             type=FOLDER,
             multiple=True,
             metavar="DIR",
-            help="For --segment: model folder of the other direction. Repeatable; several are an"
+            help="For --segment: model folder of the other direction. Repeatable; several form an"
             " ensemble.",
         ),
         option(

@@ -1,4 +1,4 @@
-"""`nmtkit select`: the pairs of a general corpus that are most like a domain."""
+"""`nmtkit select`: a general corpus in, its pairs that are most like a domain out."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from nmtkit.cli.shared_options import (
 )
 
 SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
-"""Choice of sides -> language models of each kind."""
+"""Choice of --side -> number of language models of each kind."""
 
 
 @declare_command(
@@ -57,7 +57,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         " Repeatable.",
     ),
     output_option(
-        "Selected pairs. They are unchanged, in the order of the pool.",
+        "Selected pairs. They are unchanged and in the order of the pool.",
         nargs=2,
         metavar="SRC TGT",
         default=None,
@@ -67,7 +67,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         "--scores-file",
         type=READABLE_FILE,
         metavar="FILE",
-        help="Score of every pair of the pool, one per line. The lowest is the best, and 'inf' is"
+        help="File for the score of every pair of the pool, one per line. Lower is better; 'inf' is"
         " never selected.",
     ),
 )
@@ -79,15 +79,15 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         type=click.IntRange(min=1),
         metavar="N",
         common=True,
-        help="Select pairs up to N words. Words of the source are counted, with --side tgt those of"
-        " the target.",
+        help="Select pairs with at most N words in total. Source words are counted, with --side tgt"
+        " target words.",
     ),
     option(
         "--best-cut",
         is_flag=True,
         common=True,
-        help="Choose the amount by the perplexity of --dev. Language models of the best pairs are"
-        " compared, at amounts that double from a quarter of the domain's size.",
+        help="Select the amount with the lowest --dev perplexity. Language models are trained on"
+        " the best pairs, in amounts that double from a quarter of the domain's size.",
     ),
     option(
         "--dev",
@@ -95,7 +95,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         nargs=2,
         metavar="SRC TGT",
         common=True,
-        help="Validation set. It is text of the domain that --domain does not hold.",
+        help="Validation set. It is text of the domain that is not in --domain.",
     ),
 )
 @group(
@@ -119,7 +119,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         multiple=True,
         metavar="ARPA",
         help="Language model of the domain instead of --domain, an ARPA file or KenLM's binary"
-        " form. Its text is tokenised as this one is. Given twice, the first is for the source"
+        " format. Its text is tokenised like the pool. Given twice, the first is for the source"
         " and the second for the target. It needs the package kenlm.",
     ),
     option(
@@ -134,11 +134,11 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         type=click.IntRange(min=0),
         default=1,
         metavar="N",
-        help="Seed of the sample of the pool that the general language model is learned from.",
+        help="Seed of the sample of the pool that the general language model is trained on.",
     ),
 )
 @language_options
-@group(TEXT, tokenized_option("Text is tokenised already."), invalid_option)
+@group(TEXT, tokenized_option("Text is already tokenised."), invalid_option)
 @group(HARDWARE, workers_option)
 @force_option
 def command(
@@ -156,8 +156,8 @@ def command(
     """Select the sentence pairs of a general corpus that are most like a domain.
 
     A pair is ranked by the difference of its cross-entropies per word under a language model of the
-    domain and one of general text, summed over both sides. The models are learned from --domain and
-    from a random sample of the pool of the same length. Pairs with a blank side are never selected.
+    domain and one of general text, summed over both sides. The models are trained on --domain and
+    on a random sample of the pool of the same length. Pairs with a blank side are never selected.
     Files are UTF-8, and gzip if the name ends in .gz.
 
     Example:
@@ -180,7 +180,7 @@ def _settings(
     tokenized: bool,
     **ranking: Any,
 ) -> Any:
-    """Return the options as settings of `select`."""
+    """Convert the options to settings of `select`."""
     from nmtkit.config import TextConfig
     from nmtkit.preprocessing.select import SelectSettings
 

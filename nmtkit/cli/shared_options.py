@@ -1,4 +1,4 @@
-"""Options that mean the same in every command that has them."""
+"""Options that several commands share."""
 
 import os
 from collections.abc import Callable
@@ -10,15 +10,15 @@ from nmtkit.cli.command import GENERAL, HARDWARE, TEXT, group, option
 
 
 class PathName(click.Path):
-    """A path that shells complete. The command finds out whether it is there, and is what it needs.
+    """A path with shell completion, which is checked when the command opens it.
 
-    So what is wrong with a file is a failure of the command, not a wrong use of its options.
+    A missing or unsuitable file is thus a failure (status 1), not wrong usage (status 2).
     """
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """Return the path as it was given."""
+        """Return the path unchanged."""
         return self.coerce_path_result(value)
 
 
@@ -26,8 +26,8 @@ FILE = PathName()
 FOLDER = PathName(file_okay=False)
 READABLE_FILE = click.Path(allow_dash=True)
 
-Add = Callable[[Any], Any]
-"""What adds an option to a function."""
+OptionDecorator = Callable[[Any], Any]
+"""Decorator that adds an option to a command's function."""
 
 device_option = option(
     "--device",
@@ -35,7 +35,7 @@ device_option = option(
     default="auto",
     envvar="NMTKIT_DEVICE",
     common=True,
-    help="Device of the model. 'auto' takes a GPU where there is one.",
+    help="Device of the model. 'auto' is a GPU if there is one.",
 )
 threads_option = option(
     "--threads",
@@ -44,7 +44,7 @@ threads_option = option(
     default=0,
     envvar="NMTKIT_THREADS",
     common=True,
-    help="CPU cores; 0 takes all. Where OMP_NUM_THREADS is set, 0 takes as many as it says.",
+    help="CPU cores; 0 is all. If OMP_NUM_THREADS is set, 0 is that number.",
 )
 batch_size_option = option(
     "--batch-size",
@@ -52,7 +52,7 @@ batch_size_option = option(
     metavar="N",
     default=64,
     envvar="NMTKIT_BATCH_SIZE",
-    help="Sentences that the model processes together. It changes the speed only.",
+    help="Sentences that the model processes together. It affects speed only.",
 )
 workers_option = option(
     "--workers",
@@ -62,41 +62,41 @@ workers_option = option(
     show_default=False,
     envvar="NMTKIT_WORKERS",
     common=True,
-    help="Processes. The result does not depend on their number.  [default: all CPU cores]",
+    help="Number of processes. It affects speed only.  [default: all CPU cores]",
 )
 force_option = group(
     GENERAL,
-    option("--force", is_flag=True, help="Replace existing output; without it that is an error."),
+    option("--force", is_flag=True, help="Replace existing output, which is otherwise an error."),
 )
 
 model_run_options = group(HARDWARE, device_option, threads_option, batch_size_option)
-"""The options of a command that runs a model on a stream of sentences."""
+"""Options of commands that run a model on a stream of sentences."""
 
 
-def model_option(help: str = "Model folder.", **settings: Any) -> Add:
+def model_option(help: str = "Model folder.", **settings: Any) -> OptionDecorator:
     """Declare `-m/--model DIR`."""
     settings = {"type": FOLDER, "metavar": "DIR", "common": True, "required": True, **settings}
     return option("-m", "--model", help=help, **settings)
 
 
-def models_option(help: str, **settings: Any) -> Add:
+def models_option(help: str, **settings: Any) -> OptionDecorator:
     """Declare `-m/--model DIR` that may be repeated: the parameter `models`."""
     settings = {"type": FOLDER, "metavar": "DIR", "common": True, "required": True, **settings}
     return option("-m", "--model", "models", multiple=True, help=help, **settings)
 
 
-def output_option(help: str, **settings: Any) -> Add:
+def output_option(help: str, **settings: Any) -> OptionDecorator:
     """Declare `-o/--output FILE`."""
     settings = {"type": FILE, "metavar": "FILE", "default": "-", "common": True, **settings}
     return option("-o", "--output", help=help, **settings)
 
 
-def json_option(help: str) -> Add:
+def json_option(help: str) -> OptionDecorator:
     """Declare `--json`: the parameter `as_json`."""
     return option("--json", "as_json", is_flag=True, common=True, help=help)
 
 
-def tokenized_option(help: str) -> Add:
+def tokenized_option(help: str) -> OptionDecorator:
     """Declare `--tokenized`: the input is tokenised already."""
     return option("--tokenized", is_flag=True, common=True, help=help)
 
@@ -106,7 +106,7 @@ def language_options(function: Any) -> Any:
     return group(TEXT, language_option("src", "en"), language_option("tgt", "fr"))(function)
 
 
-def language_option(side: str, default: str | None, help: str = "") -> Add:
+def language_option(side: str, default: str | None, help: str = "") -> OptionDecorator:
     """Declare `-s/--src-language LANG` or `-t/--tgt-language LANG`."""
     word = {"src": "Source", "tgt": "Target"}[side]
     return option(
@@ -129,21 +129,20 @@ invalid_option = option(
 
 
 def averaging_options(function: Any) -> Any:
-    """Declare `--weights` and `--average`, a list of numbers and a way to average."""
+    """Declare `--weights` and `--average` of an ensemble: the parameters `weights`, `average`."""
     return group(
         "Ensemble",
         option(
             "--weights",
             callback=_numbers,
             metavar="W,W,...",
-            help="Weights of the models, in the order of --model.  [default: all alike]",
+            help="Weights of the models, in the order of --model.  [default: equal]",
         ),
         option(
             "--average",
             type=click.Choice(["probabilities", "logs"]),
             default="probabilities",
-            help="What is averaged over the models: their probabilities of the next word, or the"
-            " logarithms of these.",
+            help="Average the probabilities of the next word over the models, or their logarithms.",
         ),
     )(function)
 

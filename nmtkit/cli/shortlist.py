@@ -1,4 +1,4 @@
-"""`nmtkit shortlist`: the most frequent words of a corpus."""
+"""`nmtkit shortlist`: a corpus in, the vocabulary of its most frequent words out."""
 
 import click
 
@@ -6,7 +6,7 @@ from nmtkit.cli.command import FILES, declare_command, group, option
 from nmtkit.cli.shared_options import force_option, output_option
 
 VOCABULARY_SIZE = click.IntRange(min=3)
-"""Words of a vocabulary: `</s>`, `<unk>` and at least one of the corpus."""
+"""Vocabulary size: `</s>`, `<unk>` and at least one word of the corpus."""
 
 
 @declare_command()
@@ -53,9 +53,9 @@ def command(
 ) -> None:
     """Make the vocabulary of the K most frequent words of CORPUS ("shortlist").
 
-    CORPUS is a prepared folder, where the files vocab.src and vocab.tgt are written, or a tokenised
-    file. Each line has a word, a tab and its count; equally frequent words are in the order of
-    their characters. The share of the corpus that the vocabulary covers is logged.
+    CORPUS is a prepared folder, into which vocab.src and vocab.tgt are written, or a tokenised
+    file. Each line of a vocabulary has a word, a tab and its count; equally frequent words are in
+    code point order. The share of the corpus that the vocabulary covers is logged.
 
     The papers call this vocabulary a shortlist; Marian calls it the vocabulary, and what it calls a
     shortlist is --candidates of 'nmtkit translate'.

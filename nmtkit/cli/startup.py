@@ -1,4 +1,4 @@
-"""What a command does before its work: torch's import and threads, and the outputs of its rank."""
+"""Steps before a command's work: importing torch, threads, and output paths by rank."""
 
 import contextlib
 import gc
@@ -11,11 +11,11 @@ from nmtkit.parallel import environment
 
 @contextlib.contextmanager
 def importing() -> Iterator[None]:
-    """Import heavy modules without garbage collection.
+    """Disable garbage collection while the block imports torch, then freeze its objects.
 
-    The objects that torch makes when it is imported live as long as the process. Collecting
-    garbage while they grow, and once more at exit, takes a third of `import torch`; so the
-    collector is off meanwhile, and they are frozen. Nothing changes if torch is imported already.
+    The objects that torch creates on import live as long as the process. Garbage collections during
+    the import and at exit take a third of the time of `import torch`. Nothing changes if torch is
+    already imported.
     """
     if "torch" in sys.modules or not gc.isenabled():
         yield
@@ -31,7 +31,7 @@ def importing() -> Iterator[None]:
 def configure_threads(threads: int) -> None:
     """Set the number of torch's threads; call it before the first tensor is computed.
 
-    :param threads: 0 leaves torch's own choice: all cores, or OMP_NUM_THREADS where it is set.
+    :param threads: 0: torch's default, which is OMP_NUM_THREADS if it is set, else all cores.
     """
     if threads > 0:
         with importing():
@@ -41,5 +41,5 @@ def configure_threads(threads: int) -> None:
 
 
 def path_on_rank_0(path: str) -> str:
-    """Return the path that this process writes to: only rank 0 of a job writes its outputs."""
+    """Return the path that this process writes to: `path` on rank 0, os.devnull on other ranks."""
     return path if environment.rank() == 0 else os.devnull

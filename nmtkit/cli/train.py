@@ -25,7 +25,7 @@ DEFAULT_RECIPE = "rnnsearch-modern"
 @group(
     FILES,
     output_option(
-        "Model folder. An interrupted training goes on in it.",
+        "Model folder. Interrupted training is resumed.",
         type=PathName(path_type=Path, file_okay=False),
         metavar="DIR",
         default=None,
@@ -99,8 +99,8 @@ def command(
 ) -> None:
     """Train a model on the folder PREPARED of 'nmtkit prepare' and 'nmtkit shortlist'.
 
-    Run again, the same command continues exactly where training stopped, or says that it is
-    finished; --force deletes an existing model folder and starts anew. Settings come from the
+    The same command run again resumes training exactly where it stopped, or reports that it is
+    finished; --force deletes an existing model folder and starts again. Settings come from the
     recipe, then the config file, then --set. Metrics are written to metrics.jsonl in the model
     folder; 'nmtkit curves' tabulates and draws them. Processes that torchrun starts together each
     work on a part of every batch.

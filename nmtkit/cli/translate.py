@@ -1,4 +1,4 @@
-"""`nmtkit translate`: lines in, their translations out, one for one."""
+"""`nmtkit translate`: lines in, one translation per line out."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import click
 
 from nmtkit.cli.command import declare_command
 from nmtkit.cli.console import warn
-from nmtkit.cli.segment_options import Segmenting
+from nmtkit.cli.segment_options import SegmentationSettings
 from nmtkit.cli.shared_options import FILE
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
 from nmtkit.cli.translate_options import RENAMED, RULES, translate_options
@@ -42,7 +42,7 @@ def command(
     quantize: bool,
     candidates: str | None,
     replace_unk: str | None,
-    segmenting: Segmenting,
+    segmentation: SegmentationSettings,
     tokenized: bool,
     batch_size: int,
     device: str,
@@ -53,24 +53,25 @@ def command(
 
     Each line of input has one line of output, in the same order; an empty line has an empty
     translation. A line that arrives alone is translated at once, lines that arrive fast in batches.
-    Bytes that are not UTF-8 are read as U+FFFD, with a warning. Processes that torchrun starts
-    together share the lines, and one of them writes.
+    Bytes that are not UTF-8 become U+FFFD, with a warning. Processes that torchrun starts together
+    share the lines, and one of them writes.
 
-    A score is the natural logarithm of the probability of the chosen tokens including </s>, and so
-    0 or less; 'nmtkit score' gives the same score. With --quantize scores differ by the rounding to
-    8 bits; with --candidates probabilities are those among the candidates of a line, so that scores
-    are a little higher. The n-best format has a line
+    A score is the natural logarithm of the probability of the tokens including </s>; 'nmtkit score'
+    gives the same score. With --quantize scores differ by rounding to 8 bits; with --candidates
+    probabilities are normalised over the candidates of a line, so that scores are slightly higher.
+    The n-best format has a line
 
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
 
     for each translation, where NUMBER counts the lines of input from 0. --counts adds 'count= C'
-    behind SCORE; the last field includes a coverage penalty. Alignments link words counted from 0:
-    words of the input after tokenising, words of the translation before detokenising. They have a
-    line for each translation written. The soft format is a JSON object with the words, and for each
-    target word the weights of the source words; both sides end with </s>.
+    behind SCORE; the last field includes a coverage penalty. Alignments link words by their
+    positions from 0: words of the input after tokenisation, and words of the translation before
+    detokenisation. They have a line for each translation written. The soft format is a JSON object
+    with the words, and for each target word the weights of the source words; both sides end with
+    </s>.
 
     With --segment all spans of a line, up to --max-segment words, are translated, and scored by the
-    --reverse-model: a line of 20 words takes about 200 times as long as without. The score is the
+    --reverse-model: a line of 20 words takes about 200 times as long as otherwise. The score is the
     sum over the segments, each with its own </s>. --segments writes for each line a JSON list of
     objects with 'source' and 'target', both tokenised, 'score' and 'confidence'.
 
@@ -82,9 +83,9 @@ def command(
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
 
     """
-    listed = n_best is not None or (sample or 1) > 1 or counts
+    as_list = n_best is not None or (sample or 1) > 1
     format: Format
-    format = "counts" if counts else "n-best" if listed else "scores" if scores else "text"
+    format = "counts" if counts else "n-best" if as_list else "scores" if scores else "text"
     configure_threads(threads)
     with contextlib.ExitStack() as stack:
         from nmtkit.io.lines import open_output
@@ -92,7 +93,7 @@ def command(
         streams = Outputs(
             *(
                 stack.enter_context(open_output(path_on_rank_0(path or os.devnull), force))
-                for path in (output, alignments, segmenting.segments)
+                for path in (output, alignments, segmentation.segments)
             )
         )
         with importing():
@@ -106,21 +107,21 @@ def command(
         translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
         lines, aligned = LineStream(source), bool(alignments)
-        if segmenting.how:
-            segmenter = segmenting.segmenter(translator, batch_size, device, seed)
+        if segmentation.method:
+            segmenter = segmentation.segmenter(translator, batch_size, device, seed)
             segmented = segmenter.segment(lines, tokenized, process_group)
             _write_segmented(segmented, lines, streams, format)
         else:
-            found = (
+            translations = (
                 translator.sample(lines, sample, seed, tokenized, aligned, process_group)
                 if sample
                 else translator.translate(lines, n_best or 1, tokenized, aligned, process_group)
             )
-            _write_translations(found, lines, streams, format, alignment_format)
+            _write_translations(translations, lines, streams, format, alignment_format)
 
 
 class Outputs(NamedTuple):
-    """Where translations, their alignments and the segments of lines are written."""
+    """Output streams of translations, their alignments and the segments of lines."""
 
     translations: TextIO
     alignments: TextIO
@@ -128,15 +129,15 @@ class Outputs(NamedTuple):
 
 
 def _write_translations(
-    found: "Iterable[list[Translation]]",
+    results: "Iterable[list[Translation]]",
     lines: "LineStream",
     streams: Outputs,
     format: Format,
     alignment_format: str,
 ) -> None:
-    """Write the translations of each line, and flush when all lines read so far are answered."""
+    """Write the translations of each line; flush when all lines read so far are translated."""
     number, unfinished = 0, 0
-    for number, translations in enumerate(found, start=1):
+    for number, translations in enumerate(results, start=1):
         _write(streams.translations, translation_lines(number - 1, translations, format))
         matrices = [translation.word_alignment for translation in translations]
         links = [alignment_line(m, alignment_format) for m in matrices if m is not None]
@@ -148,13 +149,13 @@ def _write_translations(
 
 
 def _write_segmented(
-    found: "Iterable[Segmented]", lines: "LineStream", streams: Outputs, format: Format
+    results: "Iterable[Segmented]", lines: "LineStream", streams: Outputs, format: Format
 ) -> None:
     """Write the translation and the segments of each line; see `_write_translations`."""
     from nmtkit.inference.segmenter import segments_line
 
     number, unfinished = 0, 0
-    for number, line in enumerate(found, start=1):
+    for number, line in enumerate(results, start=1):
         _write(streams.translations, translation_lines(number - 1, [line.translation], format))
         _write(streams.segments, [segments_line(line.segments)])
         unfinished += not line.translation.finished
@@ -166,7 +167,7 @@ def _write_segmented(
 def _warn_unfinished(unfinished: int, number: int) -> None:
     if unfinished:
         warn(
-            f"{unfinished} of {number} translations are unfinished: they met the longest"
+            f"{unfinished} of {number} translations are unfinished: they reached the maximum"
             " length; --max-length-ratio sets it"
         )
 
@@ -174,7 +175,7 @@ def _warn_unfinished(unfinished: int, number: int) -> None:
 def _with_tables(
     translator: "Translator", candidates: str | None, replace_unk: str | None
 ) -> "Translator":
-    """Return the translator with the lexical tables that were named."""
+    """Return the translator with the lexical tables of --candidates and --replace-unk."""
     if not candidates and not replace_unk:
         return translator
     from nmtkit.text.lexicon import Lexicon, best_translations

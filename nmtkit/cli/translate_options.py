@@ -1,4 +1,4 @@
-"""Options of `nmtkit translate`: what they exclude and need, and their earlier spellings."""
+"""Options of `nmtkit translate`, their rules and their earlier spellings."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ N_BEST_HAS_SCORES = "the n-best format has the scores"
 RULES: list[Rule] = [
     exclusive("--n-best", "--sample"),
     needs("--counts", "--sample"),
-    exclusive("--counts", "--alignments", because="translations that are equal differ in these"),
+    exclusive("--counts", "--alignments", because="equal translations may differ in alignment"),
     exclusive("--scores", "--n-best", because=N_BEST_HAS_SCORES),
     exclusive("--scores", "--sample >1", because=N_BEST_HAS_SCORES),
     exclusive("--scores", "--counts", because=N_BEST_HAS_SCORES),
@@ -38,13 +38,13 @@ RENAMED = RENAMED_SEARCH
 def translate_options(function: Any) -> Any:
     """Declare all options of `nmtkit translate`.
 
-    Those of search become the parameter `search`, those of segments `segmenting`.
+    Search options become the parameter `search`, segmentation options `segmentation`.
     """
     for add in reversed(
         (
-            FILES_AND_FORM,
+            FILES_AND_FORMAT,
             search_options,
-            DRAWING,
+            SAMPLING,
             SPEED,
             averaging_options,
             segment_options,
@@ -56,24 +56,24 @@ def translate_options(function: Any) -> Any:
     return function
 
 
-FILES_AND_FORM = group(
+FILES_AND_FORMAT = group(
     FILES,
-    models_option("Model folder. Repeatable; several are an ensemble."),
+    models_option("Model folder. Repeatable; several form an ensemble."),
     output_option("File of the translations."),
     option(
         "--n-best",
         type=click.IntRange(min=1),
         metavar="N",
         common=True,
-        help="Write the N best translations, as Moses does. There are fewer where search finds"
+        help="Write the N best translations in Moses's format. There are fewer if search finds"
         " fewer; N is at most the beam size.",
     ),
     option(
         "--scores",
         is_flag=True,
         common=True,
-        help="Write 'SCORE<TAB>TRANSLATION'. Translations that reached the longest length have"
-        " '<TAB>unfinished' behind.",
+        help="Write 'SCORE<TAB>TRANSLATION'. '<TAB>unfinished' follows translations that reached"
+        " the maximum length.",
     ),
     option(
         "--alignments",
@@ -88,7 +88,7 @@ FILES_AND_FORM = group(
         default="hard",
         help="Format of --alignments: links 'i-j', or all attention weights as JSON.",
     ),
-    tokenized_option("Input is tokenised. So is the output."),
+    tokenized_option("Input is already tokenised, and so is the output."),
     option(
         "--replace-unk",
         metavar="copy|TABLE",
@@ -97,20 +97,20 @@ FILES_AND_FORM = group(
     ),
 )
 
-DRAWING = group(
+SAMPLING = group(
     "Sampling",
     option(
         "--sample",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Draw N translations of each line at random from the model, instead of searching. More"
-        " than one are written in the n-best format, in the order drawn.",
+        help="Sample N translations of each line from the model instead of searching. Several are"
+        " written in the n-best format, in the order drawn.",
     ),
     option(
         "--counts",
         is_flag=True,
-        help="Write each different translation of --sample once, the most frequent first, with its"
-        " count.",
+        help="Write each distinct translation of --sample once with its count, the most frequent"
+        " first.",
     ),
     option(
         "--seed", type=int, default=1, metavar="N", help="Seed of --sample and --segment random."
@@ -123,15 +123,16 @@ SPEED = group(
         "--quantize",
         is_flag=True,
         common=True,
-        help="Multiply 8-bit matrices. It is faster on a CPU, with nearly the same translations.",
+        help="Use int8 matrix products. They are faster on a CPU, with nearly the same"
+        " translations.",
     ),
     option(
         "--candidates",
         type=FILE,
         metavar="FILE",
         common=True,
-        help="Choose from likely words only, by a lexical table. It is faster (Jean et al. 2015;"
-        " Marian calls this a shortlist). 'nmtkit align --lexicon' writes such a table, Moses's"
-        " lex.f2e is another; the most frequent words are always candidates.",
+        help="Restrict words to likely ones by a lexical table. It is faster (Jean et al. 2015;"
+        " Marian calls this a shortlist). 'nmtkit align --lexicon' writes such a table, and so does"
+        " Moses (lex.f2e); the most frequent words are always candidates.",
     ),
 )

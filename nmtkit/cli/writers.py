@@ -1,4 +1,4 @@
-"""Translations and alignments as lines of text."""
+"""Translations and alignments, formatted as lines of text."""
 
 import json
 from typing import TYPE_CHECKING, Literal
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from nmtkit.inference.word_alignment import Alignment
 
 Format = Literal["text", "scores", "n-best", "counts"]
-"""How the translations of a line are written."""
+"""Format of the translations of a line."""
 
 
 def translation_lines(
@@ -16,8 +16,8 @@ def translation_lines(
 ) -> list[str]:
     """Format the translations of one line of input.
 
-    :param number: of the line, from 0.
-    :param translations: best first, or in the order drawn.
+    :param number: number of the line, from 0.
+    :param translations: translations, best first, or samples in the order drawn.
     """
     if format == "n-best":
         return n_best_lines(number, translations)
@@ -26,30 +26,30 @@ def translation_lines(
     best = translations[0]
     if format == "text":
         return [best.text]
-    mark = "" if best.finished else "\tunfinished"
-    return [f"{best.score:.6f}\t{best.text}{mark}"]
+    suffix = "" if best.finished else "\tunfinished"
+    return [f"{best.score:.6f}\t{best.text}{suffix}"]
 
 
 def n_best_lines(number: int, translations: "list[Translation]") -> list[str]:
-    """Format translations as Moses does, bars in the text escaped."""
+    """Format translations in Moses's n-best format, with `|` in the text escaped."""
     return [_n_best_line(number, t) for t in translations]
 
 
 def counted_lines(number: int, translations: "list[Translation]") -> list[str]:
-    """Format each different translation once, with its count."""
+    """Format each distinct translation once with its count, in the n-best format."""
     from nmtkit.inference.translation import count_duplicates
 
     pairs = count_duplicates(translations)
     return [_n_best_line(number, t, f" count= {count}") for t, count in pairs]
 
 
-def _n_best_line(number: int, t: "Translation", more: str = "") -> str:
+def _n_best_line(number: int, t: "Translation", features: str = "") -> str:
     text = t.text.replace("|", "&#124;") if "|||" in t.text else t.text
-    return f"{number} ||| {text} ||| nmtkit0= {t.score:.6f}{more} ||| {t.ranking_score:.6f}"
+    return f"{number} ||| {text} ||| nmtkit0= {t.score:.6f}{features} ||| {t.ranking_score:.6f}"
 
 
 def alignment_line(alignment: "Alignment", format: str) -> str:
-    """Format an alignment as Moses's links ("hard") or as JSON ("soft"), six digits a weight."""
+    """Format an alignment as Moses's links ("hard") or as JSON with six decimals ("soft")."""
     if format == "hard":
         return alignment.moses()
     weights = [[round(weight, 6) for weight in row] for row in alignment.matrix.tolist()]

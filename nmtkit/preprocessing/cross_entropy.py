@@ -268,7 +268,7 @@ def make_blocks(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[PairBlock]:
 
 
 def repeated_words(lines: Iterable[str]) -> Vocabulary:
-    """Return a vocabulary of the words that occur at least twice, in alphabetical order.
+    """Return a vocabulary of the words that occur at least twice, in code point order.
 
     :param lines: lines of tokens.
     """

@@ -61,7 +61,7 @@ def draw_alignment(
     :param src_words: Source words, with `</s>` if the matrix has it.
     :param tgt_words: Target words, with `</s>` if the matrix has it.
     :param matrix: Weights from 0 to 1. Shape: [tgt_words, src_words].
-    :return: A figure with one pair of axes, unknown to pyplot.
+    :return: A figure with one pair of axes, not managed by pyplot.
     :raises NmtkitError: Matplotlib is not installed.
     :raises ValueError: The matrix has another shape.
     """
@@ -88,7 +88,10 @@ def draw_alignment(
 def _draw_words(
     axes: "Axes", src_words: Sequence[str], tgt_words: Sequence[str], cell: float
 ) -> None:
-    """Label columns and rows; `cell` is the side of a cell in points."""
+    """Label columns and rows.
+
+    :param cell: Side of a cell in points.
+    """
     size = min(max(cell * 0.8, MIN_FONT_POINTS), MAX_FONT_POINTS)
     label_step = math.ceil(MIN_FONT_POINTS / (cell * 0.8))
     fonts = font_families([*src_words, *tgt_words])

@@ -90,7 +90,7 @@ def draw_buckets(comparison: Comparison, measure: str) -> "Canvas":
 
     All buckets must be by the same property.
 
-    :return: A figure with one pair of axes, unknown to pyplot.
+    :return: A figure with one pair of axes, not managed by pyplot.
     :raises NmtkitError: Matplotlib is not installed.
     """
     curves = bucket_curves(comparison, measure)
@@ -110,7 +110,7 @@ def draw_buckets(comparison: Comparison, measure: str) -> "Canvas":
 
 
 def bucket_curves(comparison: Comparison, measure: str) -> list[BucketCurve]:
-    """Return one curve per system and side, in this order."""
+    """Return a curve for each system and side, ordered by system, then by side."""
     bucketings = list(dict.fromkeys(entry.bucketing for entry in comparison.buckets))
     return [
         _curve(number, name, [x for x in comparison.buckets if x.bucketing == bucketing], measure)
@@ -120,13 +120,13 @@ def bucket_curves(comparison: Comparison, measure: str) -> list[BucketCurve]:
 
 
 def _curve(number: int, name: str, buckets: Sequence[BucketResult], measure: str) -> BucketCurve:
-    filled = [entry for entry in buckets if entry.result.sentences >= MIN_BUCKET_SENTENCES]
+    large_enough = [entry for entry in buckets if entry.result.sentences >= MIN_BUCKET_SENTENCES]
     return BucketCurve(
         system=number,
         name=name,
         side=buckets[0].bucketing.of,
-        xs=tuple(entry.bucket.position for entry in filled),
-        figures=tuple(entry.result.figures[measure][name] for entry in filled),
+        xs=tuple(entry.bucket.position for entry in large_enough),
+        figures=tuple(entry.result.figures[measure][name] for entry in large_enough),
     )
 
 

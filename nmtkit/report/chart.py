@@ -53,7 +53,7 @@ class Axes:
 
 
 def draw_chart(axes: Axes, series: Sequence[Series]) -> str:
-    """Return the SVG of some curves, without non-finite points; empty if there is no point."""
+    """Return curves as SVG, without non-finite points; an empty string if there is no point."""
     series = [_drop_non_finite(curve) for curve in series]
     xs = [x for curve in series for x, _ in curve.points]
     ys = [y for curve in series for _, y in curve.points]

@@ -3,8 +3,8 @@
 The upper panel shows the cost per target token: on the dev set with markers, on training data as
 a thin line. The lower panel shows BLEU on the dev set, if it was measured.
 
-The training cost is the mean since the previous report of what the optimizer minimises, with
-dropout and label smoothing, so that it may exceed the dev cost.
+The training cost is the mean of the training loss since the previous point, with dropout and label
+smoothing, so that it may exceed the dev cost.
 """
 
 import os
@@ -33,7 +33,7 @@ Point = TrainingPoint | ValidationPoint
 WIDTH_INCHES, COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES = 6.0, 3.0, 2.2  # inches
 COST_LABEL = "cost per token\n(marked: dev, thin: training)"
 TIME_UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
-"""Smallest longest time in seconds, seconds per unit, name."""
+"""Units of the time axis: shortest training in seconds to use it for, seconds per unit, name."""
 HEADER = ("model", "kind", "update", "epoch", "seconds", "cost_per_token", "bleu", "best")
 
 
@@ -72,7 +72,7 @@ def format_table(curves: Mapping[str, Curve]) -> Iterator[str]:
 
 
 def records_of(curves: Mapping[str, Curve]) -> list[dict[str, str | int | float | bool | None]]:
-    """Return the rows of `table_of` as records for JSON; what was not measured is None."""
+    """Return the rows of `format_table` as records for JSON; unmeasured figures are None."""
     records: list[dict[str, str | int | float | bool | None]] = []
     for name, curve in curves.items():
         points: list[Point] = [*curve.training, *curve.validation]
@@ -119,8 +119,8 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
 
     :return: A figure with axes for the cost and, if any model has it, for BLEU below.
     """
-    measured = any(point.bleu is not None for c in curves.values() for point in c.validation)
-    heights = [COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES] if measured else [COST_HEIGHT_INCHES]
+    has_bleu = any(point.bleu is not None for c in curves.values() for point in c.validation)
+    heights = [COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES] if has_bleu else [COST_HEIGHT_INCHES]
     with default_style():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -133,10 +133,10 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
         unit, name = _unit(curves, x_axis)
         for number, (model, curve) in enumerate(curves.items()):
             _draw_cost(cost, number, model, curve, x_axis, unit)
-            if measured:
+            if has_bleu:
                 _draw_bleu(lowest, number, curve, x_axis, unit)
         _style_axes(cost, COST_LABEL)
-        if measured:
+        if has_bleu:
             _style_axes(lowest, "dev BLEU, %")
         lowest.set_xlabel(name, fontfamily=FONT)
         draw_legend(cost, list(curves), cost.get_lines()[::2])
@@ -184,7 +184,7 @@ def _unit(curves: Mapping[str, Curve], x_axis: XAxis) -> tuple[float, str]:
         for points in (c.training, c.validation)
         for point in points
     )
-    for least, unit, name in TIME_UNITS:
-        if longest >= least:
+    for min_seconds, unit, name in TIME_UNITS:
+        if longest >= min_seconds:
             return unit, f"time in updates ({name})"
     return 1.0, "time in updates (seconds)"

@@ -1,4 +1,4 @@
-"""Write matplotlib figures to files atomically and reproducibly, and find fonts for their text."""
+"""Atomic and reproducible writing of matplotlib figures, and fonts for their text."""
 
 import contextlib
 import functools
@@ -104,17 +104,17 @@ def default_style() -> Iterator[None]:
 
 
 def _render(figure: "Figure", suffix: str) -> bytes:
-    picture = io.BytesIO()
+    content = io.BytesIO()
     with default_style():
         figure.savefig(
-            picture,
+            content,
             format=suffix[1:],
             dpi=DOTS_PER_INCH,
             bbox_inches="tight",
             pad_inches=0.1,
             metadata=METADATA[suffix],
         )
-    return picture.getvalue()
+    return content.getvalue()
 
 
 def font_families(words: Iterable[str]) -> list[str]:
@@ -129,19 +129,19 @@ def font_families(words: Iterable[str]) -> list[str]:
 def _choose_fonts(characters: frozenset[str]) -> tuple[list[str], frozenset[str]]:
     """Return font names and the characters that none of these fonts has.
 
-    Greedy: each further font is the one with most of the missing characters.
+    Fonts are chosen greedily: each time the one with most of the missing characters.
     """
     check_matplotlib()
     from matplotlib.font_manager import findfont, get_font
 
     fonts, missing = [FONT], characters - _characters_of(get_font(findfont(FONT)))
-    others = dict(_installed_fonts()) if missing else {}
-    while missing and others:
-        best = max(others, key=lambda name: len(missing & others[name]))
-        if not missing & others[best]:
+    available = dict(_installed_fonts()) if missing else {}
+    while missing and available:
+        best = max(available, key=lambda name: len(missing & available[name]))
+        if not missing & available[best]:
             break
         fonts.append(best)
-        missing -= others.pop(best)
+        missing -= available.pop(best)
     return fonts, missing
 
 
@@ -152,8 +152,8 @@ def _installed_fonts() -> Mapping[str, frozenset[str]]:
 
     fonts: dict[str, frozenset[str]] = {}
     for entry in sorted(fontManager.ttflist, key=lambda entry: entry.name):
-        plain = entry.style == "normal" and entry.weight in (400, "normal", "regular")
-        if plain and entry.name != FONT and LAST_RESORT_FONT not in entry.name:
+        is_upright = entry.style == "normal" and entry.weight in (400, "normal", "regular")
+        if is_upright and entry.name != FONT and LAST_RESORT_FONT not in entry.name:
             with contextlib.suppress(OSError, RuntimeError):  # a font that cannot be read
                 font = get_font(entry.fname)
                 if font.scalable:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LABEL_GAP_POINTS = 3.0  # between a dot and its label
 MAX_SPARSE_TEXTS = 100  # up to this number dots are large and no label may cover one
 MAX_RINGS = ((15, 14), (MAX_SPARSE_TEXTS, 3))
-"""Number of texts, and the number of distances from its dot at which a label may stand."""
+"""Maximum number of texts, and the number of distances from its dot that a label may have."""
 
 DOT_RADIUS_POINTS = 2.0
 DENSE_PADDING_POINTS = np.array([9.0, 5.0, 9.0, 5.0])  # around labels of more than the sparse texts
@@ -63,7 +63,7 @@ def place_labels(
     axes_box = np.array(axes.get_window_extent().extents)
     dots = axes.transData.transform(positions)
     sparse = len(texts) <= MAX_SPARSE_TEXTS
-    occupied = [np.array(other.get_window_extent(renderer).extents) for other in obstacles]
+    occupied = [np.array(text.get_window_extent(renderer).extents) for text in obstacles]
     if sparse:
         occupied += [
             np.array([x, y, x, y]) + DOT_RADIUS_POINTS * pixels_per_point * _OUTWARD
@@ -95,7 +95,7 @@ def place_labels(
 
 
 def _size(renderer: Any, text: str, properties: "FontProperties") -> Box:
-    """Return width and height in pixels."""
+    """Return the width and height of a text in pixels."""
     return np.array(renderer.get_text_width_height_descent(text, properties, ismath=False)[:2])
 
 

@@ -4,7 +4,7 @@ As figures 4 and 5 of Cho et al. 2014 (words and phrases, by Barnes-Hut t-SNE) a
 Sutskever et al. 2014 (sentences, by PCA).
 
 Each text is a dot, labelled if there is room: labels are placed in the order of the texts, without
-overlaps. A region surrounds a given text; it is framed on the whole map and drawn enlarged in a
+overlaps. A region surrounds a chosen text; it is framed on the whole map and drawn enlarged in a
 panel of its own with the same letter.
 """
 
@@ -165,8 +165,8 @@ def draw_map(text_map: Map, zooms: Sequence[str] = (), nearest: int = 40) -> "Fi
     :return: A figure with one pair of axes for the whole map, then one for each region.
     :raises DataError: The map does not have a text of `zooms`.
     """
-    whole = whole_region(text_map.positions, square=not any(text_map.axes))
-    regions = [region_around(text_map, text, whole, nearest) for text in zooms]
+    map_region = whole_region(text_map.positions, square=not any(text_map.axes))
+    regions = [region_around(text_map, text, map_region, nearest) for text in zooms]
     with default_style():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -176,9 +176,9 @@ def draw_map(text_map: Map, zooms: Sequence[str] = (), nearest: int = 40) -> "Fi
         figure = Figure(figsize=(columns * PANEL_INCHES, rows * PANEL_INCHES), dpi=DOTS_PER_INCH)
         FigureCanvasAgg(figure)
         figure.subplots_adjust(0, 0, 1, 1, wspace=0.06, hspace=0.06)
-        axes = _add_panel(figure, (rows, columns, 1), whole)
+        axes = _add_panel(figure, (rows, columns, 1), map_region)
         letters = [_draw_frame(axes, region, number) for number, region in enumerate(regions)]
-        _draw_points(axes, text_map, whole, letters)
+        _draw_points(axes, text_map, map_region, letters)
         if any(text_map.axes) and not regions:
             _label_axes(axes, text_map.axes)
         for number, region in enumerate(regions):
@@ -193,33 +193,35 @@ def whole_region(positions: Vectors, square: bool) -> Region:
     :param square: Make it as wide as high, so that x and y have the same scale.
     """
     low, high = positions.min(axis=0), positions.max(axis=0)
-    spread = np.where(high > low, high - low, 1.0)
-    spread = np.full(2, spread.max()) if square else spread
+    extent = np.where(high > low, high - low, 1.0)
+    extent = np.full(2, extent.max()) if square else extent
     (left, bottom), (right, top) = (
-        (low + high) / 2 + sign * spread * (0.5 + MARGIN_SHARE) for sign in (-1, 1)
+        (low + high) / 2 + sign * extent * (0.5 + MARGIN_SHARE) for sign in (-1, 1)
     )
     return Region(left, right, bottom, top)
 
 
-def region_around(text_map: Map, text: str, whole: Region, nearest: int) -> Region:
-    """Return the region around a text and its nearest neighbours, with the whole's proportions.
+def region_around(text_map: Map, text: str, map_region: Region, nearest: int) -> Region:
+    """Return the region around a text and its nearest neighbours.
 
+    :param map_region: Region of the whole map, whose proportions the result has.
+    :param nearest: Number of texts in the region, if there are enough.
     :raises DataError: The map does not have the text.
     """
     if text not in text_map.texts:
-        near = difflib.get_close_matches(text, list(text_map.texts), n=1)
-        remedy = f"did you mean '{near[0]}'?" if near else "give a text exactly as in the map"
+        matches = difflib.get_close_matches(text, list(text_map.texts), n=1)
+        remedy = f"did you mean '{matches[0]}'?" if matches else "give a text exactly as in the map"
         raise DataError(f"the map has no text '{text}' to zoom in on; {remedy}")
-    start = np.array([whole.left, whole.bottom])
-    scale = np.array([whole.right, whole.top]) - start
-    normalized = (text_map.positions - start) / scale  # the whole map spans 0 to 1
+    corner = np.array([map_region.left, map_region.bottom])
+    scale = np.array([map_region.right, map_region.top]) - corner
+    normalized = (text_map.positions - corner) / scale  # the whole map spans 0 to 1
     distances = np.linalg.norm(normalized - normalized[list(text_map.texts).index(text)], axis=1)
     neighbours = normalized[np.argsort(distances, kind="stable")[:nearest]]
     low, high = neighbours.min(axis=0), neighbours.max(axis=0)
     half = min(0.5, max(float((high - low).max()), MIN_REGION_SIDE) * (0.5 + MARGIN_SHARE))
     centre = np.clip((low + high) / 2, half, 1 - half)
-    left, bottom = start + (centre - half) * scale
-    right, top = start + (centre + half) * scale
+    left, bottom = corner + (centre - half) * scale
+    right, top = corner + (centre + half) * scale
     return Region(left, right, bottom, top)
 
 
@@ -263,23 +265,23 @@ def _draw_letter(axes: "Axes", number: int) -> "Text":
             linestyle=FRAME_LINE_STYLES[number % len(FRAME_LINE_STYLES)],
             linewidth=1.2,
         )
-    place: dict[str, Any] = {"transform": axes.transAxes, "ha": "left", "va": "top"}
-    return axes.text(0.015, 0.985, LETTERS[number], **place, **LETTER_STYLE)
+    alignment: dict[str, Any] = {"transform": axes.transAxes, "ha": "left", "va": "top"}
+    return axes.text(0.015, 0.985, LETTERS[number], **alignment, **LETTER_STYLE)
 
 
 def _draw_frame(axes: "Axes", region: Region, number: int) -> "Text":
     """Draw the frame of a region on the whole map, with its letter."""
     from matplotlib.patches import Rectangle
 
-    corner = region.left, region.bottom
+    lower_left = region.left, region.bottom
     size = region.right - region.left, region.top - region.bottom
     line: dict[str, Any] = {
         "edgecolor": FRAME_COLOUR,
         "linestyle": FRAME_LINE_STYLES[number % len(FRAME_LINE_STYLES)],
         "linewidth": 1.2,
     }
-    axes.add_patch(Rectangle(corner, *size, fill=False, zorder=FRAME_ZORDER, **line))
+    axes.add_patch(Rectangle(lower_left, *size, fill=False, zorder=FRAME_ZORDER, **line))
     above = region.top < axes.get_ylim()[1] - LETTER_HEIGHT * np.ptp(axes.get_ylim())
-    place: dict[str, Any] = {"textcoords": "offset points", "va": "bottom" if above else "top"}
-    start, offset = (region.left, region.top), (0, 1) if above else (3, -2)
-    return axes.annotate(LETTERS[number], start, offset, ha="left", **place, **LETTER_STYLE)
+    alignment: dict[str, Any] = {"textcoords": "offset points", "va": "bottom" if above else "top"}
+    corner, offset = (region.left, region.top), (0, 1) if above else (3, -2)
+    return axes.annotate(LETTERS[number], corner, offset, ha="left", **alignment, **LETTER_STYLE)

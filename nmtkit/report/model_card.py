@@ -26,10 +26,10 @@ class ModelCard:
 
     source: model folder, or file of translations.
     facts: values by label, in the order of display.
-    checksums: SHA-256 of the files that it was made from, by file name.
+    checksums: SHA-256 of the files that the system was made from, by file name.
     settings: TOML; empty for a system without a model.
     curve: learning curve, or None.
-    aligns: True if its translations have alignments.
+    aligns: True if the system's translations have alignments.
     """
 
     name: str
@@ -59,7 +59,7 @@ def describe_model(
     provenance = read_provenance(folder)
     try:
         curve = read_curve(folder)
-    except ModelError:  # a folder that was copied without metrics
+    except ModelError:  # the folder was copied without metrics
         curve = None
     facts = {
         **dict(_model_facts(model)),

@@ -1,4 +1,4 @@
-"""Compare models on a test set, with everything that a report shows; also from Python.
+"""Comparison of models on a test set, with everything that a report shows; also from Python.
 
     from nmtkit.report.model_report import ReportSettings, build_report
 
@@ -83,13 +83,13 @@ class SystemOutput:
     line: the translation.
     best: the translation with its scores, without alignments; None for a system without a model.
     alignment: word alignment, if the system has alignments.
-    others: the n-best list without its first entry.
+    alternatives: the n-best list without its first entry.
     """
 
     line: TokenizedLine
     best: Translation | None = None
     alignment: Alignment | None = None
-    others: tuple[Translation, ...] = ()
+    alternatives: tuple[Translation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ModelReport:
     files: source and reference; checksums: their SHA-256, except for stdin.
     text: text settings of the test set; tokenized: True if it was tokenised already.
     comparison: all metrics on the whole test set; by_bucket: one metric, also by bucket.
-    left_out: which buckets could not be made, and why.
+    left_out: sentences that say which buckets are missing, and why.
     sources, references: one entry per line.
     outputs: one per line, by system name; sentence_scores: likewise, in percent.
     """
@@ -135,7 +135,7 @@ def build_report(
     names = _names(folders, [name for name, _ in settings.systems])
     files = (str(test[0]), str(test[1]))
     columns = _columns([*files, *(path for _, path in settings.systems)])
-    models = [_ReportedModel.load(folder, settings) for folder in folders]
+    models = [_TranslatingModel.load(folder, settings) for folder in folders]
     text = _common_text([model.model for model in models], names)
     tokenized = settings.tokenized or text.tokenized
     if not tokenized and looks_tokenized(columns[1]):
@@ -155,7 +155,7 @@ def build_report(
         name: [output.line.text for output in translations]
         for name, translations in outputs.items()
     }
-    whole, by_bucket, left_out = _compared(texts, columns, test_text, settings.samples)
+    whole, by_bucket, left_out = _compare_systems(texts, columns, test_text, settings.samples)
     return ModelReport(
         version=nmtkit.__version__,
         model_cards=tuple(cards),
@@ -176,8 +176,8 @@ def build_report(
     )
 
 
-def _names(folders: Sequence[str | Path], others: Sequence[str]) -> list[str]:
-    """Return the names of the systems: folder names of models, or paths if names are not unique.
+def _names(folders: Sequence[str | Path], other_systems: Sequence[str]) -> list[str]:
+    """Return the names of all systems; models are called by folder name, or by path if ambiguous.
 
     :raises ConfigError: Two systems have the same name, or there is no model.
     """
@@ -185,7 +185,7 @@ def _names(folders: Sequence[str | Path], others: Sequence[str]) -> list[str]:
         raise ConfigError("a report needs a model; name a model folder")
     short = [Path(folder).resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
-    names = [*names, *others]
+    names = [*names, *other_systems]
     for number, name in enumerate(names):
         if name in names[:number]:
             raise ConfigError(f"two systems are called '{name}'; give each its own name")
@@ -204,22 +204,21 @@ def _columns(files: Sequence[str]) -> list[list[str]]:
 
 
 def _common_text(models: Sequence[LoadedModel], names: Sequence[str]) -> TextConfig:
-    """Return the first model's text settings; raise `ConfigError` if other models' differ."""
+    """Return the text settings of all models; raise ConfigError if they differ."""
     first = models[0].config.text
     for name, model in zip(names[1:], models[1:], strict=False):
-        other = model.config.text
         for key in ("src_language", "tgt_language", "tokenized"):
-            ours, theirs = getattr(first, key), getattr(other, key)
-            if ours != theirs:
+            expected, actual = getattr(first, key), getattr(model.config.text, key)
+            if expected != actual:
                 raise ConfigError(
-                    f"{names[0]} has text.{key} = {ours!r}, {name} has {theirs!r}; compare only"
+                    f"{names[0]} has text.{key} = {expected!r}, {name} has {actual!r}; compare only"
                     " models with equal text settings"
                 )
     return first
 
 
-class _ReportedModel:
-    """One model of the report, with its translator."""
+class _TranslatingModel:
+    """A model of the report that translates the test set."""
 
     def __init__(self, translator: Translator, n_best: int) -> None:
         self.translator = translator
@@ -228,7 +227,7 @@ class _ReportedModel:
         self.aligns = _aligns(translator.ensemble)
 
     @classmethod
-    def load(cls, folder: str | Path, settings: ReportSettings) -> "_ReportedModel":
+    def load(cls, folder: str | Path, settings: ReportSettings) -> "_TranslatingModel":
         translator = Translator.load(
             folder, device=settings.device, batch_size=settings.batch_size
         ).with_search(**settings.search)
@@ -238,11 +237,11 @@ class _ReportedModel:
         """Yield the n-best list of each line; only the best keeps its alignment, to save memory."""
         text = self.model.config.text
         for n_best in self.translator.translate(lines, self.n_best, tokenized, self.aligns):
-            best, *others = (replace(t, alignment=None, word_alignment=None) for t in n_best)
+            best, *alternatives = (replace(t, alignment=None, word_alignment=None) for t in n_best)
             words, _ = self.model.tgt_text.join(best.tokens)
             line = _line(best.text, " ".join(words), text)
             alignment = n_best[0].word_alignment if self.aligns else None
-            yield SystemOutput(line, best, alignment, tuple(others))
+            yield SystemOutput(line, best, alignment, tuple(alternatives))
 
     def card(self, name: str, folder: str | Path) -> ModelCard:
         return describe_model(name, folder, self.model, self.translator.search, self.aligns)
@@ -272,8 +271,8 @@ class _TestSetText:
         )
 
     @property
-    def why_no_word_buckets(self) -> str:
-        """The reason why words cannot be looked up in the shortlist; empty if they can."""
+    def no_word_buckets_reason(self) -> str:
+        """Why words cannot be looked up in the shortlist; empty if they can."""
         if self.text.bpe != "none":
             return "the shortlist holds subwords (BPE)"
         if self.text.escape and not self.tokenized:
@@ -294,26 +293,26 @@ class _TestSetText:
 
 
 def _line(text: str, words: str, settings: TextConfig) -> TokenizedLine:
-    """Return a line with its words as in the text, without escapes and `@-@`."""
+    """Return a line with its words as in the text, with escapes and `@-@` undone."""
     tokens = [word for word in words.split(" ") if word]
     if settings.escape:
         tokens = [unescaped(word) for word in tokens]
     return TokenizedLine(text, ["-" if word == "@-@" else word for word in tokens])
 
 
-def _compared(
+def _compare_systems(
     systems: Mapping[str, Sequence[str]],
     columns: Sequence[Sequence[str]],
     test_text: _TestSetText,
     samples: int,
 ) -> tuple[Comparison, Comparison, tuple[str, ...]]:
-    """Return all metrics on the whole, one metric by bucket, and the reason for missing buckets."""
+    """Return all metrics on the test set, one metric by bucket, and why buckets are missing."""
     by: tuple[str, ...] = ("length", "unknown", "rank")
     left_out: tuple[str, ...] = ()
-    if test_text.why_no_word_buckets:
+    if test_text.no_word_buckets_reason:
         by, left_out = (
             by[:1],
-            (f"No buckets by unknown words and by rank: {test_text.why_no_word_buckets}.",),
+            (f"No buckets by unknown words and by rank: {test_text.no_word_buckets_reason}.",),
         )
     texts = EvaluationSet(columns[1], columns[0], test_text.model.src_vocab)
     protocol = replace(test_text.protocol, samples=samples)

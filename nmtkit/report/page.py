@@ -1,4 +1,4 @@
-"""Render a report on models as one self-contained HTML page.
+"""A report on models, rendered as one self-contained HTML page.
 
 Scores, charts and model cards are static HTML; the translations are JSON inside the page, which
 `page.js` shows. Text from files is never executed: it is escaped here and inserted as text there,
@@ -121,7 +121,7 @@ def _languages(report: "ModelReport") -> tuple[str, str]:
 
 
 def _script_settings(report: "ModelReport") -> dict[str, Any]:
-    """Return what the script needs besides the sentences."""
+    """Return the JSON object that the script needs besides the sentences."""
     return {
         "languages": _languages(report),
         "sentences": len(report.sources),

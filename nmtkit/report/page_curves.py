@@ -97,7 +97,7 @@ def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
         return
     yield (
         '<ul class="legend">'
-        + "".join(f"<li>{system_name(n, a.name)}</li>" for n, a in with_curves)
+        + "".join(f"<li>{system_name(n, card.name)}</li>" for n, card in with_curves)
         + "</ul>"
     )
     yield '<div class="charts">'

@@ -20,14 +20,14 @@ def system_name(index: int, text: str) -> str:
 
 
 def details(title: str, content: str) -> str:
-    """Return a collapsed section; empty if the content is."""
+    """Return content as a collapsed section, or an empty string for empty content."""
     if not content:
         return ""
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """Return a table of plain texts, the first column as row headers; empty without rows."""
+    """Return a table of plain texts; its first column has row headers. Empty without rows."""
     body = "".join(_row([escape(cell) for cell in row]) for row in rows)
     if not body:
         return ""
@@ -59,7 +59,7 @@ def format_figure(figure: Figure) -> str:
 
 
 def score_tables(report: "ModelReport", commands: Sequence[str]) -> Iterator[str]:
-    """Yield the scores on the whole test set, differences with p-values, and how to reproduce."""
+    """Yield the scores on the whole test set, differences with p-values, and commands."""
     comparison = report.comparison
     systems = list(comparison.scores)
     measures = list(comparison.whole.figures)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKER_FILE = "phrases.json"
-"""The file that identifies a folder as such a report."""
+"""File that identifies a folder as a report on a phrase table."""
 
 SAMPLES_SHOWN = 5
-"""Samples of each phrase in phrases.md (the paper's table 3); phrases.json has all."""
+"""Number of samples per phrase in phrases.md (the paper's table 3); phrases.json has all."""
 
 FIGURE_INCHES = (5.5, 4.0)  # the width of one and a half columns
 DOT_COLOUR, LINE_COLOUR = "#0072B2", "black"  # a blue that colour-blind readers can distinguish
@@ -79,7 +79,7 @@ def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) ->
     """Draw phrase pairs as dots by their scores under both models (Cho et al. 2014, figure 3).
 
     x is the model's score, y that of the translation model, both natural logarithms. On the
-    diagonal both models find a pair equally likely. Dots are transparent.
+    diagonal both models give a pair the same probability. Dots are transparent.
 
     :param model_scores: Shape: [pairs].
     :param table_scores: Shape: [pairs].
@@ -94,8 +94,8 @@ def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) ->
         figure = Figure(figsize=FIGURE_INCHES, dpi=DOTS_PER_INCH)
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
-        look: dict[str, Any] = {"alpha": 0.25, "markersize": 3, "markeredgewidth": 0}
-        axes.plot(xs, ys, "o", color=DOT_COLOUR, rasterized=len(xs) > MAX_VECTOR_DOTS, **look)
+        style: dict[str, Any] = {"alpha": 0.25, "markersize": 3, "markeredgewidth": 0}
+        axes.plot(xs, ys, "o", color=DOT_COLOUR, rasterized=len(xs) > MAX_VECTOR_DOTS, **style)
         corner = float(min(ys.min(), -1.0))
         axes.plot([corner, 0], [corner, 0], color=LINE_COLOUR, linewidth=1, label="equally likely")
         axes.set_xlabel(MODEL_AXIS, **font)
@@ -198,9 +198,9 @@ def _sample_rows(phrase: ComparedPhrase) -> Iterator[list[str]]:
     """Yield the rows of table 3."""
     source = _escape_markdown(phrase.src)
     for sample in phrase.samples[:SAMPLES_SHOWN]:
-        known = "yes" if sample.in_table else "no"
+        in_table = "yes" if sample.in_table else "no"
         text = _escape_markdown(sample.text) or "(empty)"
-        yield [source, text, str(sample.times), f"{sample.score:.2f}", known]
+        yield [source, text, str(sample.times), f"{sample.score:.2f}", in_table]
         source = ""
     if phrase.unfinished:
         yield [source, "(unfinished)", str(phrase.unfinished), "", ""]

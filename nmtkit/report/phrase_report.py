@@ -1,4 +1,4 @@
-"""Compare a phrase table with a model, as Cho et al. 2014 did; also from Python.
+"""Comparison of a phrase table with a model, as in Cho et al. 2014; also from Python.
 
     from nmtkit.model_folder import load_model
     from nmtkit.report.phrase_report import compare
@@ -10,9 +10,9 @@
     for phrase in comparison.frequent:
         print(phrase.src, [pair.tgt for pair in phrase.best_of_model(3)])
 
-The result holds scores of both for pairs of the table (figure 3), the targets that each prefers
-(table 2), and samples from the model (table 3). The table is read once, as a stream; the model
-scores only the chosen pairs.
+The result holds the scores of both for pairs of the table (figure 3), the targets that each scores
+highest (table 2), and samples from the model (table 3). The table is read once, as a stream; the
+model scores only the chosen pairs.
 
 Departures and readings:
 
@@ -47,34 +47,35 @@ from nmtkit.smt.phrase_table import PhrasePair
 def compare(
     table: Iterable[PhrasePair],
     path: str | Path,
-    how: PhraseSamplingConfig,
+    config: PhraseSamplingConfig,
     model: LoadedModel | None = None,
     samples: int = 50,
     batch_size: int = 64,
 ) -> PhraseComparison:
-    """Choose pairs and phrases of a table, score them with the model and draw samples.
+    """Choose pairs and phrases of a table, score them with the model, and draw samples.
 
     :param path: Path of the table, for messages.
-    :param model: Required unless `how` names a column of the table with its scores; without a
-        model there are no samples.
-    :param samples: Number of samples per source phrase, drawn with `how.seed`.
+    :param config: How pairs and phrases are chosen.
+    :param model: Required unless `config` names a column of the table with the model's scores;
+        without a model there are no samples.
+    :param samples: Number of samples per source phrase, drawn with `config.seed`.
     :raises ConfigError: There are no model scores.
     :raises DataError: As `sample_phrase_table`.
     :raises ModelError: The model is a language model, or its parameters are damaged.
     """
-    if model is None and how.model_column is None:
+    if model is None and config.model_column is None:
         raise ConfigError("model scores come from a model or from a column of the table; give one")
-    scorer = None if model is None else _PhraseModel(model, samples, how.seed, batch_size)
-    choice = sample_phrase_table(table, path, how)
-    drawn, chosen = choice.drawn, [*choice.frequent, *choice.rare]
-    if scorer and how.model_column is None:
-        drawn, chosen = scorer.score(drawn, chosen)
-    phrases = [ComparedPhrase(block.src, block.count, block.pairs) for block in chosen]
+    scorer = None if model is None else _PhraseModel(model, samples, config.seed, batch_size)
+    sampled = sample_phrase_table(table, path, config)
+    pairs, source_phrases = sampled.drawn, [*sampled.frequent, *sampled.rare]
+    if scorer and config.model_column is None:
+        pairs, source_phrases = scorer.score(pairs, source_phrases)
+    phrases = [ComparedPhrase(phrase.src, phrase.count, phrase.pairs) for phrase in source_phrases]
     if scorer:
         phrases = scorer.add_samples(phrases)
-    n_frequent = len(choice.frequent)
+    n_frequent = len(sampled.frequent)
     return PhraseComparison(
-        choice.total, drawn, choice.eligible, phrases[:n_frequent], phrases[n_frequent:]
+        sampled.total, pairs, sampled.eligible, phrases[:n_frequent], phrases[n_frequent:]
     )
 
 
@@ -108,19 +109,19 @@ class _PhraseModel:
         return [_with_samples(*pair) for pair in zip(phrases, drawn, strict=True)]
 
     def _scored(self, pairs: Sequence[ScoredPair]) -> Iterator[ScoredPair]:
-        def place(number: int) -> str:
+        def pair_name(number: int) -> str:
             return f"the phrase pair that begins with {pairs[number - 1].src[:50]!r}"
 
         phrases = ((pair.src, pair.tgt) for pair in pairs)
-        scores = self._scorer.score(phrases, tokenized=True, pair_name=place)
+        scores = self._scorer.score(phrases, tokenized=True, pair_name=pair_name)
         for pair, score in zip(pairs, scores, strict=True):
             yield dataclasses.replace(pair, model=max(score.log_prob, MIN_LOG_PROB))
 
 
 def _with_samples(phrase: ComparedPhrase, drawn: Sequence[Translation]) -> ComparedPhrase:
-    known = {pair.tgt for pair in phrase.pairs}
+    table_targets = {pair.tgt for pair in phrase.pairs}
     samples = [
-        Sample(sample.text, sample.score, times, sample.text in known)
+        Sample(sample.text, sample.score, times, sample.text in table_targets)
         for sample, times in count_duplicates([sample for sample in drawn if sample.finished])
     ]
     samples.sort(key=lambda sample: -sample.score)

@@ -1,4 +1,4 @@
-"""Project vectors into the plane by PCA or Barnes-Hut t-SNE.
+"""Projection of vectors into the plane, by PCA or Barnes-Hut t-SNE.
 
 PCA (figure 2 of Sutskever et al. 2014): the two directions of largest variance.
 Barnes-Hut t-SNE (van der Maaten 2013; figures 4 and 5 of Cho et al. 2014): preserves near
@@ -68,13 +68,13 @@ def tsne(vectors: Vectors, perplexity: float = DEFAULT_PERPLEXITY, seed: int = 1
             f"t-SNE needs at least {MIN_TSNE_VECTORS} vectors, got {len(vectors)}; use --method pca"
         )
     components, _ = principal_components(vectors, max(2, min(PCA_DIMENSIONS, *vectors.shape)))
-    start = components[:, :2] * (
+    initial_positions = components[:, :2] * (
         INITIAL_STD / max(float(components[:, 0].std()), np.finfo(float).tiny)
     )
     projected = TSNE(
         perplexity=min(perplexity, (len(vectors) - 1) / 3),
         method="barnes_hut",
-        init=start.astype(np.float32),
+        init=initial_positions.astype(np.float32),
         learning_rate="auto",
         random_state=seed,
     ).fit_transform(components.astype(np.float32))

@@ -41,7 +41,7 @@ WORD_SCORES, TOKENS, ALIGNMENT, N_BEST = 4, 5, 6, 7
 
 @dataclass(frozen=True)
 class Packed:
-    """Sentences as JSON, and phrases that tell readers what was left out."""
+    """Sentences as JSON, and phrases that say what was left out."""
 
     text: str
     left_out: tuple[str, ...]
@@ -50,8 +50,8 @@ class Packed:
 def pack_sentences(report: "ModelReport", limit: int = MAX_SENTENCE_BYTES) -> Packed:
     """Encode the sentences of a report, leaving out parts that do not fit.
 
-    First to go are n-best lists of the longest sentences, then word scores of the longest, then
-    their alignments; last, sentences at the end.
+    Parts are dropped in this order until the rest fits: n-best lists of the longest sentences,
+    their word scores, their alignments, and at last whole sentences from the end.
 
     :param limit: Largest size of the JSON in bytes.
     """
@@ -84,7 +84,7 @@ def script_json(value: Any) -> str:
 def positions_without_space(text: str, words: Sequence[str]) -> list[int] | None:
     """Return the indices of words without a space before them, the first word excepted.
 
-    Return None if the words do not occur in the text one after the other.
+    Return None if the text is not the sequence of these words.
     """
     joined, offset = [], 0
     for index, word in enumerate(words):
@@ -99,7 +99,7 @@ def positions_without_space(text: str, words: Sequence[str]) -> list[int] | None
 
 
 def pack_alignment(matrix: Sequence[Sequence[float]]) -> str:
-    """Encode the weights of an alignment row by row, without small ones."""
+    """Encode the weights of an alignment row by row, leaving out small weights."""
     digits, skipped = [], 0
     for weight in (weight for row in matrix for weight in row):
         if weight < MIN_ALIGNMENT_WEIGHT:
@@ -159,18 +159,18 @@ def _encode_output(output: "SystemOutput", chrf: float, source: "TokenizedLine")
         pack_scores(best.word_scores),
         "" if best.tokens == line.words else " ".join(best.tokens),
         pack_alignment(aligned.matrix.tolist()) if aligned and fits else "",
-        [_encode_other(other, line) for other in output.others],
+        [_encode_alternative(translation, line) for translation in output.alternatives],
     ]
 
 
-def _encode_other(other: "Translation", best: "TokenizedLine") -> list[Any]:
+def _encode_alternative(translation: "Translation", best: "TokenizedLine") -> list[Any]:
     """Encode a further entry of the n-best list by its difference from the best."""
-    words, best_words = other.text.split(" "), best.text.split(" ")
+    words, best_words = translation.text.split(" "), best.text.split(" ")
     begin = _common_prefix(words, best_words)
     end = _common_prefix(words[begin:][::-1], best_words[begin:][::-1])
     between = " ".join(words[begin : len(words) - end])
-    scores = [round(other.score, 2), round(other.ranking_score, 3)]
-    return [begin, end, between, *scores, other.finished]
+    scores = [round(translation.score, 2), round(translation.ranking_score, 3)]
+    return [begin, end, between, *scores, translation.finished]
 
 
 def _common_prefix(first: Sequence[str], second: Sequence[str]) -> int:

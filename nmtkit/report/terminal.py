@@ -73,10 +73,10 @@ def _labels(words: Sequence[str], max_cells: int) -> list[str]:
 def _cut(characters: Sequence[str], max_cells: int) -> str:
     if sum(map(_cells, characters)) <= max_cells:
         return "".join(characters)
-    kept = list(characters)
-    while sum(map(_cells, kept)) > max_cells - 1:
-        kept.pop()
-    return "".join([*kept, "…"])
+    shortened = list(characters)
+    while sum(map(_cells, shortened)) > max_cells - 1:
+        shortened.pop()
+    return "".join([*shortened, "…"])
 
 
 def _upright(words: Sequence[str]) -> list[str]:

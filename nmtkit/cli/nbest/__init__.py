@@ -1,4 +1,4 @@
-"""`nmtkit nbest`: commands on n-best lists of Moses."""
+"""`nmtkit nbest`: commands for n-best lists of Moses."""
 
 from nmtkit.cli.command_group import LazyGroup
 

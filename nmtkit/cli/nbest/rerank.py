@@ -22,7 +22,7 @@ log = logging.getLogger("nmtkit")
     rules=[
         exclusive("--weights-file", "--mean-with", "--oracle"),
         needs("--original", "--weights-file"),
-        exclusive("--sentences", "--oracle", because="the references say how many there are"),
+        exclusive("--sentences", "--oracle", because="the references determine their number"),
         different_files("--output", "--list"),
         one_stdin("LIST", "--weights-file", "--original", "--oracle"),
     ],
@@ -41,7 +41,7 @@ log = logging.getLogger("nmtkit")
         type=FILE,
         metavar="FILE",
         common=True,
-        help="File of the whole list, best first. Its totals are the new scores.",
+        help="File for the whole list, best first. Its totals are the new scores.",
     ),
     option(
         "--sentences",
@@ -66,8 +66,8 @@ log = logging.getLogger("nmtkit")
         type=FILE,
         metavar="FILE",
         common=True,
-        help="The moses.ini that made the list. With --weights-file: what totals have beyond the"
-        " features printed then counts, too.",
+        help="The moses.ini that the list was made with. With --weights-file, the part of the"
+        " totals that the printed features do not explain is then counted, too.",
     ),
     option(
         "--mean-with",
@@ -107,7 +107,8 @@ def command(
       NUMBER ||| HYPOTHESIS ||| LM0= -44.02 TM0= -9.1 -12.6 ||| TOTAL
 
     Lines are written for the sentences from 0 to the last; a sentence without hypotheses has an
-    empty line. By default the best is the one with the highest TOTAL, among equals the first.
+    empty line. By default the best hypothesis is the one with the highest TOTAL; ties go to the
+    first.
 
     A feature without weights is ignored. Moses counts unknown words in TOTAL but does not print
     that feature; weights that 'nmtkit nbest tune' wrote keep it as Rest0, and so does --original.
@@ -147,7 +148,7 @@ def _scores(
     names: tuple[str, ...],
     references: list[str] | None,
 ) -> "GroupScorer":
-    """Return the score that the options ask to order by."""
+    """Return the scorer that the options select."""
     from dataclasses import replace
 
     from nmtkit.smt.reranker import AverageScorer, OracleScorer, WeightedScorer, total_scores
@@ -159,7 +160,7 @@ def _scores(
         return AverageScorer(names)
     if weights_file is None:
         return total_scores
-    given = read_weights(weights_file)
+    weights = read_weights(weights_file)
     if original:
-        given = replace(given, original=read_weights(original).values)
-    return WeightedScorer(given)
+        weights = replace(weights, original=read_weights(original).values)
+    return WeightedScorer(weights)

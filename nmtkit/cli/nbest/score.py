@@ -76,20 +76,20 @@ def command(
     threads: int,
     force: bool,
 ) -> None:
-    """Score the hypotheses of the n-best LIST, and write it with the scores in it.
+    """Score the hypotheses of the n-best LIST, and write it with the scores added.
 
     LIST has lines as Moses writes them, and may be '-' for stdin or a .gz file:
 
       NUMBER ||| HYPOTHESIS ||| LM0= -44.02 TM0= -9.1 -12.6 ||| TOTAL
 
-    NUMBER counts the sentences from 0. Each line is written unchanged, with a feature for each
-    model behind the others: the log-probability of the hypothesis. Features are named RNN0, RNN1
+    NUMBER counts the sentences from 0. Each line is written unchanged, with a feature appended for
+    each model: the log-probability of the hypothesis. Features are named RNN0, RNN1
     and so on, those of language models CSLM0, ... A model that translates needs SRC, one sentence
     per line; a language model reads no source.
 
-    LIST and SRC are expected to be tokenised as Moses left them, and the model's corpus should have
-    been prepared from the same tokens. For a list of raw text, as 'nmtkit translate --n-best'
-    writes it, add --no-tokenized.
+    LIST and SRC must be tokenised as in Moses, and the model's corpus should have been prepared
+    from the same tokens. For a list of raw text, as 'nmtkit translate --n-best' writes it, add
+    --no-tokenized.
 
     Examples:
       nmtkit nbest score -m cslm moses.100best.gz -o rescored.gz

@@ -32,8 +32,8 @@ log = logging.getLogger("nmtkit")
         type=FILE,
         metavar="FILE",
         common=True,
-        help="Initial weights. The file is the moses.ini that made the list, or was written by an"
-        " earlier 'nmtkit nbest tune'.  [default: all alike]",
+        help="Initial weights. The file is the moses.ini of the list, or was written by an"
+        " earlier 'nmtkit nbest tune'.  [default: equal]",
     ),
 )
 @group(
@@ -89,10 +89,10 @@ def command(
 
     The weights are written as in a moses.ini, in a section [weight], for 'nmtkit nbest rerank'.
     They are never worse on LIST than those of --start. A feature that --start does not name, such
-    as one that 'nmtkit nbest score' has added, starts at 0.
+    as one that 'nmtkit nbest score' added, starts at 0.
 
     Moses counts unknown words in its totals, but prints no feature for them. If --start has a
-    weight for UnknownWordPenalty0, as a moses.ini does, it must be the one that made LIST: the part
+    weight for UnknownWordPenalty0, as a moses.ini does, it must be the one of LIST: the part
     of the totals that its weights do not explain is kept as the feature Rest0, which is not tuned,
     and its weights are written to the section [original-weight], from which 'nmtkit nbest rerank'
     computes Rest0.

@@ -1,4 +1,4 @@
-"""`nmtkit phrase-table`: commands on phrase tables of Moses."""
+"""`nmtkit phrase-table`: commands for phrase tables of Moses."""
 
 from nmtkit.cli.command_group import LazyGroup
 
@@ -12,7 +12,7 @@ command = LazyGroup(
     lazy_commands=COMMANDS,
     help="""Score phrase tables of Moses, and compare them with a model.
 
-    The model is learned from the table: 'nmtkit prepare --phrase-table', 'nmtkit train --recipe
+    Train a model on the table with 'nmtkit prepare --phrase-table' and 'nmtkit train --recipe
     phrase-rnn' (Cho et al. 2014).
 
     Examples:

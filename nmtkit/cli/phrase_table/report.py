@@ -1,4 +1,4 @@
-"""`nmtkit phrase-table report`: a phrase table beside a model, as a folder of figures."""
+"""`nmtkit phrase-table report`: a phrase table and a model in, a folder of figures out."""
 
 import logging
 from typing import Any
@@ -52,7 +52,7 @@ AT_LEAST_ONE = click.IntRange(min=1)
         type=AT_LEAST_ONE,
         metavar="N",
         common=True,
-        help="Column of the table with the model's scores. Scores are counted from 1; 'nmtkit"
+        help="Column of the table with the model's scores. Columns are counted from 1; 'nmtkit"
         " phrase-table score' appends them. Without --model there are no samples.",
     ),
     option(
@@ -84,21 +84,21 @@ AT_LEAST_ONE = click.IntRange(min=1)
         default=5,
         metavar="N",
         common=True,
-        help="Source phrases in the tables. As many are frequent as rare.",
+        help="Source phrases in each table. There is one for frequent and one for rare phrases.",
     ),
     option(
         "--min-words",
         type=AT_LEAST_ONE,
         default=4,
         metavar="N",
-        help="Shortest of these source phrases in words.",
+        help="Minimum length of these source phrases in words.",
     ),
     option(
         "--top",
         type=AT_LEAST_ONE,
         default=3,
         metavar="N",
-        help="Targets of each phrase. Source phrases that have fewer are left out.",
+        help="Targets per phrase. Source phrases with fewer are left out.",
     ),
     option(
         "--sample",
@@ -127,7 +127,7 @@ def command(
     device: str,
     threads: int,
     force: bool,
-    **choosing: Any,
+    **sampling: Any,
 ) -> None:
     """Compare a phrase table with a model, as Cho et al. (2014) did.
 
@@ -156,7 +156,7 @@ def command(
     from nmtkit.report.phrase_figures import MARKER_FILE, write_phrase_report
 
     check_matplotlib()
-    tqdm.monitor_interval = 0  # its thread would keep the model from sharing work among forks
+    tqdm.monitor_interval = 0  # with its thread running, the model could not fork
     with output_folder(output, MARKER_FILE, "report on a phrase table", force) as folder:
         with importing():
             from nmtkit.model_folder import load_model
@@ -164,10 +164,10 @@ def command(
             from nmtkit.smt.phrase_sampling import PhraseSamplingConfig
             from nmtkit.smt.phrase_table import read_phrase_table
 
-        config = PhraseSamplingConfig(**choosing)
+        config = PhraseSamplingConfig(**sampling)
         loaded = load_model(model, device) if model else None
         bar = tqdm(read_phrase_table(table), unit=" pairs", disable=not show_progress())
         report = compare(bar, table, config, loaded, sample, batch_size)
         about = {"table": table, "model": model, "samples": sample if model else 0}
-        write_phrase_report(folder, report, {**about, **choosing}, picture_format)
+        write_phrase_report(folder, report, {**about, **sampling}, picture_format)
     log.info("%s: %s", output, report.sentence())

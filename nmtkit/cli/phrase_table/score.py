@@ -31,7 +31,7 @@ log = logging.getLogger("nmtkit")
         "--logs",
         is_flag=True,
         common=True,
-        help="Append logarithms. They are for programs that, unlike Moses, do not take them.",
+        help="Append logarithms. Moses takes logarithms itself; other programs may not.",
     ),
     option(
         "--count-unknown",
@@ -76,7 +76,7 @@ def command(
         with importing():
             from nmtkit.smt.phrase_scorer import PhraseScorer
 
-        tqdm.monitor_interval = 0  # its thread would keep the scorer from sharing work among forks
+        tqdm.monitor_interval = 0  # with its thread running, the scorer could not fork
         scorer = PhraseScorer.load(
             *models,
             device=device,

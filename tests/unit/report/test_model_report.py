@@ -72,8 +72,8 @@ def test_outputs_equal_the_translators(saved, test_set):
         assert output.best.word_scores == pytest.approx(best.word_scores, rel=1e-4, abs=1e-5)
         assert output.alignment.columns == best.word_alignment.columns
         assert torch.allclose(output.alignment.matrix, best.word_alignment.matrix, atol=1e-5)
-        assert [o.tokens for o in output.others] == [o.tokens for o in others]
-        assert all(o.alignment is None for o in output.others)
+        assert [o.tokens for o in output.alternatives] == [o.tokens for o in others]
+        assert all(o.alignment is None for o in output.alternatives)
     assert [line.words for line in found.sources][4] == ["b", "a", "."]
     assert found.model_cards[0].aligns
 
@@ -162,12 +162,12 @@ def test_models_are_named_after_their_folders(saved, test_set):
 
 def test_search_settings_apply_to_all_models(saved, test_set):
     found = build_report([saved("model")], test_set, dataclasses.replace(FEW, search={"beam": 2}))
-    assert all(len(output.others) <= 1 for output in found.outputs["model"])
+    assert all(len(output.alternatives) <= 1 for output in found.outputs["model"])
     assert found.model_cards[0].facts["Search"].startswith("beam 2, ")
     fewer = build_report(
         [found.model_cards[0].source], test_set, dataclasses.replace(FEW, n_best=1)
     )
-    assert not any(output.others for output in fewer.outputs["model"])
+    assert not any(output.alternatives for output in fewer.outputs["model"])
 
 
 def test_unexpected_tokenised_text_is_logged(saved, tmp_path, caplog):
