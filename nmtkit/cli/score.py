@@ -45,7 +45,7 @@ log = logging.getLogger("nmtkit")
         "--per-word",
         is_flag=True,
         common=True,
-        help="Write the log-probability of each target token. </s> is the last.",
+        help="Write the log-probability of each target token. The last is </s>.",
     ),
     option(
         "--normalize",

@@ -48,7 +48,7 @@ PAIR = ("a", "b")
         ({"pairs": 1}, {"dev": PAIR}, "the best cutoff, and nothing else, needs a dev set"),
         ({}, {}, "the best cutoff, and nothing else, needs a dev set"),
         ({"pairs": 1}, {"domain": None}, "the text of the domain is missing"),
-        ({}, {"domain": None, "dev": PAIR, "lms": (PAIR, PAIR)}, "text of the domain is needed"),
+        ({}, {"domain": None, "dev": PAIR, "lms": (PAIR, PAIR)}, "text of the domain is missing"),
         ({"pairs": 1}, {"lms": (PAIR, PAIR)}, "the language models replace"),
         ({"pairs": 1}, {"domain": None, "lms": (["a"], PAIR)}, "2 language models of the domain"),
         ({"pairs": 1, "side": "src"}, {"domain": None, "lms": (PAIR, PAIR)}, "1 language models"),
