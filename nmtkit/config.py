@@ -77,7 +77,7 @@ class DataConfig:
 class TrainingConfig:
     """Optimization, validation, early stopping and checkpoints.
 
-    seed: decides initial parameters, order of the corpus and dropout.
+    seed: seed of the initial parameters, the order of the corpus and dropout.
     optimizer: Adadelta (Zeiler 2012), Adam (Kingma and Ba 2015) or plain SGD.
     learning_rate: factor of each step; 1 is Adadelta as published.
     rho: decay rate of Adadelta's running means.
@@ -85,31 +85,31 @@ class TrainingConfig:
     loss_reduction: "batch-sum": sum of -log p over the batch (GroundHog); "sentence-mean",
         "token-mean": that sum divided by the batch's sentences, or by its target tokens.
     clip_norm: rescale the gradient to this L2 norm if it is longer; 0: never.
-    label_smoothing: share of probability that the target spreads over all words
+    label_smoothing: share of the target probability that is spread over all words
         (Szegedy et al. 2016); 0: none.
-    gradient_accumulation: batches whose gradients are added up for one update.
+    gradient_accumulation: number of batches whose gradients are summed for one update.
     precision: type of matrix products; parameters, states, softmax and optimizer stay float32.
         bfloat16 is faster on a GPU and on processors that support it (avx512_bf16, amx_bf16), and
         slower on others.
     max_updates: stop training after this many updates; 0: never.
-    validate_every: updates between two validations.
-    validate_epochs: epochs between two validations, in steps of a pool, instead of
-        `validate_every`; 0: use `validate_every`.
+    validate_every: number of updates between two validations.
+    validate_epochs: number of epochs between two validations, counted in whole sort pools, instead
+        of `validate_every`; 0: use `validate_every`.
     patience: stop training after this many validations without a new best; 0: never.
-    early_stopping_metric: dev figure that decides what is best: cost per token, or BLEU.
+    early_stopping_metric: dev figure that a best validation improves: cost per token, or BLEU.
     dev_bleu: measure BLEU on the dev set at each validation.
     dev_beam: beam size for that BLEU.
-    max_epochs: stop training after this many epochs, in steps of a pool; 0: never.
+    max_epochs: stop training after this many epochs, counted in whole sort pools; 0: never.
     lr_decay: factor by which the learning rate decays.
     lr_decay_patience: decay it after this many validations without a new best dev cost; 0: never.
     lr_decay_after: also decay it after this many epochs; 0: never (Sutskever et al. 2014: 5).
     lr_decay_every: epochs between two decays after the first (Sutskever et al. 2014: 0.5).
-    warmup: updates over which the learning rate rises linearly to its value.
-    cooldown: updates before `max_updates` over which it falls linearly to 0.
-    max_nonfinite: stop training after this many updates in a row whose cost or gradient is not
-        finite; each of them leaves the parameters as they are.
-    average_checkpoints: `params.best` is the mean of this many checkpoints, the best one the last.
-    keep_checkpoints: number of checkpoints kept in the folder.
+    warmup: number of updates over which the learning rate rises linearly to its value.
+    cooldown: number of updates before `max_updates` over which it falls linearly to 0.
+    max_nonfinite: stop training after this many consecutive updates whose cost or gradient is not
+        finite; such updates leave the parameters unchanged.
+    average_checkpoints: validate and save the mean of the last so many checkpoints.
+    keep_checkpoints: number of checkpoints to keep in the folder.
     """
 
     seed: int = 1

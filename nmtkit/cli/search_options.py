@@ -57,7 +57,7 @@ def search_options(function: Callable[..., Any]) -> Any:
             type=click.FloatRange(min=0),
             metavar="A",
             common=True,
-            help="Rank by score / length^A. With 0, rank by the score alone.  [default: the model's]",
+            help="Rank by score / length^A. With 0, by the score alone.  [default: the model's]",
         ),
         option(
             "--penalty",
