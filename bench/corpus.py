@@ -23,7 +23,7 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
     for path in (path for pair in files.values() for path in pair):
         if not path.is_file():
             raise BenchError(
-                f"{path}: no such file; make -C examples/multi30k-en-fr data fetches it"
+                f"{path}: no such file; make -C examples/multi30k-en-fr data downloads it"
             )
     report_progress(f"tokenising {data} into {folder}")
     texts: list[str | Path] = ["--train", *files["train"], "--dev", *files["val"]]

@@ -9,36 +9,37 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora import CorpusError, status_of
-from corpora.download import Patience
-from corpora.folder import Folder, check_room
+from corpora import CorpusError, run_program
+from corpora.download import RetryPolicy
+from corpora.folder import Folder, check_space
 from corpora.listing import File, at_mirror, read_listing
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("listing", type=Path, help="the list of files (TOML)")
-    parser.add_argument("names", nargs="*", help="files to fetch; without any, all of the set")
-    parser.add_argument("--set", help="a set of the list; without it, all files")
+    parser.add_argument("names", nargs="*", help="files to download; default: all of the set")
+    parser.add_argument("--set", help="a set of the list; default: all files")
     parser.add_argument("--output", type=Path, default=Path("data"), help="folder for the files")
     parser.add_argument(
         "--mirror",
         default="",
-        help="URL or folder to be asked first, and alone where its mirror.json has checksums of its"
-        " own",
+        help="URL or folder to try first; the only source if its mirror.json has its own checksums",
     )
     parser.add_argument(
         "--unpacked",
         type=Path,
         metavar="FOLDER",
-        help="where texts will be unpacked to: those that are not there yet need room, too",
+        help="folder into which texts will be unpacked; space for missing ones is checked, too",
     )
-    parser.add_argument("--rounds", type=int, default=5, help="tries of all places [5]")
-    parser.add_argument("--wait", type=float, default=2.0, help="seconds before the second [2]")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds over all sources [5]")
+    parser.add_argument(
+        "--wait", type=float, default=2.0, help="seconds before the second round [2]"
+    )
     return parser.parse_intermixed_args(arguments)
 
 
-def wanted(options: argparse.Namespace, patience: Patience) -> list[File]:
+def requested_files(options: argparse.Namespace, retry_policy: RetryPolicy) -> list[File]:
     """Return the files of the set, from the mirror if there is one.
 
     :raises CorpusError: The list is invalid, or lacks the set.
@@ -50,8 +51,8 @@ def wanted(options: argparse.Namespace, patience: Patience) -> list[File]:
     for name in options.names:
         if name not in names:
             raise CorpusError(f"{options.listing}: no file '{name}'; there are {', '.join(names)}")
-    chosen = [files[name] for name in names]
-    return at_mirror(chosen, options.mirror, patience) if options.mirror else chosen
+    selected = [files[name] for name in names]
+    return at_mirror(selected, options.mirror, retry_policy) if options.mirror else selected
 
 
 def to_unpack(files: Sequence[File], folder: Path | None) -> int:
@@ -66,15 +67,15 @@ def to_unpack(files: Sequence[File], folder: Path | None) -> int:
 
 
 def fetch(options: argparse.Namespace) -> None:
-    """Download missing files, if the disk has room for the whole set.
+    """Download missing files, if the disk has space for the whole set.
 
     :raises CorpusError: A file is unavailable.
     """
-    patience = Patience(options.rounds, options.wait)
-    files = wanted(options, patience)
-    folder = Folder(options.output, patience)
+    retry_policy = RetryPolicy(options.rounds, options.wait)
+    files = requested_files(options, retry_policy)
+    folder = Folder(options.output, retry_policy)
     needed = folder.missing(files) + to_unpack(files, options.unpacked)
-    check_room(options.output, needed)
+    check_space(options.output, needed)
     for file in files:
         if not options.names or file.name in options.names:
             folder.obtain(file)
@@ -82,7 +83,7 @@ def fetch(options: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return 1 on failure."""
-    return status_of("fetch", lambda given: fetch(options_of(given)), arguments)
+    return run_program("fetch", lambda words: fetch(options_of(words)), arguments)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora import CorpusError, status_of
+from corpora import CorpusError, run_program
 
 SIDES = (".en", ".fr")
 _BLOCK = 4 << 20
@@ -23,7 +23,7 @@ def count(path: Path) -> int:
         return sum(block.count(b"\n") for block in iter(lambda: stream.read(_BLOCK), b""))
 
 
-def join(stems: Sequence[str], output: str, wanted: int | None) -> int:
+def join(stems: Sequence[str], output: str, expected: int | None) -> int:
     """Write the bitexts one after another; return the number of pairs.
 
     :param stems: File names without .en and .fr.
@@ -35,21 +35,21 @@ def join(stems: Sequence[str], output: str, wanted: int | None) -> int:
         if src != tgt:
             raise CorpusError(f"{stem}: {src:,} English and {tgt:,} French lines")
         pairs += src
-    if wanted is not None and pairs != wanted:
+    if expected is not None and pairs != expected:
         raise CorpusError(
-            f"{output}: {pairs:,} pairs, where there must be exactly {wanted:,}: another test set"
-            " than the papers' gives figures that compare with nothing"
+            f"{output}: {pairs:,} pairs, but exactly {expected:,} are required: scores on another"
+            " test set cannot be compared with the papers'"
         )
     Path(output).parent.mkdir(parents=True, exist_ok=True)
-    made = [Path(f"{output}{side}") for side in SIDES]
-    asides = [path.with_name(f".{path.name}.tmp") for path in made]
-    for side, aside in zip(SIDES, asides, strict=True):
-        with open(aside, "wb") as target:
+    outputs = [Path(f"{output}{side}") for side in SIDES]
+    temporary_files = [path.with_name(f".{path.name}.tmp") for path in outputs]
+    for side, temporary in zip(SIDES, temporary_files, strict=True):
+        with open(temporary, "wb") as target:
             for stem in stems:
                 with open(stem + side, "rb") as source:
                     shutil.copyfileobj(source, target, _BLOCK)
-    for path, aside in zip(made, asides, strict=True):
-        os.replace(aside, path)
+    for path, temporary in zip(outputs, temporary_files, strict=True):
+        os.replace(temporary, path)
     return pairs
 
 
@@ -60,8 +60,8 @@ def run(arguments: Sequence[str] | None) -> None:
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stems", nargs="+", help="names of the bitexts, without .en and .fr")
-    parser.add_argument("--output", required=True, help="name of the whole, without .en and .fr")
-    parser.add_argument("--lines", type=int, help="refuse the whole if it has not so many lines")
+    parser.add_argument("--output", required=True, help="name of the output, without .en and .fr")
+    parser.add_argument("--lines", type=int, help="required number of pairs")
     options = parser.parse_args(arguments)
     pairs = join(options.stems, options.output, options.lines)
     print(f"{options.output}: {pairs:,} pairs", file=sys.stderr)
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str] | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return 1 on failure."""
-    return status_of("join", run, arguments)
+    return run_program("join", run, arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora import CorpusError, status_of
+from corpora import CorpusError, run_program
 from corpora.archive import unpack
 from corpora.listing import read_listing
 
@@ -20,7 +20,7 @@ def run(arguments: Sequence[str] | None) -> None:
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("listing", type=Path, help="the list of files (TOML)")
-    parser.add_argument("archive", type=Path, help="one of its files")
+    parser.add_argument("archive", type=Path, help="an archive of the list")
     parser.add_argument("--output", type=Path, default=Path("text"), help="folder for the texts")
     options = parser.parse_args(arguments)
     archive: Path = options.archive
@@ -28,14 +28,16 @@ def run(arguments: Sequence[str] | None) -> None:
     if archive.name not in files:
         raise CorpusError(f"{archive}: {options.listing} has no archive of this name")
     if not archive.is_file():
-        raise CorpusError(f"{archive}: not there; remove {archive}.checked to have it fetched anew")
+        raise CorpusError(
+            f"{archive}: does not exist; remove {archive}.checked to download it again"
+        )
     for name, lines in unpack(archive, files[archive.name].texts or {}, options.output).items():
         print(f"{options.output / name}: {lines:,} lines", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return 1 on failure."""
-    return status_of("unpack", run, arguments)
+    return run_program("unpack", run, arguments)
 
 
 if __name__ == "__main__":

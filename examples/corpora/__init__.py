@@ -11,7 +11,7 @@ class CorpusError(Exception):
     """An error that the user can fix; the message is one line."""
 
 
-def status_of(
+def run_program(
     name: str, run: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None
 ) -> int:
     """Run a program and report errors in one line on stderr.
@@ -29,6 +29,6 @@ def status_of(
         print(f"{name}: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"{name}: interrupted; run it again to go on", file=sys.stderr)
+        print(f"{name}: interrupted; run it again to resume", file=sys.stderr)
         return 130
     return 0

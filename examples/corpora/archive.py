@@ -54,40 +54,46 @@ def unpack(archive: Path, texts: Mapping[str, str], output: Path) -> dict[str, i
     :param texts: Member of the archive by name of the text.
     :raises CorpusError: The archive is damaged, lacks a member, or two sides differ.
     """
-    made: dict[str, Text] = {}
+    written: dict[str, Text] = {}
     try:
         for name in texts:
             path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            made[name] = Text(path.with_name(f".{path.name}.tmp"))
+            written[name] = Text(path.with_name(f".{path.name}.tmp"))
         for member, stream in _members(archive, set(texts.values())):
-            _write(member, stream, {n: made[n] for n, of in texts.items() if of == member})
-        _check_pairs(archive, made)
-        for name, text in made.items():
+            _write(
+                member, stream, {n: written[n] for n, source in texts.items() if source == member}
+            )
+        _check_pairs(archive, written)
+        for name, text in written.items():
             os.replace(text.path, output / name)
     except _DAMAGED as error:
-        raise CorpusError(f"{archive}: damaged ({error}); remove it and fetch it anew") from error
+        raise CorpusError(
+            f"{archive}: damaged ({error}); remove it and download it again"
+        ) from error
     finally:
-        for text in made.values():
+        for text in written.values():
             text.path.unlink(missing_ok=True)
-    return {name: text.lines for name, text in made.items()}
+    return {name: text.lines for name, text in written.items()}
 
 
-def _members(archive: Path, wanted: set[str]) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield the wanted members once each, in the archive's order; read no further than needed."""
-    left = set(wanted)
-    for path, stream in _of_zip(archive) if _is_zip(archive) else _of_tar(archive):
+def _members(archive: Path, requested: set[str]) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield each requested member once, in the archive's order; read no further than needed."""
+    remaining = set(requested)
+    for path, stream in _zip_members(archive) if _is_zip(archive) else _tar_members(archive):
         name = path.removeprefix("./")
-        if name not in left:
+        if name not in remaining:
             continue
         if stream is None:
-            raise CorpusError(f"{archive}: {name} is no regular file, but a link or device")
-        left.remove(name)
+            raise CorpusError(f"{archive}: {name} is not a regular file, but a link or device")
+        remaining.remove(name)
         with stream() as opened:
             yield name, opened
-        if not left:
+        if not remaining:
             return
-    raise CorpusError(f"{archive}: it has no {', '.join(sorted(left))}; it is another archive")
+    raise CorpusError(
+        f"{archive}: it has no {', '.join(sorted(remaining))}; it is a different archive"
+    )
 
 
 def _is_zip(archive: Path) -> bool:
@@ -96,7 +102,7 @@ def _is_zip(archive: Path) -> bool:
         return stream.read(4) == b"PK\x03\x04"
 
 
-def _of_tar(archive: Path) -> Iterator[tuple[str, Opener | None]]:
+def _tar_members(archive: Path) -> Iterator[tuple[str, Opener | None]]:
     """Yield member names and a function that opens each; None unless it is a regular file."""
     with tarfile.open(archive) as tar:
         for info in tar:
@@ -107,13 +113,13 @@ def _extracted(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
     return cast(IO[bytes], tar.extractfile(info))
 
 
-def _of_zip(archive: Path) -> Iterator[tuple[str, Opener | None]]:
-    """Yield as `_of_tar`; archives from Unix have the file type in the upper half of attributes."""
-    with zipfile.ZipFile(archive) as made:
-        for info in made.infolist():
+def _zip_members(archive: Path) -> Iterator[tuple[str, Opener | None]]:
+    """Yield as `_tar_members`; Unix zips have the file type in the upper half of the attributes."""
+    with zipfile.ZipFile(archive) as zip_file:
+        for info in zip_file.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
             regular = kind in (0, stat.S_IFREG) and not info.is_dir()
-            yield info.filename, partial(made.open, info) if regular else None
+            yield info.filename, partial(zip_file.open, info) if regular else None
 
 
 def _write(member: str, stream: IO[bytes], texts: Mapping[str, Text]) -> None:
@@ -121,20 +127,20 @@ def _write(member: str, stream: IO[bytes], texts: Mapping[str, Text]) -> None:
     with ExitStack() as stack:
         files = {name: stack.enter_context(open(text.path, "wb")) for name, text in texts.items()}
         if member.endswith(".sgm"):
-            found = sgm.segments(_decoded(member, stream.read()))
-            blocks: Iterator[bytes] = iter(["".join(f"{seg.text}\n" for seg in found).encode()])
+            segments = sgm.segments(_decoded(member, stream.read()))
+            blocks: Iterator[bytes] = iter(["".join(f"{seg.text}\n" for seg in segments).encode()])
             for text in texts.values():
-                text.segments = [(seg.document, seg.number) for seg in found]
+                text.segments = [(seg.document, seg.number) for seg in segments]
         else:
             if member.endswith(".gz"):
                 stream = cast(IO[bytes], stack.enter_context(gzip.open(stream)))
             blocks = _whole_lines(stream)
         for block in blocks:
-            uniform = quotes.normalized(block)
+            normalized = quotes.normalized(block)
             for name, text in texts.items():
-                written = block if name.startswith(RAW) else uniform
-                files[name].write(written)
-                text.lines += written.count(b"\n")
+                content = block if name.startswith(RAW) else normalized
+                files[name].write(content)
+                text.lines += content.count(b"\n")
 
 
 def _decoded(member: str, content: bytes) -> str:
@@ -146,20 +152,20 @@ def _decoded(member: str, content: bytes) -> str:
 
 def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
     """Yield the content in blocks of whole lines; complete the last line with a newline."""
-    rest = b""
+    remainder = b""
     while block := stream.read(_BLOCK):
         head, newline, tail = block.rpartition(b"\n")
         if newline:
-            yield rest + head + newline
-            rest = tail
+            yield remainder + head + newline
+            remainder = tail
         else:
-            rest += block
-    if rest:
-        yield rest + b"\n"
+            remainder += block
+    if remainder:
+        yield remainder + b"\n"
 
 
 def _check_pairs(archive: Path, texts: Mapping[str, Text]) -> None:
-    """Raise unless both sides are parallel.
+    """Check that both sides of each text are parallel.
 
     :raises CorpusError: Two sides are not line-by-line translations.
     """
@@ -174,8 +180,9 @@ def _check_pairs(archive: Path, texts: Mapping[str, Text]) -> None:
             )
         if src.segments and tgt.segments and src.segments != tgt.segments:
             pairs = zip(src.segments, tgt.segments, strict=True)
-            here, there = next((s, t) for s, t in pairs if s != t)
+            src_segment, tgt_segment = next((s, t) for s, t in pairs if s != t)
             raise CorpusError(
-                f"{archive}: {name.removesuffix('.en')}: segment {here[1]} of '{here[0]}' stands"
-                f" where the other side has segment {there[1]} of '{there[0]}'"
+                f"{archive}: {name.removesuffix('.en')}: segment {src_segment[1]} of"
+                f" '{src_segment[0]}' stands where the other side has segment {tgt_segment[1]} of"
+                f" '{tgt_segment[0]}'"
             )

@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Number of rounds over all sources without a received byte, and the wait between rounds.
 
     wait: Seconds before the second round; doubles with each further round.
@@ -27,45 +27,45 @@ class Patience:
     rounds: int = 5
     wait: float = 2.0
 
-    def pause(self, tries: int) -> None:
-        """Wait as long as required after a number of failed rounds, at least one."""
-        time.sleep(self.wait * 2 ** (tries - 1))
+    def pause(self, failed: int) -> None:
+        """Wait after a number of failed rounds, at least one."""
+        time.sleep(self.wait * 2 ** (failed - 1))
 
 
-def download(urls: Sequence[str], part: Path, size: int | None, patience: Patience) -> None:
+def download(urls: Sequence[str], part: Path, size: int | None, retry_policy: RetryPolicy) -> None:
     """Complete `part` from the sources, keeping what it already has.
 
     A source that lacks the file, or has one of another size, is not asked again. Each received byte
-    resets the patience.
+    resets the count of rounds.
 
     :param size: Size of the whole file, or None if unknown.
     :raises Unavailable: No source has it.
     :raises CorpusError: Another process downloads it, or it cannot be written.
     """
     reasons: dict[str, str] = {}
-    left = list(urls)
-    tries = 0
-    with sole(part) as file:
-        while left and tries < patience.rounds:
-            if tries:
-                patience.pause(tries)
-            tries += 1
-            for url in list(left):
-                had = file.seek(0, os.SEEK_END)
+    remaining = list(urls)
+    rounds = 0
+    with locked(part) as file:
+        while remaining and rounds < retry_policy.rounds:
+            if rounds:
+                retry_policy.pause(rounds)
+            rounds += 1
+            for url in list(remaining):
+                size_before = file.seek(0, os.SEEK_END)
                 try:
                     _take(url, file, size)
                     return
                 except Unavailable as error:
                     reasons[url] = str(error)
                     if error.missing:
-                        left.remove(url)
-                if file.seek(0, os.SEEK_END) > had:
-                    tries = 0
+                        remaining.remove(url)
+                if file.seek(0, os.SEEK_END) > size_before:
+                    rounds = 0
     raise Unavailable("; ".join(f"{url}: {reason}" for url, reason in reasons.items()))
 
 
 @contextmanager
-def sole(part: Path) -> Iterator[BinaryIO]:
+def locked(part: Path) -> Iterator[BinaryIO]:
     """Open the unfinished file with an exclusive lock.
 
     :raises CorpusError: Another process holds the lock.
@@ -74,9 +74,9 @@ def sole(part: Path) -> Iterator[BinaryIO]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise CorpusError(f"{part}: another process is fetching it") from error
+            raise CorpusError(f"{part}: another process is downloading it") from error
         except OSError:
-            pass  # a disk that knows no locks: a mixture of two is found by its checksum
+            pass  # no locks on this file system; the checksum detects a mixture of two downloads
         yield file
 
 
@@ -86,28 +86,30 @@ def _take(url: str, file: BinaryIO, size: int | None) -> None:
     :raises Unavailable: The connection broke, or the source has another file.
     :raises CorpusError: It cannot be written.
     """
-    had = file.seek(0, os.SEEK_END)
-    with opened(url, had) as answer:
+    size_before = file.seek(0, os.SEEK_END)
+    with opened(url, size_before) as answer:
         total = _checked(answer, size)
-        if total is not None and (had > total or (answer.stream is None and had < total)):
+        if total is not None and (
+            size_before > total or (answer.stream is None and size_before < total)
+        ):
             file.truncate(0)
-            raise Unavailable(f"the {had:,} bytes that are here already do not belong to it")
-        if answer.start not in (0, had):
-            raise Unavailable("it does not answer from the byte asked for", missing=True)
+            raise Unavailable(f"the {size_before:,} bytes already here are of another file")
+        if answer.start not in (0, size_before):
+            raise Unavailable("it does not start at the requested byte", missing=True)
         file.truncate(answer.start)
         with Progress(url.rpartition("/")[2], answer.start, total) as progress:
             for block in _blocks(answer, total):
                 _write(file, block)
                 progress.add(len(block))
     if total is not None and progress.done < total:
-        raise Unavailable(f"broke off after {progress.done:,} of {total:,} bytes")
+        raise Unavailable(f"connection lost after {progress.done:,} of {total:,} bytes")
 
 
 def _blocks(answer: Answer, total: int | None) -> Iterator[bytes]:
     """Yield data as it arrives: read1 does not wait for full blocks, so a kill loses nothing."""
-    left = sys.maxsize if total is None else total - answer.start
-    while answer.stream and left and (block := answer.stream.read1(min(_BLOCK, left))):
-        left -= len(block)
+    remaining = sys.maxsize if total is None else total - answer.start
+    while answer.stream and remaining and (block := answer.stream.read1(min(_BLOCK, remaining))):
+        remaining -= len(block)
         yield block
 
 
@@ -122,6 +124,6 @@ def _write(file: BinaryIO, block: bytes) -> None:
 def _checked(answer: Answer, size: int | None) -> int | None:
     """Return the size of the whole file."""
     if size is not None and answer.total is not None and answer.total != size:
-        reason = f"another file lies there, of {answer.total:,} bytes, not {size:,}"
+        reason = f"it has another file, of {answer.total:,} bytes, not {size:,}"
         raise Unavailable(reason, missing=True)
     return answer.total if size is None else size

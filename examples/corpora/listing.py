@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from corpora import CorpusError
-from corpora.download import Patience
+from corpora.download import RetryPolicy
 from corpora.source import Unavailable, read_all
 
 MANIFEST = "mirror.json"
-_ABOUT_MANIFEST = 1 << 20
-"""Bytes that no manifest has."""
+_MAX_MANIFEST_BYTES = 1 << 20
+"""Larger files are not read as a manifest."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,16 @@ def read_listing(path: Path) -> tuple[dict[str, File], dict[str, list[str]]]:
         raise CorpusError(f"{path}: not a list of files: {error}") from error
     for name, members in sets.items():
         for missing in set(members) - set(files):
-            raise CorpusError(f"{path}: the set '{name}' has '{missing}', which is no file of it")
+            raise CorpusError(
+                f"{path}: the set '{name}' has '{missing}', which is not a file of the list"
+            )
     return files, sets
 
 
 def _file(name: str, entry: dict[str, Any]) -> File:
-    own = {key: entry.pop(key) for key in ("unpacked_bytes", "texts") if key in entry}
+    details = {key: entry.pop(key) for key in ("unpacked_bytes", "texts") if key in entry}
     others = [entry.pop("elsewhere")] if "elsewhere" in entry else []
-    return File(name, tuple(_form(name, form) for form in (entry, *others)), **own)
+    return File(name, tuple(_form(name, form) for form in (entry, *others)), **details)
 
 
 def _form(name: str, entry: dict[str, Any]) -> Form:
@@ -94,7 +96,7 @@ def _form(name: str, entry: dict[str, Any]) -> Form:
     return form
 
 
-def at_mirror(files: Sequence[File], mirror: str, patience: Patience) -> list[File]:
+def at_mirror(files: Sequence[File], mirror: str, retry_policy: RetryPolicy) -> list[File]:
     """Return the same files with a mirror as source: a URL or a folder.
 
     With a manifest, the mirror is the only source, with the manifest's checksums; without one it is
@@ -103,18 +105,20 @@ def at_mirror(files: Sequence[File], mirror: str, patience: Patience) -> list[Fi
 
     :raises CorpusError: The mirror does not exist, or its manifest lacks a file.
     """
-    manifest = _manifest(mirror, patience)
+    manifest = _manifest(mirror, retry_policy)
     if manifest is None:
-        return [_asked_first(file, mirror) for file in files]
-    return [_as_listed(file, mirror, manifest) for file in files]
+        return [_with_mirror_first(file, mirror) for file in files]
+    return [_from_manifest(file, mirror, manifest) for file in files]
 
 
-def _asked_first(file: File, mirror: str) -> File:
-    forms = [replace(form, urls=(*_places(file, form, mirror), *form.urls)) for form in file.forms]
+def _with_mirror_first(file: File, mirror: str) -> File:
+    forms = [
+        replace(form, urls=(*_mirror_urls(file, form, mirror), *form.urls)) for form in file.forms
+    ]
     return replace(file, forms=tuple(forms))
 
 
-def _as_listed(file: File, mirror: str, manifest: Mapping[str, Any]) -> File:
+def _from_manifest(file: File, mirror: str, manifest: Mapping[str, Any]) -> File:
     try:
         entry = manifest["files"][file.name]
         form = Form(
@@ -123,31 +127,31 @@ def _as_listed(file: File, mirror: str, manifest: Mapping[str, Any]) -> File:
         return replace(file, forms=(form,), unpacked_bytes=int(entry.get("unpacked_bytes", 0)))
     except (KeyError, TypeError, ValueError) as error:
         raise CorpusError(
-            f"{_join(mirror, MANIFEST)}: nothing usable about {file.name} ({error}); make the"
-            " mirror anew"
+            f"{_join(mirror, MANIFEST)}: no valid entry for {file.name} ({error}); build"
+            " the mirror again"
         ) from error
 
 
-def _manifest(mirror: str, patience: Patience) -> Any:
+def _manifest(mirror: str, retry_policy: RetryPolicy) -> Any:
     """Return the mirror's manifest, or None for a plain copy of the official files."""
-    place = _join(mirror, MANIFEST)
+    url = _join(mirror, MANIFEST)
     if "://" not in mirror and not Path(mirror).is_dir():
         raise CorpusError(f"{mirror}: no such folder; name the mirror's folder, or its URL")
-    for tries in range(1, patience.rounds + 1):
+    for round_number in range(1, retry_policy.rounds + 1):
         try:
-            return json.loads(read_all(place, _ABOUT_MANIFEST))
+            return json.loads(read_all(url, _MAX_MANIFEST_BYTES))
         except Unavailable as error:
             if error.missing:
                 return None
             reason = str(error)
         except ValueError as error:
-            raise CorpusError(f"{place}: not JSON: {error}; make the mirror anew") from error
-        if tries < patience.rounds:
-            patience.pause(tries)
-    raise CorpusError(f"{place}: {reason}; is the mirror running?")
+            raise CorpusError(f"{url}: not JSON: {error}; build the mirror again") from error
+        if round_number < retry_policy.rounds:
+            retry_policy.pause(round_number)
+    raise CorpusError(f"{url}: {reason}; is the mirror running?")
 
 
-def _places(file: File, form: Form, mirror: str) -> list[str]:
+def _mirror_urls(file: File, form: Form, mirror: str) -> list[str]:
     paths = [urllib.parse.urlsplit(url).path.lstrip("/") for url in form.urls]
     return [_join(mirror, path) for path in dict.fromkeys([*paths, file.name])]
 

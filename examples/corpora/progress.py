@@ -6,34 +6,34 @@ from typing import Self
 
 
 class Progress:
-    """Counts bytes from `had` to `total` (None: unknown), and reports them from time to time."""
+    """Counts bytes from `initial` to `total` (None: unknown), and reports them regularly."""
 
-    def __init__(self, name: str, had: int, total: int | None) -> None:
-        self.name, self.done, self.total = name, had, total
+    def __init__(self, name: str, initial: int, total: int | None) -> None:
+        self.name, self.done, self.total = name, initial, total
         self._terminal = sys.stderr.isatty()
         self._every = 0.5 if self._terminal else 30.0  # seconds
-        self._begun = self._told = time.monotonic()
-        self._had = had
-        if had:
-            print(f"{name}: going on after {size_of(had)}", file=sys.stderr)
+        self._started = self._printed = time.monotonic()
+        self._initial = initial
+        if initial:
+            print(f"{name}: resuming after {size_of(initial)}", file=sys.stderr)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._terminal and self._told > self._begun:
+        if self._terminal and self._printed > self._started:
             print(file=sys.stderr)
 
     def add(self, count: int) -> None:
         self.done += count
         now = time.monotonic()
-        if now - self._told >= self._every:
-            self._told = now
+        if now - self._printed >= self._every:
+            self._printed = now
             begin, end = ("\r", "") if self._terminal else ("", "\n")
             print(begin + self._line(now), end=end, file=sys.stderr, flush=True)
 
     def _line(self, now: float) -> str:
-        rate = (self.done - self._had) / max(now - self._begun, 1e-9)
+        rate = (self.done - self._initial) / max(now - self._started, 1e-9)
         of_total = f" of {size_of(self.total)}" if self.total else ""
         return f"{self.name}: {size_of(self.done)}{of_total}, {size_of(rate)}/s"
 

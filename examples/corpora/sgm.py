@@ -30,18 +30,18 @@ class Segment(NamedTuple):
 def segments(sgm: str) -> list[Segment]:
     """Return the segments of a file in order."""
     document = ""
-    found = []
-    for of_document, of_segment, content in _TAG.findall(sgm):
-        if of_document:
-            document = _attribute(of_document, "docid")
+    segment_list = []
+    for document_tag, segment_tag, content in _TAG.findall(sgm):
+        if document_tag:
+            document = _attribute(document_tag, "docid")
         else:
-            found.append(Segment(document, _attribute(of_segment, "id"), _text(content)))
-    return found
+            segment_list.append(Segment(document, _attribute(segment_tag, "id"), _text(content)))
+    return segment_list
 
 
 def _attribute(tag: str, name: str) -> str:
-    found = re.search(_ATTRIBUTE.format(name), tag, re.IGNORECASE)
-    return next((value for value in found.groups() if value is not None), "") if found else ""
+    match = re.search(_ATTRIBUTE.format(name), tag, re.IGNORECASE)
+    return next((value for value in match.groups() if value is not None), "") if match else ""
 
 
 def _text(content: str) -> str:

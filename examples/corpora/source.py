@@ -1,4 +1,4 @@
-"""Read a remote file from any byte on, by HTTP or from a folder."""
+"""Read a file from any byte on, by HTTP or from a folder."""
 
 import http
 import http.client
@@ -52,32 +52,32 @@ def opened(url: str, start: int = 0) -> Iterator[Answer]:
                 stream.seek(min(start, total))
                 yield Answer(stream, stream.tell(), total)
         else:
-            with _asked(url, start) as answer:
+            with _requested(url, start) as answer:
                 yield answer
     except urllib.error.HTTPError as error:
         error.close()
         missing = 400 <= error.code < 500 and error.code not in (408, 416, 429)
         raise Unavailable(f"HTTP {error.code} {error.reason}", missing) from error
     except urllib.error.URLError as error:
-        raise Unavailable(_told(error.reason)) from error
+        raise Unavailable(_reason(error.reason)) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         missing = isinstance(error, FileNotFoundError | ValueError)
-        raise Unavailable(_told(error), missing) from error
+        raise Unavailable(_reason(error), missing) from error
 
 
 @contextmanager
-def _asked(url: str, start: int) -> Iterator[Answer]:
+def _requested(url: str, start: int) -> Iterator[Answer]:
     headers = {"User-Agent": "nmtkit-examples"} | ({"Range": f"bytes={start}-"} if start else {})
     host = urllib.parse.urlsplit(url).hostname
-    here = host in ("localhost", "127.0.0.1", "::1")
-    proxies: dict[str, str] | None = {} if here else None  # None: as the environment says
+    local = host in ("localhost", "127.0.0.1", "::1")
+    proxies: dict[str, str] | None = {} if local else None  # None: use those of the environment
     opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
     try:
         answer = opener.open(urllib.request.Request(url, headers=headers), None, TIMEOUT)
     except urllib.error.HTTPError as error:
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not start:
             raise
-        with error:  # nothing lies beyond `start`: the file ends there, or it is another one
+        with error:  # the file ends at `start` or before: it is complete, or another one
             yield Answer(None, start, _range(error.headers.get("Content-Range"))[1])
         return
     with answer:
@@ -91,14 +91,14 @@ def _asked(url: str, start: int) -> Iterator[Answer]:
 
 def _range(header: str | None) -> tuple[int | None, int | None]:
     """Return first byte and size of a Content-Range, each None if absent."""
-    found = _CONTENT_RANGE.match(header or "")
-    if not found:
+    match = _CONTENT_RANGE.match(header or "")
+    if not match:
         return None, None
-    first, total = found.groups()
+    first, total = match.groups()
     return int(first) if first else None, int(total) if total != "*" else None
 
 
-def _told(reason: object) -> str:
+def _reason(reason: object) -> str:
     return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
@@ -112,5 +112,5 @@ def read_all(url: str, limit: int) -> bytes:
     if len(content) > limit:
         raise Unavailable(f"more than {limit:,} bytes", missing=True)
     if answer.total is not None and len(content) < answer.total:
-        raise Unavailable(f"broke off after {len(content):,} of {answer.total:,} bytes")
+        raise Unavailable(f"connection lost after {len(content):,} of {answer.total:,} bytes")
     return content

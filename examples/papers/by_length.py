@@ -19,7 +19,7 @@ from measures import lines_of, text_of
 
 from nmtkit.evaluation.metrics import tokenized_bleu
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; marks and dashes serve in print.
+# Okabe and Ito's colours, suitable for colour-blind readers; markers and dashes for print.
 STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     {"color": "#D55E00", "marker": "s", "linestyle": "--"},
@@ -27,7 +27,7 @@ STYLES = (
     {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
 )
 Ranges = list[tuple[int, int]]
-Found = Mapping[str, list[list[float]]]  # system -> range -> seed -> BLEU
+BleuByRange = Mapping[str, list[list[float]]]  # system -> range -> seed -> BLEU
 
 
 def ranges_of(ends: Sequence[int]) -> Ranges:
@@ -38,12 +38,12 @@ def ranges_of(ends: Sequence[int]) -> Ranges:
 def bleu_within(path: Path, first: int, last: int) -> float:
     """Return BLEU on the sentences with source lengths in a range."""
     triples = zip(text_of(path, "src"), lines_of(path), text_of(path, "tgt"), strict=True)
-    chosen = [(hyp, ref) for src, hyp, ref in triples if first <= len(src.split()) <= last]
-    hypotheses, references = zip(*chosen, strict=True)
+    selected = [(hyp, ref) for src, hyp, ref in triples if first <= len(src.split()) <= last]
+    hypotheses, references = zip(*selected, strict=True)
     return tokenized_bleu(hypotheses, references).value
 
 
-def measured(systems: Mapping[str, list[Path]], ranges: Ranges) -> Found:
+def measure(systems: Mapping[str, list[Path]], ranges: Ranges) -> BleuByRange:
     """Return every system's BLEU by range and seed."""
     return {
         name: [[bleu_within(path, *ends) for path in paths] for ends in ranges]
@@ -51,27 +51,27 @@ def measured(systems: Mapping[str, list[Path]], ranges: Ranges) -> Found:
     }
 
 
-def table(found: Found, ranges: Ranges, counts: Sequence[int]) -> str:
+def table(bleu: BleuByRange, ranges: Ranges, counts: Sequence[int]) -> str:
     """Return a Markdown table with ranges as columns and systems as rows."""
     rows = [
         ["source words", *(f"{first}-{last}" for first, last in ranges)],
         ["---", *("---:" for _ in ranges)],
         ["sentences", *map(str, counts)],
-        *([name, *(f"{mean(seeds):.1f}" for seeds in row)] for name, row in found.items()),
+        *([name, *(f"{mean(seeds):.1f}" for seeds in row)] for name, row in bleu.items()),
     ]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def csv_lines(found: Found, ranges: Ranges) -> Iterator[str]:
+def csv_lines(bleu: BleuByRange, ranges: Ranges) -> Iterator[str]:
     """Yield a line for each system, range and seed."""
     yield "system,first,last,seed,bleu\n"
-    for name, row in found.items():
+    for name, row in bleu.items():
         for (first, last), seeds in zip(ranges, row, strict=True):
             for seed, value in enumerate(seeds, start=1):
                 yield f"{name},{first},{last},{seed},{value:.3f}\n"
 
 
-def draw(path: Path, found: Found, ranges: Ranges) -> None:
+def draw(path: Path, bleu: BleuByRange, ranges: Ranges) -> None:
     """Write the figure in the format of the path's suffix."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -81,7 +81,7 @@ def draw(path: Path, found: Found, ranges: Ranges) -> None:
         figure = Figure(figsize=(5.2, 3.4), layout="constrained")
         axes = figure.add_subplot()
         across = [(first + last) / 2 for first, last in ranges]
-        for style, (name, row) in zip(STYLES, found.items(), strict=False):
+        for style, (name, row) in zip(STYLES, bleu.items(), strict=False):
             axes.plot(across, [mean(seeds) for seeds in row], label=name, **style)  # type: ignore[arg-type]
             low, high = [min(seeds) for seeds in row], [max(seeds) for seeds in row]
             axes.fill_between(across, low, high, color=style["color"], alpha=0.2, linewidth=0)
@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--lengths", type=int, nargs="+", required=True, metavar="N")
-    parser.add_argument("--output", type=Path, required=True, metavar="NAME", help="no ending")
+    parser.add_argument("--output", type=Path, required=True, metavar="NAME", help="without suffix")
     parser.add_argument("systems", nargs="+", metavar="'NAME | FILES'")
     options = parser.parse_args(arguments)
     named = (system.split("|") for system in options.systems)
@@ -116,12 +116,12 @@ def main(arguments: list[str] | None = None) -> None:
     }
     ranges = [ends for ends, count in sentences.items() if count]
     counts = [sentences[ends] for ends in ranges]
-    found = measured(systems, ranges)
-    options.output.with_suffix(".md").write_text(table(found, ranges, counts), encoding="utf-8")
-    text = "".join(csv_lines(found, ranges))
+    bleu = measure(systems, ranges)
+    options.output.with_suffix(".md").write_text(table(bleu, ranges, counts), encoding="utf-8")
+    text = "".join(csv_lines(bleu, ranges))
     options.output.with_suffix(".csv").write_text(text, encoding="utf-8")
-    draw(options.output.with_suffix(".svg"), found, ranges)
-    print(table(found, ranges, counts), end="")
+    draw(options.output.with_suffix(".svg"), bleu, ranges)
+    print(table(bleu, ranges, counts), end="")
 
 
 if __name__ == "__main__":

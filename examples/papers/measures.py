@@ -1,6 +1,6 @@
-"""Read one number from each kind of file that the Makefile makes.
+"""Read one number from each kind of file that the Makefile creates.
 
-The Makefile's layout: CORPUS/text/SET.src and SET.tgt are the words of a set, and
+Its layout: CORPUS/text/SET.src and SET.tgt are the words of a set, and
 CORPUS/MODEL.SEED/ has the outputs of one trained model.
 """
 
@@ -17,12 +17,12 @@ def lines_of(path: Path) -> list[str]:
 
 
 def text_of(path: Path, side: str) -> list[str]:
-    """Return the source ("src") or reference ("tgt") sentences that belong to SET.WHATEVER."""
+    """Return the source ("src") or reference ("tgt") sentences that belong to SET.SUFFIX."""
     return lines_of(path.parent.parent / "text" / f"{path.name.split('.')[0]}.{side}")
 
 
 def bleu(path: Path) -> float:
-    """Return BLEU of translations as measured in the papers."""
+    """Return BLEU of translations as the papers measure it."""
     return tokenized_bleu(lines_of(path), text_of(path, "tgt")).value
 
 

@@ -61,8 +61,8 @@ shortest = paste $(prepared)/train.src $(prepared)/train.tgt | $(join) | awk -F 
 # ---- Models: CORPUS/MODEL.SEED is a model folder, CORPUS/MODEL.1+2 an ensemble of two
 
 # MODEL is a recipe; rnnenc-30-reverse is the recipe rnnenc-30 from French to English. At the small
-# size small.toml has the settings of all trainings; numbers of updates give all models of a corpus
-# about equal time.
+# size small.toml has the settings of all trainings; the numbers of updates give all models of a
+# corpus about the same training time.
 run         = $(call part,2,$*)
 model       = $(basename $(run))
 seed        = $(patsubst .%,%,$(suffix $(run)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From nothing to a small English-French translator: data, training, translations, alignments.
-# NMTKIT, PYTHON and WORK choose the command, the Python and the folder; SEED the sentences,
-# and RECIPE the settings. Run it again and it does everything anew, in the same folder.
+# Build a small English-French translator from nothing: data, training, translations, alignments.
+# Variables: NMTKIT, the command; PYTHON, the interpreter; WORK, the folder; SEED of the sentences;
+# RECIPE, the settings. A second run repeats everything in the same folder.
 set -euo pipefail
 
 NMTKIT=${NMTKIT:-nmtkit}
@@ -16,14 +16,14 @@ REPORT=$WORK/report.html
 say() { printf '\n== %s\n' "$*"; }
 
 mkdir -p "$WORK"
-rm -rf "$MODEL" "$PICTURES" # what an earlier demo left, so that training starts afresh
+rm -rf "$MODEL" "$PICTURES" # outputs of an earlier demo, so that training starts again
 
 say "Writing 30,000 sentence pairs with a grammar that knows their alignments"
 "$PYTHON" "$HERE/generate.py" --output "$RAW" --train 30000 --dev 1000 --test 1000 \
     --seed "$SEED" --force
 paste -d '\n' <(head -3 "$RAW/test.en") <(head -3 "$RAW/test.fr")
 
-say "Preparing: tokenising, cleaning, and choosing the words to know"
+say "Preparing: tokenising, cleaning, and building the vocabularies"
 "$NMTKIT" prepare -s en -t fr --train "$RAW/train.en" "$RAW/train.fr" \
     --dev "$RAW/dev.en" "$RAW/dev.fr" --test test "$RAW/test.en" "$RAW/test.fr" \
     --output "$PREPARED" --force
@@ -32,27 +32,27 @@ say "Preparing: tokenising, cleaning, and choosing the words to know"
 say "Training a small RNNsearch (a few minutes)"
 "$NMTKIT" train "$PREPARED" --output "$MODEL" --recipe "$RECIPE"
 
-say "Translating 1,000 sentences that it has never seen"
+say "Translating 1,000 unseen sentences"
 "$NMTKIT" translate -m "$MODEL" < "$RAW/test.en" > "$WORK/test.hyp.fr"
 "$NMTKIT" evaluate "$WORK/test.hyp.fr" "$RAW/test.fr" -t fr
 
-say "Its alignments, against the true ones"
+say "Comparing its alignments with the true ones"
 "$NMTKIT" align -m "$MODEL" "$RAW/test.en" "$RAW/test.fr" --gold "$RAW/test.align"
 
-say "Three sentences: where it looked for each French word"
-# Short enough for the terminal; the same lines are in test.en and in its translation.
-awk 'NF >= 6 && NF <= 10 && !/\?/ {print NR; if (++found == 3) exit}' "$RAW/test.en" \
+say "Three sentences: the attention weights of each French word"
+# Sentences short enough for the terminal, and their translations.
+awk 'NF >= 6 && NF <= 10 && !/\?/ {print NR; if (++count == 3) exit}' "$RAW/test.en" \
     > "$WORK/three.lines"
 for side in "$RAW/test.en:en" "$WORK/test.hyp.fr:fr"; do
-    awk 'NR == FNR {wanted[$1]; next} FNR in wanted' "$WORK/three.lines" "${side%:*}" \
+    awk 'NR == FNR {selected[$1]; next} FNR in selected' "$WORK/three.lines" "${side%:*}" \
         > "$WORK/three.${side##*:}"
 done
 "$NMTKIT" align -m "$MODEL" "$WORK/three.en" "$WORK/three.fr" --show --plot "$PICTURES"
-echo "The same as pictures: $PICTURES/*.png"
+echo "The same as figures: $PICTURES/*.png"
 
 say "Now try it yourself"
 echo "echo 'The old man sees her.' | $NMTKIT translate -m $MODEL"
 
-say "Writing a page to look at: how it learned, its figures, its translations and alignments"
+say "Writing a report: learning curves, scores, translations and alignments"
 "$NMTKIT" report "$MODEL" --source "$RAW/test.en" --reference "$RAW/test.fr" --output "$REPORT" --force
 echo "Open it in a browser: $REPORT"

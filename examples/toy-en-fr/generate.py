@@ -24,13 +24,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     sizes = {"test": options.test, "dev": options.dev, "train": options.train}
     if not 3 <= options.min_words <= options.max_words or options.max_words < 8:
-        return _refuse("--min-words must be 3 or more and --max-words 8 or more, and not less")
+        return _refuse(
+            "--min-words must be at least 3, and --max-words at least 8 and at least --min-words"
+        )
     if min(sizes.values()) < 0:
         return _refuse("--train, --dev and --test cannot be negative; give 0 for none")
     folder = Path(options.output)
     existing = [path for name in sizes for path in _paths(folder, name) if path.exists()]
     if existing and not options.force:
-        return _refuse(f"{existing[0]} exists; give --force to write over it")
+        return _refuse(f"{existing[0]} exists; use --force to overwrite it")
     folder.mkdir(parents=True, exist_ok=True)
     drawn = pairs(options.seed, options.min_words, options.max_words)
     for name, size in sizes.items():
@@ -41,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", required=True, metavar="DIR", help="where the files go")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the files")
     for name, size in (("train", 30_000), ("dev", 1_000), ("test", 1_000)):
         text = f"pairs in {name}.en, {name}.fr and {name}.align (default: {size})"
         parser.add_argument(f"--{name}", type=int, default=size, metavar="N", help=text)
@@ -49,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, words in (("min", 3), ("max", 60)):
         text = f"{name}imal tokens on either side (default: {words})"
         parser.add_argument(f"--{name}-words", type=int, default=words, metavar="N", help=text)
-    parser.add_argument("--force", action="store_true", help="write over existing files")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
     return parser
 
 
@@ -60,11 +62,11 @@ def _paths(folder: Path, name: str) -> list[Path]:
 
 def _write(folder: Path, name: str, drawn: Iterator[Pair]) -> None:
     """Write one set, one sentence per line in each file."""
-    chosen = list(drawn)
+    pair_list = list(drawn)
     columns = (
-        [pair.english for pair in chosen],
-        [pair.french for pair in chosen],
-        [pair.links for pair in chosen],
+        [pair.english for pair in pair_list],
+        [pair.french for pair in pair_list],
+        [pair.links for pair in pair_list],
     )
     for path, lines in zip(_paths(folder, name), columns, strict=True):
         text = "".join(line + "\n" for line in lines)

@@ -20,7 +20,7 @@ SELECT_WORDS ?= 348000000
 TEST_LINES   ?= $(if $(filter smoke,$(SIZE)),,3003)
 
 ifeq ($(filter grouped-target,$(.FEATURES)),)
-$(error this recipe needs GNU make 4.3 or newer, and this is $(MAKE_VERSION))
+$(error this recipe needs GNU make 4.3 or newer; this is version $(MAKE_VERSION))
 endif
 
 wmt_here     := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
@@ -79,7 +79,7 @@ wmt_download_official := training-parallel-europarl-v7.tgz training-parallel-com
                      dev.tgz test-full.tgz
 wmt_download_lium     := bitexts.tgz dev+test.tgz test-full.tgz
 wmt_download          := $(wmt_download_$(SOURCE))
-$(if $(wmt_download),,$(error SOURCE=$(SOURCE): it is official or lium))
+$(if $(wmt_download),,$(error SOURCE=$(SOURCE): must be official or lium))
 
 define wmt_fetched
 $(wmt_archives)/$1.checked: $(wildcard $(wmt_archives)/$1) $(wmt_size) | $(wmt_own_mirror)
@@ -137,7 +137,7 @@ $(call wmt_both,$(wmt_bitext)/raw/test) &: $(call wmt_of,raw/newstest2014)
 ifeq ($(SOURCE),lium)
 $(call wmt_both,$(wmt_bitext)/train) &: $(call wmt_of,$(wmt_lium)) $(wmt_source)
 	$(call wmt_joined,$(wmt_lium)) $(wmt_bitext)/train
-	echo 'tokenised at LIUM, as tokenizer.perl does it: words apart, &apos; and its like' \
+	echo 'tokenised at LIUM as by tokenizer.perl: separated tokens, escapes such as &apos;' \
 	  > $(wmt_bitext)/tokenized
 else
 # The papers' 348 million words are French (304 million English), and select counts source words, so

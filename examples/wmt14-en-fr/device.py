@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-PAUSE = 1.0  # seconds between two looks for a free GPU
+POLL_SECONDS = 1.0  # between two checks for a free GPU
 
 
 def free_gpu(gpus: Sequence[str], locks: Path) -> tuple[str, IO[str]]:
@@ -39,7 +39,7 @@ def free_gpu(gpus: Sequence[str], locks: Path) -> tuple[str, IO[str]]:
                 return gpu, file
             except BlockingIOError:
                 file.close()
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
 
 
 def processor() -> str:
@@ -59,10 +59,10 @@ def device_name(gpu: str | None) -> str:
     """
     query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [*query, *(["--id=" + gpu] if gpu else [])], capture_output=True, text=True
         )
-        name = done.stdout.split("\n")[0].strip() if done.returncode == 0 else ""
+        name = result.stdout.split("\n")[0].strip() if result.returncode == 0 else ""
     except OSError:
         name = ""
     return name or processor()
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--gpus", default="", metavar="'N N ...'")
     parser.add_argument("--locks", type=Path, default=Path("."), metavar="DIR")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="gets the device's name")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="file for the device's name")
     parser.add_argument("command", nargs="+", metavar="-- COMMAND")
     options = parser.parse_args(arguments)
     gpus = options.gpus.split()
@@ -92,15 +92,15 @@ def _run(command: list[str], environment: dict[str, str], lock: IO[str] | None) 
 
     The command inherits the lock: if it outlives this process, its GPU stays locked.
     """
-    held = (lock.fileno(),) if lock else ()
-    with subprocess.Popen(command, env=environment, pass_fds=held) as process:
+    inherited = (lock.fileno(),) if lock else ()
+    with subprocess.Popen(command, env=environment, pass_fds=inherited) as process:
         signal.signal(signal.SIGTERM, lambda number, _: process.send_signal(number))
         while True:
             try:
                 status = process.wait()
                 return status if status >= 0 else 128 - status
             except KeyboardInterrupt:
-                continue  # Ctrl-C reached it, too: it saves, then ends
+                continue  # the command got Ctrl-C, too: it saves and ends
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ def known(pairs: list[tuple[str, str]], words: list[frozenset[str]]) -> list[tup
         pair
         for pair in pairs
         if all(
-            have.issuperset(word for word in line.split(" ") if word)
-            for line, have in zip(pair, words, strict=True)
+            vocabulary.issuperset(word for word in line.split(" ") if word)
+            for line, vocabulary in zip(pair, words, strict=True)
         )
     ]
 
@@ -48,10 +48,10 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     words = [words_of(options.prepared / f"vocab.{side}") for side in SIDES]
     texts = [lines_of(options.prepared / f"{options.set}.{side}") for side in SIDES]
-    chosen = known(list(zip(*texts, strict=True)), words)
-    for at, side in enumerate(SIDES):
+    selected = known(list(zip(*texts, strict=True)), words)
+    for index, side in enumerate(SIDES):
         part = Path(f"{options.output}.{side}.part")
-        part.write_text("".join(pair[at] + "\n" for pair in chosen), encoding="utf-8")
+        part.write_text("".join(pair[index] + "\n" for pair in selected), encoding="utf-8")
         os.replace(part, f"{options.output}.{side}")
 
 

@@ -20,7 +20,7 @@ smt_systems := moses cslm $(if $(call has,lstm),rescoring) $(if $(call has,lstm-
 else
 smt_systems :=
 endif
-no_moses    := needs what Moses made: set MOSES or MOSES_OUTPUT
+no_moses    := needs the output of Moses: set MOSES or MOSES_OUTPUT
 reasons     := $(if $(smt_systems),,$(foreach s,moses cslm rescoring rescoring-forward rescoring-5,\
                  --reason '$s=$(no_moses)')) \
                $(if $(MOSES),,--reason 'moses-decoder=needs the decoder of Moses: set MOSES')
@@ -28,19 +28,19 @@ reasons     := $(if $(smt_systems),,$(foreach s,moses cslm rescoring rescoring-f
 # ---- From MOSES_OUTPUT
 
 ifneq ($(MOSES_OUTPUT),)
-$(if $(MOSES),$(error MOSES trains a system and MOSES_OUTPUT has one: set one of them))
-found      = $(or $(firstword $(wildcard $(MOSES_OUTPUT)/$1 $(MOSES_OUTPUT)/*/$1)),\
-               $(error MOSES_OUTPUT=$(MOSES_OUTPUT) has no $1, nor has a folder in it))
+$(if $(MOSES),$(error MOSES trains a system and MOSES_OUTPUT is one that exists: set only one of them))
+moses_file      = $(or $(firstword $(wildcard $(MOSES_OUTPUT)/$1 $(MOSES_OUTPUT)/*/$1)),\
+               $(error MOSES_OUTPUT=$(MOSES_OUTPUT) has no $1, neither in it nor in a subfolder))
 named_dev  = $(MOSES_DEV)
 named_test = $(MOSES_TEST)
-define taken
-$(by_moses)/$1: $(call found,$2)
+define link_moses_file
+$(by_moses)/$1: $(call moses_file,$2)
 	mkdir -p $$(@D)
 	ln -sf $$(abspath $$<) $$@
 endef
 $(foreach set,dev test,$(foreach part,1000best.gz tok.en tok.fr,\
-  $(eval $(call taken,$(set).$(part),$(named_$(set)).$(part)))))
-$(foreach file,phrase-table.gz moses.tuned.ini,$(eval $(call taken,$(file),$(file))))
+  $(eval $(call link_moses_file,$(set).$(part),$(named_$(set)).$(part)))))
+$(foreach file,phrase-table.gz moses.tuned.ini,$(eval $(call link_moses_file,$(file),$(file))))
 endif
 
 # ---- Training Moses: the models' own text, aligned by fast_align; phrases of at most 7 words
@@ -129,7 +129,7 @@ $(call sets,text,tgt): $(smt)/text/%.tgt: $(by_moses)/%.tok.fr
 $(smt)/text/checked: $(by_moses)/test.tok.en $(P_rnn)/manifest.json
 	mkdir -p $(@D)
 	@ours=$$(wc -l < $(P_rnn)/test.src); theirs=$$(wc -l < $<); [ $$ours -eq $$theirs ] || \
-	  { echo "$<: $$theirs lines, but the test set has $$ours: not the same" >&2; false; }
+	  { echo "$<: $$theirs lines, but the test set has $$ours: not the same test set" >&2; false; }
 	touch $@
 
 rerank     = $(NMTKIT) nbest rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
@@ -181,11 +181,11 @@ judge_of   = $(judge) --source $(smt)/text/$(set).src
 $(smt)/%.all.json: $(smt)/%.hyp $(references)
 	$(judge) $(whole)
 $(smt)/%.no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
-	$(judge_of) $(known) $(whole)
+	$(judge_of) $(no_unk_options) $(whole)
 $(smt)/%.10-20.json: $(smt)/%.hyp $(references)
 	$(judge_of) --length 10-20 $(whole)
 $(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
-	$(judge_of) $(known) --length 10-20 $(whole)
+	$(judge_of) $(no_unk_options) --length 10-20 $(whole)
 
 # The phrase table beside the model trained on it: figure 3, tables 2 and 3 of Cho et al. 2014.
 $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz

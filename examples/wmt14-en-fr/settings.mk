@@ -88,7 +88,7 @@ SEARCH       ?= $(if $(filter paper,$(SIZE)),,--max-length-ratio $(if $(filter m
 # Added to every training: EXTRA="--set training.precision=bfloat16"
 EXTRA        ?=
 
-# ---- Moses, for the phrase-based systems; set one of the two, or they are left out
+# ---- Moses, for the phrase-based systems; set MOSES or MOSES_OUTPUT; without either they are left out
 
 # A folder of mosesdecoder, compiled, and one with the programs fast_align and atools (its build folder).
 MOSES        ?=

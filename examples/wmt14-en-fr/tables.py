@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The papers' tables, with our figure beside each published one.
+"""Write the papers' tables, with our figure beside each published one.
 
     tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --list files
     tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --output results
@@ -27,7 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "papers"))
 
 PUBLISHED = Path(__file__).resolve().with_name("published.toml")
-PAPERS_BLEU, SACREBLEU = "BLEU (multi-bleu)", "BLEU (sacreBLEU)"
+MULTI_BLEU, SACREBLEU = "BLEU (multi-bleu)", "BLEU (sacreBLEU)"
 TRAINED = ("updates", "epochs", "hours")
 DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hours": 2}
 
@@ -36,7 +36,7 @@ DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hour
 class Choice:
     """The systems that were run, and their settings.
 
-    reasons: why a system was not run; systems without a reason were left out deliberately.
+    reasons: why a system was not run; a system without a reason was deselected by the user.
     """
 
     work: Path
@@ -96,8 +96,8 @@ def reason_of(row: Mapping[str, Any], choice: Choice) -> str:
 def folders_of(row: Mapping[str, Any], choice: Choice) -> tuple[Path, ...]:
     """Return one folder per seed, or one folder if seeds do not matter."""
     name = str(row.get("folder", ""))
-    found = dict.fromkeys(name.replace("{seed}", seed) for seed in choice.seeds)
-    return tuple(choice.work / one for one in found)
+    names = dict.fromkeys(name.replace("{seed}", seed) for seed in choice.seeds)
+    return tuple(choice.work / folder_name for folder_name in names)
 
 
 def result_of(
@@ -114,7 +114,7 @@ def result_of(
 
 def files(choice: Choice) -> list[Path]:
     """Return all files that the tables need, each once."""
-    found: dict[Path, None] = {}
+    needed: dict[Path, None] = {}
     for table in published():
         for row in table["rows"]:
             if reason_of(row, choice):
@@ -122,23 +122,23 @@ def files(choice: Choice) -> list[Path]:
             for at in range(len(table["columns"])):
                 measure, name = result_of(table, row, at, choice)
                 name = "done" if measure in TRAINED else name  # metrics.jsonl changes in training
-                found.update((folder / name, None) for folder in folders_of(row, choice))
+                needed.update((folder / name, None) for folder in folders_of(row, choice))
             if table.get("training") and "{seed}" in row["folder"]:
                 names = [train_scores(row["folder"]), "dev.scores"]
-                found.update((f / name, None) for f in folders_of(row, choice) for name in names)
-    return list(found)
+                needed.update((f / name, None) for f in folders_of(row, choice) for name in names)
+    return list(needed)
 
 
 def models(choice: Choice) -> list[Path]:
     """Return the model folders behind the tables, each once."""
-    found: dict[Path, None] = {}
+    folders: dict[Path, None] = {}
     for row in (row for table in published() for row in table["rows"]):
         for name in [row.get("folder", ""), *row.get("needs", [])]:
             if name.startswith("smt/") or reason_of(row, choice):
                 continue
             for folder in folders_of({"folder": name}, choice):
-                found.update((member, None) for member in members_of(folder))
-    return list(found)
+                folders.update((member, None) for member in members_of(folder))
+    return list(folders)
 
 
 def train_scores(folder: str) -> str:
@@ -156,10 +156,10 @@ def trained(folder: Path) -> dict[str, float]:
 
 def evaluated(path: Path) -> tuple[dict[str, float], int, tuple[str, ...]]:
     """Return measures, number of sentences and signatures from a JSON file of `nmtkit evaluate`."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    measures = found["systems"][0]["measures"]
+    result = json.loads(path.read_text(encoding="utf-8"))
+    measures = result["systems"][0]["measures"]
     values = {measure["name"]: measure["value"] for measure in measures}
-    return values, found["sentences"], tuple(measure["signature"] for measure in measures)
+    return values, result["sentences"], tuple(measure["signature"] for measure in measures)
 
 
 def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: Choice) -> Cell:
@@ -170,14 +170,14 @@ def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: C
     if measure in TRAINED:
         return Cell(column, figure, measure, tuple(trained(p.parent)[measure] for p in paths))
     if measure != "bleu":
-        from measures import nll, perplexity  # which takes time that --list does not have
+        from measures import nll, perplexity  # slow to import, and not needed for --list
 
-        take = nll if measure == "nll" else perplexity
-        return Cell(column, figure, measure, tuple(take(path) for path in paths))
-    found = [evaluated(path) for path in paths]
-    ours = tuple(values[PAPERS_BLEU] for values, _, _ in found if PAPERS_BLEU in values)
-    sacre = tuple(values[SACREBLEU] for values, _, _ in found if SACREBLEU in values)
-    return Cell(column, figure, measure, ours, sacre, found[0][1], found[0][2])
+        measure_file = nll if measure == "nll" else perplexity
+        return Cell(column, figure, measure, tuple(measure_file(path) for path in paths))
+    evaluations = [evaluated(path) for path in paths]
+    ours = tuple(values[MULTI_BLEU] for values, _, _ in evaluations if MULTI_BLEU in values)
+    sacre = tuple(values[SACREBLEU] for values, _, _ in evaluations if SACREBLEU in values)
+    return Cell(column, figure, measure, ours, sacre, evaluations[0][1], evaluations[0][2])
 
 
 def row_of(table: Mapping[str, Any], row: Mapping[str, Any], choice: Choice) -> Row:
@@ -193,7 +193,7 @@ def row_of(table: Mapping[str, Any], row: Mapping[str, Any], choice: Choice) -> 
     return Row(row["name"], cells, (), reason)
 
 
-def shown(value: float, measure: str, sign: str = "") -> str:
+def format_value(value: float, measure: str, sign: str = "") -> str:
     """Return a figure as text, empty if there is none."""
     return "" if math.isnan(value) else f"{value:{sign}.{DIGITS[measure]}f}"
 
@@ -204,16 +204,16 @@ def training_of(row: Row, work: Path) -> list[str]:
     For an ensemble, the sum over its members.
     """
     folders = [member for folder in row.folders for member in members_of(folder)]
-    known = [trained(folder) for folder in folders if (folder / "metrics.jsonl").is_file()]
-    if not known or len(known) < len(folders):
+    trainings = [trained(folder) for folder in folders if (folder / "metrics.jsonl").is_file()]
+    if not trainings or len(trainings) < len(folders):
         return [""] * 6
     count = len(row.folders)
-    figures = [sum(found[name] for found in known) / count for name in TRAINED]
+    figures = [sum(training[name] for training in trainings) / count for name in TRAINED]
     devices = [Path(f"{folder}.device") for folder in folders]
     names = dict.fromkeys(
         path.read_text(encoding="utf-8").strip() for path in devices if path.is_file()
     )
-    numbers = [shown(value, name) for value, name in zip(figures, TRAINED, strict=True)]
+    numbers = [format_value(value, name) for value, name in zip(figures, TRAINED, strict=True)]
     scores = (train_scores(str(row.folders[0])), "dev.scores")
     return [*numbers, ", ".join(names), *(_nll(row.folders, name) for name in scores)]
 
@@ -228,8 +228,8 @@ def _nll(folders: Sequence[Path], name: str) -> str:
     from measures import nll
 
     paths = [folder / name for folder in folders]
-    found = [nll(path) for path in paths if path.is_file()]
-    return shown(mean(found), "nll") if found else ""
+    values = [nll(path) for path in paths if path.is_file()]
+    return format_value(mean(values), "nll") if values else ""
 
 
 def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
@@ -239,19 +239,31 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
     for column in table["columns"]:
         titles += [f"{column['name']}: paper", "ours", "difference"]
         titles += ["sacreBLEU"] if column.get("measure", "bleu") == "bleu" else []
-    more = table.get("training", False)
-    titles += ["updates, 1e5", "epochs", "hours", "device", "train NLL", "dev NLL"] if more else []
+    with_training = table.get("training", False)
+    titles += (
+        ["updates, 1e5", "epochs", "hours", "device", "train NLL", "dev NLL"]
+        if with_training
+        else []
+    )
     lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
     for row in (row for row in rows if not row.reason):
-        cells = [text for cell in row.cells for text in _told(cell)]
-        lines.append([row.name, *cells, *(training_of(row, work) if more else [])])
+        cells = [text for cell in row.cells for text in _texts(cell)]
+        lines.append([row.name, *cells, *(training_of(row, work) if with_training else [])])
     text = f"## {table['title']}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     text = text if len(lines) > 2 else f"## {table['title']}\n\nNone of its systems was run.\n"
-    left = [row for row in rows if row.reason]
-    text += "".join(f"\n- {missing(row)}" for row in left) + ("\n" if left else "")
-    signs = {sign: None for row in rows for cell in row.cells for sign in cell.signatures}
+    without_figures = [row for row in rows if row.reason]
+    text += "".join(f"\n- {missing(row)}" for row in without_figures) + (
+        "\n" if without_figures else ""
+    )
+    signatures = {
+        signature: None for row in rows for cell in row.cells for signature in cell.signatures
+    }
     notes = [table.get("note", ""), _sentences(rows) if bleu else ""]
-    notes += ["Signatures: " + ", ".join(f"`{sign}`" for sign in signs)] if signs else []
+    notes += (
+        ["Signatures: " + ", ".join(f"`{signature}`" for signature in signatures)]
+        if signatures
+        else []
+    )
     return text + "".join(f"\n{note}\n" for note in notes if note)
 
 
@@ -262,23 +274,25 @@ def missing(row: Row) -> str:
     return f"left out: {row.name}{quoted}: {row.reason}."
 
 
-def _told(cell: Cell) -> list[str]:
+def _texts(cell: Cell) -> list[str]:
     """Return paper, ours with each seed, and difference; for BLEU also sacreBLEU."""
-    each = " ".join(shown(value, cell.measure) for value in cell.ours)
-    ours = shown(cell.value, cell.measure) + (f" ({each})" if len(cell.ours) > 1 else "")
+    each = " ".join(format_value(value, cell.measure) for value in cell.ours)
+    ours = format_value(cell.value, cell.measure) + (f" ({each})" if len(cell.ours) > 1 else "")
     paper = "" if math.isnan(cell.published) else f"{cell.published:g}"
-    texts = [paper, ours or "none", shown(cell.difference, cell.measure, "+")]
+    texts = [paper, ours or "none", format_value(cell.difference, cell.measure, "+")]
     if cell.measure == "bleu":
-        texts.append(shown(mean(cell.sacrebleu), "bleu") if cell.sacrebleu else "")
+        texts.append(format_value(mean(cell.sacrebleu), "bleu") if cell.sacrebleu else "")
     return texts
 
 
 def _sentences(rows: Sequence[Row]) -> str:
     """Return the number of sentences behind the figures of each column."""
-    found: dict[str, set[int]] = {}
+    counts_by_column: dict[str, set[int]] = {}
     for cell in (cell for row in rows for cell in row.cells if cell.sentences is not None):
-        found.setdefault(cell.column, set()).add(cell.sentences or 0)
-    counts = [f"{name} {' or '.join(map(str, sorted(some)))}" for name, some in found.items()]
+        counts_by_column.setdefault(cell.column, set()).add(cell.sentences or 0)
+    counts = [
+        f"{name} {' or '.join(map(str, sorted(some)))}" for name, some in counts_by_column.items()
+    ]
     return f"Sentences: {', '.join(counts)}." if counts else ""
 
 
@@ -316,13 +330,15 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def write(choice: Choice, output: Path, size: str) -> None:
     """Write tables.md, tables.json and tables.csv, each completely or not at all."""
-    made = [(table, [row_of(table, row, choice) for row in table["rows"]]) for table in published()]
+    rows_by_table = [
+        (table, [row_of(table, row, choice) for row in table["rows"]]) for table in published()
+    ]
     parts = [f"# The papers' tables, SIZE={size}\n\n{head(size, choice)}"]
-    parts += [markdown(table, rows, choice.work) for table, rows in made]
-    found = list(records([(table["key"], rows) for table, rows in made]))
+    parts += [markdown(table, rows, choice.work) for table, rows in rows_by_table]
+    cells = list(records([(table["key"], rows) for table, rows in rows_by_table]))
     output.mkdir(parents=True, exist_ok=True)
-    replace(output / "tables.json", json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-    replace(output / "tables.csv", as_csv(found))
+    replace(output / "tables.json", json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
+    replace(output / "tables.csv", as_csv(cells))
     replace(output / "tables.md", "\n".join(parts))
 
 
@@ -335,8 +351,7 @@ def head(size: str, choice: Choice) -> str:
     if size != "paper":
         text += (
             f"\nThese are models of the size `{size}`, trained for minutes on little data: they "
-            "show that everything runs, and stand beside the published figures for no other "
-            "reason.\n"
+            "show only that everything runs and must not be compared with the published figures.\n"
         )
     return text
 

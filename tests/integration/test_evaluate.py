@@ -158,7 +158,7 @@ def test_lines_end_at_newlines_alone(run: Run, tmp_path: Path) -> None:
         (["hyp.fr", "ref.tok"], "hyp.fr looks raw but ref.tok looks tokenised"),
         (["ref.tok", "ref.fr"], "ref.tok looks tokenised but ref.fr looks raw"),
         (["ref.tok", "ref.tok", "-t", "fr"], "tokenised already; add --tokenized"),
-        (["ref.fr", "ref.fr", "--tokenized", "-t", "fr"], "raw already; leave out --tokenized"),
+        (["ref.fr", "ref.fr", "--tokenized", "-t", "fr"], "looks raw; leave out --tokenized"),
         (["ref.tok", "escaped.tok"], "ref.tok looks unescaped but escaped.tok looks escaped"),
         (["bpe.tok", "ref.tok"], "bpe.tok holds subwords"),
     ],

@@ -73,15 +73,16 @@ def test_texts_are_complete_despite_every_fault(tmp_path: Path, mirror: Any) -> 
 
     output = recipe.make("download", "-k", status=2)
     assert (
-        "going on after 5.0 kB" in output
-        and "set aside as training-giga-fren.tar.damaged" in output
+        "resuming after 5.0 kB" in output and "renamed to training-giga-fren.tar.damaged" in output
     )
-    assert "dev.tgz: not fetched: " in output and f"put dev.tgz into {tmp_path}/work/data" in output
+    assert (
+        "dev.tgz: not downloaded: " in output and f"put dev.tgz into {tmp_path}/work/data" in output
+    )
     archives = tmp_path / "work" / "data" / "archives"
     shutil.copy(mirror.folder / "wmt19" / "translation-task" / "dev.tgz", archives)  # by hand
-    asked = len(mirror.asked)
+    requests = len(mirror.requests)
     recipe.make("download")
-    assert [name for name, _ in mirror.asked[asked:]] == ["mirror.json"]
+    assert [name for name, _ in mirror.requests[requests:]] == ["mirror.json"]
 
     mirror.faults.moved.clear()
     recipe.make("-j2", "select")
@@ -123,5 +124,5 @@ def test_a_test_set_of_another_length_is_refused(tmp_path: Path, mirror: Any) ->
     recipe = Recipe(tmp_path / "work", str(mirror.folder))
     test = recipe.work / "bitext" / "test.en"
     output = recipe.make(str(test), "SIZE=mini", status=2)
-    assert "100 pairs, where there must be exactly 3,003" in output
+    assert "100 pairs, but exactly 3,003 are required" in output
     assert not test.exists()

@@ -1,7 +1,7 @@
-"""A small English-French grammar that knows which word became which.
+"""A small English-French grammar that generates word-aligned sentence pairs.
 
-`corpus.pairs(seed)` is the way in. From words to sentences: `draw` (chance), `surface` (tokens,
-elision, links), `lexicon` and `verbs` (the words), `nouns` and `pronouns` (who and what), `groups`
-(auxiliaries, negation, clitics), `clauses` (word order), `descriptions` and `predicates` (what is
-said of whom), `questions`, `sentences`.
+`corpus.pairs(seed)` is the entry point. From words to sentences: `draw` (random numbers),
+`surface` (tokens, elision, links), `lexicon` and `verbs` (the words), `nouns` and `pronouns` (noun
+phrases), `groups` (auxiliaries, negation, clitics), `clauses` (word order), `descriptions` and
+`predicates` (clauses), `questions`, `sentences`.
 """

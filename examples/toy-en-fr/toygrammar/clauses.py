@@ -1,4 +1,4 @@
-"""A clause put into words: subject, verb group and what follows, as statement or question."""
+"""Word order of a clause: subject, verb group and complements, as statement or question."""
 
 from dataclasses import dataclass, field
 
@@ -12,9 +12,9 @@ class Clause:
     """The content of a clause before word order.
 
     :param direct: the direct object, a clitic or a noun phrase.
-    :param recipient: to whom; `recipient_first` for gives her the book.
-    :param manner: how; it stands before the object in French, after it in English.
-    :param rest: places, company, times, which stand last in both.
+    :param recipient: the recipient; `recipient_first` is True for gives her the book.
+    :param manner: an adverb of manner, before the object in French, after it in English.
+    :param rest: places, company and times, which come last in both languages.
     :param recipient_key: links French à where English has no `to`; the particle's otherwise.
     """
 
@@ -38,17 +38,17 @@ def statement(clause: Clause) -> Phrase:
     subject = clause.group.subject
     _, english = english_group(clause.group)
     after = _after(clause)
-    done = Phrase(
+    result = Phrase(
         subject.english + english + after.english, subject.french + _french(clause) + after.french
     )
-    done.closed = clause.closed
-    return done
+    result.closed = clause.closed
+    return result
 
 
 def question(clause: Clause, lead: Phrase) -> Phrase:
     """Return the clause as a question with est-ce que.
 
-    :param lead: the question word, or an empty phrase where the answer is yes or no.
+    :param lead: the question word, or an empty phrase for a yes-no question.
     """
     clause.group.inverted = True
     key, subject = clause.group.question, clause.group.subject
@@ -71,7 +71,7 @@ def _french(clause: Clause) -> list[Word]:
 def clitics(clause: Clause) -> list[Phrase]:
     """Return the objects before the French verb."""
     objects = [clause.direct, clause.recipient]
-    return [done for done in objects if done is not None and done.clitic]
+    return [phrase for phrase in objects if phrase is not None and phrase.clitic]
 
 
 def _after(clause: Clause) -> Phrase:

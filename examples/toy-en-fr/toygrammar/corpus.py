@@ -1,4 +1,4 @@
-"""Sentence pairs without end: raw lines and their gold alignments."""
+"""An endless stream of sentence pairs: raw lines and their gold alignments."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Pair:
 def pairs(seed: int, min_words: int = 3, max_words: int = 60) -> Iterator[Pair]:
     """Yield endless pairs without repeated English sentences; the seed determines them.
 
-    :param min_words: the least number of tokens, punctuation included, on either side.
+    :param min_words: the smallest number of tokens, punctuation included, on either side.
     :param max_words: the greatest.
     """
     sentences = Sentences(Draw(seed))

@@ -1,4 +1,4 @@
-"""be, seem and become: how someone or something is, where, and what by profession."""
+"""Clauses with be, seem and become: properties, locations and professions."""
 
 from .clauses import Clause
 from .draw import Draw
@@ -78,29 +78,37 @@ class Descriptions:
             group.verb = verb("seem")
         elif draw.chance(0.08) and group.tense == "past" and subject.kinds[0] in PERSONS:
             group.verb = verb("become")
-        found = None
-        while found is None or found.english == "new":
-            found = self._nouns.adjective(subject.kinds, draw.chance(0.35))
+        adjective = None
+        while adjective is None or adjective.english == "new":
+            adjective = self._nouns.adjective(subject.kinds, draw.chance(0.35))
         key = scene.key()
-        said = phrase(key, found.english, found.agree(subject.feminine, subject.plural))
-        if found.comparative and found.english not in LATE and draw.chance(0.25):
-            return phrase(scene.key(), *draw.pick(DEGREES)) + said
-        if found.comparative not in ("", "very") and group.verb.base == "be" and draw.chance(0.25):
-            return self._comparison(scene, subject, said, found.comparative)
-        return said
+        attribute = phrase(
+            key, adjective.english, adjective.agree(subject.feminine, subject.plural)
+        )
+        if adjective.comparative and adjective.english not in LATE and draw.chance(0.25):
+            return phrase(scene.key(), *draw.pick(DEGREES)) + attribute
+        if (
+            adjective.comparative not in ("", "very")
+            and group.verb.base == "be"
+            and draw.chance(0.25)
+        ):
+            return self._comparison(scene, subject, attribute, adjective.comparative)
+        return attribute
 
-    def _comparison(self, scene: Scene, subject: Phrase, said: Phrase, comparative: str) -> Phrase:
+    def _comparison(
+        self, scene: Scene, subject: Phrase, attribute: Phrase, comparative: str
+    ) -> Phrase:
         """Return a comparison: older than him, as rich as her brother."""
-        english, key = "than", said.english[0].keys
+        english, key = "than", attribute.english[0].keys
         if self._draw.chance(0.35):
-            english, said = "as", phrase(scene.key(), "as", "aussi") + said
+            english, attribute = "as", phrase(scene.key(), "as", "aussi") + attribute
         elif comparative == "more":
-            said = phrase(scene.key(), "more", "plus") + said
+            attribute = phrase(scene.key(), "more", "plus") + attribute
         else:
-            said = Phrase([Word(comparative, key)], [Word("plus", key), *said.french])
+            attribute = Phrase([Word(comparative, key)], [Word("plus", key), *attribute.french])
         than = phrase(scene.key(), english, "que")
         than.french[0].before_vowel = "qu'"
-        return said + than + self._other(scene, subject)
+        return attribute + than + self._other(scene, subject)
 
     def _other(self, scene: Scene, subject: Phrase) -> Phrase:
         """Return a noun phrase to compare the subject with."""

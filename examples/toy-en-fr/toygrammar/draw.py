@@ -1,4 +1,4 @@
-"""Chance that gives the same draws under every Python version."""
+"""Random draws that are the same under every Python version."""
 
 import random
 from collections.abc import Sequence
@@ -31,9 +31,9 @@ class Draw:
 
     def weighted(self, items: Sequence[tuple[float, T]]) -> T:
         """Return an item of (weight, item) pairs; weights need not sum to 1."""
-        left = self._random() * sum(weight for weight, _ in items)
+        remaining = self._random() * sum(weight for weight, _ in items)
         for weight, item in items:
-            left -= weight
-            if left < 0:
+            remaining -= weight
+            if remaining < 0:
                 return item
         return items[-1][1]

@@ -83,27 +83,27 @@ def english_group(group: Group) -> tuple[list[Word], list[Word]]:
 
 def _chain(group: Group) -> tuple[list[Word], bool]:
     """Return the English verb forms in order; True if the first is an auxiliary or `be`."""
-    done, tense = group.verb, group.tense
+    entry, tense = group.verb, group.tense
     main, first = group.main, group.auxiliary
     third = group.subject.person == 3 and not group.subject.plural
     if tense in MODALS:
-        return [Word(MODALS[tense], first), Word(done.base, main)], True
+        return [Word(MODALS[tense], first), Word(entry.base, main)], True
     if tense in ("progressive", "past progressive"):
         return [
             Word(_be(group.subject, tense.startswith("past")), main),
-            Word(done.gerund, main),
+            Word(entry.gerund, main),
         ], True
     if tense in ("perfect", "pluperfect"):
         have = "had" if tense == "pluperfect" else "has" if third else "have"
-        return [Word(have, first), Word(done.participle, main)], True
-    if done.base == "be":
+        return [Word(have, first), Word(entry.participle, main)], True
+    if entry.base == "be":
         return [Word(_be(group.subject, tense == "past"), main)], True
     if group.inverted or group.negation == "not":
         return _with_do(group, third), True
     if tense == "want":
         wants = Word("wants" if third else "want", first)
-        return [wants, Word("to", main), Word(done.base, main)], False
-    form = done.past if tense == "past" else done.third if third else done.base
+        return [wants, Word("to", main), Word(entry.base, main)], False
+    form = entry.past if tense == "past" else entry.third if third else entry.base
     return [Word(form, main)], False
 
 
@@ -145,18 +145,18 @@ def _rank(clitic: Phrase) -> int:
 
 def _forms(group: Group) -> tuple[Word, list[Word]]:
     """Return the finite French form, and the participle or infinitive after it."""
-    done, form = group.verb, group.french_form
+    entry, form = group.verb, group.french_form
     if group.tense in FRENCH_MODALS:
         modal = verb(FRENCH_MODALS[group.tense]).present[form]
-        return Word(modal, group.auxiliary), [Word(done.infinitive, group.main)]
+        return Word(modal, group.auxiliary), [Word(entry.infinitive, group.main)]
     if group.compound:
-        helper = verb("be") if done.with_be else verb("have")
+        helper = verb("be") if entry.with_be else verb("have")
         forms = helper.imperfect(form) if group.tense == "pluperfect" else helper.present[form]
         return Word(forms, _auxiliary_key(group)), [Word(_participle(group), group.main)]
     if group.tense == "imperative":
-        return Word(done.imperative, group.main), []
+        return Word(entry.imperative, group.main), []
     past = group.tense in ("past", "past progressive")
-    return Word(done.imperfect(form) if past else done.present[form], group.main), []
+    return Word(entry.imperfect(form) if past else entry.present[form], group.main), []
 
 
 def _auxiliary_key(group: Group) -> int:
@@ -174,12 +174,12 @@ def _participle(group: Group) -> str:
     return group.verb.agree(like.feminine, like.plural)
 
 
-def infinitive(done: Verb, clitics: list[Phrase], key: int, form: int) -> list[Word]:
+def infinitive(entry: Verb, clitics: list[Phrase], key: int, form: int) -> list[Word]:
     """Return a French infinitive with its clitics: le lui donner, se reposer.
 
     :param form: the subject's place among je, tu, il, nous, ils.
     """
     before = [word for clitic in sorted(clitics, key=_rank) for word in clitic.french]
-    if done.reflexive:
+    if entry.reflexive:
         before.insert(0, Word(REFLEXIVES[form], key))
-    return [*before, Word(done.infinitive, key)]
+    return [*before, Word(entry.infinitive, key)]

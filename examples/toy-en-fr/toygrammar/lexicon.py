@@ -1,8 +1,8 @@
-"""The words but for the verbs: nouns, adjectives, names, pronouns, adverbs, and how they inflect.
+"""All words except verbs: nouns, adjectives, names, pronouns, adverbs, and their inflection.
 
-Nouns and adjectives are written as tables, one a line, with their French forms where the rules
-do not give them. A noun's kind says what may be said of it; the last column says with which
-prepositions it is a place.
+Nouns and adjectives are tables with one word per line, and with irregular French forms. A noun's
+kind determines the verbs and adjectives that suit it; the last column has the prepositions with
+which it is a place.
 """
 
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ secret | secret m | idea
 problem | problème m | idea
 """
 
-NARROW = {  # kinds that are only some nouns of a kind, by their English singulars
+NARROW = {  # narrower kinds, by the English singulars of their nouns
     "bird": ("bird",),
     "train": ("train", "boat"),
     "house": ("house", "garden", "castle"),
@@ -132,7 +132,7 @@ NARROW = {  # kinds that are only some nouns of a kind, by their English singula
     "own": ("house", "garden", "school", "village", "shop", "kitchen", "bedroom"),
     "inside": ("house", "castle", "kitchen", "church", "shop", "museum", "forest", "bedroom"),
 }
-# English | French masculine, feminine, plurals where the rules fail | place | kinds | comparative
+# English | French masculine, irregular feminine and plurals | position | kinds | comparative
 ADJECTIVES_TABLE = """
 small | petit | before | person animal thing clothes vehicle furniture place part tree text food | smaller
 big | grand | before | animal thing clothes vehicle furniture place part tree | bigger
@@ -174,7 +174,7 @@ curious | curieux | after | person animal idea | more
 kind | gentil gentille | after | person kin | kinder
 serious | sérieux | after | person idea | more
 important | important | after | person text idea | more
-"""  # noqa: E501 (a table reads best a line an entry)
+"""  # noqa: E501 (one table entry per line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,10 +279,10 @@ def _noun(line: str) -> Noun:
 def _adjective(line: str) -> Adjective:
     """Parse a line of the table of adjectives."""
     english, french, place, kinds, comparative = (column.strip() for column in line.split("|"))
-    given = french.split()
-    masculine, _, before_vowel = given[0].partition(":")
-    feminine = given[1] if len(given) > 1 else french_feminine(masculine)
-    plural = given[2] if len(given) > 2 else french_plural(masculine)
+    forms = french.split()
+    masculine, _, before_vowel = forms[0].partition(":")
+    feminine = forms[1] if len(forms) > 1 else french_feminine(masculine)
+    plural = forms[2] if len(forms) > 2 else french_plural(masculine)
     return Adjective(
         english,
         (masculine, feminine, plural, feminine + "s"),
@@ -297,14 +297,14 @@ NOUNS = tuple(_noun(line) for line in NOUNS_TABLE.strip().splitlines())
 ADJECTIVES = tuple(_adjective(line) for line in ADJECTIVES_TABLE.strip().splitlines())
 
 KINDS = tuple(dict.fromkeys(noun.kind for noun in NOUNS))
-UNFIT = (  # adjectives that French would misread beside a noun (beau père) or that are odd
+UNFIT = (  # adjectives with another meaning beside a French noun (beau père), or that are odd
     *(("beautiful", word) for word in ("mother", "father", "sister", "brother", "son", "daughter")),
     *(("old", word) for word in ("girl", "boy", "child", "son", "daughter")),
     *(("good", word) for word in ("woman", "man", "girl")),
     ("small", "man"),
     ("bad", "woman"),
 )
-UNOWNED = ("man", "woman")  # her man and his woman say more than they should
+UNOWNED = ("man", "woman")  # her man and his woman have another meaning
 SINGLE = ("mother", "father")
 PERSONS = ("person", "kin")
 BEINGS = ("person", "kin", "animal")
@@ -342,7 +342,7 @@ PREPOSITIONS = {
     "from": "de",
 }
 
-# I, you and we are masculine, and you is one friend: fixed, since English does not tell.
+# I, you and we are masculine, and you is one friend: a fixed choice, as English does not show it.
 PRONOUNS = {
     "I": Pronoun("I", "me", "je", "me", "me", "moi", 1, False, False),
     "you": Pronoun("you", "you", "tu", "te", "te", "toi", 2, False, False),

@@ -49,11 +49,11 @@ OWNED = ("text", "thing", "clothes", "vehicle", "animal", "house", "kin")
 class Scene:
     """A sentence under construction: its next key and the antecedents of `it` and `they`.
 
-    :param rich: how readily phrases grow, 0 to 1.
-    :param nested: whether a relative clause is being made.
-    :param positive: whether to make no negative clauses.
-    :param timed: whether an expression of time has been put already.
-    :param dated: whether a clause with `when` says when it was.
+    :param rich: tendency of phrases to grow, 0 to 1.
+    :param nested: whether the phrase is inside a relative clause.
+    :param positive: whether to avoid negative clauses.
+    :param timed: whether the sentence already has an expression of time.
+    :param dated: whether a clause with `when` gives the time.
     """
 
     rich: float
@@ -70,12 +70,12 @@ class Scene:
         self.keys += 1
         return 1 << self.keys
 
-    def mention(self, said: Phrase) -> None:
+    def mention(self, noun_phrase: Phrase) -> None:
         """Remember a noun phrase as a possible antecedent."""
-        if said.plural:
-            self.several.append(said)
-        elif said.kinds[0] not in PERSONS:
-            self.single.append(said)
+        if noun_phrase.plural:
+            self.several.append(noun_phrase)
+        elif noun_phrase.kinds[0] not in PERSONS:
+            self.single.append(noun_phrase)
 
 
 def article(feminine: bool, plural: bool, key: int) -> Word:
@@ -88,15 +88,15 @@ def article(feminine: bool, plural: bool, key: int) -> Word:
 def preposition(scene: Scene, english: str, french: str = "") -> Phrase:
     """Return a preposition, `de` with its elision; `near` is linked to both words of `près de`."""
     key = scene.key()
-    done = phrase(key, english, french or PREPOSITIONS[english])
-    if done.french[-1].text == "de":
-        done.french[-1].before_vowel = "d'"
-    return done
+    result = phrase(key, english, french or PREPOSITIONS[english])
+    if result.french[-1].text == "de":
+        result.french[-1].before_vowel = "d'"
+    return result
 
 
-def said_in(noun: Noun, said: Phrase) -> bool:
+def has_noun(noun: Noun, noun_phrase: Phrase) -> bool:
     """Return True if a phrase has this noun."""
-    return any(word.text in (noun.singular, noun.plural) for word in said.english)
+    return any(word.text in (noun.singular, noun.plural) for word in noun_phrase.english)
 
 
 def ownable(noun: Noun) -> bool:
@@ -123,24 +123,24 @@ class NounPhrases:
 
         :param negated: whether it is the direct object of a negated verb: a and some become de.
         :param small: whether to leave out owners.
-        :param definite: whether it must be someone or something known: the, my.
-        :param unlike: a phrase whose noun is not to come again.
+        :param definite: whether it must be definite: the, my.
+        :param unlike: a phrase whose noun must not be repeated.
         """
         kind = self._draw.pick(kinds)
         if kind == "person" and self._draw.chance(0.18):
             return self.name(scene)
         known: Sequence[Noun] = NOUNS_OF[kind]
         if unlike is not None:
-            known = [noun for noun in known if not said_in(noun, unlike)] or known
+            known = [noun for noun in known if not has_noun(noun, unlike)] or known
         noun = self._draw.pick(known)
         plural = not noun.mass and noun.singular not in SINGLE and self._draw.chance(0.26)
         owned = noun.kind in OWNED and not (small or negated or definite)
         if owned and self._draw.chance(0.25 if noun.kind == "kin" else 0.1 * scene.rich):
-            done = self._with_owner(scene, noun, plural)
+            result = self._with_owner(scene, noun, plural)
         else:
             named = self._determiner_name(noun, plural, negated, definite)
-            done = self._plain(scene, noun, plural, named, negated)
-        return self._named(scene, done, noun, plural)
+            result = self._plain(scene, noun, plural, named, negated)
+        return self._named(scene, result, noun, plural)
 
     def some(self, scene: Scene, kinds: tuple[str, ...], negated: bool) -> Phrase:
         """Return an indefinite noun phrase, as after `there is`: a dog, two cats."""
@@ -148,14 +148,14 @@ class NounPhrases:
         plural = not noun.mass and self._draw.chance(0.4)
         several = ("some",) if negated else ("some", "two", "many", "several")
         named = self._draw.pick(several) if plural else "some" if noun.mass else "a"
-        done = self._plain(scene, noun, plural, named, negated)
-        return self._named(scene, done, noun, plural)
+        result = self._plain(scene, noun, plural, named, negated)
+        return self._named(scene, result, noun, plural)
 
     def bare(self, scene: Scene, kinds: tuple[str, ...], plural: bool) -> Phrase:
         """Return noun and adjectives without determiner, for which, how many and what a."""
         noun = self._draw.pick(NOUNS_OF[self._draw.pick(kinds)])
-        done, _ = self._core(scene, noun, plural)
-        return self._named(scene, done, noun, plural)
+        result, _ = self._core(scene, noun, plural)
+        return self._named(scene, result, noun, plural)
 
     def name(self, scene: Scene) -> Phrase:
         """Return a name: Mary, John."""
@@ -181,15 +181,15 @@ class NounPhrases:
         noun = self._draw.pick((PLACES_OF_PERSONS if for_persons else PLACES)[where])
         named = self._draw.weighted(((80, "the"), (10, "this"), (10, "a")))
         before = preposition(scene, where)
-        done = self._plain(scene, noun, False, named, False)
-        return before + self._named(scene, done, noun, False)
+        result = self._plain(scene, noun, False, named, False)
+        return before + self._named(scene, result, noun, False)
 
     def couple(self, scene: Scene, kinds: tuple[str, ...]) -> Phrase:
         """Return two noun phrases joined by `and`; masculine if either is."""
         first = self.about(scene, kinds, small=True)
         both = phrase(scene.key(), "and", "et")
         second = self.about(scene, kinds, small=True, unlike=first)
-        done = Phrase(
+        result = Phrase(
             first.english + both.english + second.english,
             first.french + both.french + second.french,
             plural=True,
@@ -197,8 +197,8 @@ class NounPhrases:
             kinds=first.kinds[:1] if first.kinds[0] == second.kinds[0] else ("person",),
             closed=True,
         )
-        scene.mention(done)
-        return done
+        scene.mention(result)
+        return result
 
     def pronoun(self, scene: Scene, name: str, role: str) -> Phrase:
         """Return a pronoun by its name in the lexicon.
@@ -225,8 +225,8 @@ class NounPhrases:
 
     def adjective(self, kinds: tuple[str, ...], before_noun: bool) -> Adjective | None:
         """Return an adjective before, or after, the noun that suits these kinds."""
-        found = adjectives_of(kinds, before_noun)
-        return self._draw.pick(found) if found else None
+        candidates = adjectives_of(kinds, before_noun)
+        return self._draw.pick(candidates) if candidates else None
 
     def town(self, scene: Scene, where: str) -> Phrase:
         """Return a town or country with preposition: in Paris, to France, from Rome."""
@@ -286,10 +286,10 @@ class NounPhrases:
         word = Word(adjective.agree(feminine, plural), scene.key())
         if not feminine and not plural:
             word.before_vowel = adjective.before_vowel
-        done = Phrase([Word(adjective.english, word.keys)], [word])
+        result = Phrase([Word(adjective.english, word.keys)], [word])
         if adjective.comparative and self._draw.chance(0.12):
-            return phrase(scene.key(), "very", "très") + done
-        return done
+            return phrase(scene.key(), "very", "très") + result
+        return result
 
     def _determiner(
         self, scene: Scene, named: str, noun: Noun, plural: bool, early: bool, negated: bool
@@ -343,9 +343,9 @@ class NounPhrases:
             the = self._determiner(scene, "the", noun, plural, early, False)
             of = preposition(scene, "of", "de")
             owner = self.owner(scene, self._draw.chance(0.3))
-            done = the + possessed + of + owner
-            done.closed = True
-            return done
+            result = the + possessed + of + owner
+            result.closed = True
+            return result
         owner, key = self.owner(scene, False), scene.key()
         french = [article(noun.feminine, plural, key), *possessed.french, Word("de", key, "d'")]
         return Phrase(
@@ -360,8 +360,8 @@ class NounPhrases:
             return self.name(scene)
         noun = self._draw.pick(NOUNS_OF["person"])
         named = self._draw.weighted(DEFINITE) if ownable(noun) else "the"
-        done = self._plain(scene, noun, plural, named, False)
-        return self._named(scene, done, noun, plural)
+        result = self._plain(scene, noun, plural, named, False)
+        return self._named(scene, result, noun, plural)
 
     def whose(self, scene: Scene) -> tuple[Phrase, Phrase]:
         """Return `whose` with its noun and the French article: dont la mère."""
@@ -371,8 +371,8 @@ class NounPhrases:
         the = article(noun.feminine, False, whose.french[0].keys)
         return whose, self._named(scene, Phrase(french=[the]) + core, noun, False)
 
-    def _named(self, scene: Scene, done: Phrase, noun: Noun, plural: bool) -> Phrase:
+    def _named(self, scene: Scene, result: Phrase, noun: Noun, plural: bool) -> Phrase:
         """Set the features of the noun on the phrase, and remember it in the scene."""
-        done.plural, done.feminine, done.kinds = plural, noun.feminine, noun.kinds
-        scene.mention(done)
-        return done
+        result.plural, result.feminine, result.kinds = plural, noun.feminine, noun.kinds
+        scene.mention(result)
+        return result

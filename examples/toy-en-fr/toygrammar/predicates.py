@@ -1,4 +1,4 @@
-"""What is done by whom to whom: draws clauses that make sense, and the clauses inside them."""
+"""Draw clauses that make sense, and the clauses inside them."""
 
 from collections.abc import Sequence
 
@@ -22,8 +22,8 @@ TENSES = {
     "before": ((1, "pluperfect"),),
 }
 MODALS = ("can", "must", "want")
-ACCIDENTS = ("fall", "lose", "forget", "break", "find")  # what nobody wants or must
-SOMEWHERE = ("in", "in", "at", "near", "under", "behind")  # a place for those who do things
+ACCIDENTS = ("fall", "lose", "forget", "break", "find")  # actions that nobody wants or has to do
+SOMEWHERE = ("in", "in", "at", "near", "under", "behind")  # locations of actions
 
 
 class Predicates:
@@ -41,45 +41,45 @@ class Predicates:
     def clause(self, scene: Scene, time: str, subject: Phrase | None = None) -> Clause:
         """Return a clause in this time, with this subject if given."""
         needs = self._draw.weighted(NEEDS)
-        found = self._verbs(time, needs, subject)
-        if not found and time == "before" and subject is not None:
+        candidates = self._verbs(time, needs, subject)
+        if not candidates and time == "before" and subject is not None:
             time = "past"
-        if not found or (time != "before" and self._draw.chance(0.24)):
+        if not candidates or (time != "before" and self._draw.chance(0.24)):
             subject = subject or self.subject(scene, time, self._descriptions.kinds())
             return self._descriptions.being(scene, time, subject)
-        done = self._draw.pick(found)
-        return self.doing(scene, time, subject or self.subject(scene, time, done.subjects), done)
+        entry = self._draw.pick(candidates)
+        return self.doing(scene, time, subject or self.subject(scene, time, entry.subjects), entry)
 
-    def doing(self, scene: Scene, time: str, subject: Phrase, done: Verb) -> Clause:
+    def doing(self, scene: Scene, time: str, subject: Phrase, entry: Verb) -> Clause:
         """Return a clause with this subject and verb."""
-        clause = Clause(self.group(scene, done, time, subject))
+        clause = Clause(self.group(scene, entry, time, subject))
         self._negate(scene, clause.group)
-        if done.needs in ("direct", "gift"):
+        if entry.needs in ("direct", "gift"):
             clause.direct = self._direct(scene, clause.group)
-            if done.needs == "direct" and done.base not in ("want", "look"):
+            if entry.needs == "direct" and entry.base not in ("want", "look"):
                 clause.direct = self._grow(scene, clause.direct, time, 0.12)
-        if done.needs in ("to", "gift"):
+        if entry.needs in ("to", "gift"):
             self._receive(scene, clause)
         self._manner(scene, clause)
         self._places(scene, clause)
         return clause
 
-    def group(self, scene: Scene, done: Verb, time: str, subject: Phrase) -> Group:
+    def group(self, scene: Scene, entry: Verb, time: str, subject: Phrase) -> Group:
         """Return the verb in a suitable tense."""
         tense = self._draw.weighted(TENSES[time])
         note = {"progressive": "act", "past progressive": "lasts"}.get(tense)
-        if done.state or (note and note not in done.notes):
+        if entry.state or (note and note not in entry.notes):
             tense = time
-        elif tense in MODALS and done.base in ACCIDENTS:
+        elif tense in MODALS and entry.base in ACCIDENTS:
             tense = time
         elif tense in MODALS and subject.kinds[0] not in BEINGS:
             tense = time
         if tense == "perfect" and scene.dated:
             tense = "past"  # when he came, she left: not has left
-        if tense == "past" and done.past == done.base and (subject.plural or subject.person < 3):
+        if tense == "past" and entry.past == entry.base and (subject.plural or subject.person < 3):
             tense = "perfect"  # they read: now or then?
         tense = "pluperfect" if tense == "before" else tense
-        group = Group(done, tense, subject, main=scene.key(), auxiliary=scene.key())
+        group = Group(entry, tense, subject, main=scene.key(), auxiliary=scene.key())
         group.question, group.negative = scene.key(), subject.negative
         return group
 
@@ -117,10 +117,10 @@ class Predicates:
 
     def hearer(self, scene: Scene, subject: Phrase) -> Phrase:
         """Return an addressee of this subject: a clitic or a noun phrase."""
-        found = None
+        pronoun = None
         if self._draw.chance(0.5):
-            found = self.pronouns.someone(scene, subject, "indirect")
-        return found or self.nouns.about(scene, ("person", "person", "kin"), small=True)
+            pronoun = self.pronouns.someone(scene, subject, "indirect")
+        return pronoun or self.nouns.about(scene, ("person", "person", "kin"), small=True)
 
     def ordered(self, scene: Scene, group: Group) -> Clause:
         """Return an order; French pronouns precede the verb only if it is negative."""
@@ -138,13 +138,13 @@ class Predicates:
 
     def purpose(self, scene: Scene, subject: Phrase, english: str, french: str) -> Phrase:
         """Return an infinitive clause: to buy the bread, before leaving, without seeing him."""
-        done = self._draw.pick(verbs_of(("person",), "direct", states=False))
+        entry = self._draw.pick(verbs_of(("person",), "direct", states=False))
         before = preposition(scene, english, french)
-        group = Group(done, "present", subject, main=scene.key())
+        group = Group(entry, "present", subject, main=scene.key())
         clause = Clause(group, direct=self._object(scene, group, definite=english == "without"))
         after_english, after_french = objects(clause)
-        form = Word(done.base if english == "to" else done.gerund, group.main)
-        verb_words = infinitive(done, clitics(clause), group.main, group.french_form)
+        form = Word(entry.base if english == "to" else entry.gerund, group.main)
+        verb_words = infinitive(entry, clitics(clause), group.main, group.french_form)
         return before + Phrase([form, *after_english], verb_words + after_french)
 
     def time(self, scene: Scene, clause: Clause, time: str) -> Phrase | None:
@@ -171,10 +171,10 @@ class Predicates:
             time = "before"
         rich, scene.rich = scene.rich, 0.2 * scene.rich
         scene.nested = True
-        done = noun + self._relative_clause(scene, noun, time)
+        result = noun + self._relative_clause(scene, noun, time)
         scene.nested, scene.rich = False, rich
-        done.closed = True
-        return done
+        result.closed = True
+        return result
 
     def _grow(self, scene: Scene, noun: Phrase, time: str, chance: float) -> Phrase:
         """Return the noun phrase, sometimes with a relative clause, never nested."""
@@ -188,8 +188,8 @@ class Predicates:
         if subject is None and self._draw.chance(0.12):
             kinds = (self._draw.pick(("animal", "train", "bird")),)
         states = time in ("present", "past")
-        found = verbs_of(kinds, needs, states=states)
-        return found or verbs_of(kinds, *DOINGS, states=states)
+        candidates = verbs_of(kinds, needs, states=states)
+        return candidates or verbs_of(kinds, *DOINGS, states=states)
 
     def _negate(self, scene: Scene, group: Group) -> None:
         """Make some clauses negative and add frequency to others."""
@@ -216,17 +216,17 @@ class Predicates:
 
     def _object(self, scene: Scene, group: Group, definite: bool = False) -> Phrase:
         """Return a direct object: a clitic or a noun phrase."""
-        kinds, subject, found = group.verb.objects, group.subject, None
+        kinds, subject, pronoun = group.verb.objects, group.subject, None
         if any(kind in PERSONS for kind in kinds):
             if self._draw.chance(0.3):
-                found = self.pronouns.someone(scene, subject, "direct", kinds)
+                pronoun = self.pronouns.someone(scene, subject, "direct", kinds)
         elif self._draw.chance(0.05) and not subject.plural:
-            found = self.pronouns.they(scene, "direct", kinds)
+            pronoun = self.pronouns.they(scene, "direct", kinds)
         elif self._draw.chance(0.3 if scene.single else 0.12):
             if subject.plural or subject.kinds[0] in PERSONS:
-                found = self.pronouns.it(scene, "direct", kinds)
-        if found is not None:
-            return found
+                pronoun = self.pronouns.it(scene, "direct", kinds)
+        if pronoun is not None:
+            return pronoun
         definite = definite or "the" in group.verb.notes
         return self.nouns.about(scene, kinds, negated=bool(group.negative), definite=definite)
 
@@ -255,13 +255,13 @@ class Predicates:
 
     def _places(self, scene: Scene, clause: Clause) -> None:
         """Add a place if the verb needs one, or company or a beneficiary if it allows one."""
-        draw, done = self._draw, clause.group.verb
-        if done.needs == "place":
+        draw, entry = self._draw, clause.group.verb
+        if entry.needs == "place":
             clause.rest.append(self._goal(scene, clause.group))
-        elif "where" in done.notes and draw.chance(0.12 + 0.2 * scene.rich):
+        elif "where" in entry.notes and draw.chance(0.12 + 0.2 * scene.rich):
             clause.rest.append(self.nouns.place(scene, SOMEWHERE, True))
         for english, french in (("with", "avec"), ("for", "pour")):
-            if english in done.notes and draw.chance(0.1 + 0.08 * scene.rich):
+            if english in entry.notes and draw.chance(0.1 + 0.08 * scene.rich):
                 clause.rest.append(self._companion(scene, clause.group, english, french))
                 return
 
@@ -304,9 +304,9 @@ class Predicates:
         """Return the relative pronoun for non-persons."""
         return self._draw.weighted(((60, "which"), (40, "that")))
 
-    def _bare(self, scene: Scene, time: str, done: Verb, preceding: Phrase | None) -> Phrase:
+    def _bare(self, scene: Scene, time: str, entry: Verb, preceding: Phrase | None) -> Phrase:
         """Return a subject with this verb; the participle agrees with a preceding object."""
-        group = self.group(scene, done, time, self.subject(scene, time, done.subjects))
+        group = self.group(scene, entry, time, self.subject(scene, time, entry.subjects))
         group.preceding = preceding
         if not group.negative and self._draw.chance(0.1):
             group.negation, group.negative = "not", scene.key()

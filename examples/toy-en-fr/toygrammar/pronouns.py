@@ -1,8 +1,8 @@
-"""Which pronoun may stand where, so that its French gender follows from the English sentence.
+"""Choose pronouns so that their French gender follows from the English sentence.
 
-I, you and we are masculine and you is one friend (tu). `it` and `they` (`them`) mean the only
-singular thing or animal, the only plural, that the sentence named before them, and take its
-gender; where none was named they are masculine; where several were, they are not used.
+I, you and we are masculine and you is one friend (tu). `it` and `they` (`them`) refer to the only
+singular thing or animal, or the only plural, that the sentence has named before, and take its
+gender. Without one they are masculine; if there are several they are not used.
 """
 
 from collections.abc import Sequence
@@ -32,28 +32,28 @@ class Pronouns:
 
     def it(self, scene: Scene, role: str, kinds: Sequence[str]) -> Phrase | None:
         """Return `it` for one of these kinds, or None without a clear antecedent."""
-        meant = scene.single[0] if scene.single else None
+        antecedent = scene.single[0] if scene.single else None
         others = tuple(kind for kind in kinds if kind not in PERSONS)
         if len(scene.single) > 1 or not others:
             return None
-        if meant is not None and not set(meant.kinds) & set(kinds):
+        if antecedent is not None and not set(antecedent.kinds) & set(kinds):
             return None
-        feminine = meant is not None and meant.feminine
-        done = self._nouns.pronoun(scene, "it (f)" if feminine else "it", role)
-        done.kinds = meant.kinds if meant is not None else NOUNS_OF[others[0]][0].kinds
-        return done
+        feminine = antecedent is not None and antecedent.feminine
+        result = self._nouns.pronoun(scene, "it (f)" if feminine else "it", role)
+        result.kinds = antecedent.kinds if antecedent is not None else NOUNS_OF[others[0]][0].kinds
+        return result
 
     def they(self, scene: Scene, role: str, kinds: Sequence[str]) -> Phrase | None:
         """Return `they` or `them` for one of these kinds, or None without a clear antecedent."""
-        meant = scene.several[0] if scene.several else None
+        antecedent = scene.several[0] if scene.several else None
         if len(scene.several) > 1:
             return None
-        if meant is not None and not set(meant.kinds) & set(kinds):
+        if antecedent is not None and not set(antecedent.kinds) & set(kinds):
             return None
-        feminine = meant is not None and meant.feminine
-        done = self._nouns.pronoun(scene, "they (f)" if feminine else "they", role)
-        done.kinds = meant.kinds if meant is not None else tuple(kinds[:1])
-        return done
+        feminine = antecedent is not None and antecedent.feminine
+        result = self._nouns.pronoun(scene, "they (f)" if feminine else "they", role)
+        result.kinds = antecedent.kinds if antecedent is not None else tuple(kinds[:1])
+        return result
 
     def someone(
         self, scene: Scene, subject: Phrase, role: str, kinds: Sequence[str] = PERSONS
@@ -72,18 +72,18 @@ class Pronouns:
     def nobody(self, scene: Scene) -> Phrase:
         """Return nobody as subject; its key requires ne."""
         key = scene.key()
-        done = phrase(key, "nobody", "personne")
-        done.kinds, done.negative, done.closed = ("person",), key, True
-        return done
+        result = phrase(key, "nobody", "personne")
+        result.kinds, result.negative, result.closed = ("person",), key, True
+        return result
 
     def none(self, scene: Scene, group: Group) -> Phrase:
         """Return nothing or nobody as direct object: ne ... rien, or personne after the verb."""
         group.negative = scene.key()
         if group.verb.objects[0] in PERSONS:
             group.negation = "nobody"
-            done = phrase(group.negative, "nobody", "personne")
+            result = phrase(group.negative, "nobody", "personne")
         else:
             group.negation = "nothing"
-            done = Phrase([Word("nothing", group.negative)], [])
-        done.closed = True
-        return done
+            result = Phrase([Word("nothing", group.negative)], [])
+        result.closed = True
+        return result

@@ -67,9 +67,9 @@ class Questions:
 
     def _plain(self, scene: Scene, time: str) -> Clause:
         """Return a clause about an action, for questions of time or reason."""
-        found = [v for v in VERBS if v.needs in ("none", "place", "direct") and not v.state]
+        actions = [v for v in VERBS if v.needs in ("none", "place", "direct") and not v.state]
         subject = self._subject(scene)
-        verbs = [v for v in found if subject.kinds[0] in v.subjects]
+        verbs = [v for v in actions if subject.kinds[0] in v.subjects]
         return self._predicates.doing(scene, time, subject, self._draw.pick(verbs))
 
     def _subject(self, scene: Scene) -> Phrase:
@@ -78,11 +78,11 @@ class Questions:
 
     def _clause(self, scene: Scene, time: str, verbs: list[Verb]) -> Clause:
         """Return a clause with one of these verbs and a personal subject."""
-        done = self._draw.pick([v for v in verbs if time == "past" or not v.state])
+        entry = self._draw.pick([v for v in verbs if time == "past" or not v.state])
         while True:
             subject = self._subject(scene)
             if not subject.negative:
-                return Clause(self._predicates.group(scene, done, time, subject))
+                return Clause(self._predicates.group(scene, entry, time, subject))
 
     def _around(self, scene: Scene, time: str, form: str) -> Phrase:
         """Return a question for an adjunct: Where does she sing? With whom?"""

@@ -1,4 +1,4 @@
-"""Whole sentences: clauses joined to the length wanted, questions, orders and exclamations."""
+"""Whole sentences: joined clauses, questions, orders and exclamations."""
 
 from .clauses import Clause, statement
 from .draw import Draw
@@ -10,7 +10,7 @@ from .questions import Questions
 from .surface import Phrase, Word, finish_english, finish_french, phrase
 from .verbs import verb
 
-# How many words of English are aimed at: (weight, least, most). Sentences scatter around it.
+# Target numbers of English words: (weight, minimum, maximum). Actual lengths vary around them.
 LENGTHS = (
     (20, (3, 6)),
     (34, (6, 10)),
@@ -19,7 +19,7 @@ LENGTHS = (
     (6, (22, 32)),
     (4, (32, 62)),
 )
-CLAUSE = 8.5  # words in a clause of a long sentence, about
+CLAUSE = 8.5  # approximate words in a clause of a long sentence
 TIMES = ((48, "present"), (38, "past"), (14, "future"))
 JOINTS = (
     (22, "report"),
@@ -30,7 +30,7 @@ JOINTS = (
     (8, "while"),
     (10, "same"),
 )
-OUTSIDE = frozenset(("but", "then", "while", "same"))  # not in what someone says
+OUTSIDE = frozenset(("but", "then", "while", "same"))  # not in reported speech
 THERE = ("person", "animal", "thing", "text", "clothes", "furniture", "food")
 ORDERS = ("open", "close", "wash", "take", "read", "listen", "look", "prepare", "follow", "help")
 TOLD = ("say", "tell", "know", "ask")
@@ -49,25 +49,25 @@ class Sentences:
     def sentence(self) -> tuple[list[Word], list[Word]]:
         """Return a sentence as English and French tokens."""
         draw = self._draw
-        least, most = draw.weighted(LENGTHS)
-        wanted = least + (most - least) * draw.uniform()
-        scene = Scene(rich=min(1.0, max(0.0, (wanted - 4) / 6)))
-        said, mark = self._whole(scene, wanted)
+        minimum, maximum = draw.weighted(LENGTHS)
+        length = minimum + (maximum - minimum) * draw.uniform()
+        scene = Scene(rich=min(1.0, max(0.0, (length - 4) / 6)))
+        content, mark = self._whole(scene, length)
         end = scene.key()
-        english = [*said.english, Word(mark, end)]
-        return finish_english(english), finish_french([*said.french, Word(mark, end)])
+        english = [*content.english, Word(mark, end)]
+        return finish_english(english), finish_french([*content.french, Word(mark, end)])
 
-    def _whole(self, scene: Scene, wanted: float) -> tuple[Phrase, str]:
+    def _whole(self, scene: Scene, length: float) -> tuple[Phrase, str]:
         """Return the content and the final punctuation mark."""
         draw, time = self._draw, self._draw.weighted(TIMES)
-        if wanted < 16:
+        if length < 16:
             if draw.chance(0.22):
                 return self._questions.ask(scene, time), "?"
             if draw.chance(0.035):
                 return self._order(scene)
             if draw.chance(0.01):
                 return self._exclamation(scene), "!"
-        return self._long(scene, time, max(1, round(wanted / CLAUSE))), "."
+        return self._long(scene, time, max(1, round(length / CLAUSE))), "."
 
     def _long(self, scene: Scene, time: str, clauses: int) -> Phrase:
         """Return a statement of several clauses, perhaps with a when or if clause first."""
@@ -90,7 +90,7 @@ class Sentences:
     ) -> Phrase:
         """Return a statement of several joined clauses.
 
-        :param used: joints that may come no more; `reported` marks what someone says.
+        :param used: conjunctions that must not be repeated; `reported` marks reported speech.
         """
         if clauses <= 1:
             return self._simple(scene, time, first)
@@ -104,17 +104,17 @@ class Sentences:
             return self._report(scene, time, clauses, used)
         if joint == "same":
             return self._same(scene, time, clauses, used)
-        said = self._simple(scene, time, first and joint != "while")
-        said += self._joint(scene, joint)
+        content = self._simple(scene, time, first and joint != "while")
+        content += self._joint(scene, joint)
         if joint == "and" and "reported" in used:
-            said += self._that(scene, "that")
+            content += self._that(scene, "that")
         if joint in ("because", "while"):
             used = used - {"reported"} | {joint, "report"}
         elif joint in ("but", "then"):
             used = used | {joint}
         if joint == "because" and time in ("present", "future"):
             time = "present" if time == "future" else self._draw.pick(("present", "past"))
-        return said + self._chain(scene, time, clauses - 1, used)
+        return content + self._chain(scene, time, clauses - 1, used)
 
     def _joint(self, scene: Scene, joint: str) -> Phrase:
         """Return the conjunction, with its comma if it has one."""
@@ -125,33 +125,35 @@ class Sentences:
             "because": "parce que",
             "while": "pendant que",
         }[joint]
-        said = phrase(scene.key(), joint, french)
-        if said.french[-1].text == "que":
-            said.french[-1].before_vowel = "qu'"
+        content = phrase(scene.key(), joint, french)
+        if content.french[-1].text == "que":
+            content.french[-1].before_vowel = "qu'"
         if joint in ("but", "then"):
-            return phrase(scene.key(), ",", ",") + said
-        return said
+            return phrase(scene.key(), ",", ",") + content
+        return content
 
     def _same(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
         """Return two actions of one subject: she opens the door and sees him."""
         first = self._predicates.clause(scene, time)
-        subject, said = first.group.subject, statement(first)
+        subject, content = first.group.subject, statement(first)
         if first.closed or time == "before" or subject.person < 3:  # je pars et ai faim: no
-            said = (
-                said + self._joint(scene, "and") + statement(self._predicates.clause(scene, time))
+            content = (
+                content
+                + self._joint(scene, "and")
+                + statement(self._predicates.clause(scene, time))
             )
         else:
             silent = Phrase([], [], subject.person, subject.plural, subject.feminine, subject.kinds)
             second = self._predicates.clause(scene, time, silent)
-            said = said + self._joint(scene, "and") + statement(second)
+            content = content + self._joint(scene, "and") + statement(second)
         if clauses <= 2:
-            return said
-        return said + self._turn(scene, time, clauses - 2, used)
+            return content
+        return content + self._turn(scene, time, clauses - 2, used)
 
     def _turn(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
         """Return but, then or and with the clauses after it."""
-        left = [joint for joint in ("but", "then") if joint not in used] or ["and"]
-        joint = self._draw.pick(left)
+        joints = [joint for joint in ("but", "then") if joint not in used] or ["and"]
+        joint = self._draw.pick(joints)
         return self._joint(scene, joint) + self._chain(
             scene, time, clauses, used | {joint} - {"and"}
         )
@@ -159,12 +161,12 @@ class Sentences:
     def _report(self, scene: Scene, time: str, clauses: int, used: frozenset[str]) -> Phrase:
         """Return reported speech: says, tells someone, knows, thinks that; asks whether."""
         base = self._draw.pick(TOLD if time == "past" else TOLD + THOUGHT)
-        done = verb(base, "tell" if base in ("tell", "ask") else "that")
+        entry = verb(base, "tell" if base in ("tell", "ask") else "that")
         subject = self._predicates.subject(scene, time, PERSONS)
         while subject.negative:
             subject = self._predicates.subject(scene, time, PERSONS)
-        clause = Clause(Group(done, time, subject, main=scene.key(), auxiliary=scene.key()))
-        if done.needs == "tell":
+        clause = Clause(Group(entry, time, subject, main=scene.key(), auxiliary=scene.key()))
+        if entry.needs == "tell":
             clause.recipient = self._predicates.hearer(scene, subject)
             clause.recipient_key = clause.group.main
         that = self._that(scene, "if" if base == "ask" else "that")
@@ -172,9 +174,9 @@ class Sentences:
 
     def _that(self, scene: Scene, english: str) -> Phrase:
         """Return that or if before reported speech."""
-        said = phrase(scene.key(), english, "que" if english == "that" else "si")
-        said.french[0].before_vowel = "qu'" if english == "that" else "s'"
-        return said
+        content = phrase(scene.key(), english, "que" if english == "that" else "si")
+        content.french[0].before_vowel = "qu'" if english == "that" else "s'"
+        return content
 
     def _reported(
         self, scene: Scene, time: str, clauses: int, used: frozenset[str], base: str
@@ -190,13 +192,13 @@ class Sentences:
             used = used | {"reported"} | ({"report"} if draw.chance(0.5) else set())
             return self._chain(scene, about, clauses - 1, used)
         if about == "was":
-            said = statement(self._predicates.describe(scene, "past"))
+            content = statement(self._predicates.describe(scene, "past"))
         else:
-            said = self._simple(scene, about)
+            content = self._simple(scene, about)
         if clauses <= 2:
-            return said
+            return content
         return (
-            said
+            content
             + self._joint(scene, draw.pick(("but", "then")))
             + self._chain(scene, time, clauses - 2, used - {"reported"} | {"report"})
         )
@@ -204,7 +206,7 @@ class Sentences:
     def _simple(self, scene: Scene, time: str, first: bool = False) -> Phrase:
         """Return a single clause with optional additions.
 
-        :param first: whether it opens the sentence, so that its time may stand in front.
+        :param first: whether it opens the sentence, so that its time may come first.
         """
         draw = self._draw
         if draw.chance(0.03) and time != "before":
@@ -212,14 +214,14 @@ class Sentences:
         if first and time != "future" and draw.chance(0.06):
             return self._there_is(scene, time)
         clause = self._predicates.clause(scene, time)
-        said = statement(clause) + self._purpose(scene, clause)
+        content = statement(clause) + self._purpose(scene, clause)
         when = self._predicates.time(scene, clause, time) if time != "before" else None
         if when is None or not draw.chance(0.16):
-            return said
+            return content
         scene.timed = True
         if first and draw.chance(0.5):
-            return when + phrase(scene.key(), ",", ",") + said
-        return said if clause.closed else said + when
+            return when + phrase(scene.key(), ",", ",") + content
+        return content if clause.closed else content + when
 
     def _purpose(self, scene: Scene, clause: Clause) -> Phrase:
         """Return an infinitive clause, mostly none: to buy the bread, without seeing her."""
@@ -252,30 +254,30 @@ class Sentences:
         noun = self._predicates.nouns.some(scene, THERE, negated)
         past = time == "past"
         english = ("were" if past else "are") if noun.plural else ("was" if past else "is")
-        said = Phrase([Word("there", there), Word(english, verb_key)])
-        said.english += [Word("not", negative)] if negated else []
-        said.french = [Word("il", there)] + ([Word("ne", negative, "n'")] if negated else [])
-        said.french += [Word("y", there), Word("avait" if past else "a", verb_key)]
-        said.french += [Word("pas", negative)] if negated else []
-        return said + noun + (self._predicates.place(scene, noun) or Phrase())
+        content = Phrase([Word("there", there), Word(english, verb_key)])
+        content.english += [Word("not", negative)] if negated else []
+        content.french = [Word("il", there)] + ([Word("ne", negative, "n'")] if negated else [])
+        content.french += [Word("y", there), Word("avait" if past else "a", verb_key)]
+        content.french += [Word("pas", negative)] if negated else []
+        return content + noun + (self._predicates.place(scene, noun) or Phrase())
 
     def _order(self, scene: Scene) -> tuple[Phrase, str]:
         """Return an order: Close the door! Do not give it to him, please."""
         draw = self._draw
         you = Phrase(person=2, kinds=("person",))
-        done = verb(draw.pick(ORDERS + GIFTS))
-        group = Group(done, "imperative", you, main=scene.key(), auxiliary=scene.key())
+        entry = verb(draw.pick(ORDERS + GIFTS))
+        group = Group(entry, "imperative", you, main=scene.key(), auxiliary=scene.key())
         if draw.chance(0.3):
             group.negation, group.negative = "not", scene.key()
         clause = self._predicates.ordered(scene, group)
-        said, mark = statement(clause), draw.pick((".", "!"))
+        content, mark = statement(clause), draw.pick((".", "!"))
         if draw.chance(0.35):
             please = scene.key()
             words = [Word(w, please) for w in ("s'", "il", "te", "plaît")]
-            return said + phrase(scene.key(), ",", ",") + Phrase(
+            return content + phrase(scene.key(), ",", ",") + Phrase(
                 [Word("please", please)], words
             ), "."
-        return said, mark
+        return content, mark
 
     def _exclamation(self, scene: Scene) -> Phrase:
         """Return an exclamation: What a beautiful house!"""

@@ -1,8 +1,8 @@
-"""Words with links, and what happens to them where they meet: elision, contraction, spacing.
+"""Words with links, and how adjacent words change: elision, contraction, spacing.
 
-Every word carries the keys of what it expresses, as bits of an integer. An English and a French
-word are linked exactly when they share a key, so phrases can be ordered freely on either side
-and the alignment follows; `du` carries the keys of both `de` and `le`.
+Every word carries keys for the meanings that it expresses, as bits of an integer. An English and a
+French word are linked exactly when they share a key, so phrases can be ordered freely on either
+side and the alignment follows; `du` carries the keys of both `de` and `le`.
 """
 
 from collections.abc import Iterable
@@ -17,8 +17,8 @@ CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à
 class Word:
     """One token.
 
-    :param keys: what it expresses, a bit each; shared bits are links.
-    :param before_vowel: its form before a vowel sound (`l'`, `vieil`, `an`), where it has one.
+    :param keys: the meanings that it expresses, one bit each; words that share a bit are linked.
+    :param before_vowel: its form before a vowel sound (`l'`, `vieil`, `an`), if it has one.
     :param article: True for `le` and `les` as articles, which contract with `de` and `à`; the
         pronouns do not (`avant de le voir`).
     """
@@ -31,13 +31,13 @@ class Word:
 
 @dataclass(slots=True)
 class Phrase:
-    """Words of both languages, each side in its own order, with the features others agree with.
+    """Words of both languages, each side in its own order, with its agreement features.
 
     :param kinds: what it denotes (`person`, `animal`, `place`, ...), so that verbs can choose.
-    :param clitic: 0 for what stays after the verb; for French pronouns before it their place in
-        the row: 1 me te se nous, 2 le la les, 3 lui leur.
-    :param negative: the key of `nobody`, which brings `ne` with it, else 0.
-    :param closed: True where a following `and` or `who` could be read in two ways.
+    :param clitic: 0 for phrases after the verb; for French pronouns before it their rank: 1 me te
+        se nous, 2 le la les, 3 lui leur.
+    :param negative: the key of `nobody`, which requires `ne`, else 0.
+    :param closed: True if a following `and` or `who` would be ambiguous.
     """
 
     english: list[Word] = field(default_factory=list)
@@ -82,26 +82,26 @@ def starts_with_vowel(word: str) -> bool:
 
 def finish_english(words: list[Word]) -> list[Word]:
     """Choose between `a` and `an` and capitalise the first letter."""
-    done = [
+    result = [
         Word(w.before_vowel, w.keys) if w.before_vowel and after.text[0].lower() in "aeiou" else w
         for w, after in zip(words, words[1:] + words[-1:], strict=True)
     ]
-    return [_capital(done[0]), *done[1:]]
+    return [_capital(result[0]), *result[1:]]
 
 
 def finish_french(words: list[Word]) -> list[Word]:
     """Elide (`l'homme`, `vieil ami`), contract (`du`, `aux`) and capitalise the first letter."""
-    done: list[Word] = []
+    result: list[Word] = []
     for word, after in zip(words, words[1:] + words[-1:], strict=True):
         word = _before(word, after)
         contracted = ""
-        if done and word.article:
-            contracted = CONTRACTED.get((done[-1].text, word.text), "")
+        if result and word.article:
+            contracted = CONTRACTED.get((result[-1].text, word.text), "")
         if contracted:
-            done[-1] = Word(contracted, done[-1].keys | word.keys)
+            result[-1] = Word(contracted, result[-1].keys | word.keys)
         else:
-            done.append(word)
-    return [_capital(done[0]), *done[1:]]
+            result.append(word)
+    return [_capital(result[0]), *result[1:]]
 
 
 def _before(word: Word, after: Word) -> Word:

@@ -1,8 +1,8 @@
-"""The verbs: their English and French forms, what they need, and who does them to whom.
+"""The verbs: their English and French forms, complements, subjects and objects.
 
-The table has one verb a line: English forms (base, -s, past, participle, -ing, and a particle
-where it has one), French infinitive with the forms that the rules do not give (je tu il nous ils,
-participle), what it needs, subjects, objects, and notes.
+The table has one verb per line: English forms (base, -s, past, participle, -ing, and a particle
+if it has one), French infinitive with irregular forms (je tu il nous ils, participle), its needs,
+subjects, objects, and notes.
 
 Needs: `none`; `direct` object; `to`, an object with à; `gift`, something to someone; `place`, a
 place to be or go (in the notes: with which prepositions); `that`, a clause.
@@ -89,9 +89,9 @@ can can could - - | pouvoir peux peux peut pouvons peuvent pu | modal | |  | sta
 must must must - - | devoir dois dois doit devons doivent dû | modal | |  | state
 rain rains rained rained raining | pleuvoir - - pleut - - plu | weather | |  | act
 snow snows snowed snowed snowing | neiger | weather | |  | act
-"""  # noqa: E501 (a table reads best a line an entry)
+"""  # noqa: E501 (one table entry per line)
 
-GROUPS = {  # what stands for several kinds, or for a few nouns of one
+GROUPS = {  # groups of several kinds, or of a few nouns of one kind
     "being": ("person", "kin", "animal"),
     "people": ("person", "kin"),
     "light": ("thing", "clothes", "text", "food"),

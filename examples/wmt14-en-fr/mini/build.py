@@ -9,7 +9,7 @@ The archives have the official names, folders and members, and the difficulties 
 the official ones. The same bitexts give the same bytes.
 
 A corpus continues where the corpus before it in the same files ended, so that no pair is in two
-corpora; a corpus that is not given is taken from the files named last.
+corpora; a corpus without its own files is taken from the last files named.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def lines_of(path: str) -> Iterator[str]:
             yield line.rstrip(b"\n").decode("utf-8")
 
 
-def whole(files: Sequence[str]) -> Bitext:
+def read_bitext(files: Sequence[str]) -> Bitext:
     """Return all pairs of a bitext.
 
     :raises MirrorError: Its sides differ in length.
@@ -83,14 +83,14 @@ def corpora_of(
     :raises MirrorError: A bitext has too few pairs.
     """
     last = list(bitexts.values())[-1]
-    places = {name: bitexts.get(name, last) for name in sizes}
-    streams = {files: tuple(map(lines_of, files)) for files in set(places.values())}
+    sources = {name: bitexts.get(name, last) for name in sizes}
+    streams = {files: tuple(map(lines_of, files)) for files in set(sources.values())}
     corpora = {}
-    for name in sorted(sizes, key=lambda name: name not in bitexts):  # those given come first
-        src, tgt = (list(islice(side, sizes[name])) for side in streams[places[name]])
+    for name in sorted(sizes, key=lambda name: name not in bitexts):  # the given ones first
+        src, tgt = (list(islice(side, sizes[name])) for side in streams[sources[name]])
         if not len(src) == len(tgt) == sizes[name]:
             raise MirrorError(
-                f"{places[name][0]}: {len(src)} English and {len(tgt)} French lines were left for"
+                f"{sources[name][0]}: {len(src)} English and {len(tgt)} French lines were left for"
                 f" '{name}', which needs {sizes[name]}; give it another bitext"
             )
         corpora[name] = (src, tgt)
@@ -106,7 +106,7 @@ def texts_of(
         named[f"newstest{year}"] = traps.joined(bitext)
     archives: dict[str, dict[str, bytes]] = {}
     for archive in listing()["sets"]["official"]:
-        members = archives[archive] = traps.strangers(archive)
+        members = archives[archive] = traps.unrelated_members(archive)
         for text, member in listing()["files"][archive]["texts"].items():
             name, side = text.removeprefix("raw/").rsplit(".", 1)
             if member.endswith(".sgm"):
@@ -123,14 +123,14 @@ def zipped(content: bytes) -> bytes:
 
 def packed(name: str, members: Mapping[str, bytes]) -> bytes:
     """Return the members as a tar file, gzipped if named so, without times and owners."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for member, plain in members.items():
-            content = zipped(plain) if member.endswith(".gz") else plain
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for member, original in members.items():
+            content = zipped(original) if member.endswith(".gz") else original
             info = tarfile.TarInfo(member)
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
-    return zipped(made.getvalue()) if name.endswith(".tgz") else made.getvalue()
+    return zipped(buffer.getvalue()) if name.endswith(".tgz") else buffer.getvalue()
 
 
 def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
@@ -147,9 +147,9 @@ def write(archives: Mapping[str, Mapping[str, bytes]], output: Path) -> None:
             "sha256": hashlib.sha256(content).hexdigest(),
             "unpacked_bytes": sum(map(len, members.values())),
         }
-    aside = output / ".mirror.json"
-    aside.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    aside.replace(output / "mirror.json")
+    temporary = output / ".mirror.json"
+    temporary.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    temporary.replace(output / "mirror.json")
 
 
 def halves(bitext: Bitext) -> list[Bitext]:
@@ -167,14 +167,14 @@ def run(arguments: Sequence[str] | None) -> None:
     :raises MirrorError: The bitexts are too small.
     """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--size", choices=SIZES, default="mini", help="how much [mini]")
+    parser.add_argument("--size", choices=SIZES, default="mini", help="sizes of the corpora [mini]")
     parser.add_argument(
         "--bitext", nargs=3, action="append", required=True, metavar=("NAME", "EN", "FR"),
-        help=f"what one of the corpora is made of: {', '.join(SIZES['mini'])}; may be repeated",
+        help=f"text for one of the corpora: {', '.join(SIZES['mini'])}; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--dev", nargs=2, action="append", required=True, metavar=("EN", "FR"),
-        help="newstest2012, and given again newstest2013; given once, half of it is each",
+        help="newstest2012; a second --dev is newstest2013, otherwise one file is split in two",
     )  # fmt: skip
     parser.add_argument("--test", nargs=2, required=True, metavar=("EN", "FR"), help="newstest2014")
     parser.add_argument("--output", type=Path, required=True, help="the mirror's folder")
@@ -183,12 +183,12 @@ def run(arguments: Sequence[str] | None) -> None:
     for name in bitexts:
         if name not in SIZES[options.size]:
             raise MirrorError(f"no corpus '{name}'; there are {', '.join(SIZES[options.size])}")
-    dev = [whole(files) for files in options.dev]
+    dev = [read_bitext(files) for files in options.dev]
     if len(dev) > 2:
         raise MirrorError(f"{len(dev)} dev sets; give one, or newstest2012 and newstest2013")
     dev = halves(dev[0]) if len(dev) == 1 else dev
     corpora = corpora_of(bitexts, SIZES[options.size])
-    write(texts_of(corpora, dev, whole(options.test)), options.output)
+    write(texts_of(corpora, dev, read_bitext(options.test)), options.output)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 _BLOCK = 1 << 16
 
 HOLD = 0.5
-"""Seconds that nothing comes before a connection breaks, as when a cable is pulled."""
+"""Seconds of silence before a connection breaks, as when a cable is pulled."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Faults:
 class Mirror(ThreadingHTTPServer):
     """A server of one folder for this machine.
 
-    :param port: 0 takes any free port, see `url`.
+    :param port: 0 means any free port; see `url`.
     :param ranges: Support byte ranges.
     """
 
@@ -54,8 +54,8 @@ class Mirror(ThreadingHTTPServer):
         self.folder = folder.resolve()
         self.faults = faults or Faults()
         self.ranges = ranges
-        self.asked: list[tuple[str, str]] = []
-        """Each file that was asked for, and the range, in their order."""
+        self.requests: list[tuple[str, str]] = []
+        """Name and byte range of each requested file, in order."""
 
     @property
     def url(self) -> str:
@@ -68,11 +68,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: Mirror
 
     def do_GET(self) -> None:
-        place = unquote(urlsplit(self.path).path)
-        path = (self.server.folder / place.lstrip("/")).resolve()
-        self.server.asked.append((path.name, self.headers.get("Range", "")))
+        url_path = unquote(urlsplit(self.path).path)
+        path = (self.server.folder / url_path.lstrip("/")).resolve()
+        self.server.requests.append((path.name, self.headers.get("Range", "")))
         faults = self.server.faults
-        if path.name in faults.moved and place != urlsplit(faults.moved[path.name]).path:
+        if path.name in faults.moved and url_path != urlsplit(faults.moved[path.name]).path:
             self.send_response(HTTPStatus.FOUND)
             self.send_header("Location", faults.moved[path.name])
             self.end_headers()
@@ -97,8 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_body(name, content[start:])
 
     def _start(self) -> int:
-        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        return int(found[1]) if found and self.server.ranges else 0
+        match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        return int(match[1]) if match and self.server.ranges else 0
 
     def _send_body(self, name: str, body: bytes) -> None:
         faults = self.server.faults
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
         cut = name in faults.cut
         body = body[: faults.cut.pop(name, len(body))]
-        with suppress(ConnectionError):  # the other side was killed, perhaps
+        with suppress(ConnectionError):  # the client may have been killed
             for first in range(0, len(body), _BLOCK):
                 self.wfile.write(body[first : first + _BLOCK])
         if cut:
@@ -121,8 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="the mirror that build.py made")
-    parser.add_argument("--port", type=int, default=8014, help="0: any that is free [8014]")
+    parser.add_argument("folder", type=Path, help="a mirror made by build.py")
+    parser.add_argument("--port", type=int, default=8014, help="0 means any free port [8014]")
     parser.add_argument("--cut", action="append", default=[], metavar="NAME=BYTES")
     parser.add_argument("--damage", action="append", default=[], metavar="NAME")
     options = parser.parse_args(arguments)

@@ -9,7 +9,7 @@ import html
 
 Bitext = tuple[list[str], list[str]]
 
-_LONG = 3_000
+_LONG_LINE_WORDS = 3_000
 """Words of the longest line."""
 
 TRAPS: list[tuple[bytes, bytes]] = [
@@ -28,7 +28,7 @@ TRAPS: list[tuple[bytes, bytes]] = [
     (b"Caf\xe9 in another encoding.", b"Caf\xe9 dans un autre codage."),
     ("Ĳ ﬁne\u200b soft\u00adhyphen 👍 e\u0301.".encode(), "Œuvre\u202f中文 \ue000.".encode()),
     (b"Two  blanks   and &amp; an &quot;entity&quot;.", b"Deux  blancs   &#38; une entit\xc3\xa9."),
-    (b"long " * _LONG, b"longue " * _LONG),
+    (b"long " * _LONG_LINE_WORDS, b"longue " * _LONG_LINE_WORDS),
 ]  # fmt: skip
 
 
@@ -38,9 +38,9 @@ def with_traps(name: str, bitext: Bitext) -> tuple[bytes, bytes]:
     :param name: Name of the corpus; Common Crawl gets all difficulties, the others some.
     """
     src, tgt = ([line.encode() for line in side] for side in bitext)
-    chosen = TRAPS if name in ("giga", "un", "commoncrawl") else TRAPS[:3] + TRAPS[9:12]
-    step = max(len(src) // len(chosen), 1)
-    for number, (english, french) in enumerate(chosen):
+    selected = TRAPS if name in ("giga", "un", "commoncrawl") else TRAPS[:3] + TRAPS[9:12]
+    step = max(len(src) // len(selected), 1)
+    for number, (english, french) in enumerate(selected):
         src.insert(number * (step + 1), english)
         tgt.insert(number * (step + 1), french)
     return b"\n".join([*src, b""]), b"\n".join([*tgt, b""])
@@ -52,8 +52,8 @@ def joined(bitext: Bitext) -> tuple[bytes, bytes]:
     return src, tgt
 
 
-def strangers(archive: str) -> dict[str, bytes]:
-    """Return further members of an archive: other languages and directions."""
+def unrelated_members(archive: str) -> dict[str, bytes]:
+    """Return further members of an archive, in other languages and directions."""
     if archive == "training-parallel-europarl-v7.tgz":
         return {"training/europarl-v7.cs-en.cs": b"Jin\xc3\xbd jazyk.\n"}
     if archive == "training-parallel-un.tgz":

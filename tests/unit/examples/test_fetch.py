@@ -19,7 +19,7 @@ from corpora import CorpusError, download, folder, listing
 
 CONTENT = {"one.tgz": bytes(range(256)) * 800, "two.tar": b"second " * 5_000}
 NOWHERE = "http://127.0.0.1:9"
-"""Nobody listens there: the port is for what shall be thrown away."""
+"""Nothing listens on this port (`discard`)."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def mirror(tmp_path: Path) -> Iterator[Any]:
 
 
 class Corpus:
-    """A list of both files, and their target folder."""
+    """A list of both files, and the folder to download them into."""
 
     def __init__(self, path: Path, *places: str) -> None:
         self.list = path / "files.toml"
@@ -60,7 +60,7 @@ class Corpus:
         arguments = [str(self.list), "--output", str(self.folder), "--wait", "0", "--rounds", "3"]
         return int(fetch.main([*arguments, *options]))
 
-    def there(self) -> dict[str, bytes]:
+    def downloaded(self) -> dict[str, bytes]:
         return {
             path.name: path.read_bytes()
             for path in self.folder.iterdir()
@@ -75,95 +75,95 @@ def corpus(tmp_path: Path, mirror: Any) -> Corpus:
 
 def test_existing_files_are_not_requested_again(corpus: Corpus, mirror: Any) -> None:
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
-    assert mirror.asked == [("one.tgz", ""), ("two.tar", "")]
+    assert corpus.downloaded() == CONTENT
+    assert mirror.requests == [("one.tgz", ""), ("two.tar", "")]
     assert corpus.fetch() == 0
-    assert len(mirror.asked) == 2
+    assert len(mirror.requests) == 2
 
 
 def test_only_named_files_are_downloaded(corpus: Corpus) -> None:
     assert corpus.fetch("two.tar", "--set", "all") == 0
-    assert corpus.there() == {"two.tar": CONTENT["two.tar"]}
+    assert corpus.downloaded() == {"two.tar": CONTENT["two.tar"]}
 
 
 def test_an_interrupted_download_resumes(corpus: Corpus, mirror: Any) -> None:
     mirror.faults.cut["one.tgz"] = 70_000
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
-    assert mirror.asked[:2] == [("one.tgz", ""), ("one.tgz", "bytes=70000-")]
+    assert corpus.downloaded() == CONTENT
+    assert mirror.requests[:2] == [("one.tgz", ""), ("one.tgz", "bytes=70000-")]
 
 
 def test_a_killed_download_resumes(corpus: Corpus, mirror: Any) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"][:1234])
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
-    assert mirror.asked[0] == ("one.tgz", "bytes=1234-")
+    assert corpus.downloaded() == CONTENT
+    assert mirror.requests[0] == ("one.tgz", "bytes=1234-")
 
 
 def test_received_data_are_written_at_once(corpus: Corpus, mirror: Any, monkeypatch: Any) -> None:
-    sent = serve._Handler._send_body
-    seen: list[int] = []
+    send_body = serve._Handler._send_body
+    sizes: list[int] = []
 
-    def in_two(handler: Any, name: str, body: bytes) -> None:
-        sent(handler, name, body[:1000])
+    def send_in_two_parts(handler: Any, name: str, body: bytes) -> None:
+        send_body(handler, name, body[:1000])
         part = corpus.folder / f"{name}.part"
-        until = time.monotonic() + 5
-        while part.stat().st_size < 1000 and time.monotonic() < until:
+        deadline = time.monotonic() + 5
+        while part.stat().st_size < 1000 and time.monotonic() < deadline:
             time.sleep(0.001)
-        seen.append(part.stat().st_size)
-        sent(handler, name, body[1000:])
+        sizes.append(part.stat().st_size)
+        send_body(handler, name, body[1000:])
 
-    monkeypatch.setattr(serve._Handler, "_send_body", in_two)
+    monkeypatch.setattr(serve._Handler, "_send_body", send_in_two_parts)
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
-    assert seen == [1000, 1000]
+    assert corpus.downloaded() == CONTENT
+    assert sizes == [1000, 1000]
 
 
 def test_a_complete_partial_file_is_accepted(corpus: Corpus, mirror: Any) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"])
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
+    assert corpus.downloaded() == CONTENT
 
 
 def test_without_range_requests_the_download_restarts(corpus: Corpus, mirror: Any) -> None:
     mirror.ranges = False
     mirror.faults.cut["one.tgz"] = 70_000
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
+    assert corpus.downloaded() == CONTENT
 
 
 def test_a_partial_file_longer_than_the_file_is_discarded(corpus: Corpus) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "two.tar.part").write_bytes(b"x" * 50_000)
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
+    assert corpus.downloaded() == CONTENT
 
 
 def test_a_partial_file_of_another_file_is_detected(corpus: Corpus) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "two.tar.part").write_bytes(b"x" * 50)
     assert corpus.fetch() == 0
-    there = corpus.there()
-    assert there.pop("two.tar.damaged")[:50] == b"x" * 50
-    assert there == CONTENT
+    files = corpus.downloaded()
+    assert files.pop("two.tar.damaged")[:50] == b"x" * 50
+    assert files == CONTENT
 
 
 def test_a_corrupt_download_is_set_aside_and_repeated(corpus: Corpus, mirror: Any) -> None:
     mirror.faults.damage.add("one.tgz")
     assert corpus.fetch() == 0
-    there = corpus.there()
-    assert len(there.pop("one.tgz.damaged")) == len(CONTENT["one.tgz"])
-    assert there == CONTENT
+    files = corpus.downloaded()
+    assert len(files.pop("one.tgz.damaged")) == len(CONTENT["one.tgz"])
+    assert files == CONTENT
 
 
 def test_two_corrupt_downloads_are_an_error(corpus: Corpus, capsys: Any) -> None:
     corpus.entries["one.tgz"]["sha256"] = "0" * 64
     assert corpus.fetch() == 1
-    assert list(corpus.there()) == ["one.tgz.damaged"]
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert "/one.tgz: its sha256 was wrong twice" in told and str(corpus.folder) in told
+    assert list(corpus.downloaded()) == ["one.tgz.damaged"]
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert "/one.tgz: its sha256 was wrong twice" in message and str(corpus.folder) in message
 
 
 def test_md5_and_an_unknown_size_are_accepted(corpus: Corpus, mirror: Any) -> None:
@@ -172,14 +172,14 @@ def test_md5_and_an_unknown_size_are_accepted(corpus: Corpus, mirror: Any) -> No
     mirror.faults.damage.add("one.tgz")
     mirror.faults.cut["two.tar"] = 1
     assert corpus.fetch() == 0
-    assert corpus.there().items() >= CONTENT.items()
+    assert corpus.downloaded().items() >= CONTENT.items()
 
 
 def test_sources_are_tried_in_order(tmp_path: Path, mirror: Any) -> None:
     corpus = Corpus(tmp_path, f"{mirror.url}/lacks/it", NOWHERE, f"{mirror.url}/a")
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
-    assert [name for name, _ in mirror.asked] == ["one.tgz", "one.tgz", "two.tar", "two.tar"]
+    assert corpus.downloaded() == CONTENT
+    assert [name for name, _ in mirror.requests] == ["one.tgz", "one.tgz", "two.tar", "two.tar"]
 
 
 def test_a_file_of_another_size_is_not_downloaded(tmp_path: Path, mirror: Any) -> None:
@@ -188,7 +188,7 @@ def test_a_file_of_another_size_is_not_downloaded(tmp_path: Path, mirror: Any) -
     (mirror.folder / "b" / "two.tar").write_bytes(CONTENT["two.tar"])
     corpus = Corpus(tmp_path, f"{mirror.url}/b", f"{mirror.url}/a")
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
+    assert corpus.downloaded() == CONTENT
 
 
 def test_after_corruption_another_source_is_tried_first(tmp_path: Path, mirror: Any) -> None:
@@ -196,7 +196,7 @@ def test_after_corruption_another_source_is_tried_first(tmp_path: Path, mirror: 
     for name, content in CONTENT.items():
         (mirror.folder / "b" / name).write_bytes(content[::-1])
     assert Corpus(tmp_path, f"{mirror.url}/b", f"{mirror.url}/a").fetch() == 0
-    assert len(mirror.asked) == 4
+    assert len(mirror.requests) == 4
 
 
 def test_an_alternative_archive_is_used_if_the_first_is_unavailable(
@@ -208,15 +208,17 @@ def test_an_alternative_archive_is_used_if_the_first_is_unavailable(
     corpus.entries["one.tgz"] |= {f"elsewhere.{key}": value for key, value in form.items()}
     corpus.folder.mkdir()
     assert corpus.fetch("one.tgz") == 0
-    assert corpus.there() == {"one.tgz": CONTENT["one.tgz"]}
+    assert corpus.downloaded() == {"one.tgz": CONTENT["one.tgz"]}
     (corpus.folder / "one.tgz").unlink()
-    (mirror.folder / "a" / "one.tgz").write_bytes(CONTENT["one.tgz"][:-1])  # what it has now
+    (mirror.folder / "a" / "one.tgz").write_bytes(
+        CONTENT["one.tgz"][:-1]
+    )  # no longer the listed file
     (corpus.folder / "one.tgz.part").write_bytes(CONTENT["one.tgz"][:5])
     assert corpus.fetch("one.tgz") == 0
-    assert corpus.there()["one.tgz"] == other
-    asked = len(mirror.asked)
+    assert corpus.downloaded()["one.tgz"] == other
+    requests = len(mirror.requests)
     assert corpus.fetch("one.tgz") == 0
-    assert len(mirror.asked) == asked
+    assert len(mirror.requests) == requests
 
 
 def test_local_addresses_bypass_the_proxy(corpus: Corpus, monkeypatch: Any) -> None:
@@ -230,8 +232,8 @@ def test_redirects_keep_the_range(corpus: Corpus, mirror: Any) -> None:
     mirror.faults.moved["one.tgz"] = f"{mirror.url}/moved.tgz"
     mirror.faults.cut["moved.tgz"] = 1000
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT
-    assert ("moved.tgz", "bytes=1000-") in mirror.asked
+    assert corpus.downloaded() == CONTENT
+    assert ("moved.tgz", "bytes=1000-") in mirror.requests
 
 
 def test_without_network_the_error_says_which_file_to_place_where(
@@ -239,10 +241,10 @@ def test_without_network_the_error_says_which_file_to_place_where(
 ) -> None:
     corpus = Corpus(tmp_path, NOWHERE)
     assert corpus.fetch() == 1
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 1
+    messages = capsys.readouterr().err.splitlines()
+    assert len(messages) == 1
     for part in (f"{NOWHERE}/one.tgz: Connection refused", "put one.tgz into", str(corpus.folder)):
-        assert part in told[0]
+        assert part in messages[0]
 
 
 def test_a_file_placed_by_hand_is_checked_once(tmp_path: Path, monkeypatch: Any) -> None:
@@ -252,16 +254,16 @@ def test_a_file_placed_by_hand_is_checked_once(tmp_path: Path, monkeypatch: Any)
         (corpus.folder / name).write_bytes(content)
     assert corpus.fetch() == 0
 
-    def never(*_: object) -> bool:
-        raise AssertionError("the file is read again")
+    def fail(*_: object) -> bool:
+        raise AssertionError("the file was read again")
 
-    right = folder._is_right
-    monkeypatch.setattr(folder, "_is_right", never)
+    is_right = folder._is_right
+    monkeypatch.setattr(folder, "_is_right", fail)
     assert corpus.fetch() == 0
-    os.utime(corpus.folder / "one.tgz", (1, 1))  # perhaps another file
+    os.utime(corpus.folder / "one.tgz", (1, 1))  # the file may have changed
     with pytest.raises(AssertionError):
         corpus.fetch()
-    monkeypatch.setattr(folder, "_is_right", right)
+    monkeypatch.setattr(folder, "_is_right", is_right)
     assert corpus.fetch() == 0
 
 
@@ -269,32 +271,32 @@ def test_a_wrong_file_placed_by_hand_is_set_aside(corpus: Corpus) -> None:
     corpus.folder.mkdir()
     (corpus.folder / "one.tgz").write_bytes(b"the wrong one")
     assert corpus.fetch() == 0
-    assert corpus.there() == CONTENT | {"one.tgz.damaged": b"the wrong one"}
+    assert corpus.downloaded() == CONTENT | {"one.tgz.damaged": b"the wrong one"}
 
 
 def test_a_full_disk_is_reported_before_the_download(
     corpus: Corpus, mirror: Any, monkeypatch: Any, capsys: Any
 ) -> None:
     usage = namedtuple("usage", "total used free")
-    spare = folder._SPARE
-    whole = sum(map(len, CONTENT.values()))
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1, 1, spare + whole - 1))
+    reserve = folder._SPARE
+    total = sum(map(len, CONTENT.values()))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1, 1, reserve + total - 1))
     assert corpus.fetch() == 1
-    assert "239.8 kB are still to be fetched" in capsys.readouterr().err
-    assert mirror.asked == []
-    (corpus.folder / "two.tar.part").write_bytes(CONTENT["two.tar"][:1])  # room that it has already
+    assert "239.8 kB are still to be downloaded" in capsys.readouterr().err
+    assert mirror.requests == []
+    (corpus.folder / "two.tar.part").write_bytes(CONTENT["two.tar"][:1])  # a byte fewer to download
     assert corpus.fetch() == 0
 
 
-def test_room_for_unpacked_texts_is_required(
+def test_space_for_unpacked_texts_is_required(
     corpus: Corpus, tmp_path: Path, monkeypatch: Any
 ) -> None:
     texts = tmp_path / "text"
     texts.mkdir()
     corpus.entries["one.tgz"] |= {"unpacked_bytes": 1_000}
-    room = folder._SPARE + sum(map(len, CONTENT.values()))
+    space = folder._SPARE + sum(map(len, CONTENT.values()))
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1, 1, room))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1, 1, space))
     corpus.entries["two.tar"]["texts.x"] = "member"
     corpus.entries["two.tar"]["unpacked_bytes"] = 1
     assert corpus.fetch("--unpacked", str(texts)) == 1
@@ -309,16 +311,16 @@ def test_gzip_content_is_unpacked_and_checked(corpus: Corpus, mirror: Any) -> No
         (mirror.folder / "a" / name).write_bytes(gzip.compress(content))
     mirror.faults.damage.add("two.tar")
     assert corpus.fetch() == 0
-    there = corpus.there()
-    assert there.pop("two.tar.damaged")
-    assert there == CONTENT
+    files = corpus.downloaded()
+    assert files.pop("two.tar.damaged")
+    assert files == CONTENT
 
 
 def test_two_processes_do_not_write_the_same_file(corpus: Corpus, capsys: Any) -> None:
     corpus.folder.mkdir()
-    with download.sole(corpus.folder / "one.tgz.part"):
+    with download.locked(corpus.folder / "one.tgz.part"):
         assert corpus.fetch() == 1
-    assert "another process is fetching it" in capsys.readouterr().err
+    assert "another process is downloading it" in capsys.readouterr().err
 
 
 class TestMirror:
@@ -342,19 +344,21 @@ class TestMirror:
         self.manifest(mirror)
         corpus = Corpus(tmp_path, NOWHERE)
         assert corpus.fetch("--mirror", str(getattr(mirror, form))) == 0
-        assert corpus.there() == {name: content[::2] for name, content in CONTENT.items()}
+        assert corpus.downloaded() == {name: content[::2] for name, content in CONTENT.items()}
 
     @pytest.mark.parametrize("form", ["url", "folder"])
     def test_without_a_manifest_it_is_tried_first(
         self, tmp_path: Path, mirror: Any, form: str
     ) -> None:
-        (mirror.folder / "a" / "one.tgz").write_bytes(CONTENT["one.tgz"][:-1])  # not the official
-        (mirror.folder / "two.tar").write_bytes(CONTENT["two.tar"])  # at its top
+        (mirror.folder / "a" / "one.tgz").write_bytes(
+            CONTENT["one.tgz"][:-1]
+        )  # not the official file
+        (mirror.folder / "two.tar").write_bytes(CONTENT["two.tar"])  # at the top of the mirror
         (mirror.folder / "b").mkdir()
         (mirror.folder / "b" / "one.tgz").write_bytes(CONTENT["one.tgz"])
         corpus = Corpus(tmp_path, f"{NOWHERE}/a", f"{mirror.url}/b")
         assert corpus.fetch("--mirror", str(getattr(mirror, form))) == 0
-        assert corpus.there() == CONTENT
+        assert corpus.downloaded() == CONTENT
 
     def test_an_incomplete_manifest_is_requested_again(self, tmp_path: Path, mirror: Any) -> None:
         self.manifest(mirror)
@@ -368,7 +372,7 @@ class TestMirror:
         mirror.mkdir()
         (mirror / "mirror.json").write_text('{"files": {}}')
         assert corpus.fetch("--mirror", str(mirror)) == 1
-        assert "mirror.json: nothing usable about one.tgz" in capsys.readouterr().err
+        assert "mirror.json: no valid entry for one.tgz" in capsys.readouterr().err
         (mirror / "mirror.json").write_text("x")
         assert corpus.fetch("--mirror", str(mirror)) == 1
         assert "mirror.json: not JSON" in capsys.readouterr().err
@@ -388,7 +392,7 @@ class TestList:
         assert "no set 'other'; there are all" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
-        ("text", "told"),
+        ("text", "message"),
         [
             ("x", "not a list of files"),
             ("[sets]", "not a list of files"),
@@ -397,10 +401,10 @@ class TestList:
             ('[files]\n[sets]\na = ["y"]', "the set 'a' has 'y'"),
         ],
     )
-    def test_an_invalid_list_is_refused(self, tmp_path: Path, text: str, told: str) -> None:
+    def test_an_invalid_list_is_refused(self, tmp_path: Path, text: str, message: str) -> None:
         path = tmp_path / "files.toml"
         path.write_text(text)
-        with pytest.raises(CorpusError, match=told):
+        with pytest.raises(CorpusError, match=message):
             listing.read_listing(path)
 
     def test_a_missing_list_is_refused(self, tmp_path: Path, capsys: Any) -> None:

@@ -1,4 +1,4 @@
-"""examples/papers: the content of its tables, and the commands that make runs."""
+"""examples/papers: the content of its tables, and the commands of its Makefile."""
 
 import math
 import shutil
@@ -76,13 +76,15 @@ def test_a_table_is_markdown(capsys: Any) -> None:
 
 
 def test_length_ranges_neither_overlap_nor_leave_gaps() -> None:
-    found = by_length.ranges_of([2, 5, 9])
-    assert [length for first, last in found for length in range(first, last + 1)] == [*range(1, 10)]
+    ranges = by_length.ranges_of([2, 5, 9])
+    assert [length for first, last in ranges for length in range(first, last + 1)] == [
+        *range(1, 10)
+    ]
 
 
 def test_bleu_by_length_uses_sentences_in_the_range(corpus: Path) -> None:
     second = corpus / "model.2/test.5.hyp"
-    assert by_length.bleu_within(second, 1, 5) == pytest.approx(100)  # wrong in the long one alone
+    assert by_length.bleu_within(second, 1, 5) == pytest.approx(100)  # only the long one is wrong
     assert by_length.bleu_within(second, 6, 9) == 0
     assert by_length.bleu_within(second, 1, 9) == pytest.approx(measures.bleu(second))
 
@@ -148,9 +150,9 @@ def test_the_papers_size_uses_only_the_recipe() -> None:
 @make
 def test_members_of_an_ensemble_differ_in_their_seed() -> None:
     lines = commands("ensembles").splitlines()
-    five = [line for line in lines if "nmtkit translate" in line and "1+2+3+4+5" in line]
-    assert len(five) == 3
-    for line in five:
+    ensembles = [line for line in lines if "nmtkit translate" in line and "1+2+3+4+5" in line]
+    assert len(ensembles) == 3
+    for line in ensembles:
         assert [f"--model none/toy/seq2seq-lstm.{seed} " in line for seed in range(1, 6)] == [
             True
         ] * 5

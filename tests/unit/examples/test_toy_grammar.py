@@ -1,4 +1,4 @@
-"""The toy corpus: rules of French and of alignments, checked on its text alone."""
+"""The toy corpus obeys the rules of French and of its alignments."""
 
 import importlib.util
 import itertools
@@ -134,12 +134,12 @@ class TestCorpus:
             assert len(set(pair.alignment)) == len(pair.alignment)
 
     def test_each_sentence_has_one_translation(self) -> None:
-        """Short sentences recur under another seed, with the same translation."""
-        drawn = [list(itertools.islice(generate.pairs(s, max_words=8), SIZE)) for s in (1, 2)]
-        known, others = ({p.english: (p.french, p.links) for p in some} for some in drawn)
-        met = set(known) & set(others)
-        assert len(met) > 100
-        assert {english: known[english] for english in met} == {e: others[e] for e in met}
+        """Short sentences occur under another seed, too, with the same translation."""
+        lists = [list(itertools.islice(generate.pairs(s, max_words=8), SIZE)) for s in (1, 2)]
+        first, others = ({p.english: (p.french, p.links) for p in some} for some in lists)
+        shared = set(first) & set(others)
+        assert len(shared) > 100
+        assert {english: first[english] for english in shared} == {e: others[e] for e in shared}
 
     def test_distribution_of_lengths(self, pairs: list[Any]) -> None:
         lengths = [len(pair.english_tokens) for pair in pairs]
@@ -165,10 +165,10 @@ class TestCorpus:
         assert any(word in pair.french_tokens for pair in pairs)
 
     def test_known_sentences_have_known_translations_and_links(self, pairs: list[Any]) -> None:
-        found = {pair.english: (pair.french, pair.links) for pair in pairs}
-        met = set(KNOWN) & set(found)
-        assert len(met) >= 4
-        assert {english: found[english] for english in met} == {e: KNOWN[e] for e in met}
+        generated = {pair.english: (pair.french, pair.links) for pair in pairs}
+        shared = set(KNOWN) & set(generated)
+        assert len(shared) >= 4
+        assert {english: generated[english] for english in shared} == {e: KNOWN[e] for e in shared}
 
 
 class TestFrench:
@@ -192,8 +192,8 @@ class TestFrench:
         ],
     )
     def test_no_line_contains(self, french: str, wrong: str) -> None:
-        found = re.search(wrong, french.replace("  \n", " \n").replace("\n  ", "\n "))
-        assert found is None, french[max(0, found.start() - 60) : found.end() + 40]
+        match = re.search(wrong, french.replace("  \n", " \n").replace("\n  ", "\n "))
+        assert match is None, french[max(0, match.start() - 60) : match.end() + 40]
 
     def test_prepositions_and_articles_are_contracted(self, pairs: list[Any]) -> None:
         """No de le, no à les before a noun; before a verb they are pronouns (avant de le voir)."""
@@ -249,22 +249,22 @@ class TestFrench:
         checked = 0
         # At the start of a line: elsewhere elle may close a phrase (plus vieux qu'elle sont).
         for subject, word in re.findall(r"\n (je|tu|il|elle|ils|elles) (\w+)", french):
-            places = {i for forms_ in present for i, form in enumerate(forms_) if form == word}
-            if places:
-                assert endings[subject] in places, (subject, word)
+            persons = {i for forms_ in present for i, form in enumerate(forms_) if form == word}
+            if persons:
+                assert endings[subject] in persons, (subject, word)
                 checked += 1
         assert checked > SIZE / 20
 
     def test_participles_agree_with_pronoun_subjects(self, pairs: list[Any]) -> None:
         """elle est partie, elles sont parties, ils sont partis: by the gender the pronoun shows."""
         feminine = {"elle": True, "elles": True, "il": False, "ils": False}
-        gone = {v.agree(f, p): (f, p) for v in verbs.VERBS if v.with_be for f, p in FEATURES}
+        participles = {v.agree(f, p): (f, p) for v in verbs.VERBS if v.with_be for f, p in FEATURES}
         checked = 0
         pattern = re.compile(r"(?<=[ '])(il|elle)(s?) (?:se |s')?(?:est|sont|était|étaient) (\w+)")
         for pair in pairs:
             for subject, plural, word in pattern.findall(f" {pair.french.lower()}"):
-                if word in gone:
-                    assert gone[word] == (feminine[subject], bool(plural)), pair.french
+                if word in participles:
+                    assert participles[word] == (feminine[subject], bool(plural)), pair.french
                     checked += 1
         assert checked > 20
 
@@ -312,10 +312,10 @@ AMBIGUOUS = {"porte", "lit", "montre", "fils"}
 
 def forms(nouns: Any) -> dict[str, tuple[set[str], set[str]]]:
     """Return each French noun form with its genders (m, f) and numbers (s, p)."""
-    known: dict[str, tuple[set[str], set[str]]] = {}
+    by_form: dict[str, tuple[set[str], set[str]]] = {}
     for noun in nouns:
         for form, number in ((noun.french, "s"), (noun.french_plural, "p")):
-            genders, numbers = known.setdefault(form, (set(), set()))
+            genders, numbers = by_form.setdefault(form, (set(), set()))
             genders.add("f" if noun.feminine else "m")
             numbers.add(number)
-    return known
+    return by_form

@@ -20,12 +20,12 @@ EN, FR = b"one\ntwo\n", b"un\ndeux\n"
 
 def tar(path: Path, members: Mapping[str, bytes | tarfile.TarInfo], mode: Any = "w:gz") -> Path:
     """Write an archive of files and of further members."""
-    with tarfile.open(path, mode) as made:
+    with tarfile.open(path, mode) as archive_file:
         for name, content in members.items():
             info = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)
             data = b"" if isinstance(content, tarfile.TarInfo) else content
             info.size = len(data)
-            made.addfile(info, io.BytesIO(data))
+            archive_file.addfile(info, io.BytesIO(data))
     return path
 
 
@@ -35,7 +35,7 @@ def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarIn
     return info
 
 
-def listed(folder: Path) -> dict[str, bytes]:
+def files_in(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -46,9 +46,9 @@ def listed(folder: Path) -> dict[str, bytes]:
 TEXTS = {"news.en": "training/news.en", "news.fr": "training/news.fr"}
 
 
-def unpacked(path: Path, output: Path, texts: Mapping[str, str] = TEXTS) -> dict[str, bytes]:
+def unpack_texts(path: Path, output: Path, texts: Mapping[str, str] = TEXTS) -> dict[str, bytes]:
     archive.unpack(path, texts, output)
-    return listed(output)
+    return files_in(output)
 
 
 class TestArchive:
@@ -58,42 +58,42 @@ class TestArchive:
             {"training/news.de": b"x", "./training/news.fr": FR, "training/news.en": EN},
         )
         assert archive.unpack(path, TEXTS, tmp_path / "text") == {"news.en": 2, "news.fr": 2}
-        assert listed(tmp_path / "text") == {"news.en": EN, "news.fr": FR}
+        assert files_in(tmp_path / "text") == {"news.en": EN, "news.fr": FR}
 
-    def test_gzip_inside_tar_is_unpacked(self, tmp_path: Path) -> None:
+    def test_gzip_inside_tar_is_unpack_texts(self, tmp_path: Path) -> None:
         members = {"x.en.gz": gzip.compress(EN), "x.fr.gz": gzip.compress(FR)}
         path = tar(tmp_path / "a.tar", members, "w")
         texts = {"x.en": "x.en.gz", "x.fr": "x.fr.gz"}
-        assert unpacked(path, tmp_path / "text", texts) == {"x.en": EN, "x.fr": FR}
+        assert unpack_texts(path, tmp_path / "text", texts) == {"x.en": EN, "x.fr": FR}
 
     def test_a_zip_file_under_the_same_name_is_accepted(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tgz"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-            made.writestr("training/", b"")
-            made.writestr("../news.en", b"x")
-            made.writestr("training/news.en", EN)
-            made.writestr("training/news.fr", FR)
-        assert unpacked(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zip_file:
+            zip_file.writestr("training/", b"")
+            zip_file.writestr("../news.en", b"x")
+            zip_file.writestr("training/news.en", EN)
+            zip_file.writestr("training/news.fr", FR)
+        assert unpack_texts(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
         content = path.read_bytes()
         path.write_bytes(content[:-30])
         with pytest.raises(CorpusError, match="damaged"):
-            unpacked(path, tmp_path / "text")
+            unpack_texts(path, tmp_path / "text")
 
     def test_a_link_in_a_zip_file_is_refused(self, tmp_path: Path) -> None:
         linked = zipfile.ZipInfo("training/news.en")
         linked.external_attr = (stat.S_IFLNK | 0o777) << 16
-        with zipfile.ZipFile(tmp_path / "a.tgz", "w") as made:
-            made.writestr(linked, str(tmp_path))
-            made.writestr("training/news.fr", FR)
-        with pytest.raises(CorpusError, match=r"news\.en is no regular file"):
-            unpacked(tmp_path / "a.tgz", tmp_path / "text")
+        with zipfile.ZipFile(tmp_path / "a.tgz", "w") as zip_file:
+            zip_file.writestr(linked, str(tmp_path))
+            zip_file.writestr("training/news.fr", FR)
+        with pytest.raises(CorpusError, match=r"news\.en is not a regular file"):
+            unpack_texts(tmp_path / "a.tgz", tmp_path / "text")
 
     def test_a_tar_file_that_contains_a_zip_file_is_read_as_tar(self, tmp_path: Path) -> None:
         inner = io.BytesIO()
         zipfile.ZipFile(inner, "w").close()
         members = {"training/news.en": EN, "training/news.fr": FR, "x.zip": inner.getvalue()}
         path = tar(tmp_path / "a.tar", members, "w")
-        assert unpacked(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
+        assert unpack_texts(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
 
     def test_members_that_point_elsewhere_write_no_file(self, tmp_path: Path) -> None:
         outside = tmp_path / "outside"
@@ -109,8 +109,8 @@ class TestArchive:
                 "../outside/late": b"x",
             },
         )
-        assert unpacked(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
-        assert listed(outside) == {}
+        assert unpack_texts(path, tmp_path / "text") == {"news.en": EN, "news.fr": FR}
+        assert files_in(outside) == {}
 
     @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
     def test_a_requested_member_must_be_a_regular_file(self, tmp_path: Path, kind: bytes) -> None:
@@ -120,31 +120,31 @@ class TestArchive:
             "training/news.fr": FR,
             "training/news.en": link("training/news.en", str(secret), kind),
         }
-        with pytest.raises(CorpusError, match=r"news\.en is no regular file"):
-            unpacked(tar(tmp_path / "a.tgz", members), tmp_path / "text")
-        assert listed(tmp_path / "text") == {}
+        with pytest.raises(CorpusError, match=r"news\.en is not a regular file"):
+            unpack_texts(tar(tmp_path / "a.tgz", members), tmp_path / "text")
+        assert files_in(tmp_path / "text") == {}
 
     def test_member_names_with_dots_never_match(self, tmp_path: Path) -> None:
         path = tar(tmp_path / "a.tgz", {"training/../training/news.en": EN, "training/news.fr": FR})
         with pytest.raises(CorpusError, match=r"has no training/news\.en"):
-            unpacked(path, tmp_path / "text")
+            unpack_texts(path, tmp_path / "text")
 
-    @pytest.mark.parametrize("kept", [10, -20])
-    def test_a_truncated_archive_leaves_no_file(self, tmp_path: Path, kept: int) -> None:
+    @pytest.mark.parametrize("end", [10, -20])
+    def test_a_truncated_archive_leaves_no_file(self, tmp_path: Path, end: int) -> None:
         content = {"training/news.en": os.urandom(9_000), "training/news.fr": os.urandom(9_000)}
         path = tar(tmp_path / "a.tgz", content)
-        path.write_bytes(path.read_bytes()[: kept if kept > 0 else 9_000])
+        path.write_bytes(path.read_bytes()[: end if end > 0 else 9_000])
         with pytest.raises(CorpusError, match="damaged"):
-            unpacked(path, tmp_path / "text")
-        assert listed(tmp_path / "text") == {}
+            unpack_texts(path, tmp_path / "text")
+        assert files_in(tmp_path / "text") == {}
 
     def test_unequal_sides_are_refused_and_old_texts_kept(self, tmp_path: Path) -> None:
         path = tar(tmp_path / "a.tgz", {"training/news.en": EN, "training/news.fr": FR + b"trois"})
         (tmp_path / "text").mkdir()
         (tmp_path / "text" / "news.en").write_bytes(b"old")
         with pytest.raises(CorpusError, match="news differ: 2 English and 3 French lines"):
-            unpacked(path, tmp_path / "text")
-        assert listed(tmp_path / "text") == {"news.en": b"old"}
+            unpack_texts(path, tmp_path / "text")
+        assert files_in(tmp_path / "text") == {"news.en": b"old"}
 
     def test_only_newlines_end_lines_at_any_block_size(
         self, tmp_path: Path, monkeypatch: Any
@@ -154,24 +154,24 @@ class TestArchive:
         even = b"1\n2\n3\n4\n5"
         path = tar(tmp_path / "a.tgz", {"training/news.en": odd, "training/news.fr": even})
         texts = TEXTS | {"raw/news.en": "training/news.en", "raw/news.fr": "training/news.fr"}
-        made = unpacked(path, tmp_path / "text", texts)
-        assert made["raw/news.en"] == odd + b"\n"
-        assert made["news.en"] == b"a b\n\n'c d \n long line\nlast\xff\n"
+        texts_written = unpack_texts(path, tmp_path / "text", texts)
+        assert texts_written["raw/news.en"] == odd + b"\n"
+        assert texts_written["news.en"] == b"a b\n\n'c d \n long line\nlast\xff\n"
 
     def test_unmatched_segments_are_refused(self, tmp_path: Path) -> None:
         side = "<doc docid='{}'><seg id='1'>a</seg><seg id='2'>b</seg></doc>"
         texts = {"t.en": "src.en.sgm", "t.fr": "ref.fr.sgm"}
         members = {"src.en.sgm": side.format("x").encode(), "ref.fr.sgm": side.format("y").encode()}
         with pytest.raises(CorpusError, match="segment 1 of 'x' stands where .* 1 of 'y'"):
-            unpacked(tar(tmp_path / "a.tgz", members), tmp_path / "text", texts)
+            unpack_texts(tar(tmp_path / "a.tgz", members), tmp_path / "text", texts)
         members["ref.fr.sgm"] = members["src.en.sgm"]
-        made = unpacked(tar(tmp_path / "a.tgz", members), tmp_path / "text", texts)
-        assert made == {"t.en": b"a\nb\n", "t.fr": b"a\nb\n"}
+        written = unpack_texts(tar(tmp_path / "a.tgz", members), tmp_path / "text", texts)
+        assert written == {"t.en": b"a\nb\n", "t.fr": b"a\nb\n"}
 
     def test_sgml_in_another_encoding_is_refused(self, tmp_path: Path) -> None:
         path = tar(tmp_path / "a.tgz", {"t.en.sgm": b"<seg id=1>\xe9</seg>"})
         with pytest.raises(CorpusError, match=r"t\.en\.sgm: not UTF-8 at byte 11"):
-            unpacked(path, tmp_path / "text", {"t.en": "t.en.sgm"})
+            unpack_texts(path, tmp_path / "text", {"t.en": "t.en.sgm"})
 
 
 class TestSgm:
@@ -211,9 +211,9 @@ class TestQuotes:
 
     def test_all_ways_of_counting_lines_agree_after_normalization(self) -> None:
         every = "".join(map(chr, range(1, 0x3000))) + "\n"
-        made = quotes.normalized(every.encode()).decode()
-        assert len(made.splitlines()) == made.count("\n") == every.count("\n")
-        assert quotes.normalized(made.encode()).decode() == made
+        normalized = quotes.normalized(every.encode()).decode()
+        assert len(normalized.splitlines()) == normalized.count("\n") == every.count("\n")
+        assert quotes.normalized(normalized.encode()).decode() == normalized
 
 
 class TestCommand:
@@ -227,7 +227,7 @@ class TestCommand:
         path = tmp_path / "a.tgz"
         arguments = [str(tmp_path / "files.toml"), str(path), "--output", str(tmp_path / "text")]
         assert unpack.main(arguments) == 1
-        assert f"{path}: not there; remove {path}.checked" in capsys.readouterr().err
+        assert f"{path}: does not exist; remove {path}.checked" in capsys.readouterr().err
         tar(path, {"training/news.en": EN, "training/news.fr": FR})
         assert unpack.main(arguments) == 0
         assert "news.en: 2 lines" in capsys.readouterr().err
@@ -248,11 +248,11 @@ class TestJoin:
 
     def test_bitexts_are_concatenated(self, folder: Path) -> None:
         assert join.main(["a", "b", "--output", "sub/dev", "--lines", "4"]) == 0
-        assert listed(folder / "sub") == {"dev.en": EN + EN, "dev.fr": FR + FR}
+        assert files_in(folder / "sub") == {"dev.en": EN + EN, "dev.fr": FR + FR}
 
     def test_an_unexpected_number_of_pairs_is_refused(self, folder: Path, capsys: Any) -> None:
         assert join.main(["a", "--output", "sub/test", "--lines", "3003"]) == 1
-        assert "sub/test: 2 pairs, where there must be exactly 3,003" in capsys.readouterr().err
+        assert "sub/test: 2 pairs, but exactly 3,003 are required" in capsys.readouterr().err
         assert not (folder / "sub").exists()
 
     def test_sides_that_differ_are_refused(self, folder: Path, capsys: Any) -> None:

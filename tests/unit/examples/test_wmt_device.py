@@ -12,7 +12,7 @@ import device
 import pytest
 
 SCRIPT = Path(device.__file__)
-TELL = "import os; print(os.environ.get('CUDA_VISIBLE_DEVICES', 'unset'))"
+PRINT_DEVICES = "import os; print(os.environ.get('CUDA_VISIBLE_DEVICES', 'unset'))"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -23,28 +23,28 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_without_gpus_a_command_runs_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert run("--", sys.executable, "-c", TELL).stdout == "unset\n"
+    assert run("--", sys.executable, "-c", PRINT_DEVICES).stdout == "unset\n"
 
 
 def test_a_command_sees_the_first_free_gpu(tmp_path: Path) -> None:
     options = ["--gpus", "3 5", "--locks", str(tmp_path)]
-    held = device.free_gpu(["3"], tmp_path)
+    locked = device.free_gpu(["3"], tmp_path)
     try:
-        assert run(*options, "--", sys.executable, "-c", TELL).stdout == "5\n"
+        assert run(*options, "--", sys.executable, "-c", PRINT_DEVICES).stdout == "5\n"
     finally:
-        held[1].close()
-    assert run(*options, "--", sys.executable, "-c", TELL).stdout == "3\n"
+        locked[1].close()
+    assert run(*options, "--", sys.executable, "-c", PRINT_DEVICES).stdout == "3\n"
 
 
 def test_a_command_waits_if_all_gpus_are_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    number, held = device.free_gpu(["0"], tmp_path)
+    number, lock_of_other = device.free_gpu(["0"], tmp_path)
     waits: list[float] = []
 
     def pause(seconds: float) -> None:
         waits.append(seconds)
-        held.close()
+        lock_of_other.close()
 
     monkeypatch.setattr(time, "sleep", pause)
     number, lock = device.free_gpu(["0"], tmp_path)
@@ -53,14 +53,14 @@ def test_a_command_waits_if_all_gpus_are_taken(
 
 
 def test_a_gpu_stays_locked_while_the_command_runs(tmp_path: Path) -> None:
-    nap = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"]
-    words = [sys.executable, str(SCRIPT), "--gpus", "0", "--locks", str(tmp_path), "--", *nap]
+    sleeping = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"]
+    words = [sys.executable, str(SCRIPT), "--gpus", "0", "--locks", str(tmp_path), "--", *sleeping]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "up\n"
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         if not children.exists():
             process.kill()
-            pytest.skip("this system does not tell a process's children")
+            pytest.skip("this system does not list the children of a process")
         child = int(children.read_text().split()[0])
         process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-"""The Makefile of examples/wmt14-en-fr: which commands it runs, and which it does not repeat.
+"""The Makefile of examples/wmt14-en-fr runs the right commands, and repeats no finished ones.
 
 A stand-in for nmtkit writes similar files at once; tests/faults/wmt14.py runs the real one.
 """
@@ -79,14 +79,14 @@ elif command == "report":
     out = after("-o")
     write(out if out.endswith(".html") else out + "/phrases.md", "")
 else:
-    sys.exit("what is " + command)
+    sys.exit("unknown command " + command)
 """
 
 
 class Run:
-    """The example in a folder of its own, with the stand-in.
+    """The example in a separate folder, with the stand-in.
 
-    :param like: A run whose corpora are reused as they are.
+    :param like: A run whose corpora are copied.
     """
 
     def __init__(self, folder: Path, like: "Run | None" = None) -> None:
@@ -108,7 +108,7 @@ class Run:
         done = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
         return done.returncode, done.stdout + done.stderr
 
-    def called(self) -> list[str]:
+    def new_calls(self) -> list[str]:
         """Return the commands since the last call."""
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []
         self.calls.write_text("")
@@ -116,72 +116,72 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Run the example to its end with two jobs."""
     run = Run(tmp_path_factory.mktemp("wmt"))
-    status, told = run.make("-j2")
-    assert status == 0, told
+    status, output = run.make("-j2")
+    assert status == 0, output
     return run
 
 
-def test_finished_steps_are_not_repeated(whole: Run) -> None:
-    calls = whole.called()
+def test_finished_steps_are_not_repeated(finished: Run) -> None:
+    calls = finished.new_calls()
     assert len(set(calls)) == len(calls)
     for name in ("results.md", "results/tables.md", "results/by-length.svg", "report.html"):
-        assert (whole.work / name).is_file()
-    assert not list(whole.work.rglob("*.part"))
-    assert whole.make("-q")[0] == 0
-    assert whole.make()[0] == 0
-    assert whole.called() == []
+        assert (finished.work / name).is_file()
+    assert not list(finished.work.rglob("*.part"))
+    assert finished.make("-q")[0] == 0
+    assert finished.make()[0] == 0
+    assert finished.new_calls() == []
 
 
-def test_retraining_a_model_rebuilds_only_its_outputs(whole: Run) -> None:
-    whole.called()
-    (whole.work / "rnn/grconv.1/done").unlink()
-    os.utime(whole.work / "rnn/grconv.1/config.toml")
-    assert whole.make("train-grconv")[0] == 0
-    assert [call.split()[0] for call in whole.called()] == ["train"]
-    assert whole.make()[0] == 0
-    calls = whole.called()
+def test_retraining_a_model_rebuilds_only_its_outputs(finished: Run) -> None:
+    finished.new_calls()
+    (finished.work / "rnn/grconv.1/done").unlink()
+    os.utime(finished.work / "rnn/grconv.1/config.toml")
+    assert finished.make("train-grconv")[0] == 0
+    assert [call.split()[0] for call in finished.new_calls()] == ["train"]
+    assert finished.make()[0] == 0
+    calls = finished.new_calls()
     assert calls and not [call for call in calls if call.startswith("train")]
     assert all("grconv" in call for call in calls if call.split()[0] in ("translate", "score"))
 
 
-def test_a_missing_lexicon_is_rebuilt(whole: Run) -> None:
-    folder = whole.work / "rnn/rnnsearch-50-long.1"
+def test_a_missing_lexicon_is_rebuilt(finished: Run) -> None:
+    folder = finished.work / "rnn/rnnsearch-50-long.1"
     for path in [folder / "lexicon.gz", *folder.glob("*replaced*")]:
         path.unlink()
-    whole.called()
-    assert whole.make(str(folder / "test.5.replaced.out.json"))[0] == 0
-    align, translate, evaluate = whole.called()
+    finished.new_calls()
+    assert finished.make(str(folder / "test.5.replaced.out.json"))[0] == 0
+    align, translate, evaluate = finished.new_calls()
     assert align.startswith("align") and evaluate.startswith("evaluate")
     assert f"--replace-unk {folder}/lexicon.gz" in translate
 
 
-def test_a_failed_step_is_resumed(whole: Run, tmp_path: Path) -> None:
-    run = Run(tmp_path, whole)
-    status, told = run.make("SYSTEMS=rnnsearch-50", BREAK="rnnsearch-50.1")
-    assert status != 0 and "nmtkit: error: broken" in told
-    before = run.called()
+def test_a_failed_step_is_resumed(finished: Run, tmp_path: Path) -> None:
+    run = Run(tmp_path, finished)
+    status, output = run.make("SYSTEMS=rnnsearch-50", BREAK="rnnsearch-50.1")
+    assert status != 0 and "nmtkit: error: broken" in output
+    before = run.new_calls()
     assert run.make("SYSTEMS=rnnsearch-50")[0] == 0
-    again = run.called()
+    again = run.new_calls()
     shared = set(before) & set(again)
     assert [call.split()[0] for call in shared] == ["train"]
     assert "rnnsearch-50.1 " in shared.pop()
 
 
-def test_the_longer_training_resumes_the_shorter(whole: Run) -> None:
-    told = whole.make("-n", "-B", str(whole.work / "rnn/rnnsearch-50-long.1/done"))[1]
-    copied, trained = told.index("cp -R"), told.rindex("rnnsearch-50-long.1.log")
+def test_the_longer_training_resumes_the_shorter(finished: Run) -> None:
+    output = finished.make("-n", "-B", str(finished.work / "rnn/rnnsearch-50-long.1/done"))[1]
+    copied, trained = output.index("cp -R"), output.rindex("rnnsearch-50-long.1.log")
     assert copied < trained
-    assert "training.max_updates=60" in told and "training.max_updates=40" in told
+    assert "training.max_updates=60" in output and "training.max_updates=40" in output
 
 
 def commands(run: Run, *words: str, **settings: str) -> list[str]:
     """Return the commands of a run from scratch, one per line."""
-    status, told = run.make("-n", *words, **settings)
-    assert status == 0, told
-    return told.replace("\\\n", " ").splitlines()
+    status, output = run.make("-n", *words, **settings)
+    assert status == 0, output
+    return output.replace("\\\n", " ").splitlines()
 
 
 def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
@@ -200,18 +200,18 @@ def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
 
 def test_ensembles_have_two_and_five_members_and_the_papers_beams(tmp_path: Path) -> None:
     lines = [line for line in commands(Run(tmp_path), size="paper") if " translate " in line]
-    found = {
+    ensembles = {
         (line.count("--model "), line.split("--beam ")[1].split()[0])
         for line in lines
         if "lstm.1 " in line and "lstm.2 " in line
     }
-    assert found == {(2, "12"), (5, "1"), (5, "2"), (5, "12")}
+    assert ensembles == {(2, "12"), (5, "1"), (5, "2"), (5, "12")}
 
 
 def test_segmentation_has_its_controls(tmp_path: Path) -> None:
     lines = [line for line in commands(Run(tmp_path), size="paper") if "--segment " in line]
-    ways = [line.split("--segment ")[1].split()[0] for line in lines]
-    assert sorted(ways) == ["confidence", "random", "random-confidence"]
+    kinds = [line.split("--segment ")[1].split()[0] for line in lines]
+    assert sorted(kinds) == ["confidence", "random", "random-confidence"]
     written = [line.split("--segments ")[1].split()[0] for line in lines if "--segments " in line]
     read = [line.split("--segment-lengths ")[1].split()[0] for line in lines if "-lengths " in line]
     assert written == read
@@ -232,26 +232,26 @@ def test_gpus_are_distributed(tmp_path: Path) -> None:
     assert all("device.py --gpus '0 1' --locks" in line for line in trained)
 
 
-def test_without_moses_its_systems_give_the_reason(whole: Run) -> None:
-    text = (whole.work / "results/tables.md").read_text()
-    assert "Moses (paper: all 33.3, no UNK 35.63): needs what Moses made: set MOSES" in text
+def test_without_moses_its_systems_give_the_reason(finished: Run) -> None:
+    text = (finished.work / "results/tables.md").read_text()
+    assert "Moses (paper: all 33.3, no UNK 35.63): needs the output of Moses: set MOSES" in text
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
-    [("SIZE=huge", "SIZE=huge: it is paper, mini or smoke"), ("SYSTEMS=lstn", "'lstn'")],
+    ("setting", "message"),
+    [("SIZE=huge", "SIZE=huge: must be paper, mini or smoke"), ("SYSTEMS=lstn", "'lstn'")],
 )
-def test_unknown_systems_are_refused(tmp_path: Path, setting: str, told: str) -> None:
-    status, said = Run(tmp_path).make("-n", setting)
-    assert status != 0 and told in said
+def test_unknown_systems_are_refused(tmp_path: Path, setting: str, message: str) -> None:
+    status, output = Run(tmp_path).make("-n", setting)
+    assert status != 0 and message in output
 
 
 def test_make_n_works_without_an_environment(tmp_path: Path) -> None:
-    status, told = Run(tmp_path).make("-n", f"PYTHON={tmp_path}/no/python")
-    assert status == 0 and "nmtkit train" in told
+    status, output = Run(tmp_path).make("-n", f"PYTHON={tmp_path}/no/python")
+    assert status == 0 and "nmtkit train" in output
 
 
-def output_of_moses(folder: Path, lines: int) -> Path:
+def moses_output(folder: Path, lines: int) -> Path:
     (folder / "nbest").mkdir(parents=True)
     (folder / "corpus").mkdir()
     for name in ("val", "test2016"):
@@ -263,12 +263,12 @@ def output_of_moses(folder: Path, lines: int) -> Path:
     return folder
 
 
-def test_moses_output_is_rescored_tuned_and_reported(whole: Run, tmp_path: Path) -> None:
-    run, output = Run(tmp_path, whole), output_of_moses(tmp_path / "moses", 100)
-    named = [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
-    status, told = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *named)
-    assert status == 0, told
-    calls = run.called()
+def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Path) -> None:
+    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses", 100)
+    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    status, output = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *settings)
+    assert status == 0, output
+    calls = run.new_calls()
     reranked = [call for call in calls if call.startswith("nbest rerank")]
     for words in (
         "--mean-with RNN0",
@@ -284,16 +284,16 @@ def test_moses_output_is_rescored_tuned_and_reported(whole: Run, tmp_path: Path)
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
 
 
-def test_lists_of_another_test_set_are_refused(whole: Run, tmp_path: Path) -> None:
-    output = output_of_moses(tmp_path / "moses", 7)
-    named = [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
-    status, told = Run(tmp_path, whole).make("SYSTEMS=rnnenc-30", *named)
-    assert status != 0 and "7 lines, but the test set has 100" in told
+def test_lists_of_another_test_set_are_refused(finished: Run, tmp_path: Path) -> None:
+    moses = moses_output(tmp_path / "moses", 7)
+    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    status, output = Run(tmp_path, finished).make("SYSTEMS=rnnenc-30", *settings)
+    assert status != 0 and "7 lines, but the test set has 100" in output
 
 
 def test_a_file_missing_from_moses_output_is_named(tmp_path: Path) -> None:
-    status, told = Run(tmp_path).make("-n", f"MOSES_OUTPUT={tmp_path}")
-    assert status != 0 and "has no dev.1000best.gz" in told
+    status, output = Run(tmp_path).make("-n", f"MOSES_OUTPUT={tmp_path}")
+    assert status != 0 and "has no dev.1000best.gz" in output
 
 
 def test_moses_is_trained_tuned_and_gets_neural_scores(tmp_path: Path) -> None:

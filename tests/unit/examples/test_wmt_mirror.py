@@ -16,10 +16,10 @@ import pytest
 import serve
 import traps
 from corpora import archive, listing
-from corpora.download import Patience
+from corpora.download import RetryPolicy
 
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
-SIZE = {"giga": 60, "un": 50, "europarl": 40, "commoncrawl": 45, "news-commentary": 30}
+CORPUS_PAIRS = {"giga": 60, "un": 50, "europarl": 40, "commoncrawl": 45, "news-commentary": 30}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def bitext(tmp_path_factory: Any) -> list[str]:
 
 @pytest.fixture
 def small(monkeypatch: Any) -> None:
-    monkeypatch.setitem(build.SIZES, "smoke", SIZE)
+    monkeypatch.setitem(build.SIZES, "smoke", CORPUS_PAIRS)
 
 
 def make_mirror(bitext: list[str], output: Path) -> int:
@@ -48,7 +48,7 @@ def texts(mirror: Path, output: Path) -> dict[str, list[bytes]]:
     """Return the lines of each text that the example's list unpacks from a mirror."""
     files, sets = listing.read_listing(FOLDER / "files.toml")
     for file in listing.at_mirror(
-        [files[name] for name in sets["official"]], str(mirror), Patience()
+        [files[name] for name in sets["official"]], str(mirror), RetryPolicy()
     ):
         archive.unpack(Path(file.forms[0].urls[0]), file.texts or {}, output)
     return {
@@ -86,26 +86,28 @@ class TestMirror:
         self, bitext: list[str], tmp_path: Path
     ) -> None:
         assert make_mirror(bitext, tmp_path / "m") == 0
-        made = texts(tmp_path / "m", tmp_path / "t")
-        own = re.compile(rb"en & (\d+)")
-        found = [own.fullmatch(line) for name in SIZE for line in made[f"{name}.en"]]
-        numbers = [int(match[1]) for match in found if match]
-        assert sorted(numbers) == list(range(sum(SIZE.values())))
+        unpacked = texts(tmp_path / "m", tmp_path / "t")
+        numbered = re.compile(rb"en & (\d+)")
+        matches = [
+            numbered.fullmatch(line) for name in CORPUS_PAIRS for line in unpacked[f"{name}.en"]
+        ]
+        numbers = [int(match[1]) for match in matches if match]
+        assert sorted(numbers) == list(range(sum(CORPUS_PAIRS.values())))
         expected = [f"fr & {number}".encode() for number in range(21)]
-        assert made["newstest2014.fr"] == made["raw/newstest2014.fr"] == expected
-        assert made["newstest2012.fr"] + made["newstest2013.fr"] == expected
-        assert len(made["newstest2012.en"]) == 11
+        assert unpacked["newstest2014.fr"] == unpacked["raw/newstest2014.fr"] == expected
+        assert unpacked["newstest2012.fr"] + unpacked["newstest2013.fr"] == expected
+        assert len(unpacked["newstest2012.en"]) == 11
 
     def test_lines_stay_parallel_through_all_traps(self, bitext: list[str], tmp_path: Path) -> None:
         assert make_mirror(bitext, tmp_path / "m") == 0
-        made = texts(tmp_path / "m", tmp_path / "t")
-        for name, size in SIZE.items():
-            src, tgt = made[f"{name}.en"], made[f"{name}.fr"]
+        unpacked = texts(tmp_path / "m", tmp_path / "t")
+        for name, size in CORPUS_PAIRS.items():
+            src, tgt = unpacked[f"{name}.en"], unpacked[f"{name}.fr"]
             assert len(src) == len(tgt) > size
             pairs = [(s, t) for s, t in zip(src, tgt, strict=True) if s.startswith(b"en & ")]
             assert [s.replace(b"en", b"fr") for s, _ in pairs] == [t for _, t in pairs]
             assert b"" in src and b"" in tgt
-        assert len(made["giga.en"]) == SIZE["giga"] + len(traps.TRAPS)
+        assert len(unpacked["giga.en"]) == CORPUS_PAIRS["giga"] + len(traps.TRAPS)
 
     def test_traps_contain_the_known_difficulties(self) -> None:
         src, tgt = traps.with_traps("giga", (["x"], ["y"]))
@@ -119,7 +121,7 @@ class TestMirror:
     def test_too_little_and_too_much_text_is_refused(
         self, bitext: list[str], tmp_path: Path, capsys: Any, monkeypatch: Any
     ) -> None:
-        monkeypatch.setitem(SIZE, "giga", 500)
+        monkeypatch.setitem(CORPUS_PAIRS, "giga", 500)
         assert make_mirror(bitext, tmp_path) == 1
         assert "lines were left for 'giga', which needs 500" in capsys.readouterr().err
         dev = bitext[4:7]
@@ -164,11 +166,13 @@ def test_make_downloads_and_unpacks_the_list(tmp_path: Path, source: str) -> Non
     fetched = [line.split("files.toml ")[1].split()[0] for line in lines if "fetch.py" in line]
     unpacked = [line.split("archives/")[1].split()[0] for line in lines if "unpack.py" in line]
     assert sorted(fetched) == sorted(unpacked) == sorted(sets[source])
-    made = {text.rpartition(".")[0] for name in sets[source] for text in files[name].texts or ()}
+    unused = {text.rpartition(".")[0] for name in sets[source] for text in files[name].texts or ()}
     for line in lines:
         if "join.py" in line or " select " in line:
-            made -= {name for name in made if re.search(rf"/text/{name}(\.fr)? ", line)}
-    assert made == ({"newstest2014"} if source == "lium" else set())  # its own tokens serve there
+            unused -= {name for name in unused if re.search(rf"/text/{name}(\.fr)? ", line)}
+    assert unused == (
+        {"newstest2014"} if source == "lium" else set()
+    )  # LIUM's tokenised test set is used instead
 
 
 @make
@@ -193,4 +197,4 @@ def test_mini_without_a_mirror_downloads_nothing(tmp_path: Path) -> None:
     words = ["make", "-f", str(FOLDER / "data.mk"), f"WORK={tmp_path}", "SIZE=mini", "download"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 2 and "SIZE=mini needs WMT_MIRROR=" in done.stderr
-    assert not list(tmp_path.rglob("*t*.*"))  # no archive, whole or in part
+    assert not list(tmp_path.rglob("*t*.*"))  # no archive, complete or partial

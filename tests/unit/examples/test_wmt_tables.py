@@ -17,7 +17,7 @@ SIGNATURES = ["tok:none", "tok:13a"]
 
 def evaluation(bleu: float, sacrebleu: float, sentences: int = 3003) -> str:
     """Return JSON as `nmtkit evaluate --json` writes it."""
-    values = zip((tables.PAPERS_BLEU, tables.SACREBLEU), (bleu, sacrebleu), SIGNATURES, strict=True)
+    values = zip((tables.MULTI_BLEU, tables.SACREBLEU), (bleu, sacrebleu), SIGNATURES, strict=True)
     measures = [{"name": n, "value": v, "signature": s} for n, v, s in values]
     return json.dumps({"sentences": sentences, "systems": [{"measures": measures}]})
 
@@ -34,7 +34,7 @@ def training(folder: Path, updates: int, hours: float) -> None:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """Make the outputs of RNNenc-30 with two seeds."""
+    """Write the outputs of RNNenc-30 with two seeds."""
     for seed, bleu in (("1", 10.0), ("2", 12.0)):
         folder = tmp_path / f"rnn/rnnenc-30.{seed}"
         training(folder, 800_000, 100.0)
@@ -50,18 +50,18 @@ def work(tmp_path: Path) -> Path:
 
 
 def choice(work: Path, systems: str = "rnnenc-30", seeds: str = "1 2") -> tables.Choice:
-    reasons = {"moses": "needs what Moses made"}
+    reasons = {"moses": "needs the output of Moses"}
     return tables.Choice(work, frozenset(systems.split()), tuple(seeds.split()), "12", reasons)
 
 
 def record(work: Path, table: str, system: str, column: str) -> dict[str, Any]:
-    found: list[dict[str, Any]] = json.loads((work / "results/tables.json").read_text())
-    [one] = [
+    cells: list[dict[str, Any]] = json.loads((work / "results/tables.json").read_text())
+    [cell] = [
         row
-        for row in found
+        for row in cells
         if (row["table"], row["system"], row["column"]) == (table, system, column)
     ]
-    return one
+    return cell
 
 
 def test_every_row_has_a_figure_for_each_column_and_a_source_or_a_reason() -> None:
@@ -82,10 +82,10 @@ def test_settings_name_the_systems_that_the_tables_have() -> None:
 
 def test_ours_is_the_mean_of_the_seeds_beside_the_published_figure(work: Path) -> None:
     tables.write(choice(work), work / "results", "mini")
-    found = record(work, "bahdanau-table-1", "RNNenc-30", "all")
-    assert (found["published"], found["ours"], found["seeds"]) == (13.93, 11.0, [10.0, 12.0])
-    assert found["difference"] == pytest.approx(11.0 - 13.93)
-    assert (found["sacrebleu"], found["signatures"]) == (5.5, SIGNATURES)
+    cell = record(work, "bahdanau-table-1", "RNNenc-30", "all")
+    assert (cell["published"], cell["ours"], cell["seeds"]) == (13.93, 11.0, [10.0, 12.0])
+    assert cell["difference"] == pytest.approx(11.0 - 13.93)
+    assert (cell["sacrebleu"], cell["signatures"]) == (5.5, SIGNATURES)
     no_unk = record(work, "bahdanau-table-1", "RNNenc-30", "no UNK")
     assert (no_unk["ours"], no_unk["sentences"]) == (20.0, 400)
 
@@ -107,10 +107,10 @@ def test_systems_not_run_are_left_out_with_a_reason(work: Path) -> None:
     assert (moses["ours"], moses["difference"], moses["reason"]) == (
         None,
         None,
-        "needs what Moses made",
+        "needs the output of Moses",
     )
     text = (work / "results/tables.md").read_text()
-    assert "- left out: Moses (paper: all 33.3, no UNK 35.63): needs what Moses made." in text
+    assert "- left out: Moses (paper: all 33.3, no UNK 35.63): needs the output of Moses." in text
     assert "'rnnsearch-50' is not among SYSTEMS" in text
     assert "| RNNsearch-50 |" not in text
 
@@ -127,8 +127,8 @@ def test_no_sentences_give_no_figure(work: Path) -> None:
     for seed in "12":
         (work / f"rnn/rnnenc-30.{seed}/test-known.12.no-unk.json").write_text(nothing)
     tables.write(choice(work), work / "results", "mini")
-    found = record(work, "bahdanau-table-1", "RNNenc-30", "no UNK")
-    assert (found["ours"], found["difference"], found["sentences"]) == (None, None, 0)
+    cell = record(work, "bahdanau-table-1", "RNNenc-30", "no UNK")
+    assert (cell["ours"], cell["difference"], cell["sentences"]) == (None, None, 0)
 
 
 def test_the_list_has_all_files_that_the_tables_read(work: Path) -> None:
@@ -177,8 +177,8 @@ def test_tables_of_small_sizes_say_so(work: Path) -> None:
 
 
 def test_missing_figures_are_empty() -> None:
-    assert tables.shown(math.nan, "bleu") == ""
-    assert tables.shown(1.005, "bleu", "+") == "+1.00"
+    assert tables.format_value(math.nan, "bleu") == ""
+    assert tables.format_value(1.005, "bleu", "+") == "+1.00"
 
 
 def test_known_pairs_have_no_unknown_words(tmp_path: Path) -> None:
