@@ -15,7 +15,8 @@ class Batch(NamedTuple):
     src, tgt: word ids, 0 at padding. Shapes: [batch, src_len], [batch, tgt_len], int64.
     src_mask, tgt_mask: True at words and `</s>`, False at padding. Same shapes, bool.
     lines: line numbers in the prepared corpus, from 1.
-    pairs, tokens: sentence pairs and target tokens of the whole batch; this may be one part of it.
+    pairs, tokens: number of sentence pairs and target tokens of the whole batch, of which this may
+        be one part.
     """
 
     src: Tensor
@@ -29,8 +30,8 @@ class Batch(NamedTuple):
     def to(self, device: torch.device) -> "Batch":
         """Copy the word ids to a device; the masks stay in the host's memory.
 
-        Models read lengths from the masks to know how many steps a loop has; on a GPU they would
-        have to wait for the device.
+        Models read sentence lengths from the masks to set the number of loop steps; masks on a GPU
+        would make them wait for the device.
         """
         return self._replace(
             src=self.src.to(device, non_blocking=True),
@@ -38,14 +39,14 @@ class Batch(NamedTuple):
         )
 
     def halves(self) -> "list[Batch]":
-        """Split the batch in two, each padded only as far as needed; one pair is not split."""
+        """Split the batch in two, each half trimmed to its longest sentence; keep a single pair."""
         if len(self.lines) < 2:
             return [self]
         middle = len(self.lines) // 2
         return [self._select_rows(slice(None, middle)), self._select_rows(slice(middle, None))]
 
     def _select_rows(self, rows: slice) -> "Batch":
-        """Return some of the pairs, padded only as far as needed."""
+        """Return some of the pairs, trimmed to the longest of their sentences."""
         src_mask, tgt_mask = self.src_mask[rows], self.tgt_mask[rows]
         src, tgt = slice(int(src_mask.sum(1).max())), slice(int(tgt_mask.sum(1).max()))
         return Batch(

@@ -18,9 +18,15 @@ from nmtkit.errors import DataError
 
 Ids = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+
 FEISTEL_ROUNDS = 6
-READ_PAIRS = 1024  # pairs whose lengths are looked up together
-DEV_WINDOW_BATCHES = 50  # batches of the dev set that are sorted by length together
+"""Rounds of the Feistel network that computes the permutation."""
+
+READ_PAIRS = 1024
+"""Pairs whose lengths are looked up together."""
+
+DEV_WINDOW_BATCHES = 50
+"""Batches of the dev set that are sorted by length together."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,8 @@ def _splitmix64(values: Words) -> Words:
 class Batches:
     """Endless iterator over the batches of a corpus; `position` is that of the next batch.
 
-    With several ranks, rank r of N takes the pairs r, r + N, r + 2N, ... of each batch, which have
-    similar lengths; a part may be empty.
+    With several ranks, rank r of N reads the pairs r, r + N, r + 2N, ... of each batch, which is
+    sorted by length, so that the parts take about the same time; a part may be empty.
     """
 
     def __init__(
@@ -101,7 +107,7 @@ class Batches:
         self._check_max_length()
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield batches endlessly; before each, `position` moves to the one after it."""
+        """Yield batches endlessly; while one is used, `position` is that of the following one."""
         while True:
             pool = self.position
             pairs, end = self._read_pool(pool)
@@ -125,7 +131,7 @@ class Batches:
         return batch._replace(pairs=len(pairs), tokens=tokens)
 
     def epochs(self, position: Position) -> float:
-        """Return the number of epochs before a position, as a float, in steps of a pool."""
+        """Return the number of epochs up to a position as a float, which changes with each pool."""
         return position.epoch + position.start / len(self.corpus)
 
     def progress(self) -> float:
@@ -153,7 +159,7 @@ class Batches:
         return np.maximum(self.corpus.src.lengths(pairs), self.corpus.tgt.lengths(pairs))
 
     def _read_pool(self, position: Position) -> tuple[Ids, int]:
-        """Return the pairs of a pool, without those that are too long, and the index of its end."""
+        """Return the pairs of a pool, without too long ones, and the index at which it ends."""
         config, size = self.config, len(self.corpus)
         key = 0 if config.shuffle == "once" else position.epoch
         pool_size = config.sort_pool * config.batch_size
@@ -172,7 +178,7 @@ class Batches:
         return np.concatenate(kept) if kept else np.zeros(0, np.int64), end
 
     def _cut_batches(self, pairs: Ids, position: Position) -> list[Ids]:
-        """Sort a pool by length, cut it into batches, and put these into the order of their use."""
+        """Sort a pool by length, cut it into batches, and arrange these in their order of use."""
         tgt, src = self.corpus.tgt.lengths(pairs), self.corpus.src.lengths(pairs)
         pairs = pairs[np.lexsort((pairs, src, tgt, np.maximum(src, tgt)))]
         if self.config.batch_unit == "sentences":
@@ -187,7 +193,7 @@ class Batches:
 
 
 def _token_cuts(lengths: Ids, budget: int) -> Ids:
-    """Return the indices at which to cut, so that sentences times the longest stay in `budget`."""
+    """Return the indices at which to cut, so that padded batches stay within `budget` tokens."""
     cuts, start, longest = [], 0, 0
     for i, length in enumerate(lengths):
         longest = max(longest, int(length))
@@ -197,8 +203,8 @@ def _token_cuts(lengths: Ids, budget: int) -> Ids:
     return np.asarray(cuts, np.int64)
 
 
-def in_order(corpus: Corpus, batch_size: int) -> Iterator[Batch]:
-    """Yield every pair once, sorted by length within windows of the corpus, for validation."""
+def validation_batches(corpus: Corpus, batch_size: int) -> Iterator[Batch]:
+    """Yield every pair once, sorted by length within windows of the corpus."""
     window = DEV_WINDOW_BATCHES * batch_size
     for start in range(0, len(corpus), window):
         pairs = np.arange(start, min(start + window, len(corpus)))

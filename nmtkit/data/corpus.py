@@ -1,6 +1,6 @@
 """The prepared corpus as word ids in memory-mapped files, so that its size costs no memory.
 
-For a prepared file `train.src` these files are made on first use, and again when they are stale:
+For a prepared file `train.src` these files are written on first use, and again when they are stale:
 
     train.src.KEY.ids      ids of all sentences, each ending with `</s>`; uint16, or int32 if the
                            vocabulary has more than 65,536 words
@@ -8,7 +8,7 @@ For a prepared file `train.src` these files are made on first use, and again whe
     train.src.KEY.json     size, time and SHA-256 of the text, and SHA-256 of the vocabulary
 
 KEY is the beginning of the vocabulary's SHA-256, so that models with different vocabularies can be
-trained on one prepared folder.
+trained on the same prepared folder.
 """
 
 import contextlib
@@ -30,7 +30,10 @@ from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
 FORMAT = 1
-READ_LINES = 2000  # lines read at a time
+"""Version of the format of the three files."""
+
+READ_LINES = 2000
+"""Lines read at a time."""
 
 Ids = npt.NDArray[np.int64]
 
@@ -39,7 +42,7 @@ Ids = npt.NDArray[np.int64]
 class Side:
     """One side of a corpus. `ids` and `offsets` are memory-mapped; see the top of this file.
 
-    vocabulary_size: upper bound of the ids. stem: beginning of the files' names, for messages.
+    vocabulary_size: ids are below this. stem: path of the files without extension, for messages.
     """
 
     ids: npt.NDArray[Any]
@@ -59,8 +62,8 @@ class Side:
         # negative ids are huge as uint64
         if not len(ids) or ids[-1] != EOS or ids.view(np.uint64).max() >= self.vocabulary_size:
             raise DataError(
-                f"{self.stem}.ids: damaged at sentence {index + 1}; remove the file, and it is made"
-                " again"
+                f"{self.stem}.ids: damaged at sentence {index + 1}; remove the file, and nmtkit"
+                " writes it again"
             )
         return ids
 
@@ -96,7 +99,7 @@ class Corpus:
         vocabularies: tuple[Vocabulary, Vocabulary],
         sides: tuple[str, str] = ("src", "tgt"),
     ) -> "Corpus":
-        """Open a split of a prepared folder; its ids are made first if needed.
+        """Open a split of a prepared folder; write the files of ids first if needed.
 
         :param split: "train" or "dev".
         :param sides: names of the source and target side in the folder.
@@ -107,7 +110,7 @@ class Corpus:
 
 
 def open_side(text: Path, vocabulary: Vocabulary) -> Side:
-    """Memory-map the ids of a tokenised text; the files are made first if they are stale."""
+    """Memory-map the ids of a tokenised text; write the files first if they are stale."""
     if not text.is_file():
         raise DataError(f"{text}: no such file; is this a folder that 'nmtkit prepare' made?")
     vocabulary_sum = _vocabulary_checksum(vocabulary)
@@ -146,7 +149,7 @@ def _is_fresh(stem: Path, text: Path, vocabulary_sum: str, dtype: np.dtype[Any])
 
 
 def _sizes_agree(stem: Path, ids_size: int, offsets_size: int, dtype: np.dtype[Any]) -> bool:
-    """Return whether the offsets end where the ids do; sizes of the files are in bytes."""
+    """Return whether the offsets end at the last id; the sizes of the files are in bytes."""
     if not offsets_size or offsets_size % 8 or ids_size % dtype.itemsize:
         return False
     offsets = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")

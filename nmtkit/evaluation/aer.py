@@ -56,8 +56,8 @@ def alignment_error_rate(
 ) -> AlignmentErrorRate:
     """Compute the alignment error rate over all sentences.
 
-    A zero divisor means that nothing is missed or wrong: recall or precision is 1, and the error
-    rate 0.
+    If a denominator is 0, nothing is missed or wrong: recall or precision is 1, and the error rate
+    0.
 
     :param links: A: the links (source, target) of each sentence pair, counted from 0.
     :param gold: gold links of the same sentence pairs.
@@ -99,8 +99,8 @@ def read_gold_links(
     :param sentences: number of sentence pairs, if known; the NAACL format does not show it when
         the last pairs have no links. By default the highest number in the file is the last pair.
     :return: gold links of each sentence pair, in order.
-    :raises DataError: a line is in neither format, or in another than the lines before it, or it
-        names a sentence pair above `sentences`.
+    :raises DataError: a line is in neither format, or not in the format of the lines before it, or
+        has a sentence number above `sentences`.
     """
     rows = list(lines)
     first = next((row for row in rows if row.strip()), "")

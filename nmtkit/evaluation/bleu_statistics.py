@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_NGRAM_ORDER = 4
-"""Length of the longest n-grams."""
+"""Order of the longest n-grams."""
 
 STATISTICS_PER_SENTENCE = 2 * MAX_NGRAM_ORDER + 1
 """Number of columns."""

@@ -37,7 +37,7 @@ Indices = NDArray[np.intp]
 
 CRITERIA = ("length", "unknown", "rank")
 VALUE_NAMES = {"length": "lengths", "unknown": "unknown words", "rank": "word ranks"}
-"""Names in messages of what each criterion computes for a sentence."""
+"""Names of the criteria's values in messages."""
 
 SIDES = ("source", "reference", "both")
 DEFAULT_BOUNDS: dict[str, tuple[float, ...]] = {
@@ -54,7 +54,7 @@ class Bucket:
 
     low, high: the bucket contains values above `low` and up to `high`; for a window over sorted
         sentences, the smallest and the largest value.
-    position: in plots, on the axis of the values; NaN if the bucket is empty.
+    position: position on the axis of the values in plots; NaN if the bucket is empty.
     sentences: indices from 0, in the order of the file.
     """
 
@@ -105,7 +105,8 @@ class Bucketing:
     bounds: upper ends of the buckets; `DEFAULT_BOUNDS` if empty.
     window: number of lengths in a moving window, instead of bounds; 0 for none.
     neighbours: number of sorted sentences in a moving window, instead of bounds; 0 for none.
-    :raises ConfigError: these exclude each other.
+    :raises ConfigError: two of bounds, window and neighbours are given, or they do not suit `by` or
+        `of`.
     """
 
     by: str

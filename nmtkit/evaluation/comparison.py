@@ -1,6 +1,6 @@
 """Comparison of systems: figures, intervals and p-values of a whole test set and of its buckets.
 
-Every pair of systems is compared, the first is not treated as a baseline. P-values are not
+All pairs of systems are compared; the first system is not treated as a baseline. P-values are not
 corrected for the number of pairs.
 """
 
@@ -42,11 +42,13 @@ class ComparisonConfig:
     tokenize, detokenize: bring the text into the form that metrics expect, see `metrics.evaluate`.
     tokenize_source: for a raw source.
     metrics: names in `metrics.METRICS`; all if empty.
-    samples: of the bootstrap, for intervals and p-values; 0 for none of these.
-    seed: of the bootstrap.
+    samples: number of bootstrap samples for intervals and p-values; 0 for neither.
+    seed: seed of the bootstrap.
     no_unknown: use only sentences without unknown words in source and reference.
-    words: use only sentences whose source and reference both have this many words, from and to.
-    bucketings: ways to divide the test set into buckets, which are evaluated besides the whole.
+    words: use only sentences whose source and reference both have a number of words in this range,
+        inclusive.
+    bucketings: ways to divide the test set into buckets, which are evaluated in addition to the
+        whole.
     """
 
     tokenize: Retokenizer | None = None
@@ -110,8 +112,8 @@ class BucketResult:
 class Comparison:
     """Result of a comparison.
 
-    lines: of the files; `whole` has fewer sentences if the settings select some.
-    scores: by system, with signatures and the parts of BLEU.
+    lines: number of lines of the files; `whole` has fewer sentences if the settings select some.
+    scores: scores of each system, with signatures and the parts of BLEU.
     """
 
     lines: int
@@ -151,11 +153,11 @@ def compare(
         name: _signed_statistics([hypotheses[i] for i in selected], references, config)
         for name, hypotheses in systems.items()
     }
-    everything = np.arange(len(selected))
+    all_sentences = np.arange(len(selected))
     return Comparison(
         lines=len(data.reference),
         scores={name: tuple(s.score for s in metrics) for name, metrics in statistics.items()},
-        whole=evaluate_subset(statistics, everything, config.samples, config.seed),
+        whole=evaluate_subset(statistics, all_sentences, config.samples, config.seed),
         buckets=tuple(
             BucketResult(bucketing, bucket, _evaluate_bucket(statistics, bucketing, bucket, config))
             for bucketing, bucket in buckets

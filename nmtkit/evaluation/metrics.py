@@ -71,7 +71,7 @@ class Metric:
     """One entry of the registry.
 
     name: choice of `--measure`.
-    title: in tables, JSON, CSV and reports.
+    title: name in tables, JSON, CSV and reports.
     text: the form of text that it expects.
     higher_is_better: False for an error rate.
     statistics: hypotheses and references to sufficient statistics. Shape: [sentences, statistics].
@@ -109,7 +109,7 @@ class Metric:
         :param hypotheses: one line per sentence, in the form that `text` names, without subwords.
         :param references: one line per sentence, in the same form.
         :param names: of the two texts in error messages, for example their files.
-        :param retokenizer: name in the signature of what brought the text into this form.
+        :param retokenizer: name of the applied tokeniser or detokeniser, for the signature.
         :raises DataError: there are no lines, or the numbers of lines differ.
         """
         check_line_counts(hypotheses, references, names)
@@ -186,14 +186,14 @@ class RetokenizedTexts:
         tokenize: Retokenizer | None,
         detokenize: Retokenizer | None,
     ) -> None:
-        self._given = (hypotheses, references)
+        self._originals = (hypotheses, references)
         self._retokenizers = {"tokenized": tokenize, "detokenized": detokenize}
         self._converted: dict[str, tuple[Lines, Lines]] = {}
 
     def lines(self, metric: Metric) -> tuple[Lines, Lines]:
         """Return hypotheses and references in the form that a metric expects."""
         if metric.text not in self._converted:
-            hypotheses, references = self._given
+            hypotheses, references = self._originals
             if retokenizer := self._retokenizers[metric.text]:
                 hypotheses = [retokenizer.convert(line) for line in hypotheses]
                 references = [retokenizer.convert(line) for line in references]
@@ -201,7 +201,7 @@ class RetokenizedTexts:
         return self._converted[metric.text]
 
     def retokenizer(self, metric: Metric) -> str:
-        """Return the name in the signature of what was done to a metric's text."""
+        """Return the name, for the signature, of the retokenizer of a metric's text."""
         retokenizer = self._retokenizers[metric.text]
         return retokenizer.name if retokenizer else AS_GIVEN
 
@@ -223,7 +223,7 @@ def check_line_counts(
 
 
 def which_is_better(metrics: Collection[Metric]) -> str:
-    """Say which figures are better when lower, as a clause for notes below tables."""
+    """Return a clause for notes below tables that says which figures are better when lower."""
     lower = [metric.title for metric in metrics if not metric.higher_is_better]
     if not lower:
         return "higher is better"

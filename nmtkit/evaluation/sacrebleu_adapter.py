@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     Statistics = NDArray[np.float64]
 
 PRIVATE_METHODS = ("_extract_corpus_statistics", "_compute_score_from_stats")
-"""Methods of sacreBLEU's metrics that its documentation does not promise."""
+"""Private methods of sacreBLEU's metrics that this module uses."""
 
 TESTED_VERSION = "2.6.0"
-"""Version that the tests run with."""
+"""The version of sacreBLEU that the tests use."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SacrebleuMetric:
     """One metric of sacreBLEU with fixed options and one reference.
 
     class_name: BLEU, CHRF or TER.
-    options: of its constructor.
+    options: arguments of its constructor.
     max_score: highest possible figure; rounding may give 100.00000000000004.
     """
 
@@ -43,7 +43,7 @@ class SacrebleuMetric:
 
     @cached_property
     def metric(self) -> Any:
-        """SacreBLEU's object, as if it had seen one reference, which its signature names."""
+        """SacreBLEU's metric object, set to one reference, which its signature states."""
         module = importlib.import_module(f"sacrebleu.metrics.{self.class_name.lower()}")
         metric = getattr(module, self.class_name)(**self.options)
         metric.num_refs = 1

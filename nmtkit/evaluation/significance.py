@@ -1,6 +1,6 @@
 """Significance of figures: bootstrap intervals, and p-values of paired differences.
 
-Koehn 2004, with the choices of sacreBLEU's `significance.py`, so that the numbers are equal to its
+Koehn 2004, with the choices of sacreBLEU's `significance.py`, so that the results equal its
 own: the same samples for the same seed, 2.5 % of the samples cut off at either end, and a p-value
 
     p = (1 + #{s: |d_s| - mean|d| > |d|}) / (1 + samples)

@@ -1,20 +1,20 @@
-"""The one atomic writer: a file or a folder appears under its name whole, or not at all.
+"""The one atomic writer: a file or a folder appears under its name complete, or not at all.
 
-All outputs of the package go through one of these context managers, or through one that is built
-on them (`lines.open_output` for text, `parameters.write_parameters` for tensors):
+All outputs of the package go through one of these context managers, or through one that uses
+them (`lines.open_output` for text, `parameters.write_parameters` for tensors):
 
     with atomic_file("out") as file:            a binary file
         file.write(b"...")
     with atomic_path("params") as path:         a file that a library writes, given its path
         save_file(tensors, path)
-    with atomic_folder("checkpoint") as path:   a folder; one of that name is replaced
+    with atomic_folder("checkpoint") as path:   a folder; an existing one is replaced
         (path / "state.json").write_text("...")
     with output_folder("report", "index.html", "report") as path:
         ...                                     a folder of results; checks what it replaces
 
 The output is written under a hidden name beside its own (`nmtkit.io.temporary`), which is locked
-meanwhile, and renamed when the block succeeds. When the block raises, the hidden name is removed
-and what stood under the name before is still there. What a killed process has left is removed when
+meanwhile, and renamed when the block succeeds. When the block raises, the hidden output is removed
+and an earlier output of that name stays unchanged. Leftovers of a killed process are removed when
 the same output is next written. Files are synchronised to the disk before they are renamed.
 """
 
@@ -67,9 +67,9 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
     """Yield a path for a library to write to; the file gets its name when the block succeeds.
 
     The path ends in the file's own name and is in a hidden folder of its own: some libraries write
-    beside the path that they are given (safetensors writes `.tmpXXXXXX` and renames it), and what
-    they leave when they are killed is removed with the folder. The file has the permissions of the
-    user's other files, whatever the library gives it.
+    beside their path (safetensors writes `.tmpXXXXXX` and renames it), and their leftovers are
+    removed with the folder. The file gets the user's default permissions, whatever the library
+    sets.
 
     :param force: replace an existing file.
     :raises OutputError: the file exists and `force` is not given, or it cannot be written.
@@ -101,9 +101,9 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
 def atomic_folder(path: str | Path) -> Iterator[Path]:
     """Yield a hidden folder to fill, which gets its name when the block succeeds.
 
-    A folder that has the name already is replaced, without a question; `output_folder` asks.
+    An existing folder of that name is replaced without a check; `output_folder` checks it.
 
-    :raises OutputError: it cannot be written.
+    :raises OutputError: the folder cannot be written.
     """
     target = Path(path).resolve()
     remove_leftovers(target)
@@ -115,7 +115,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
             _move_into_place(hidden, target)
     except BaseException as error:
         shutil.rmtree(hidden, ignore_errors=True)
-        if isinstance(error, OutputError):  # of a file in the folder, which has its hidden name
+        if isinstance(error, OutputError):  # for a file in the folder, with its hidden path
             raise OutputError(str(error).replace(str(hidden), str(path))) from error
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
@@ -124,11 +124,11 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -> Iterator[Path]:
-    """Yield a hidden folder for results, as `atomic_folder`; only its own kind is replaced.
+    """Yield a hidden folder, like `atomic_folder`, but replace only a folder of the same kind.
 
-    :param path: its name; an empty folder may be there.
-    :param mark: a file that every folder of this kind holds.
-    :param kind: what such a folder is called, such as "prepared folder".
+    :param path: name of the folder; it may exist if it is empty.
+    :param mark: a file that every folder of this kind contains.
+    :param kind: name of this kind in messages, such as "prepared folder".
     :param force: replace an existing folder of this kind.
     :raises OutputError: the folder exists and `force` is not given, is of another kind, or cannot
         be written.
@@ -141,9 +141,9 @@ def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -
 
 
 def _check_file(path: str | Path, force: bool) -> Path:
-    """Return the file that `path` leads to, symbolic links followed.
+    """Return the file that `path` leads to, with symbolic links resolved.
 
-    :raises OutputError: it is a folder, is in none, or exists and `force` is not given.
+    :raises OutputError: it is a folder, its folder is missing, or it exists without `force`.
     """
     target = Path(path).resolve()
     if target.is_dir():
@@ -173,7 +173,7 @@ def _is_device(target: Path) -> bool:
 
 @contextlib.contextmanager
 def _report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
-    """Raise OutputError for a full device and for errors of the file that is being written.
+    """Raise OutputError if the device is full or the output cannot be written.
 
     Other errors of the block, such as those of its inputs, pass unchanged.
 
@@ -189,7 +189,7 @@ def _report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
 
 
 def _move_into_place(folder: Path, target: Path) -> None:
-    """Rename the finished folder; an old one keeps the name until then, and again on failure."""
+    """Rename the finished folder, replacing an old one, which is restored on failure."""
     if not target.exists():
         os.replace(folder, target)
         return

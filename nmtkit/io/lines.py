@@ -1,8 +1,8 @@
-r"""Text files as lines: one sentence a line, UTF-8, plain or gzip, `-` for stdin and stdout.
+r"""Text files as lines: one sentence per line, UTF-8, plain or gzip, `-` for stdin and stdout.
 
 A line ends at the byte `\n` and nowhere else. Carriage returns, form feeds, NUL, U+0085 and
 U+2028 are characters of the line, so that line numbers agree with every program that counts
-`\n`. The last line needs no newline. Outputs appear whole or not at all.
+`\n`. The last line needs no newline. Outputs appear complete or not at all.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ def decode_lines(
     :param data: the lines with newlines between them.
     :param first: the number of the first line in its file, from 1, for the message.
     :param strict: refuse a line that is not UTF-8; else U+FFFD replaces the invalid bytes.
-    :raises DataError: a line is not UTF-8, and `strict` is given.
+    :raises DataError: a line is not UTF-8, and `strict` is true.
     """
     try:
         return data.decode("utf-8").split("\n"), set()
@@ -111,10 +111,10 @@ def read_text_blocks(path: str | Path, size: int) -> Iterator[str]:
 
 
 def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
-    """Yield line n of every file, together, for every n.
+    """Yield line n of every file together, for each n.
 
     :raises DataError: a file cannot be read, a line is not UTF-8, or the files differ in length;
-        the message gives the length of each.
+        the message gives their lengths.
     """
     for number, lines in enumerate(read_raw_parallel(*paths), start=1):
         yield tuple(
@@ -123,7 +123,7 @@ def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
 
 
 def line_locator(*paths: str | Path) -> Callable[[int], str]:
-    """Return a function that gives FILE:LINE for line n of files read together, for messages."""
+    """Return a function from n to FILE:LINE of line n in files read together, for messages."""
     return lambda number: " and ".join(f"{path}:{number}" for path in paths)
 
 
@@ -196,7 +196,7 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
     """Open a text file for writing, which gets its name when the block succeeds.
 
     `-` is stdout. A name that ends in `.gz` gives a gzip file, with the same bytes for the same
-    text. All else is as in `atomic.atomic_file`.
+    text. Otherwise as `atomic.atomic_file`.
 
     :param force: replace an existing file.
     :raises OutputError: the file exists and `force` is not given, or it cannot be written.
@@ -219,7 +219,7 @@ def _stdout() -> TextIO:
 
 @contextlib.contextmanager
 def _text_writer(raw: BinaryIO, zipped: bool) -> Iterator[TextIO]:
-    """Write UTF-8 text to `raw`, which stays open; gzip gets no file name and no time of day."""
+    """Write UTF-8 text to `raw`, which stays open; gzip data has no file name and no time."""
     with contextlib.ExitStack() as stack:
         binary: IO[bytes] = raw
         if zipped:

@@ -1,7 +1,7 @@
-"""Parameters in safetensors files, which are written whole and checked before they are read.
+"""Parameters in safetensors files, written atomically and checked before they are read.
 
 The header of a file, with the types and shapes of its tensors, is compared with the model before
-any memory is allocated.
+memory is allocated for tensors.
 """
 
 from pathlib import Path
@@ -21,17 +21,17 @@ TensorSpecs = dict[str, tuple[str, list[int]]]
 """Type and shape of each tensor of a safetensors file, by name."""
 
 DTYPE_NAMES = {torch.float32: "F32", torch.uint8: "U8"}
-"""Names in safetensors files of the types that are written here."""
+"""Names that safetensors files use for the types written by this module."""
 
 MAX_HEADER_BYTES = 1 << 20
-"""Size of the header of a safetensors file, which has some hundred bytes for each tensor."""
+"""Maximum size of a file's header, which has about a hundred bytes for each tensor."""
 
 MAX_NAMES_SHOWN = 10
-"""Parameters that a message names."""
+"""Maximum number of parameters that a message names."""
 
 
 class CorruptFileError(ModelError):
-    """An unreadable file of parameters, or a checkpoint that differs from what was written."""
+    """An unreadable file of parameters, or a checkpoint whose content has changed."""
 
 
 def average_parameters(paths: list[Path]) -> Parameters:
@@ -44,14 +44,14 @@ def average_parameters(paths: list[Path]) -> Parameters:
 
 
 def parameters_of(model: nn.Module) -> Parameters:
-    """Return the parameters by name, on the CPU; those that are there already are not copied."""
+    """Return the parameters by name, on the CPU; without a copy if they are on the CPU."""
     return {name: value.detach().cpu() for name, value in model.named_parameters()}
 
 
 def write_parameters(path: Path, tensors: Parameters) -> None:
-    """Write a safetensors file that appears whole or not at all; an existing one is replaced.
+    """Write a safetensors file atomically; an existing one is replaced.
 
-    :raises OutputError: it cannot be written.
+    :raises OutputError: the file cannot be written.
     """
     try:
         with atomic_path(path, force=True) as hidden:
@@ -72,9 +72,9 @@ def read_parameters(path: Path) -> Parameters:
 
 
 def read_header(path: Path) -> TensorSpecs:
-    """Read the types and shapes in the header of a safetensors file, and nothing else of it.
+    """Read only the types and shapes in the header of a safetensors file.
 
-    The data may still be incomplete; `read_parameters` finds out.
+    The data may still be incomplete, which `read_parameters` detects.
 
     :raises CorruptFileError: the file is missing, or has no valid header.
     """
@@ -91,28 +91,28 @@ def read_header(path: Path) -> TensorSpecs:
 
 
 def tensor_spec(tensor: Tensor) -> tuple[str, list[int]]:
-    """Return the type and shape of a tensor as a safetensors file gives them."""
+    """Return the type and shape of a tensor as in a safetensors header."""
     return DTYPE_NAMES.get(tensor.dtype, str(tensor.dtype)), list(tensor.shape)
 
 
-def _check_header(path: Path, found: TensorSpecs, expected: TensorSpecs) -> None:
-    """Raise ModelError if a file does not hold the tensors that a model has."""
-    if found.keys() != expected.keys():
-        names = sorted(found.keys() ^ expected.keys())
+def _check_header(path: Path, actual: TensorSpecs, expected: TensorSpecs) -> None:
+    """Raise ModelError if the tensors of a file are not those of a model."""
+    if actual.keys() != expected.keys():
+        names = sorted(actual.keys() ^ expected.keys())
         shown = ", ".join(names[:MAX_NAMES_SHOWN]) + (
             ", ..." if len(names) > MAX_NAMES_SHOWN else ""
         )
         raise ModelError(f"{path}: does not belong to this model's config.toml; differing: {shown}")
-    for name, (dtype, shape) in found.items():
+    for name, (dtype, shape) in actual.items():
         if (dtype, shape) != expected[name]:
             raise ModelError(
-                f"{path}: {name} is {dtype} {shape}, config.toml and vocabularies ask for"
+                f"{path}: {name} is {dtype} {shape}, but config.toml and the vocabularies need"
                 f" {expected[name][0]} {expected[name][1]}; they do not belong together"
             )
 
 
 def _is_finite(value: Tensor) -> bool:
-    """Return whether all values are finite; a finite sum, which is faster, proves it."""
+    """Return whether all values are finite; checking the sum first is faster."""
     return bool(value.sum().isfinite()) or bool(value.isfinite().all())
 
 
@@ -122,8 +122,8 @@ def load_parameters(model: nn.Module, path: Path) -> None:
     The parameters are copied: tensors of a mapped file are seldom aligned to 64 bytes, and matrix
     products with them take up to 8 % longer.
 
-    :raises ModelError: names, shapes or types differ from the model's, which is checked before any
-        tensor is read; or a value is not finite.
+    :raises ModelError: names, shapes or types differ from the model's, which is checked before
+        tensors are read; or a value is not finite.
     """
     parameters = dict(model.named_parameters())
     _check_header(

@@ -1,7 +1,7 @@
-"""Safe parsing of numbers and JSON from files that anyone may have made.
+"""Safe parsing of numbers and JSON from untrusted files.
 
-Python's own parsers raise unexpected errors in two cases: an integer of more than 4,300 digits, and
-some thousands of nested brackets.
+Python's own parsers raise unexpected errors in two cases: integers of more than 4,300 digits, and
+thousands of nested brackets.
 """
 
 import json
@@ -12,7 +12,7 @@ _UP_TO_18_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def parse_natural(text: str) -> int | None:
-    """Return the number of 1 to 18 ASCII digits, or None for any other text."""
+    """Return the number that a text of 1 to 18 ASCII digits gives, or None for other texts."""
     return int(text) if _UP_TO_18_DIGITS.fullmatch(text) else None
 
 

@@ -1,8 +1,8 @@
-"""Hidden names of outputs that are being written, their locks, and leftovers of killed processes.
+"""Temporary names of outputs that are being written, their locks, and leftovers.
 
 An output is written under the hidden name `.NAME.` and 16 hexadecimal digits, beside its own name,
 and renamed when it is complete. It is locked while it is written, and the lock ends with the
-process, however that ends: a hidden name without a lock is a leftover. Where a file system has no
+process, even a killed one: a hidden name without a lock is a leftover. On a file system without
 locks, leftovers are never removed.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OLD_SUFFIX = ".old"
-"""Suffix of the hidden name that an old folder has while the new one is renamed."""
+"""Suffix of the hidden name of an old folder while the new one gets its name."""
 
 
 def hidden_name(target: Path) -> Path:
@@ -43,8 +43,8 @@ def locked(folder: Path) -> Iterator[None]:
 def remove_leftovers(target: Path) -> None:
     """Remove what killed processes have left of this output.
 
-    Where a process was killed between renaming the old folder and the new one, the old folder gets
-    its name back.
+    If a process was killed between renaming the old folder and the new one, the old folder gets its
+    name back.
     """
     pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}({re.escape(OLD_SUFFIX)})?")
     with contextlib.suppress(OSError):
@@ -59,7 +59,7 @@ def remove_leftovers(target: Path) -> None:
 
 
 def _is_leftover(path: Path) -> bool:
-    """Return whether no process holds the lock."""
+    """Return True if no process holds the lock of a hidden name."""
     if path.is_symlink():
         return False
     try:

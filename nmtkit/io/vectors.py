@@ -1,9 +1,9 @@
-"""Files of vectors: one text and its vector a line, with tabs between.
+"""Files of vectors: one text and its vector per line, separated by tabs.
 
     house<TAB>0.125<TAB>-1.5<TAB>0.0625
 
-There is no header. Numbers have seven significant digits, the precision of float32. A tab within a
-text becomes a blank.
+There is no header. Numbers have seven significant digits, the precision of float32. A tab in a text
+is replaced by a blank.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
 from nmtkit.io.lines import read_lines
+
+_LINE_FORMAT = "a line is a text and numbers, separated by tabs"
 
 Vectors = NDArray[np.float64]
 """One row for each text. Shape: [texts, size]."""
@@ -34,8 +36,8 @@ def read_vectors(path: str | Path) -> tuple[list[str], Vectors]:
     """Read the texts and the vectors of a file.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
-    :raises DataError: the file cannot be read or is empty, or a vector is not of finite numbers or
-        differs in size from the first.
+    :raises DataError: the file cannot be read or is empty, or a vector has values that are not
+        finite numbers, or another size than the first.
     """
     texts: list[str] = []
     rows: list[NDArray[np.float64]] = []
@@ -44,7 +46,7 @@ def read_vectors(path: str | Path) -> tuple[list[str], Vectors]:
         row = _parse_vector(fields, f"{path}:{number}")
         if rows and len(row) != len(rows[0]):
             raise DataError(
-                f"{path}:{number}: a vector of {len(row)} numbers, the first has"
+                f"{path}:{number}: a vector of {len(row)} numbers, but the first has"
                 f" {len(rows[0])}; use vectors of one model"
             )
         texts.append(text)
@@ -58,9 +60,9 @@ def _parse_vector(fields: Sequence[str], where: str) -> NDArray[np.float64]:
     try:
         row = np.array([float(field) for field in fields])
     except ValueError as error:
-        raise DataError(f"{where}: {error}; a line is a text and numbers, tabs between") from error
+        raise DataError(f"{where}: {error}; {_LINE_FORMAT}") from error
     if not len(row):
-        raise DataError(f"{where}: no numbers; a line is a text and numbers, tabs between")
+        raise DataError(f"{where}: no numbers; {_LINE_FORMAT}")
     if not np.isfinite(row).all():
         raise DataError(f"{where}: a number that is not finite; the model's training diverged")
     return row

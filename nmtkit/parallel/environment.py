@@ -1,4 +1,4 @@
-"""Environment variables by which `torchrun` and other launchers describe a job to its processes.
+"""Environment variables with which `torchrun` and other launchers describe a job.
 
 They are read without torch, so that a command knows at once whether it is one of several processes.
 """
@@ -26,5 +26,5 @@ def local_rank() -> int:
 
 
 def restarted() -> bool:
-    """Tell if torchrun has restarted the job because a process on this machine failed."""
+    """Return True if torchrun has restarted the job after a failure on this machine."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0

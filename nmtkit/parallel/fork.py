@@ -1,13 +1,13 @@
-"""Runs independent tasks at the same time, one on each CPU core.
+"""Independent tasks in parallel, one on each CPU core.
 
 Torch divides single operations between cores, which gains little if they are as small as those of
-search. With enough independent tasks each core gets tasks of its own instead, in a process, because
-threads would take turns at running Python. A process is a fork of this one: it has everything that
-the task needs and costs milliseconds; only results travel, pickled, through a pipe.
+search. With enough independent tasks it is faster to run one task on each core, in a process of its
+own, because Python runs only one thread at a time. The processes are forks of the calling process:
+they share all its data and start within milliseconds; only results are pickled and sent back.
 
 A fork has only the thread that called it, so a lock held by another thread would stay locked.
-Therefore threads run the tasks if this process has other threads, as each process of a process
-group has (`process_group.py`), or if the system does not fork safely.
+Therefore threads run the tasks if the calling process has other threads, as in a process group
+(`process_group.py`), or if the system does not fork safely.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 def run_parallel(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Run tasks at the same time, each on one core; a single task may use all cores.
+    """Run tasks in parallel, each on one core; a single task may use all cores.
 
     :param tasks: their results and errors must be picklable. Side effects of a task may be lost.
     :return: the results in the order of the tasks.
@@ -43,42 +43,42 @@ def run_parallel(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def can_fork() -> bool:
-    """Tell if a fork of this process can run a task: see the top of this file."""
-    joined = torch.distributed.is_available() and torch.distributed.is_initialized()
-    return sys.platform == "linux" and threading.active_count() == 1 and not joined
+    """Return True if forks of this process can run tasks; see the top of this file."""
+    in_process_group = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return sys.platform == "linux" and threading.active_count() == 1 and not in_process_group
 
 
 def in_processes(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Run the first task here and each other task in a fork; see `run_parallel`."""
-    others = [_Forked(task) for task in tasks[1:]]
+    """Run the first task in this process and each other task in a fork; see `run_parallel`."""
+    forks = [_Fork(task) for task in tasks[1:]]
     try:
-        outcomes = [_outcome(tasks[0]), *(other.outcome() for other in others)]
+        outcomes = [_outcome(tasks[0]), *(fork.outcome() for fork in forks)]
     finally:
-        for other in others:
-            other.end()
+        for fork in forks:
+            fork.end()
     return _results(outcomes)
 
 
 def in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Run the first task here and each other task in a thread; see `run_parallel`."""
+    """Run the first task in this thread and each other task in another; see `run_parallel`."""
     outcomes: dict[int, tuple[bool, Any]] = {}
 
     def run(number: int) -> None:
         torch.set_num_threads(1)  # applies to the calling thread only
         outcomes[number] = _outcome(tasks[number])
 
-    others = [
+    threads = [
         threading.Thread(target=run, args=(number,), daemon=True) for number in range(1, len(tasks))
     ]
-    for thread in others:
+    for thread in threads:
         thread.start()
     run(0)  # in the main thread, which receives Ctrl-C
-    for thread in others:
+    for thread in threads:
         thread.join()
     return _results([outcomes[number] for number in range(len(tasks))])
 
 
-class _Forked:
+class _Fork:
     """A fork of this process that runs a task."""
 
     def __init__(self, task: Callable[[], Any]) -> None:
@@ -126,8 +126,8 @@ def _outcome(task: Callable[[], Result]) -> tuple[bool, Any]:
 
 
 def _results(outcomes: Sequence[tuple[bool, Any]]) -> list[Any]:
-    for well, value in outcomes:
-        if not well:
+    for succeeded, value in outcomes:
+        if not succeeded:
             raise value
     return [result for _, result in outcomes]
 

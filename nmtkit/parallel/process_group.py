@@ -2,10 +2,10 @@
 
 Each process has a rank. All processes must call the collective operations in the same order.
 `join_process_group` returns the group of a command. Without `torchrun` that is `SINGLE_PROCESS`,
-whose operations do what one process does anyway: callers need no special case for a single process.
+which has the same operations for one process, so callers need no special case.
 
-The environment gives the number of processes (`environment.py`), on one machine or several. Tensors
-on a GPU are sent by NCCL, everything else by gloo.
+Environment variables give the number of processes (`environment.py`), on one machine or several.
+Tensors on a GPU are sent by NCCL, everything else by gloo.
 """
 
 import contextlib
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("nmtkit")
 
 TIMEOUT = timedelta(hours=1)
-"""How long a process waits for the others: longer than they ever differ, as when translating the
-dev set or writing the ids of a large corpus to a shared disk. If a process has ended, the others
-notice at once."""
+"""How long a process waits for the others. It exceeds the longest work of a single rank, such as
+translating the dev set or writing the ids of a large corpus to a shared disk. If a process ends,
+the others notice at once."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,8 +41,8 @@ Result = TypeVar("Result")
 class Shard(NamedTuple, Generic[Item]):
     """One process's part of a window of items.
 
-    first: number of the first item among all items of all windows, from 1.
-    items: may be empty where a window has fewer items than there are processes.
+    first: number of the first item, counted from 1 over all windows.
+    items: empty if the window has too few items for all processes.
     """
 
     first: int
@@ -54,7 +54,7 @@ class ProcessGroup:
 
     rank: rank of this process, from 0.
     size: number of processes.
-    restarted: torchrun has restarted the job because a process failed or joined.
+    restarted: True if torchrun has restarted the job because a process failed or joined.
     """
 
     rank = 0
@@ -80,7 +80,7 @@ class ProcessGroup:
     def main_process_first(self, task: Callable[[], Result]) -> Result:
         """Run a task on every rank: first on rank 0, then on one rank of each machine, then on all.
 
-        Files that a task makes if they are missing are so made only once.
+        A task that writes missing files thus writes them only once.
         """
         return task()
 
@@ -94,15 +94,15 @@ class ProcessGroup:
     def all_reduce_gradients(self, parameters: Iterable[nn.Parameter], figures: Tensor) -> Tensor:
         """Sum gradients and some figures over the ranks.
 
-        A missing gradient counts as zero: that of a rank that had nothing to compute.
+        A missing gradient, on a rank that had nothing to compute, counts as zero.
 
-        :param figures: of the gradients' type and device. Shape: [n].
+        :param figures: numbers of the gradients' type, on their device. Shape: [n].
         :return: sums of the figures. Shape: [n].
         """
         return figures
 
     def seed_per_rank(self, seed: int, number: int) -> None:
-        """Seed torch on each rank differently, by `seed`, `number` and the rank only."""
+        """Seed torch differently on each rank, from `seed`, `number` and the rank only."""
 
     def shards(self, windows: Iterable[Sequence[Item]]) -> Iterator[Shard[Item]]:
         """Yield this process's part of each window.
@@ -117,9 +117,9 @@ class ProcessGroup:
             first += len(window)
 
     def gather(self, results: list[Result]) -> list[Result]:
-        """Return the results of all ranks on rank 0, in the order of the items; elsewhere none.
+        """Return the results of all ranks on rank 0, in the order of the items; [] on other ranks.
 
-        :param results: of this rank's items; they must be picklable.
+        :param results: results for this rank's items; they must be picklable.
         """
         return results
 
@@ -130,7 +130,7 @@ SINGLE_PROCESS = ProcessGroup()
 class DistributedGroup(ProcessGroup):
     """One of several processes in torch's default process group.
 
-    :param restarted: this rank knows of an earlier attempt.
+    :param restarted: True if this rank knows of an earlier attempt.
     """
 
     def __init__(self, restarted: bool) -> None:
@@ -149,7 +149,7 @@ class DistributedGroup(ProcessGroup):
         if not self.is_main:
             succeeded, value = self._broadcast_outcome((False, None))
             if not succeeded:
-                raise NmtkitError(f"rank {self.rank}: rank 0 has failed, and says why")
+                raise NmtkitError(f"rank {self.rank}: rank 0 has failed; see its message")
             return value  # type: ignore[no-any-return]
         try:
             result = task()
@@ -160,14 +160,14 @@ class DistributedGroup(ProcessGroup):
         return result
 
     def _broadcast_outcome(self, outcome: tuple[bool, Any]) -> tuple[bool, Any]:
-        """Return rank 0's outcome of a task: True and its result, or False and None."""
-        box = [outcome]
+        """Send rank 0's outcome of a task to all ranks: True and its result, or False and None."""
+        box = [outcome]  # the broadcast overwrites it on other ranks
         with _collective():
             dist.broadcast_object_list(box, src=0, device=torch.device("cpu"))
         return box[0]
 
     def main_process_first(self, task: Callable[[], Result]) -> Result:
-        """Run a task on every rank, those of one machine not before its first one."""
+        """Run a task on rank 0, then on the first rank of each machine, then on the others."""
         turn = 0 if self.is_main else 1 if environment.local_rank() == 0 else 2
         for _ in range(turn):
             self.barrier()
@@ -190,7 +190,7 @@ class DistributedGroup(ProcessGroup):
                 dist.broadcast(tensor.detach(), src=0)
 
     def all_reduce_gradients(self, parameters: Iterable[nn.Parameter], figures: Tensor) -> Tensor:
-        """Sum by one operation over one flat tensor; the gradients become views of it.
+        """Sum gradients and figures in one flat tensor; the gradients become views of it.
 
         Every rank gets the same sums, bit for bit, so that parameters stay equal.
         """
@@ -212,35 +212,35 @@ class DistributedGroup(ProcessGroup):
         return sums
 
     def seed_per_rank(self, seed: int, number: int) -> None:
-        """Seed torch by `seed`, `number` and the rank."""
+        """Seed torch from `seed`, `number` and the rank."""
         torch.manual_seed(derive_seed(seed, number, self.rank))
 
     def shards(self, windows: Iterable[Sequence[Item]]) -> Iterator[Shard[Item]]:
-        """Yield consecutive items of each window, as many on each rank.
+        """Yield this rank's consecutive items of each window; all ranks get about as many.
 
         :raises NmtkitError: torchrun has restarted the job; earlier input and output are lost.
         """
         if self.restarted:
             raise NmtkitError(
-                "torchrun has begun this command anew, but what it read and wrote before is gone;"
-                " start it again yourself, without --max-restarts"
+                "torchrun has restarted this command, but its earlier input and output are lost;"
+                " start it again without --max-restarts"
             )
         source, first = iter(windows), 1
         while True:
             window = self.broadcast(lambda: next(source, None))
             if window is None:
                 return
-            each = -(-len(window) // self.size)
-            start = self.rank * each
-            yield Shard(first + start, window[start : start + each])
+            count = -(-len(window) // self.size)
+            start = self.rank * count
+            yield Shard(first + start, window[start : start + count])
             first += len(window)
 
     def gather(self, results: list[Result]) -> list[Result]:
-        """Return the results of all ranks on rank 0, in the order of the items; elsewhere none."""
-        of_ranks: list[Any] | None = [None] * self.size if self.is_main else None
+        """Return the results of all ranks on rank 0, in the order of the items; [] on others."""
+        gathered: list[Any] | None = [None] * self.size if self.is_main else None
         with _collective():
-            dist.gather_object(results, of_ranks, dst=0)
-        return [result for of_rank in of_ranks or [] for result in of_rank]
+            dist.gather_object(results, gathered, dst=0)
+        return [result for rank_results in gathered or [] for result in rank_results]
 
 
 @contextlib.contextmanager
@@ -252,7 +252,7 @@ def _collective() -> Iterator[None]:
         reason = str(error).splitlines()[0].partition(". ")[0]
         raise NmtkitError(
             f"rank {environment.rank()}: another rank has ended, or cannot be reached ({reason});"
-            " see its messages, and give the same command again"
+            " see its messages, and run the same command again"
         ) from error
 
 
@@ -281,22 +281,22 @@ def join_process_group(device: str = "auto") -> Iterator[ProcessGroup]:
     clean_exit = False
     try:
         yield process_group
-        process_group.barrier()  # a process that left first would seem to have failed
+        process_group.barrier()  # a process that ends early would seem to have failed
         clean_exit = True
     except TrainingInterrupted:
         clean_exit = True
         raise
     finally:
-        if clean_exit or backend == "gloo":  # with a rank missing, NCCL could wait for it here
+        if clean_exit or backend == "gloo":  # NCCL could wait here for a rank that has failed
             dist.destroy_process_group()
 
 
 def _fresh_store() -> tuple["Store", bool]:
     """Return a store for the addresses of the processes, without those of earlier attempts.
 
-    Torchrun has one store for a job and all its restarts, which still holds the addresses of
-    processes that have ended. So rank 0 gives this attempt a name and sends it to all ranks that
-    ask for it now.
+    Torchrun uses one store for a job and all its restarts, which still holds the addresses of
+    processes that have ended. So rank 0 chooses a name for this attempt, and sends it to the ranks
+    that request it now.
 
     :return: the store, and True if this rank knows of an earlier attempt.
     """
@@ -304,25 +304,25 @@ def _fresh_store() -> tuple["Store", bool]:
     from torch.distributed.rendezvous import rendezvous
 
     store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
-    name = word = os.urandom(8).hex()
+    name = request = os.urandom(8).hex()
     restarted = environment.restarted()
     if rank == 0:
         restarted = store.add("nmtkit/attempts", 1) > 1 or restarted
         _send_name(store, name, size)
     else:
-        store.set(f"nmtkit/asking/{rank}", word)
-        name = store.get(f"nmtkit/told/{word}").decode()  # waits for it
-        store.set(f"nmtkit/heard/{name}/{rank}", "")
+        store.set(f"nmtkit/request/{rank}", request)
+        name = store.get(f"nmtkit/reply/{request}").decode()  # waits for the reply
+        store.set(f"nmtkit/received/{name}/{rank}", "")
     return PrefixStore(f"nmtkit/{name}", store), restarted
 
 
 def _send_name(store: "Store", name: str, size: int) -> None:
-    """Answer each rank's request, and one left from an earlier attempt, until it has the name."""
+    """Reply to each rank, also to a request of an earlier attempt, until it has the name."""
     for rank in range(1, size):
-        asking, heard = f"nmtkit/asking/{rank}", f"nmtkit/heard/{name}/{rank}"
-        store.wait([asking])
-        while not store.check([heard]):
-            store.set(f"nmtkit/told/{store.get(asking).decode()}", name)
+        request, received = f"nmtkit/request/{rank}", f"nmtkit/received/{name}/{rank}"
+        store.wait([request])
+        while not store.check([received]):
+            store.set(f"nmtkit/reply/{store.get(request).decode()}", name)
             time.sleep(0.01)
 
 

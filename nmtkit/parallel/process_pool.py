@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _ITEMS_PER_PROCESS = 4
-"""Items under way, or finished and waiting, for each process; it bounds the memory used."""
+"""Items in progress, or finished and not yet read, per process; it bounds the memory used."""
 
 
 class ProcessPool:
@@ -35,16 +35,16 @@ class ProcessPool:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def in_order(
+    def imap(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
-        """Yield the results of `map(function, items)`, computed by all processes.
+        """Yield the results of `map(function, items)` in order, computed by all processes.
 
         A single item is processed in the calling process.
 
         :param function: defined at the top level of a module, because it is pickled.
         :param items: read as they are needed, never all at once.
-        :raises NmtkitError: a process was killed; errors of `function` are raised as they are.
+        :raises NmtkitError: a process was killed; errors of `function` are raised unchanged.
         """
         items = iter(items)
         head = list(itertools.islice(items, 2))

@@ -163,13 +163,13 @@ class _FolderWriter:
             counts = [counts[0] + counts[1]]
         logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
         learn = partial(METHODS[self.settings.subword_method].learn, size=self.settings.merges)
-        self._save_subwords(list(self.pool.in_order(learn, counts)))
+        self._save_subwords(list(self.pool.imap(learn, counts)))
 
     def _count_words(self, path: str | Path) -> Counter[str]:
         """Count the words of a file."""
         total: Counter[str] = Counter()
         blocks = (b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK_PAIRS, path))
-        for counts in self.pool.in_order(count_block, blocks):
+        for counts in self.pool.imap(count_block, blocks):
             total.update(counts)
         return total
 
@@ -198,7 +198,7 @@ class _FolderWriter:
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
-            for block in self.pool.in_order(clean_block, raw_blocks):
+            for block in self.pool.imap(clean_block, raw_blocks):
                 if block.digests:
                     block.drop_duplicates(duplicates)
                 for side, lines, output in zip(SIDES, (block.src, block.tgt), outputs, strict=True):

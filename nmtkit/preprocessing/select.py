@@ -252,7 +252,7 @@ class _PairSelector:
         path = self.folder / "records"
         score = partial(score_block, self.settings, models)
         with open(path, "wb") as file, _bar("scoring") as bar:
-            for records in self.processes.in_order(score, self._pool()):
+            for records in self.processes.imap(score, self._pool()):
                 file.write(records.tobytes())
                 bar.update(len(records))
         if not path.stat().st_size:
@@ -338,7 +338,7 @@ class _PairSelector:
         """Return the ids of selectable pairs, on each compared side."""
         parts: list[list[Ints]] = [[] for _ in self.names]
         compute_ids = partial(block_ids, self.settings, str(self.folder))
-        for block in self.processes.in_order(compute_ids, blocks):
+        for block in self.processes.imap(compute_ids, blocks):
             for part, ids in zip(parts, block, strict=True):
                 part.append(ids)
         return [np.concatenate(part) for part in parts]
@@ -346,7 +346,7 @@ class _PairSelector:
     def _tokenize(self, settings: SelectSettings, blocks: Iterable[PairBlock]) -> list[list[str]]:
         """Return the lines of tokens of the selectable pairs, on each compared side."""
         texts: list[list[str]] = [[] for _ in self.names]
-        for _, block in self.processes.in_order(partial(tokenize_block, settings), blocks):
+        for _, block in self.processes.imap(partial(tokenize_block, settings), blocks):
             for text, lines in zip(texts, block, strict=True):
                 text += lines
         return texts

@@ -73,7 +73,7 @@ def exact_line_search(
 
     The search is exact because BLEU is constant between crossings. The result is the middle of the
     best interval, the widest among equals; beyond the outermost crossings it is 1 away from them.
-    Intervals too narrow to distinguish from rounding are ignored.
+    Intervals so narrow that they may be rounding errors are ignored.
 
     :param slopes, heights: of each hypothesis. Shape: [hypotheses].
     :param offsets: index of the first hypothesis of each sentence, and the end.

@@ -16,9 +16,9 @@ from nmtkit.smt.weights import HIDDEN_PREFIX, REST_FEATURE, Weights
 Vector: TypeAlias = NDArray[np.float64]
 
 SCORE_DIGITS = 9
-"""Decimal places of scores for weights that sum to 1.
+"""Decimal places to which scores are rounded if the weights sum to 1.
 
-Sums of the same numbers in another order then compare equal.
+Sums of the same numbers in a different order then compare equal.
 """
 
 
@@ -79,8 +79,8 @@ class FeatureColumns:
 
         `UnknownWordPenalty0`, which Moses does not print, and `Rest0` have no column.
 
-        :param path: origin of the weights, for messages.
-        :raises DataError: the list has no such feature, or with another number of values.
+        :param path: file of the weights, for messages.
+        :raises DataError: the list lacks a feature, or has it with another number of values.
         """
         for name, values in weights.items():
             self._check_weights(name, len(values), path)
@@ -116,7 +116,7 @@ class FeatureColumns:
         return [f"{name}=" for name in self.sizes]
 
     def _parsed_row(self, entry: Entry) -> list[float]:
-        """Return the values as `row` does, slower, with a message for a malformed line."""
+        """Return the values like `row`, more slowly, with messages for malformed lines."""
         features = entry.features
         sizes = {name: len(values) for name, values in features.items()}
         if list(sizes.items()) != list(self.sizes.items()):
@@ -184,8 +184,8 @@ class LinearScorer:
         """
         if self.original is None:
             return round_scores(features @ self.weights, self.weights)
-        # Equals weights · features + rest · Rest0, and is exact for the original weights: then the
-        # score is the total.
+        # Equals weights · features + rest · Rest0. With the original weights the score is exactly
+        # the total.
         difference = self.weights - self.rest * self.original
         return round_scores(self.rest * totals + features @ difference, self.weights)
 
@@ -198,7 +198,7 @@ def round_scores(scores: Vector, weights: Vector) -> Vector:
 
 
 def round_weights(weights: Vector) -> Vector:
-    """Round weights to the nine digits that files have."""
+    """Round weights to nine digits, as in files."""
     return np.array([float(f"{weight:.9g}") for weight in weights])
 
 

@@ -22,7 +22,7 @@ from nmtkit.io.safe_json import parse_natural
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")
 """Fields of every line."""
 
-_BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")  # as a word of its own
+_BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")  # as a separate word
 _NAME = re.compile(r"[^\s=|]+")
 
 _WHITE = " \t\r\v\f"
@@ -34,7 +34,7 @@ Features = dict[str, tuple[float, ...]]
 class Entry:
     """One line of a list.
 
-    fields: text between the bars, with its blanks; joined by bars they give the line again.
+    fields: text between the bars, including blanks; joined by bars they equal the line.
     sentence: number of the source sentence, from 0.
     total: weighted sum of the features, by which Moses sorts a list.
     path, number: file and line number, from 1, for messages.
@@ -103,20 +103,20 @@ class Entry:
                 " feature"
             )
         features = self.fields[2].rstrip(" ")
-        behind = self.fields[2][len(features) :] if features else " "
-        changed = f"{features} {name}= {value:.6f}{behind}"
-        return replace(self, fields=(*self.fields[:2], changed, *self.fields[3:]))
+        blanks = self.fields[2][len(features) :] if features else " "
+        extended = f"{features} {name}= {value:.6f}{blanks}"
+        return replace(self, fields=(*self.fields[:2], extended, *self.fields[3:]))
 
     def with_total(self, total: float) -> "Entry":
         """Return the line with another total, with six decimal places.
 
-        A total that is equal to six places stays as it was written.
+        If the total is equal to six decimal places, the line is unchanged.
         """
         if f"{total:.6f}" == f"{self.total:.6f}":
             return self
         field = self.fields[3]
-        behind = field[len(field.rstrip()) :]
-        fields = (*self.fields[:3], f" {total:.6f}{behind}", *self.fields[4:])
+        blanks = field[len(field.rstrip()) :]
+        fields = (*self.fields[:3], f" {total:.6f}{blanks}", *self.fields[4:])
         return replace(self, fields=fields, total=total)
 
 
@@ -146,8 +146,8 @@ def parse(line: str, path: str = "the list", number: int = 1) -> Entry:
     fields = tuple(_BARS.split(line))
     if len(fields) < len(FIELDS):
         raise DataError(
-            f"{location}: has {len(fields)} of the fields of an n-best list, separated by ' ||| ':"
-            f" {', '.join(FIELDS)}"
+            f"{location}: expected at least {len(FIELDS)} fields separated by ' ||| ', not"
+            f" {len(fields)}; a line of an n-best list has {', '.join(FIELDS)}"
         )
     sentence = fields[0].strip()
     sentence_number = parse_natural(sentence)

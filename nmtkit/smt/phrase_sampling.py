@@ -14,11 +14,11 @@ Departures and readings:
 - The paper does not define "frequent". Long phrases are sorted by that count, equal counts at
   random; the frequent ones are drawn from the first 100 and the rare ones from the last 100, or
   from either half if there are fewer than 200.
-- Only phrases with at least as many targets as are shown are eligible: with a single target both
-  models prefer it. Most phrases that occur once have a single target.
+- Only phrases with at least as many targets as are shown are eligible, because both models prefer
+  a single target. Most phrases that occur once have a single target.
 - The paper does not say which pairs figure 3 shows; here they are drawn uniformly from the whole
   table.
-- Like Moses, this file raises probabilities below e^-100, and 0, to e^-100.
+- Like Moses, this module raises probabilities below e^-100, including 0, to e^-100.
 """
 
 import heapq
@@ -50,7 +50,7 @@ class PhraseSamplingConfig:
     phrases: source phrases of each kind, frequent and rare.
     min_words: minimum length of a long source phrase.
     top: minimum number of targets of an eligible source phrase.
-    seed: of all random choices.
+    seed: seed of all random choices.
     table_column: column of the translation model's p(target | source) among the scores, from 1.
     model_column: column of the neural model's; None if the table has none.
     logs: the neural model's column holds natural logarithms, not probabilities.
@@ -238,13 +238,13 @@ def _source_count(pair: PhrasePair, path: str | Path, number: int) -> float:
         text = f"'{b' '.join(counts).decode()}'" if counts else "missing"
         raise DataError(
             f"{path}:{number}: the counts (fifth field: target, source, both) are {text},"
-            " but frequent and rare phrases are found by them; use the table as Moses wrote it"
+            " but are needed to find frequent and rare phrases; use the table as Moses wrote it"
         )
     return value
 
 
 def _number(text: bytes) -> float:
-    """Convert to a number; NaN if the text is none."""
+    """Convert to a number; NaN if the text is not a number."""
     try:
         return float(text)
     except ValueError:

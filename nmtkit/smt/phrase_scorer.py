@@ -106,7 +106,7 @@ class PhraseScorer:
         path = "" if str(table) == STANDARD else f" path={table}"
         return (
             f"moses.ini: in the line of PhraseDictionaryMemory write num-features={before + added}"
-            f"{path}; in [weight], write {added} more behind the {before} of"
+            f"{path}; in [weight], write {added} more after the {before} of"
             f" TranslationModel0=, such as {' '.join(['0.1'] * added)}, and tune them"
         )
 
@@ -115,15 +115,15 @@ class PhraseScorer:
         on_cpu = all(model.device.type == "cpu" for model in self._models)
         cores = torch.get_num_threads() if on_cpu else 1
         cores = max(1, min(cores, len(window) // MIN_PAIRS_PER_CORE))
-        shares = [
-            functools.partial(self._new_scores_of_share, window[core::cores])
+        tasks = [
+            functools.partial(self._new_scores_of_part, window[core::cores])
             for core in range(cores)
         ]
-        results = run_parallel(shares)
+        results = run_parallel(tasks)
         return [results[index % cores][index // cores] for index in range(len(window))]
 
-    def _new_scores_of_share(self, pairs: Sequence[PhrasePair]) -> list[list[str]]:
-        """Compute the new scores of each pair, as text."""
+    def _new_scores_of_part(self, pairs: Sequence[PhrasePair]) -> list[list[str]]:
+        """Compute the new scores of each pair, as text, on one core."""
         phrases = [(pair.src, pair.tgt) for pair in pairs]
 
         def location(number: int) -> str:

@@ -3,7 +3,7 @@
     source phrase ||| target phrase ||| scores ||| alignment ||| counts ||| ...
 
 Fields are separated by ` ||| `; the last is empty if the line ends with ` |||`. A line is kept as
-the bytes of its fields, so that it can be written back with every unchanged byte as it was. Fields
+the bytes of its fields, so that unchanged fields are written back byte for byte. Fields
 after the scores are parsed only on request. Lines with the same source phrase are consecutive, as
 Moses sorts its tables.
 """
@@ -24,8 +24,8 @@ _FORMAT = "a line of a phrase table is 'source ||| target ||| scores ||| ...'"
 class PhrasePair:
     """One line of a phrase table.
 
-    fields: its bytes, split at ` ||| `; the last field has one blank more than the line.
-    src, tgt: the phrases, words with blanks between them.
+    fields: bytes of the line split at ` ||| `; the last field ends with an additional blank.
+    src, tgt: the phrases, words separated by blanks.
     path, number: file and line number, from 1, for messages.
     """
 
@@ -42,7 +42,7 @@ class PhrasePair:
 
     @property
     def scores(self) -> list[bytes]:
-        """Numbers of the third field, as they are written."""
+        """Numbers of the third field, as text."""
         return self.fields[2].split()
 
     @property
@@ -51,7 +51,7 @@ class PhrasePair:
 
         They are Moses's counts of the target phrase, of the source phrase, and of the pair: without
         smoothing p(target | source) is the third divided by the second. The alignment before them
-        can be empty, ` ||| ||| `; therefore bars need no blanks here, as in Moses.
+        can be empty, ` ||| ||| `; therefore the bars here need no blanks around them, as in Moses.
         """
         rest = _BAR.join(self.fields[3:]).split(b"|||")
         return rest[1].split() if len(rest) > 1 else []
@@ -108,7 +108,7 @@ def read_phrase_blocks(
 
 def _fields(line: bytes, path: str | Path, number: int) -> list[bytes]:
     """Split and check the fields of a line, see `PhrasePair`."""
-    fields = (line + b" ").split(_BAR)  # so that ` |||` at the end of a line ends a field
+    fields = (line + b" ").split(_BAR)  # ` |||` at the end of the line separates, too
     if len(fields) < len(_REQUIRED):
         raise DataError(
             f"{path}:{number}: {len(fields)} fields between ' ||| ', but at least"

@@ -28,7 +28,7 @@ from nmtkit.smt.weights import HIDDEN_PREFIX, Weights
 log = logging.getLogger("nmtkit")
 
 MAX_MISSING_SENTENCES = 1_000_000
-"""Maximum number of consecutive sentences that a list may lack if their number is not given.
+"""Maximum gap in the sentence numbers of a list if the number of sentences is not given.
 
 Without a limit, a wrong sentence number could produce endless empty lines.
 """
@@ -98,7 +98,7 @@ class Reranker:
         for entry, score in zip(group, scores, strict=True):
             if math.isnan(score):
                 raise DataError(
-                    f"{entry.location}: its score is not a number: a feature or the total is"
+                    f"{entry.location}: the score is not a number: a feature or the total is"
                     " infinite; replace it with a finite number"
                 )
         order = sorted(range(len(group)), key=lambda n: -scores[n])

@@ -35,9 +35,9 @@ class ScoringPair(NamedTuple):
 MIN_TREE_SIZE = 64
 """Minimum number of hypotheses of a sentence to score as a prefix tree.
 
-A tree computes common prefixes once. With fewer hypotheses a step has too little work for a core,
-so they are batched with those of other sentences. By bench/nbest.py, a tree of 32 is 1.2 times as
-fast with RNNsearch and 0.7 times with CSLM; one of 100 is faster with both.
+A tree computes common prefixes once. With fewer hypotheses a decoding step has too little work for
+a core, so they are batched with those of other sentences. In bench/nbest.py, a tree of 32 is 1.2
+times as fast as batches with RNNsearch and 0.7 times with CSLM; a tree of 100 is faster with both.
 """
 
 WORD_PENALTY = "WP0"
@@ -84,7 +84,7 @@ class Rescorer:
         :raises NmtkitError: a folder is incomplete, or the names are invalid.
         """
         ensembles = [Ensemble.load([folder], device) for folder in folders]
-        scorers = [Scorer(one, batch_size) for one in ensembles]
+        scorers = [Scorer(ensemble, batch_size) for ensemble in ensembles]
         return cls(scorers, names, batch_size, count_unknown)
 
     @property
@@ -163,9 +163,11 @@ def _scores(
     scorer: Scorer, lists: Sequence[Sequence[ScoringPair]], tokenized: bool
 ) -> Iterator[Score]:
     """Yield the score of each pair of each list; the pairs of a list share their source."""
-    few = [pair for pairs in lists if len(pairs) < MIN_TREE_SIZE for pair in pairs]
+    batch_pairs = [pair for pairs in lists if len(pairs) < MIN_TREE_SIZE for pair in pairs]
     batched = scorer.score(
-        [(pair.source, pair.entry.hypothesis) for pair in few], tokenized, pair_name=_locations(few)
+        [(pair.source, pair.entry.hypothesis) for pair in batch_pairs],
+        tokenized,
+        pair_name=_locations(batch_pairs),
     )
     for pairs in lists:
         if len(pairs) < MIN_TREE_SIZE:

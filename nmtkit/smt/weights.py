@@ -41,7 +41,7 @@ class Weights:
     values: by name of the feature, one weight per value.
     original: weights that the list's totals were computed with; None if unknown, and then `Rest0`
         cannot be computed.
-    path: file that they come from, for messages.
+    path: file of the weights, for messages.
     """
 
     values: Features
@@ -50,7 +50,7 @@ class Weights:
 
     @property
     def text(self) -> str:
-        """Content of a file; reading it gives exactly these numbers again."""
+        """Content of a weights file; reading it restores exactly these numbers."""
         sections = [_section(WEIGHT_SECTION, self.values)]
         if self.original is not None:
             sections.append(_section(ORIGINAL_SECTION, self.original))
@@ -81,10 +81,10 @@ def read_weights(path: str | Path) -> Weights:
 
 
 def _lines(path: str | Path) -> Iterator[tuple[str, str, str]]:
-    """Yield section, line and FILE:LINE of the weights; the line of a section's header is ""."""
+    """Yield section, line and FILE:LINE of the weights; for a section header the line is ""."""
     section = ""
-    for number, whole in enumerate(read_lines(path), start=1):
-        line, location = whole.strip(), f"{path}:{number}"
+    for number, text in enumerate(read_lines(path), start=1):
+        line, location = text.strip(), f"{path}:{number}"
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
             if section in (WEIGHT_SECTION, ORIGINAL_SECTION):

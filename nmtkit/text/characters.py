@@ -1,8 +1,8 @@
 """The character classes of Moses's rules, and its lists of non-breaking prefixes.
 
 Both come from sacremoses, whose import takes as long as translating several lines, because it
-builds what any language may need. For the characters of western languages, Python's own classes
-are the same: `WESTERN` holds those, and `moses_characters` returns the complete classes.
+builds the tables of all languages. For the characters of western languages, Python's own classes
+are the same: `WESTERN` holds them, and `moses_characters` returns the complete classes.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ WESTERN_CODES = (*range(0x250), *range(0x2000, 0x20D0))
 class Characters(NamedTuple):
     """The characters of each class, as strings.
 
-    number: every numeric character, with fractions and superscripts; `alnum` has digits only.
+    number: all numeric characters, including fractions and superscripts; `alnum` has only digits.
     """
 
     alnum: str
@@ -38,7 +38,7 @@ WESTERN = Characters(
 
 
 def moses_characters(language: str) -> Characters:
-    """Return the complete classes; those of Chinese, Japanese and Korean have more letters."""
+    """Return the complete classes; Chinese, Japanese and Korean have additional letters."""
     from sacremoses import MosesTokenizer
 
     moses = MosesTokenizer(language)
@@ -46,9 +46,9 @@ def moses_characters(language: str) -> Characters:
 
 
 def moses_prefixes(language: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words whose period does not end a sentence: always, and before digits only.
+    """Return the words whose period does not end a sentence: in general, and only before digits.
 
-    A language without a list has the English one.
+    A language without a list uses the English one.
     """
     from sacremoses import MosesTokenizer
 

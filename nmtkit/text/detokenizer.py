@@ -1,4 +1,4 @@
-"""Detokenisation: the words of a sentence become a line as its language is written.
+"""Detokenisation: join the words of a sentence to a line by the rules of its language.
 
 The detokenizers of Moses and sacremoses know neither the typographic apostrophe (`l ’ arbre`) nor
 l' before a digit or a quotation, and join quotation marks wrongly where a sentence has only one of
@@ -14,7 +14,7 @@ one:
     | laws of Canada (first 20,000)          | 0.818 -> 0.980 | 0.249 -> 0.743 |
     | newstest 2012-2014 (9,006)             | 0.970 -> 0.984 | 0.782 -> 0.798 |
 
-Most of the other French lines differ in such a blank only: without these blanks on both sides,
+Most of the other French lines differ only in such a blank: with these blanks removed on both sides,
 0.997, 0.982 and 0.964 are reproduced.
 """
 
@@ -34,21 +34,21 @@ _ENTITIES = (
     ("&#93;", "]"),
     ("&amp;", "&"),
 )
-"""Moses's escapes, also of its older versions; & last."""
+"""Moses's escapes, including those of older versions; & last."""
 
 _ELISION = re.compile(
     r"(?:.*-)?(?:[cdjlmnst]|qu|(?:jus|lors|puis|quoi|pres|quel)qu|entr|aujourd|prud)", re.IGNORECASE
 )
-"""French words that end in an apostrophe: l', qu', lorsqu', hors-d'."""
+"""French words that end in an apostrophe, without it: l', qu', lorsqu', hors-d'."""
 
 _CONTRACTED = {"s", "t", "re", "ve", "ll", "d", "m"}
 """English endings after an apostrophe: it's, don't, we're."""
 
 _CLIPPED = {"em", "til", "tis", "twas", "cause", "n", "round", "bout"}
-"""English words whose beginning is replaced by an apostrophe: 'em, 'til."""
+"""Rest of English words whose beginning an apostrophe replaces: 'em, 'til."""
 
 _BEFORE_QUOTATION = {"'s", "as", "does", "has", "is", "its", "says", "this", "was"}
-"""English words in s that have no possessive: an apostrophe after them opens a quotation."""
+"""English words in s without a possessive: an apostrophe after them opens a quotation."""
 
 _PARAGRAPH = re.compile(r"[0-9]+(?:\.[0-9]+)*|[a-z](?:\.[0-9]+)*|[ivx]+")
 """The text in the brackets of a reference to a paragraph: (1), (11.141), (b), (iii)."""
@@ -57,7 +57,7 @@ _ENTITY_NAMES = {"amp", "quot", "apos", "lt", "gt", "nbsp"}
 
 
 class Detokenizer:
-    """Joins the words of a sentence of one language to a readable line.
+    """Joins the words of a sentence to a readable line.
 
     :param language: ISO 639-1 code. English and French have the rules of this module, other
         languages those of sacremoses.
@@ -72,7 +72,7 @@ class Detokenizer:
             self._moses = MosesDetokenizer(language)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
-        """Return the line; entities become characters again, and `@-@` a hyphen."""
+        """Return the line, with entities replaced by characters and `@-@` by a hyphen."""
         words = _unescape_and_join_hyphens(tokens)
         if self._moses is not None:
             line: str = self._moses.detokenize(words, unescape=False)
@@ -109,9 +109,10 @@ def _unescape_and_join_hyphens(tokens: Sequence[str]) -> list[str]:
 
 
 class _Line:
-    """The words of one line, and whether each is joined to the word before it.
+    """The words of one line; each may be joined to the word before it.
 
-    A rule sees the word at an index and its neighbours; rules are applied from left to right.
+    A rule is a method that reads the word at an index and its neighbours, and joins words. Rules
+    are applied from left to right.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -148,19 +149,19 @@ class _Line:
         return "".join(parts)
 
     def before(self, index: int) -> str:
-        """Return the word before, or "" at the beginning."""
+        """Return the previous word, or "" at the beginning."""
         return self.words[index - 1] if index else ""
 
     def after(self, index: int) -> str:
-        """Return the word after, or "" at the end."""
+        """Return the next word, or "" at the end."""
         return self.words[index + 1] if index + 1 < len(self.words) else ""
 
     def left(self, index: int) -> None:
-        """Join the word to the one before."""
+        """Join the word to the previous word."""
         self.joined[index] = True
 
     def right(self, index: int) -> None:
-        """Join the word to the one after."""
+        """Join the word to the next word."""
         self.joined[index + 1] = True
 
     def both(self, index: int) -> None:
@@ -173,16 +174,16 @@ class _Line:
         return self.before(index)[-1:].isdigit() and self.after(index)[:1].isdigit()
 
     def unpaired(self, index: int) -> bool:
-        """Return whether a quotation mark has no partner: an odd number is left in the line."""
+        """Return whether the rest of the line has an odd number of this quotation mark."""
         return list(self.words[index:]).count(self.words[index]) % 2 == 1
 
     def word(self, index: int) -> None:
-        """Join dots to the word before; subclasses handle clitics."""
+        """Join dots to the previous word; subclasses also handle clitics."""
         if not self.words[index].strip("."):
             self.left(index)
 
     def mark(self, index: int) -> None:
-        """Join a punctuation mark as in English, to the word before."""
+        """Join a punctuation mark to the previous word, as in English."""
         self.left(index)
         if self.words[index] == ":" and self.between_digits(index):
             self.right(index)
@@ -202,7 +203,7 @@ class _Line:
             self.right(index)
 
     def quotation(self, index: int) -> None:
-        """Join a straight quotation mark, which opens and closes quotations in turn."""
+        """Join a straight quotation mark; such marks open and close quotations alternately."""
         sign = self.words[index]
         if sign in self.open:
             self.open.remove(sign)
@@ -214,12 +215,12 @@ class _Line:
             self.right(index)
 
     def closes(self, index: int) -> bool:
-        """Return whether a mark without partner closes a quotation of an earlier line."""
+        """Return whether an unpaired mark closes a quotation that an earlier line opened."""
         rest = self.words[index + 1 :]
         return self.before(index) in set(",.!?") or not any(word[0].isalnum() for word in rest)
 
     def opening(self, index: int) -> None:
-        """Join an opening single quotation mark to the word after."""
+        """Join an opening single quotation mark to the next word."""
         self.open.add("‘")
         self.right(index)
 
@@ -229,7 +230,7 @@ class _Line:
             self.right(index)
 
     def ampersand(self, index: int) -> None:
-        """Join `S&P`, and an XML entity of the text itself."""
+        """Join `S&P`, and the parts of an XML entity in the original text."""
         before, after = self.before(index), self.after(index)
         if before.isupper() and after.isupper() and len(before) == len(after) == 1:
             self.both(index)
@@ -257,7 +258,7 @@ class _English(_Line):
         self.rules |= {"'": self.apostrophe, "’": self.typographic}
 
     def word(self, index: int) -> None:
-        """Join contractions to the word before."""
+        """Join contractions to the previous word."""
         super().word(index)
         word = self.words[index]
         contraction = word[0] == "'" and word[1:2].isalpha() or word.lower() == "n't"
@@ -279,7 +280,7 @@ class _English(_Line):
             self.quotation(index)
 
     def typographic(self, index: int) -> None:
-        """Join a typographic apostrophe to the word before, or a year after it."""
+        """Join a typographic apostrophe to the previous word, or to a year after it."""
         self.left(index)
         if self.after(index).lower() in _CONTRACTED or self.before(index) in ("O", "D", "L"):
             self.right(index)
@@ -306,14 +307,14 @@ class _French(_Line):
             self.left(index - 1)
 
     def word(self, index: int) -> None:
-        """Join a word with an elision to the word after."""
+        """Join a word with an elision to the next word."""
         super().word(index)
         word = self.words[index]
         if word[-1] == "'" and word[-2:-1].isalpha() and self.after(index):
             self.right(index)
 
     def quotation(self, index: int) -> None:
-        """Join a quotation mark as in English; but l"arbre is a typing error for l'arbre."""
+        """Join a quotation mark as in English, except in l"arbre, a typing error for l'arbre."""
         if self.words[index] not in self.open and _ELISION.fullmatch(self.before(index)):
             self.both(index)
         else:
@@ -330,14 +331,14 @@ class _French(_Line):
             self.left(index)
 
     def currency(self, index: int) -> None:
-        """Leave a currency sign after its amount; join it to a unit."""
+        """Keep a blank between an amount and its currency sign; join the sign to a unit."""
         if self.before(index) in ("M", "k", "G", "US", "CAN"):
             self.left(index)
         elif not self.before(index)[-1:].isdigit():
             super().currency(index)
 
     def degree(self, index: int) -> None:
-        """Join a degree sign to C or F, or else to its number."""
+        """Join a degree sign to C or F, otherwise to its number."""
         if self.after(index) in ("C", "F"):
             self.right(index)
         else:

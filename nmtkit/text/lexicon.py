@@ -1,13 +1,13 @@
-"""Lexical translation tables, and the candidate target words that they give a sentence.
+"""Lexical translation tables, and the candidate target words of a sentence.
 
 Translating is faster when the softmax is over a few hundred candidates instead of the whole
 vocabulary (Jean et al. 2015, section 3.2; Marian's `--shortlist`). The candidates of a sentence are
 the most probable translations of each of its words, and the most frequent target words.
 
-A table is a text file, plain or gzip, in UTF-8, of three columns with blanks or a tab between. Two
-formats are read, with lines in any order; the sign of the first line's number distinguishes them:
+A table is a text file, plain or gzip, in UTF-8, with three columns separated by blanks or a tab.
+Two formats are read, with lines in any order; the sign of the first line's number tells which:
 
-    target source p(target|source)      Moses's lex.f2e, Marian's lex.s2t, and what is written here
+    target source p(target|source)      Moses's lex.f2e, Marian's lex.s2t, `LinkCounts.write`
     source target log p(target|source)  what `fast_align -p FILE` writes; natural log
 
 Moses's lex.e2f looks like lex.f2e with the sides exchanged; it belongs to a model of the other
@@ -34,11 +34,21 @@ NUM_FREQUENT = 100
 TRANSLATIONS_PER_WORD = 50
 """Default number of candidates for each source word."""
 
-LINES_PER_BLOCK = 100_000  # lines
-MAX_ENTRIES_UNPRUNED = 4_000_000  # entries in memory before all but the best are dropped
-ROUNDING_TOLERANCE = 1e-6  # programs round probabilities
-MIN_SHARE_DIFFERENCE = 0.2  # between vocabularies, to detect a table's direction
+LINES_PER_BLOCK = 100_000
+"""Lines read at a time."""
+
+MAX_ENTRIES_UNPRUNED = 4_000_000
+"""Entries in memory before all but the best translations of each word are dropped."""
+
+ROUNDING_TOLERANCE = 1e-6
+"""How far a probability may exceed 1, because programs round them."""
+
+MIN_SHARE_DIFFERENCE = 0.2
+"""A table has the wrong direction if its source words are in the target vocabulary more often than
+its target words, by at least this share."""
+
 NULL_WORDS = {b"NULL", b"<eps>"}
+"""Names of the empty word in Moses and fast_align."""
 
 Ids = npt.NDArray[np.int32]
 Values = npt.NDArray[np.float32]
@@ -56,7 +66,7 @@ class TableEntries(NamedTuple):
     values: Values
 
     def best(self, num_translations: int) -> "TableEntries":
-        """Return the entries with the highest values of each source word, sorted by source word."""
+        """Return the highest-valued entries of each source word, sorted by source word."""
         order = np.lexsort((self.targets, -self.values, self.sources))
         sources = self.sources[order]
         ranks = np.arange(len(order)) - np.searchsorted(sources, sources)
@@ -67,9 +77,9 @@ class TableEntries(NamedTuple):
 class Lexicon:
     """Candidate target words for source sentences.
 
-    :param sources: source word, in UTF-8 -> its index.
+    :param sources: index of each source word, by its UTF-8 bytes.
     :param entries: translations of the source words, sorted by source word.
-    :param num_frequent: number of first ids of the target vocabulary that are candidates of every
+    :param num_frequent: ids below this, the most frequent target words, are candidates of every
         sentence.
     """
 
@@ -87,14 +97,14 @@ class Lexicon:
         path: str | Path,
         tgt_vocab: Vocabulary,
         frequent: int = NUM_FREQUENT,
-        each: int = TRANSLATIONS_PER_WORD,
+        per_word: int = TRANSLATIONS_PER_WORD,
     ) -> "Lexicon":
         """Load a table in one of the formats of this module.
 
         :param tgt_vocab: the model's vocabulary; other target words are skipped.
         :param frequent: number of most frequent target words that are candidates of every sentence,
             in addition to `</s>` and `<unk>`.
-        :param each: number of most probable translations of a source word that are candidates.
+        :param per_word: number of most probable translations of a source word that are candidates.
         :raises DataError: the file cannot be read, a line is malformed, or the words are not
             those of the model; the message names file, line and remedy.
         """
@@ -110,15 +120,15 @@ class Lexicon:
             indices = np.fromiter(map(source_index.__getitem__, compress(sources, known)), np.int32)
             tables.append(TableEntries(indices, target_ids[known], values[known]))
             if sum(len(table.values) for table in tables) > max_entries:
-                tables = [_concatenate(tables).best(each)]
+                tables = [_concatenate(tables).best(per_word)]
                 max_entries = max(MAX_ENTRIES_UNPRUNED, 2 * len(tables[0].values))
         num_frequent = min(len(SPECIAL_WORDS) + frequent, len(tgt_vocab))
-        return cls(dict(source_index), _concatenate(tables).best(each), num_frequent)
+        return cls(dict(source_index), _concatenate(tables).best(per_word), num_frequent)
 
     def candidates(self, source_tokens: Sequence[str]) -> Ids:
         """Return the candidate ids of a sentence, ascending; 0 and 1 are always among them.
 
-        :param source_tokens: the model's tokens; a token that is not in the table adds nothing.
+        :param source_tokens: the model's tokens; those that are not in the table are ignored.
         """
         indices = [self._sources.get(token.encode()) for token in source_tokens]
         ends = self._ends
@@ -129,7 +139,7 @@ class Lexicon:
 
 
 def best_translations(path: str | Path, src_vocab: Vocabulary | None = None) -> dict[str, str]:
-    """Return the most probable translation of each source word of a table; of equals, the first.
+    """Return the most probable translation of each source word of a table, the first of equals.
 
     :param src_vocab: the model's source vocabulary, to refuse a table of the other direction.
     :raises DataError: as `Lexicon.load`, but any target word is accepted; or a word that would be
@@ -167,7 +177,7 @@ def _raise_for_word(path: str | Path, word: bytes) -> NoReturn:
 
 
 class LinkCounts:
-    """Counts of alignment links between source and target words, from which a table is made."""
+    """Counts of alignment links between source and target words, to estimate a table."""
 
     def __init__(self) -> None:
         self._links: Counter[tuple[str, str]] = Counter()
@@ -203,7 +213,7 @@ Columns = tuple[Sequence[bytes], Sequence[bytes], Values]
 def _read_columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Columns]:
     """Yield the columns of a table in either format, some lines at a time.
 
-    :param ids: the target vocabulary, to check that the table's target words are of it.
+    :param ids: the target vocabulary, to check the direction of the table; None for no check.
     """
     are_logs: bool | None = None
     first = 1  # line number of the block's first line
@@ -211,7 +221,7 @@ def _read_columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Co
     while block := list(islice(lines, LINES_PER_BLOCK)):
         words = _split_lines(block)
         try:
-            with np.errstate(over="ignore"):  # beyond float32 is infinite
+            with np.errstate(over="ignore"):  # numbers beyond float32 become infinite
                 values = np.fromiter(map(float, words[2::3]), np.float32, len(block))
         except ValueError:
             _raise_for_line(path, first, block, are_logs)
@@ -232,10 +242,10 @@ def _read_columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Co
 
 
 def _split_lines(lines: Sequence[bytes]) -> list[bytes]:
-    """Return the three words of each line, or nothing if a line has more or fewer.
+    """Return the words of all lines, three per line, or none if a line has more or fewer.
 
-    All lines are split together, which takes a third of the time, if each has three words, two
-    blanks or tabs and no other whitespace; that is checked first.
+    If each line has three words, two blanks or tabs and no other whitespace, which is checked
+    first, all lines are split together in a third of the time.
     """
     text = b"\n".join(lines)
     words = text.split()
@@ -257,7 +267,7 @@ def _raise_for_line(
     expected = {
         None: "'target source probability'",
         False: "'target source probability', a number from 0 to 1",
-        True: "'source target logarithm', a number of at most 0 as before",
+        True: "'source target logarithm', a number of at most 0, as in the first line",
     }
     for number, line in enumerate(lines, start=first):
         row = line.split()
@@ -271,7 +281,7 @@ def _raise_for_line(
 
 
 def _is_valid(text: bytes, are_logs: bool | None) -> bool:
-    """Return whether a text is a number, and in the range of the table's format if known."""
+    """Return whether a text is a number, within the range of the table's format if known."""
     try:
         value = float(text)
     except ValueError:
@@ -286,8 +296,8 @@ def _check_direction(
 ) -> None:
     """Raise DataError if the target words are not the model's, or the sides are exchanged.
 
-    Few words belong to both languages. In a joint vocabulary of subwords most do; then exchanged
-    sides are not detected.
+    This works because few words belong to both languages. In a joint vocabulary of subwords most
+    do, and exchanged sides are not detected.
     """
     share, exchanged = (
         sum(map(ids.__contains__, words)) / len(words) for words in (targets, sources)

@@ -1,4 +1,4 @@
-"""A dictionary that computes missing values: most words of a text were met before."""
+"""A dictionary that computes missing values, as most words of a text occur repeatedly."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -6,14 +6,14 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 MAX_WORDS = 200_000
-"""Words in a memo; a full one is emptied, so that memory stays small on corpora of any size."""
+"""Maximum number of words; a full memo is emptied, which bounds memory on large corpora."""
 
 MAX_WORD_LENGTH = 50
-"""Characters of a word that is kept."""
+"""Longer words are not stored."""
 
 
 class Memo(dict[str, Value]):
-    """`memo[word]` is `function(word)`, computed when the word is first met.
+    """`memo[word]` is `function(word)`, computed at the first look-up.
 
     Values must not be changed. A look-up of a known word calls no Python function.
     """

@@ -29,14 +29,14 @@ class TextPipeline:
     def load(cls, folder: str | Path, side: Side, settings: TextConfig) -> "TextPipeline":
         """Load the pipeline of one side of a prepared folder or a model folder.
 
-        :raises DataError: the text is split into subwords, and their model cannot be read.
+        :raises DataError: the text uses subwords, and the subword model cannot be read.
         """
         language = settings.src_language if side == "src" else settings.tgt_language
         subwords = None if settings.bpe == "none" else load_subword_model(folder, side)
         return cls(language, settings, subwords)
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:  # made when first needed: few commands need both
+    def _tokenizer(self) -> Tokenizer:  # created on first use: few commands need both
         settings = self._settings
         return Tokenizer(self._language, hyphens=settings.hyphens, escape=settings.escape)
 
@@ -45,32 +45,32 @@ class TextPipeline:
         return Detokenizer(self._language)
 
     def words(self, line: str, tokenized: bool = False) -> str:
-        """Return the words of a line with blanks between them, before subwords.
+        """Return the words of a line, separated by blanks, before subword splitting.
 
-        :param tokenized: the line is tokenised already; its words have whitespace between them.
+        :param tokenized: the line is already tokenised, with whitespace between words.
         """
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
         return self._tokenizer.text(line)
 
     def pieces(self, words: str) -> str:
-        """Return the tokens of words, subwords where they are used, with blanks between them."""
+        """Split words into subwords if the model uses them; return tokens separated by blanks."""
         if self._subwords is None or not words:
             return words
         return self._subwords.apply_line(words.split(" "))
 
     def tokens(self, line: str, tokenized: bool = False) -> list[str]:
-        """Return the tokens of a line, as the model's vocabulary has them.
+        """Return the tokens of a line, as in the model's vocabulary.
 
-        :param tokenized: the line is tokenised already; only subwords are applied.
+        :param tokenized: the line is already tokenised; only subwords are applied.
         """
         text = self.pieces(self.words(line, tokenized))
         return text.split(" ") if text else []
 
     def line(self, tokens: Sequence[str], tokenized: bool = False) -> str:
-        """Return the line that tokens make.
+        """Convert tokens to a line.
 
-        :param tokenized: leave it tokenised; only subwords are joined.
+        :param tokenized: return tokenised text; only subwords are joined.
         """
         words = tokens if self._subwords is None else self._subwords.undo(tokens)
         return self.sentence(words, tokenized)
@@ -82,9 +82,9 @@ class TextPipeline:
         return self._subwords.join(tokens)
 
     def sentence(self, words: Sequence[str], tokenized: bool = False) -> str:
-        """Return the line that whole words make.
+        """Convert words to a line.
 
-        :param tokenized: leave it tokenised.
+        :param tokenized: return tokenised text.
         """
         if tokenized or self._settings.tokenized:
             return " ".join(words)

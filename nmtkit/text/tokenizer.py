@@ -7,7 +7,7 @@ by line, so that a known word costs one look-up. The result is the same: between
 rule makes of a word does not depend on the words around it, except in three cases, which have code
 of their own: apostrophes that meet across a blank, control characters, and periods (below).
 
-Differences from sacremoses 0.2.0, all of them towards `tokenizer.perl`:
+Differences from sacremoses 0.2.0, in which it follows `tokenizer.perl`:
 - a period at the end of the line is always split off, also after a non-breaking prefix (`St.`,
   `art.`, `E.`) or a word with a period inside (`U.S.`, `example.com.`);
 - a text that holds sacremoses's marker words (`DOTMULTI`) keeps them.
@@ -16,8 +16,8 @@ With `escape=True, hyphens=True` the tokens of all 62,028 lines of Multi30k's tr
 test2016, both languages, are those of the real `tokenizer.perl -a` (sacremoses: all but 42).
 
 Whitespace of every kind (no-break spaces, U+0085, U+2028, ...) separates tokens, and no token
-contains any. Control characters are removed, as in Moses. So every program splits the tokens of a
-line, joined with blanks, at the same places, and a line stays one line.
+contains any. Control characters are removed, as in Moses. So every program splits a line of tokens
+joined by blanks at the same places, and a line stays one line.
 """
 
 import re
@@ -38,7 +38,7 @@ __all__ = ["Detokenizer", "Tokenizer"]
 
 _CONTROL = re.compile(r"[\x00-\x1f]+")
 _DOTS = re.compile(r"\.{2,}")
-_HELD_DOT = "\x01"
+_DOT_PLACEHOLDER = "\x01"
 """Replaces the periods of `...` while the rules run; a control character, removed from all text."""
 
 _WESTERN = frozenset(map(chr, WESTERN_CODES))
@@ -99,12 +99,12 @@ class Tokenizer:
         return moses_prefixes(self._language)
 
     def tokenize(self, line: str) -> list[str]:
-        """Return the tokens of a line, none of them empty; a blank line has none."""
+        """Return the tokens of a line, which are never empty; a blank line has no tokens."""
         text = self.text(line)
         return text.split(" ") if text else []
 
     def text(self, line: str) -> str:
-        """Return the tokens of a line with blanks between them."""
+        """Return the tokens of a line, separated by blanks."""
         words = line.split()
         if not words:
             return ""
@@ -118,7 +118,7 @@ class Tokenizer:
         return _escape(text) if self._escape else text
 
     def _tokenize_words(self, words: Sequence[str]) -> str | None:
-        """Return the tokens before periods are split off, or None if a word depends on others."""
+        """Tokenise without periods; return None if the result for a word depends on its context."""
         if len(words) == 1:
             return None
         first, *inner, last = words
@@ -126,7 +126,7 @@ class Tokenizer:
         return " ".join(tokens) if all(tokens) else None
 
     def _tokenize_word(self, before: str, after: str, word: str) -> str:
-        """Return the tokens of one word with blanks between, or "" if they depend on other words.
+        """Return the tokens of one word, separated by blanks, or "" if they depend on other words.
 
         :param before, after: a blank next to another word, "" at the end of the line.
         """
@@ -142,14 +142,14 @@ class Tokenizer:
         for trigger, pattern, replacement in self._rules:
             if trigger in text:
                 text = pattern.sub(replacement, text)
-        return " ".join(text.replace(_HELD_DOT, ".").split())
+        return " ".join(text.replace(_DOT_PLACEHOLDER, ".").split())
 
     def _split_periods(self, text: str) -> str:
         """Split off the periods that end a sentence.
 
-        A period stays on a word with a period and a letter inside, on a non-breaking prefix (on
-        some, like `No.`, only before digits), and before a lower-case word. On the last word of the
-        line it never stays.
+        A period stays attached to a word with a period and a letter inside, to a non-breaking
+        prefix (to some, like `No.`, only before digits), and before a lower-case word. At the end
+        of the line it is always split off.
         """
         if ". " in text:
             tokens = text.split(" ")
@@ -181,7 +181,7 @@ def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
         rules.append(_rule("-", f"([{alnum}])-(?=[{alnum}])", r"\1 @-@ "))
     return [
         *rules,
-        ("..", _DOTS, lambda dots: f" {_HELD_DOT * len(dots[0])} "),
+        ("..", _DOTS, lambda dots: f" {_DOT_PLACEHOLDER * len(dots[0])} "),
         _rule(",", f"([^{number}]),", r"\1 , "),
         _rule(",", f",([^{number}])", r" , \1"),
         _rule(",", f"([{number}]),$", r"\1 , "),

@@ -2,11 +2,11 @@
 
 Two words are special: `</s>` ends every sentence, and `<unk>` stands for every word that is not in
 the vocabulary. They have the ids 0 and 1 in every vocabulary. A word of the text that is spelt like
-one of them is unknown: it can neither end a sentence nor take the id.
+one of them is treated as unknown: it neither ends a sentence nor gets that id.
 
-File: `word<TAB>count` a line, most frequent first after the two special words, whose counts are
-the sentences and the unknown tokens. A file without tabs is a plain list of words, each with
-count 0. Missing special words are put in front.
+File: one `word<TAB>count` per line, the two special words first, then by falling frequency. The
+counts of the special words are the sentences and the unknown tokens. A file without tabs is a plain
+list of words with count 0. Missing special words are added in front.
 """
 
 from collections import Counter
@@ -22,7 +22,8 @@ from nmtkit.io.lines import open_output, read_lines, read_text_blocks
 from nmtkit.io.safe_json import parse_natural
 from nmtkit.special_symbols import EOS, EOS_WORD, SPECIAL_WORDS, UNK, UNK_WORD
 
-LINES_PER_BLOCK = 2000  # counted at a time
+LINES_PER_BLOCK = 2000
+"""Lines counted at a time."""
 
 
 class Vocabulary:
@@ -58,13 +59,13 @@ class Vocabulary:
         return iter(self.words)
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Return the ids of a sentence's tokens, 1 for unknown ones; no `</s>` is added."""
+        """Return the ids of a sentence's tokens, 1 for unknown ones, without `</s>`."""
         return list(map(self._ids.get, tokens, repeat(UNK)))
 
     def ids_of_lines(self, text: str) -> Iterator[int]:
         """Return the ids of all lines of a tokenised text, with `</s>` after each line.
 
-        :param text: tokens with blanks between them; every line ends with a newline.
+        :param text: tokens separated by blanks; every line ends with a newline.
         """
         tokens = text.replace("\n", " \n ").split(" ")
         return map(self._ids_and_end.get, filter(None, tokens), repeat(UNK))
@@ -99,7 +100,7 @@ class Vocabulary:
     def save(
         self, path: str | Path, counts: Mapping[str, int] | None = None, force: bool = False
     ) -> None:
-        """Write the vocabulary file, whole or not at all.
+        """Write the vocabulary file atomically.
 
         :param counts: count of each word, 0 where missing; the vocabulary's own when None.
         :raises OutputError: the file exists and `force` is not given, or cannot be written.
@@ -109,13 +110,13 @@ class Vocabulary:
             (self if numbers is None else Vocabulary(self.words, numbers)).write(output)
 
     def write(self, output: TextIO) -> None:
-        """Write the file's lines."""
+        """Write the lines of a vocabulary file."""
         for word, count in zip(self.words, self.counts, strict=True):
             output.write(f"{word}\t{count}\n")
 
 
 def _parse_entry(line: str, counted: bool, where: str) -> tuple[str, int]:
-    """Return the word and the count of one line, which its last tab separates."""
+    """Return the word and the count of one line, separated by its last tab."""
     if not counted:
         word, count = line, "0"
     else:
@@ -136,10 +137,10 @@ def _parse_entry(line: str, counted: bool, where: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Shortlist:
-    """The most frequent words of a corpus, and the coverage of the corpus.
+    """The most frequent words of a corpus, and their coverage of the corpus.
 
-    sentences, tokens, types: of the corpus, `</s>` not counted.
-    covered_tokens, covered_types: those that are in the shortlist.
+    sentences, tokens, types: size of the corpus, `</s>` not counted.
+    covered_tokens, covered_types: number of tokens and types that are in the shortlist.
     """
 
     vocabulary: Vocabulary
@@ -161,7 +162,7 @@ class Shortlist:
 
 
 def shortlist(counts: Mapping[str, int], size: int, sentences: int = 0) -> Shortlist:
-    """Select the most frequent words; of equally frequent ones, the first by code points.
+    """Select the most frequent words, with ties in the order of code points.
 
     :param counts: how often each word occurs in the corpus.
     :param size: number of words, `</s>` and `<unk>` included.
@@ -186,7 +187,7 @@ def shortlist(counts: Mapping[str, int], size: int, sentences: int = 0) -> Short
 
 
 def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
-    """Count the words of a tokenised corpus; memory grows with the distinct words alone.
+    """Count the words of a tokenised corpus; memory grows only with the distinct words.
 
     :param texts: parts of the corpus: whole lines, each with its newline.
     :return: how often each word occurs, and the number of lines.
@@ -200,7 +201,7 @@ def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
 
 
 def count_block(lines: bytes) -> Counter[str]:
-    """Count the words of some lines of a tokenised corpus; for a worker."""
+    """Count the words of some lines of a tokenised corpus, in a worker process."""
     return Counter(lines.decode("utf-8").split())
 
 

@@ -9,7 +9,7 @@ import torch
 
 from nmtkit.config import Config
 from nmtkit.data.batch import Batch
-from nmtkit.data.batching import in_order
+from nmtkit.data.batching import validation_batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.errors import DataError
 from nmtkit.evaluation.metrics import tokenized_bleu
@@ -85,7 +85,9 @@ def build_validation(
     subwords = METHODS[method_of(data, tgt_side)]
     targets = read_lines(data / f"dev.{tgt_side}")
     references = [" ".join(subwords.undo(line.split(" "))) for line in targets]
-    batches = list(in_order(dev, VALIDATION_BATCH_SIZE))[process_group.rank :: process_group.size]
+    batches = list(validation_batches(dev, VALIDATION_BATCH_SIZE))[
+        process_group.rank :: process_group.size
+    ]
     search = dataclasses.replace(config.search, beam=config.training.dev_beam)
 
     def dev_bleu(model: Model) -> float:

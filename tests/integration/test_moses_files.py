@@ -125,7 +125,7 @@ CORRUPTIONS = [
     (TABLE, table_lines, lambda line: b"\xff" + line, "not valid UTF-8"),
     (TABLE, table_lines, lambda line: line[:3], "1 fields between"),
     (TABLE, table_lines, replace_first(b"|||", b"||"), "the score '.*' is not a number"),
-    (LIST, list_lines, keep_first_fields(3), "has 3 of the fields"),
+    (LIST, list_lines, keep_first_fields(3), "expected at least 4 fields"),
     (LIST, list_lines, lambda line: b"x" + line, "begins with 'x"),
     (LIST, list_lines, lambda line: b"-" + line, "begins with '-"),
     (LIST, list_lines, lambda line: line.rsplit(b"|||", 1)[0] + b"||| ?", "the total is '\\?'"),

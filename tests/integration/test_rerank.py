@@ -123,7 +123,7 @@ def test_rerank_reads_tuned_weights(nmtkit, files, options, start):
         ),
         (["nbest", "rerank", "list", "--mean-with", "TM0"], 1, "list:1: has 2 values of 'TM0'"),
         (["nbest", "rerank", "list", "--sentences", "2"], 1, "list:4: sentence 2, counted from 0"),
-        (["nbest", "rerank", "bad"], 1, "bad:1: has 1 of the fields"),
+        (["nbest", "rerank", "bad"], 1, "bad:1: expected at least 4 fields"),
         (
             ["nbest", "rerank", "odd", "--weights-file", "moses.ini"],
             1,
@@ -154,7 +154,7 @@ def test_rerank_reads_tuned_weights(nmtkit, files, options, start):
         (["nbest", "rerank", "list", "--list", "-"], 2, "need different files"),
         (["nbest", "rerank", "-", "--weights-file", "-"], 2, "stdin ('-') can be only one"),
         (["nbest", "tune", "list", "none"], 1, "none: cannot be read"),
-        (["nbest", "tune", "bad", "ref"], 1, "bad:1: has 1 of the fields"),
+        (["nbest", "tune", "bad", "ref"], 1, "bad:1: expected at least 4 fields"),
         (["nbest", "tune", "odd", "ref"], 1, "odd:2: has the features"),
         (["nbest", "tune", "empty", "ref"], 1, "the n-best list is empty"),
         (["nbest", "tune", "list", "short"], 1, "list:4: sentence 2, counted from 0, is beyond"),

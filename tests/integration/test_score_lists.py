@@ -149,7 +149,7 @@ def test_lists_of_translate_are_raw_text(nmtkit, model, tmp_path):
         (["nbest", "-m", "LM", "missing"], 1, "missing: cannot be read"),
         (["-m", "LM", "missing"], 1, "missing: cannot be read"),
         (["nbest", "-m", "RNN", "LIST", "SHORT"], 1, "list:4: sentence 2"),
-        (["nbest", "-m", "LM", "SRC"], 1, "source:1: has 1 of the fields"),
+        (["nbest", "-m", "LM", "SRC"], 1, "source:1: expected at least 4 fields"),
     ],
 )
 def test_a_mistake_is_one_line_and_no_file(

@@ -123,7 +123,8 @@ def test_more_parameters_than_the_model_has_are_not_read(folder, limited_memory)
         start = end
     write_safetensors(folder / PARAMS, header, start)
     assert_refused(
-        folder, "E_x is F32 .26843545600., config.toml and vocabularies ask for F32 .4, 3.; they do"
+        folder,
+        "E_x is F32 .26843545600., but config.toml and the vocabularies need F32 .4, 3.; they do",
     )
 
 
@@ -171,7 +172,7 @@ def test_a_header_longer_than_the_file_is_detected(folder, limited_memory):
         ),
         (lambda p: p.update(E_x=p["E_x"].double()), "E_x is F64 .4, 3.*F32"),
         (lambda p: p.update(E_x=p["E_x"].long()), "E_x is I64"),
-        (lambda p: p.update(E_x=torch.zeros(5, 3)), "E_x is F32 .5, 3., config.toml and"),
+        (lambda p: p.update(E_x=torch.zeros(5, 3)), "E_x is F32 .5, 3., but config.toml and"),
         (lambda p: p["E_x"].fill_(float("nan")), "E_x has values that are not finite"),
         (lambda p: p["b_y"].view(-1)[0].fill_(float("-inf")), "b_y has values that are not finite"),
     ],
@@ -214,9 +215,9 @@ def build(src, tgt):
         (f"</s>\t9\n<unk>\t0\na\t{'9' * 5000}\nb\t4\n", ":3: '9+ … 9+' is not a count"),
         (
             "</s>\t9\n<unk>\t0\na\t5\n",
-            "E_x is F32 .4, 3., config.toml and .* for F32 .3",
+            "E_x is F32 .4, 3., but config.toml and .* need F32 .3",
         ),
-        ("</s>\t9\n<unk>\t0\na\t5\nb\t1\nc\t1\n", "E_x is F32 .4, 3., .* ask for F32 .5, 3."),
+        ("</s>\t9\n<unk>\t0\na\t5\nb\t1\nc\t1\n", "E_x is F32 .4, 3., .* need F32 .5, 3."),
         ("</s>\r\n<unk>\r\na\r\nb\r\n", ":1: '</s>.r' ends with a carriage return"),
     ],
 )

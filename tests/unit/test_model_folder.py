@@ -185,7 +185,7 @@ def test_a_missing_vocabulary_is_named(model_folder, name):
 def test_parameters_of_other_sizes_are_refused(model_folder):
     with open(model_folder / "vocab.tgt", "a") as file:
         file.write("d\t1\n")
-    with pytest.raises(ModelError, match="config.toml and vocabularies ask for"):
+    with pytest.raises(ModelError, match="but config.toml and the vocabularies need"):
         load_model(model_folder, "cpu")
 
 
@@ -234,7 +234,7 @@ def test_sizes_that_the_file_does_not_have_cost_no_memory(model_folder):
     settings = (model_folder / "config.toml").read_text()
     large = settings.replace("hidden = 4", "hidden = 1000000")
     (model_folder / "config.toml").write_text(large.replace("align = 3", "align = 1000000"))
-    with pytest.raises(ModelError, match="config.toml and vocabularies ask for"):
+    with pytest.raises(ModelError, match="but config.toml and the vocabularies need"):
         load_model(model_folder, "cpu")
 
 

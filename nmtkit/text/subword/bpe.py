@@ -1,8 +1,8 @@
 """Byte pair encoding (BPE): rare words are split into frequent pieces.
 
 Sennrich, Haddow & Birch 2016, with the merges, the pieces and the file format of subword-nmt: one
-merge a line, most important first, under `#version: 0.2`. A piece inside a word, which another
-piece follows, ends in `@@`: `ad@@ vance`.
+merge per line, first learned first, below `#version: 0.2`. A piece that another piece of the same
+word follows ends in `@@`: `ad@@ vance`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,8 @@ _VERSIONS = {"#version: 0.1": (0, 1), "#version: 0.2": (0, 2)}
 class BPE:
     """The merges learned from a corpus, applied to words; a `SubwordModel`.
 
-    :param merges: pairs of symbols, most important first; a word ends in `</w>`.
-    :param version: of the file format; in 0.1 `</w>` is a symbol of its own.
+    :param merges: pairs of symbols, first learned first; a word ends in `</w>`.
+    :param version: version of the file format; in 0.1 `</w>` is a separate symbol.
     """
 
     def __init__(self, merges: Iterable[Pair], version: tuple[int, int] = (0, 2)) -> None:
@@ -56,13 +56,13 @@ class BPE:
     def load(cls, path: str | Path) -> "BPE":
         """Load a file of merges.
 
-        :raises DataError: it cannot be read, its version is unknown, or a line is not two symbols
-            with a blank between; the line is named.
+        :raises DataError: the file cannot be read, its version is unknown, or a line is not two
+            symbols separated by a blank; the message names the line.
         """
         return cls(*_parse(list(read_lines(path)), str(path)))
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Write the file of merges, whole or not at all.
+        """Write the file of merges atomically.
 
         :raises OutputError: the file exists and `force` is not given, or cannot be written.
         """
@@ -70,17 +70,17 @@ class BPE:
             output.write(self._text())
 
     def apply(self, words: Iterable[str]) -> list[str]:
-        """Return the pieces of a sentence's words, in order; `undo` gives the words back."""
+        """Return the pieces of a sentence's words, in order; `undo` reverses it."""
         line = self.apply_line(words)
         return line.split(" ") if line else []
 
     def apply_line(self, words: Iterable[str]) -> str:
-        """Return the pieces of a sentence's words with blanks between them."""
+        """Return the pieces of a sentence's words, separated by blanks."""
         return " ".join(map(self._split_words.__getitem__, words))
 
     @staticmethod
     def undo(pieces: Iterable[str]) -> list[str]:
-        """Return the words of a sentence from its pieces, as `undo_bpe`."""
+        """Return the words of a sentence from its pieces; see `undo_bpe`."""
         return undo_bpe(pieces)
 
     @staticmethod
@@ -98,7 +98,7 @@ class BPE:
         return words, indices
 
     def _split(self, word: str) -> str:
-        """Return the pieces of a word with blanks between them."""
+        """Return the pieces of a word, separated by blanks."""
         if len(word) == 1:
             return word
         if self._version == (0, 1):
@@ -112,13 +112,13 @@ class BPE:
         last = symbols.pop().removesuffix(END_OF_WORD)
         pieces = [*symbols, last] if last else symbols
         if pieces[-1].endswith(SEPARATOR):
-            # The text itself has a word that ends in @@. Its last letter becomes a piece of its
-            # own, so that the word does not seem to continue.
+            # The text has a word that ends in @@. Split off its last letter as a separate piece, so
+            # that the word does not seem to continue.
             pieces[-1:] = [pieces[-1][:-1], pieces[-1][-1]]
         return f"{SEPARATOR} ".join(pieces)
 
     def _merge_by_parts(self, symbols: Sequence[str]) -> list[str]:
-        """Merge a very long word part by part, because time grows with the square of a length."""
+        """Merge a very long word part by part, because time grows with the square of its length."""
         merged: list[str] = []
         for start in range(0, len(symbols), MAX_WORD_LENGTH):
             part = [*symbols[start : start + MAX_WORD_LENGTH]]
@@ -164,7 +164,7 @@ def _merge_everywhere(symbols: Sequence[str], first: str, second: str) -> list[s
 def undo_bpe(pieces: Iterable[str]) -> list[str]:
     """Return the words of a sentence from their pieces.
 
-    Where the last piece of all ends in `@@`, as a model may produce it, the word ends there.
+    If the last piece ends in `@@`, which a model may produce, the word ends there.
     """
     words: list[str] = []
     prefix = ""
@@ -193,7 +193,7 @@ def _parse(lines: Sequence[str], where: str) -> tuple[list[Pair], tuple[int, int
             merges.append((symbols[0], symbols[1]))
         else:
             raise DataError(
-                f"{where}:{number}: expected two symbols with a blank between, not"
+                f"{where}:{number}: expected two symbols separated by a blank, not"
                 f" {line!r}; is this a file of BPE merges?"
             )
     return merges, version

@@ -1,13 +1,13 @@
-"""Learning the merges of byte pair encoding from counted words.
+"""Learning the merges of byte pair encoding from word counts.
 
 Sennrich, Haddow & Birch 2016, Algorithm 1: the most frequent pair of neighbouring symbols becomes
 one symbol, again and again; of equally frequent pairs, the last in the order of symbols, as in
-subword-nmt. The merges equal those of subword-nmt, which looks at every pair for every merge; here
+subword-nmt. The merges equal those of subword-nmt, which searches all pairs for every merge; here
 pairs are in buckets by count, and only the bucket with the highest count is sorted.
 
 This is exact because the count of a pair only falls after the merge that first made the pair.
 Inside a span that becomes one symbol, nothing is merged with symbols outside of it. So a symbol
-arises by the same merges everywhere in the corpus, and all of its occurrences at once.
+is built by the same merges everywhere in the corpus, and all of its occurrences arise at once.
 """
 
 from bisect import insort
@@ -20,18 +20,19 @@ END_OF_WORD = "</w>"
 """Suffix of the last symbol of a word."""
 
 MIN_PAIR_COUNT = 2
-"""Occurrences that a pair needs to be merged."""
+"""Minimum count of a pair to be merged."""
 
 MAX_WORD_LENGTH = 1000
-"""Characters of a word. Longer words are not learned from, and are split part by part: they belong
-to no language, and the time to merge grows with the square of a word's length, to minutes."""
+"""Maximum length of a word in characters. Longer words are ignored in learning and split part by
+part: they belong to no language, and merging takes a time that grows with the square of a word's
+length, up to minutes."""
 
 
 def learn_merges(counts: Mapping[str, int], merges: int) -> list[Pair]:
     """Return the pairs to merge, in order; fewer when no pair occurs twice any more.
 
     :param counts: how often each word occurs; no word is empty.
-    :param merges: how many pairs to merge.
+    :param merges: number of pairs to merge.
     """
     words = _Words(counts)
     queue = _Queue(words.pairs)
@@ -46,14 +47,15 @@ def learn_merges(counts: Mapping[str, int], merges: int) -> list[Pair]:
 
 
 class _Words:
-    """The distinct words of the corpus, as the symbols that the merges so far have made.
+    """The distinct words of the corpus, as sequences of symbols after the merges so far.
 
     pairs: how often each pair of neighbouring symbols occurs in the corpus.
     """
 
     def __init__(self, counts: Mapping[str, int]) -> None:
         self.pairs: defaultdict[Pair, int] = defaultdict(int)
-        self._words_with: defaultdict[Pair, list[int]] = defaultdict(list)  # or had it
+        # Indices of the words with a pair, including some that no longer have it.
+        self._words_with: defaultdict[Pair, list[int]] = defaultdict(list)
         short = [word for word in counts if len(word) <= MAX_WORD_LENGTH]
         self._words = [[*word[:-1], word[-1] + END_OF_WORD] for word in short]
         self._counts = [counts[word] for word in short]
@@ -106,7 +108,7 @@ class _Queue:
         self.add(pairs)
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Add new pairs; none is more frequent than the pair that was popped last."""
+        """Add new pairs, none of which is more frequent than the pair popped last."""
         for pair in pairs:
             count = self._pairs[pair]
             if count < MIN_PAIR_COUNT:

@@ -1,4 +1,4 @@
-"""Padding: what is real stays, in order; what is padding is marked."""
+"""Padding keeps all words in order and masks the rest."""
 
 import torch
 

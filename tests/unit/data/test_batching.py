@@ -1,4 +1,4 @@
-"""The order of training: each pair once an epoch, and any place in it can be gone back to."""
+"""The order of training: each pair once per epoch, and any position can be restored."""
 
 import itertools
 from typing import Any
@@ -9,7 +9,7 @@ import torch
 
 from nmtkit.config import DataConfig
 from nmtkit.data import batching
-from nmtkit.data.batching import Batches, Position, in_order, permute
+from nmtkit.data.batching import Batches, Position, permute, validation_batches
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.errors import DataError
 
@@ -20,7 +20,7 @@ OPTIONS = list(itertools.product(UNITS, ORDERS, SHUFFLES))
 
 
 def side(lengths, first):
-    """Sentences of so many words and `</s>`; word number i of sentence s is unlike any other."""
+    """Return sentences of the given numbers of words and `</s>`; all words are different."""
     sentences = [
         [first + 100 * number + word for word in range(length)] + [0]
         for number, length in enumerate(lengths)
@@ -41,13 +41,13 @@ def settings(unit: Any = "sentences", order: Any = "ascending", shuffle: Any = "
 
 def epoch(batches, number=0):
     """Return the batches of epoch `number` from an iterator that is not past its start."""
-    found = []
+    result = []
     for batch in batches:
         if batches.position.epoch > number + 1:
             raise AssertionError("an epoch without batches")
-        found.append(batch)
+        result.append(batch)
         if batches.position.epoch == number + 1:
-            return found
+            return result
     raise AssertionError("training data came to an end")
 
 
@@ -65,22 +65,24 @@ def same(one, other):
     )
 
 
-@pytest.mark.parametrize("parts", [2, 7])
+@pytest.mark.parametrize("ranks", [2, 7])
 @pytest.mark.parametrize("unit", UNITS)
-def test_the_parts_of_all_ranks_make_up_the_batch(unit, parts):
+def test_the_parts_of_all_ranks_make_up_the_batch(unit, ranks):
     pairs = corpus(37)
     whole = epoch(Batches(pairs, settings(unit), seed=1))
-    shares = [epoch(Batches(pairs, settings(unit), 1, part=(n, parts))) for n in range(parts)]
-    assert {len(share) for share in shares} == {len(whole)}
+    parts_by_rank = [
+        epoch(Batches(pairs, settings(unit), 1, part=(n, ranks))) for n in range(ranks)
+    ]
+    assert {len(part) for part in parts_by_rank} == {len(whole)}
     sizes = set()
-    for batch, *of_ranks in zip(whole, *shares, strict=True):
-        assert sorted(line for share in of_ranks for line in share.lines) == sorted(batch.lines)
+    for batch, *parts in zip(whole, *parts_by_rank, strict=True):
+        assert sorted(line for part in parts for line in part.lines) == sorted(batch.lines)
         assert (batch.pairs, batch.tokens) == (len(batch.lines), int(batch.tgt_mask.sum()))
-        assert {(s.pairs, s.tokens) for s in of_ranks} == {(batch.pairs, batch.tokens)}
-        counts = [len(share.lines) for share in of_ranks]
+        assert {(part.pairs, part.tokens) for part in parts} == {(batch.pairs, batch.tokens)}
+        counts = [len(part.lines) for part in parts]
         assert max(counts) - min(counts) <= 1
         sizes |= {*counts}
-    assert 0 in sizes or parts == 2
+    assert 0 in sizes or ranks == 2
 
 
 def test_all_ranks_have_the_same_positions():
@@ -93,16 +95,16 @@ def test_all_ranks_have_the_same_positions():
 @pytest.mark.parametrize("sizes", [range(1, 201), [4095, 4096, 4097, 100_003]])
 def test_the_order_is_a_permutation(sizes):
     for size in sizes:
-        found = permute(np.arange(size), size, key=size + 5)
-        assert found.dtype == np.int64
-        assert np.array_equal(np.sort(found), np.arange(size)), size
+        actual = permute(np.arange(size), size, key=size + 5)
+        assert actual.dtype == np.int64
+        assert np.array_equal(np.sort(actual), np.arange(size)), size
 
 
 def test_each_element_of_the_permutation_can_be_computed_alone():
     whole = permute(np.arange(1000), 1000, key=3)
-    places = np.array([999, 0, 517, 0])
-    assert np.array_equal(permute(places, 1000, key=3), whole[places])
-    assert np.array_equal(places, [999, 0, 517, 0])
+    indices = np.array([999, 0, 517, 0])
+    assert np.array_equal(permute(indices, 1000, key=3), whole[indices])
+    assert np.array_equal(indices, [999, 0, 517, 0])
 
 
 def test_keys_give_different_orders():
@@ -116,9 +118,9 @@ def test_the_order_is_random(size):
     """Over many keys each pair stands in each tenth of the order about equally often."""
     tenths = np.zeros((size, 10))
     for key in range(200):
-        places = np.empty(size, np.int64)
-        places[permute(np.arange(size), size, key)] = np.arange(size)
-        tenths[np.arange(size), places * 10 // size] += 1
+        indices = np.empty(size, np.int64)
+        indices[permute(np.arange(size), size, key)] = np.arange(size)
+        tenths[np.arange(size), indices * 10 // size] += 1
     squares = ((tenths - 20) ** 2 / 20).sum() / (9 * size)  # chi-squared per degree of freedom
     assert 0.9 < squares < 1.1
 
@@ -172,10 +174,10 @@ def test_a_pool_is_sorted_by_length_and_used_in_ascending_order(unit):
     pools: dict[Position, list[int]] = {}
     stream = iter(batches)
     while batches.position.epoch == 0:
-        place = Position(0, batches.position.start)
+        position = Position(0, batches.position.start)
         batch = next(stream)
         lengths = torch.maximum(batch.src_mask.sum(1), batch.tgt_mask.sum(1)).tolist()
-        pools.setdefault(place, []).extend(lengths)
+        pools.setdefault(position, []).extend(lengths)
     assert len(pools) > 3
     assert all(lengths == sorted(lengths) for lengths in pools.values())
     everything = [length for lengths in pools.values() for length in lengths]
@@ -242,15 +244,15 @@ def test_resuming_from_any_position_gives_the_same_batches(unit, order, shuffle)
     pairs, config = corpus(50), settings(unit, order, shuffle)
     whole = Batches(pairs, config, seed=3)
     stream = iter(whole)
-    positions, given = [whole.position], []
+    positions, stream_batches = [whole.position], []
     while whole.position.epoch < 3:
-        given.append(next(stream))
+        stream_batches.append(next(stream))
         positions.append(whole.position)
-    assert len(given) > 12
+    assert len(stream_batches) > 12
     for number, position in enumerate(positions[:-1]):
         resumed = Batches(pairs, config, seed=3, position=position)
         again = list(itertools.islice(resumed, 3))
-        following = given[number : number + 3]
+        following = stream_batches[number : number + 3]
         assert all(map(same, following, again))
         assert number + 3 >= len(positions) or resumed.position == positions[number + 3]
 
@@ -259,10 +261,10 @@ def test_the_position_can_be_set():
     pairs = corpus(50)
     first = Batches(pairs, settings(), seed=3)
     expected = list(itertools.islice(first, 7))
-    place = first.position
+    position = first.position
     following = next(iter(first))
     second = Batches(pairs, settings(), seed=3)
-    second.position = place
+    second.position = position
     assert same(next(iter(second)), following)
     assert not any(same(batch, following) for batch in expected)
 
@@ -311,9 +313,9 @@ def test_progress_counts_epochs():
 
 
 @pytest.mark.parametrize("size", [1, 3, 10, 400])
-def test_in_order_yields_every_pair_once(size):
+def test_validation_batches_yield_every_pair_once(size):
     pairs = corpus(size, longest=30)
-    batches = list(in_order(pairs, 3))
+    batches = list(validation_batches(pairs, 3))
     assert sorted(line for b in batches for line in b.lines) == list(range(1, size + 1))
     assert all(len(batch.lines) <= 3 for batch in batches)
     assert len(batches) == -(-size // 3)
@@ -323,7 +325,7 @@ def test_in_order_yields_every_pair_once(size):
             assert batch.src[row][batch.src_mask[row]].tolist() == pairs.src[line - 1].tolist()
 
 
-def test_in_order_sorts_by_length_within_windows():
+def test_validation_batches_are_sorted_by_length_within_windows():
     pairs = corpus(150, longest=30)
-    (first, *_, last) = in_order(pairs, 3)
+    (first, *_, last) = validation_batches(pairs, 3)
     assert first.tgt.size(1) < 4 and last.tgt.size(1) > 28

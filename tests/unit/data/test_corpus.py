@@ -1,4 +1,4 @@
-"""The memory-mapped ids: what went in comes out, and what is stale is made again."""
+"""The memory-mapped ids equal the text, and stale files are rewritten."""
 
 import json
 import os
@@ -41,18 +41,18 @@ def expected(lines, vocabulary):
 
 
 def stored(path):
-    """The files beside a text, by what comes last in their names."""
-    found = sorted(p for p in path.parent.glob(f"{path.name}.*"))
-    return {p.suffix: p for p in found}
+    """Return the files beside a text, by suffix."""
+    result = sorted(p for p in path.parent.glob(f"{path.name}.*"))
+    return {p.suffix: p for p in result}
 
 
-def made(path):
-    """When each stored file was written."""
+def write_times(path):
+    """Return the modification time of each stored file."""
     return {name: p.stat().st_mtime_ns for name, p in stored(path).items()}
 
 
 def age(path, seconds=1000):
-    """Let a file's time be some while ago."""
+    """Set the modification time of a file into the past."""
     stat = path.stat()
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns - seconds * 10**9))
 
@@ -80,9 +80,9 @@ def test_a_second_opening_uses_the_existing_files(text, vocabulary):
     first = sentences(open_side(text, vocabulary))
     for path in stored(text).values():
         age(path)
-    before = made(text)
+    before = write_times(text)
     assert sentences(open_side(text, vocabulary)) == first
-    assert made(text) == before
+    assert write_times(text) == before
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["", "", ""]])
@@ -123,10 +123,10 @@ def test_a_touched_text_is_not_read_again(text, vocabulary):
     open_side(text, vocabulary)
     for path in stored(text).values():
         age(path)
-    before = made(text)
+    before = write_times(text)
     os.utime(text)
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
-    assert made(text)[".ids"] == before[".ids"]
+    assert write_times(text)[".ids"] == before[".ids"]
 
 
 def test_vocabularies_of_the_same_size_have_separate_files(text, vocabulary):
@@ -138,7 +138,7 @@ def test_vocabularies_of_the_same_size_have_separate_files(text, vocabulary):
 
 @pytest.mark.parametrize("suffix", [".ids", ".offsets", ".json"])
 @pytest.mark.parametrize("damage", ["truncated", "longer", "removed", "empty"])
-def test_damaged_files_are_made_again(text, vocabulary, suffix, damage):
+def test_damaged_files_are_rewritten(text, vocabulary, suffix, damage):
     open_side(text, vocabulary)
     path = stored(text)[suffix]
     content = path.read_bytes()
@@ -151,7 +151,7 @@ def test_damaged_files_are_made_again(text, vocabulary, suffix, damage):
 
 
 @pytest.mark.parametrize("content", ["[]", "null", "3", '{"format": 99}', "{}"])
-def test_a_wrong_description_is_made_again(text, vocabulary, content):
+def test_files_with_a_wrong_description_are_rewritten(text, vocabulary, content):
     open_side(text, vocabulary)
     stored(text)[".json"].write_text(content, encoding="utf-8")
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
@@ -218,8 +218,8 @@ def test_a_line_that_is_not_utf8_is_reported_and_leaves_no_files(tmp_path, vocab
     assert [p.name for p in tmp_path.iterdir()] == ["train.src"]
 
 
-def test_inconsistent_files_are_made_again(text, vocabulary):
-    """Their JSON has been made to say that they are right."""
+def test_inconsistent_files_are_rewritten(text, vocabulary):
+    """The sizes in their JSON match."""
     for suffix, content in ((".offsets", b""), (".offsets", b"\0" * 9), (".ids", b"\0\0")):
         open_side(text, vocabulary)
         files = stored(text)
@@ -239,7 +239,7 @@ def test_invalid_ids_are_reported_before_use(text, vocabulary, name, place, valu
     content = np.frombuffer(path.read_bytes(), np.int64 if name == ".offsets" else np.uint16).copy()
     content[place] = value
     path.write_bytes(content.tobytes())
-    with pytest.raises(DataError, match="ids: damaged at sentence 1; remove the file, and it"):
+    with pytest.raises(DataError, match="ids: damaged at sentence 1; remove the file, and nmt"):
         sentences(open_side(text, vocabulary))
 
 

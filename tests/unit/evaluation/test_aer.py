@@ -49,8 +49,8 @@ def test_without_possible_links_it_is_one_minus_f() -> None:
     for _ in range(20):
         links, sure = [random_links(rng)], [gold(random_links(rng) | {(0, 0)})]
         result = alignment_error_rate(links, sure)
-        hit = len(links[0] & sure[0].sure)
-        f = 2 * hit / (len(links[0]) + len(sure[0].sure))
+        correct = len(links[0] & sure[0].sure)
+        f = 2 * correct / (len(links[0]) + len(sure[0].sure))
         assert result.value == pytest.approx(1 - f)
 
 
@@ -108,7 +108,7 @@ def test_naacl_lines_to_the_empty_word_are_no_links() -> None:
     assert read_gold_links(["1 0 3 S", "1 2 0 P", "2 1 1 S"]) == [gold(set()), gold({(0, 0)})]
 
 
-def test_the_number_of_sentences_completes_the_naacl_form() -> None:
+def test_the_number_of_sentences_completes_the_naacl_format() -> None:
     assert len(read_gold_links(["1 1 1 S"], sentences=4)) == 4
 
 

@@ -1,4 +1,4 @@
-"""BLEU's counts: their sums give the papers' BLEU, and each is what a search counts."""
+"""BLEU's sufficient statistics equal plain counts, and their sums give the papers' BLEU."""
 
 import math
 import random
@@ -84,9 +84,9 @@ def test_sentence_bleu_adds_one_beyond_single_words():
         tuple(" ".join(rng.choices("abc", k=rng.randint(0, 7))) for _ in range(2))
         for _ in range(200)
     ]
-    found = sentence_bleu(counts(*zip(*pairs, strict=True)))
-    assert found == pytest.approx([sentence_bleu_by_hand(*pair) for pair in pairs])
-    assert 0 < np.count_nonzero(found) < 200
+    actual = sentence_bleu(counts(*zip(*pairs, strict=True)))
+    assert actual == pytest.approx([sentence_bleu_by_hand(*pair) for pair in pairs])
+    assert 0 < np.count_nonzero(actual) < 200
 
 
 def test_sentence_bleu_of_the_reference_is_one():

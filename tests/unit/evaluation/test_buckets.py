@@ -1,4 +1,4 @@
-"""Parts of a test set: laws, and references that look at one sentence at a time."""
+"""Buckets of a test set against plain loops over sentences."""
 
 import math
 import random
@@ -42,8 +42,8 @@ def texts(request: pytest.FixtureRequest) -> EvaluationSet:
     return EvaluationSet(sentences(seed + 50), sentences(seed), *vocabularies)
 
 
-def numbers(stratum: Bucket) -> list[int]:
-    return stratum.sentences.tolist()
+def numbers(bucket: Bucket) -> list[int]:
+    return bucket.sentences.tolist()
 
 
 def lengths(lines: Sequence[str]) -> list[int]:
@@ -56,15 +56,15 @@ def unknown(lines: Sequence[str], words: Sequence[str]) -> list[int]:
 
 def ranks(lines: Sequence[str], words: Sequence[str]) -> list[float]:
     """Return the mean rank, from 1; a word outside the list has the rank after the last."""
-    found = []
+    result = []
     for line in lines:
-        places = [words.index(w) + 1 if w in words else len(words) + 1 for w in line.split()]
-        found.append(sum(places) / len(places) if places else math.nan)
-    return found
+        ranks = [words.index(w) + 1 if w in words else len(words) + 1 for w in line.split()]
+        result.append(sum(ranks) / len(ranks) if ranks else math.nan)
+    return result
 
 
 def test_values_equal_a_plain_count(texts: EvaluationSet) -> None:
-    found: dict[str, list[list[float]]] = {
+    actual: dict[str, list[list[float]]] = {
         "length": [[*lengths(texts.source)], [*lengths(texts.reference)]],
         "unknown": [
             [*unknown(texts.source, SRC_KNOWN)],
@@ -72,7 +72,7 @@ def test_values_equal_a_plain_count(texts: EvaluationSet) -> None:
         ],
         "rank": [ranks(texts.source, SRC_KNOWN), ranks(texts.reference, TGT_KNOWN)],
     }
-    for by, sides in found.items():
+    for by, sides in actual.items():
         np.testing.assert_allclose(bucket_values(by, "both", texts), sides)
         np.testing.assert_allclose(bucket_values(by, "source", texts), sides[:1])
         np.testing.assert_allclose(bucket_values(by, "reference", texts), sides[1:])
@@ -91,43 +91,43 @@ def test_buckets_contain_the_values_between_two_bounds(
 ) -> None:
     bounds = (3.0, 4.5, 10.0, 40.0)
     values = bucket_values(by, of, texts)
-    strata = make_buckets(Bucketing(by, of, bounds), texts)
-    assert [(s.low, s.high) for s in strata] == [
+    buckets = make_buckets(Bucketing(by, of, bounds), texts)
+    assert [(s.low, s.high) for s in buckets] == [
         (-math.inf, 3.0),
         (3.0, 4.5),
         (4.5, 10.0),
         (10.0, 40.0),
         (40.0, math.inf),
     ]
-    for stratum in strata:
+    for bucket in buckets:
         inside = [
             i
             for i in range(60)
-            if all(stratum.low < side[i] <= stratum.high for side in values.tolist())
+            if all(bucket.low < side[i] <= bucket.high for side in values.tolist())
         ]
-        assert numbers(stratum) == inside
+        assert numbers(bucket) == inside
         mean = [side[i] for side in values.tolist() for i in inside]
-        assert stratum.position == pytest.approx(
+        assert bucket.position == pytest.approx(
             sum(mean) / len(mean) if mean else math.nan, nan_ok=True
         )
-    assert math.isnan(strata[-1].position) and not numbers(strata[-1])
+    assert math.isnan(buckets[-1].position) and not numbers(buckets[-1])
 
 
 def test_buckets_by_one_side_partition_the_sentences(texts: EvaluationSet) -> None:
-    strata = disjoint_buckets(bucket_values("length", "source", texts), DEFAULT_BOUNDS["length"])
-    assert sorted(i for stratum in strata for i in numbers(stratum)) == list(range(60))
+    buckets = disjoint_buckets(bucket_values("length", "source", texts), DEFAULT_BOUNDS["length"])
+    assert sorted(i for bucket in buckets for i in numbers(bucket)) == list(range(60))
 
 
 @pytest.mark.parametrize("of", ["source", "reference", "both"])
 def test_cumulative_buckets_of_unknown_words(texts: EvaluationSet, of: str) -> None:
     sides = [unknown(texts.source, SRC_KNOWN), unknown(texts.reference, TGT_KNOWN)]
     sides = {"source": sides[:1], "reference": sides[1:], "both": sides}[of]
-    strata = make_buckets(Bucketing("unknown", of), texts)
-    for k, stratum in enumerate(strata):
-        assert numbers(stratum) == [i for i in range(60) if all(side[i] <= k for side in sides)]
-        assert (stratum.position, stratum.high) == (k, k)
-    assert len(numbers(strata[-1])) == 60 or len(strata) == 11
-    assert all(len(numbers(stratum)) < 60 for stratum in strata[:-1])
+    buckets = make_buckets(Bucketing("unknown", of), texts)
+    for k, bucket in enumerate(buckets):
+        assert numbers(bucket) == [i for i in range(60) if all(side[i] <= k for side in sides)]
+        assert (bucket.position, bucket.high) == (k, k)
+    assert len(numbers(buckets[-1])) == 60 or len(buckets) == 11
+    assert all(len(numbers(bucket)) < 60 for bucket in buckets[:-1])
 
 
 def test_cumulative_buckets_end_when_one_has_all_sentences() -> None:
@@ -151,9 +151,9 @@ def test_length_windows_have_equal_widths(texts: EvaluationSet, width: int, of: 
         inside = [i for i in range(60) if all(side[i] in window for side in sides)]
         if inside:
             expected.append(((first + first + width - 1) / 2, inside))
-    found = make_buckets(Bucketing("length", of, window=width), texts)
-    assert [(s.position, numbers(s)) for s in found] == expected
-    assert all(s.high - s.low == width for s in found)
+    actual = make_buckets(Bucketing("length", of, window=width), texts)
+    assert [(s.position, numbers(s)) for s in actual] == expected
+    assert all(s.high - s.low == width for s in actual)
 
 
 def test_a_window_wider_than_all_lengths_has_all_sentences() -> None:
@@ -171,13 +171,13 @@ def test_sorted_windows_follow_the_order_of_values(
     step = max(1, size // 10)
     starts = [s for s in range(0, len(ordered), step) if s + size < len(ordered)]
     starts.append(max(0, len(ordered) - size))
-    found = make_buckets(Bucketing(by, neighbours=size), texts)
-    assert len(found) == len(starts)
-    for start, stratum in zip(starts, found, strict=True):
+    actual = make_buckets(Bucketing(by, neighbours=size), texts)
+    assert len(actual) == len(starts)
+    for start, bucket in zip(starts, actual, strict=True):
         window = ordered[start : start + size]
-        assert numbers(stratum) == sorted(i for _, i in window)
-        assert (stratum.low, stratum.high) == (window[0][0], window[-1][0])
-        assert stratum.position == pytest.approx(sum(value for value, _ in window) / len(window))
+        assert numbers(bucket) == sorted(i for _, i in window)
+        assert (bucket.low, bucket.high) == (window[0][0], window[-1][0])
+        assert bucket.position == pytest.approx(sum(value for value, _ in window) / len(window))
 
 
 def test_sentences_without_rank_are_in_no_window() -> None:
@@ -216,8 +216,8 @@ def test_a_subset_keeps_the_vocabularies_and_the_order(texts: EvaluationSet) -> 
 
 def test_each_side_has_its_own_retokenizer() -> None:
     texts = EvaluationSet(["a-b"], ["a-b"])
-    found = texts.retokenized(None, Retokenizer("split", lambda line: line.replace("-", " - ")))
-    assert (list(found.source), list(found.reference)) == (["a-b"], ["a - b"])
+    actual = texts.retokenized(None, Retokenizer("split", lambda line: line.replace("-", " - ")))
+    assert (list(actual.source), list(actual.reference)) == (["a-b"], ["a - b"])
 
 
 def test_missing_texts_and_vocabularies_are_reported() -> None:

@@ -1,4 +1,4 @@
-"""Systems side by side: each part is measured as it would be alone."""
+"""Comparison of systems: each subset has the figures that it has by itself."""
 
 import random
 
@@ -36,16 +36,16 @@ def figures_alone(system: str, part: list[int]) -> list[float]:
 
 
 def test_a_bucket_has_the_figures_of_its_sentences_alone() -> None:
-    found = compare(SYSTEMS, TEXTS, ComparisonConfig(bucketings=(BY_LENGTH,)))
-    for level in found.buckets:
+    actual = compare(SYSTEMS, TEXTS, ComparisonConfig(bucketings=(BY_LENGTH,)))
+    for level in actual.buckets:
         part = level.bucket.sentences.tolist()
         assert level.result.sentences == len(part)
         for system in SYSTEMS if part else ():
             values = [of[system].value for of in level.result.figures.values()]
             assert values == pytest.approx(figures_alone(system, part), abs=1e-9)
-    whole = [of["cut"].value for of in found.whole.figures.values()]
+    whole = [of["cut"].value for of in actual.whole.figures.values()]
     assert whole == pytest.approx(figures_alone("cut", list(range(40))))
-    assert found.lines == found.whole.sentences == 40
+    assert actual.lines == actual.whole.sentences == 40
 
 
 def test_an_empty_bucket_has_no_figures() -> None:
@@ -54,33 +54,33 @@ def test_an_empty_bucket_has_no_figures() -> None:
 
 
 def test_without_bootstrap_there_is_neither_interval_nor_pair() -> None:
-    found = compare(SYSTEMS, TEXTS, ComparisonConfig())
-    assert not found.whole.pairs and not found.buckets
-    assert all(f.interval is None for of in found.whole.figures.values() for f in of.values())
+    actual = compare(SYSTEMS, TEXTS, ComparisonConfig())
+    assert not actual.whole.pairs and not actual.buckets
+    assert all(f.interval is None for of in actual.whole.figures.values() for f in of.values())
 
 
 def test_every_pair_of_systems_is_compared_by_every_metric() -> None:
-    found = compare(SYSTEMS, TEXTS, ComparisonConfig(samples=20, bucketings=(BY_LENGTH,)))
-    names = list(found.whole.figures)
+    actual = compare(SYSTEMS, TEXTS, ComparisonConfig(samples=20, bucketings=(BY_LENGTH,)))
+    names = list(actual.whole.figures)
     both = [("cut", "swapped"), ("cut", "same"), ("swapped", "same")]
-    assert [(p.measure, p.first, p.second) for p in found.whole.pairs] == [
+    assert [(p.measure, p.first, p.second) for p in actual.whole.pairs] == [
         (name, *pair) for name in names for pair in both
     ]
-    for pair in found.whole.pairs:
-        of = found.whole.figures[pair.measure]
+    for pair in actual.whole.pairs:
+        of = actual.whole.figures[pair.measure]
         assert pair.difference == of[pair.second].value - of[pair.first].value
-    assert len(found.buckets[0].result.pairs) == len(found.whole.pairs)
-    interval = found.buckets[0].result.figures["chrF"]["cut"].interval
+    assert len(actual.buckets[0].result.pairs) == len(actual.whole.pairs)
+    interval = actual.buckets[0].result.figures["chrF"]["cut"].interval
     assert interval and interval.low < interval.high
 
 
 def test_windows_have_no_intervals() -> None:
     windows = Bucketing("length", window=4), Bucketing("length", neighbours=9)
-    found = compare(
+    actual = compare(
         SYSTEMS, TEXTS, ComparisonConfig(samples=5, metrics=("bleu",), bucketings=windows)
     )
-    assert {level.bucketing for level in found.buckets} == set(windows)
-    for level in found.buckets:
+    assert {level.bucketing for level in actual.buckets} == set(windows)
+    for level in actual.buckets:
         assert not level.result.pairs
         assert all(f.interval is None for f in level.result.figures["BLEU (multi-bleu)"].values())
 
@@ -95,18 +95,18 @@ def test_the_seed_changes_the_samples() -> None:
 def test_only_selected_sentences_are_evaluated() -> None:
     short = [i for i, line in enumerate(TEXTS.reference) if 4 <= len(line.split()) <= 9]
     part = [i for i in short if 4 <= len(TEXTS.source[i].split()) <= 9]
-    found = compare(SYSTEMS, TEXTS, ComparisonConfig(words=(4, 9), bucketings=(BY_LENGTH,)))
-    assert (found.lines, found.whole.sentences) == (40, len(part))
-    assert [of["cut"].value for of in found.whole.figures.values()] == pytest.approx(
+    actual = compare(SYSTEMS, TEXTS, ComparisonConfig(words=(4, 9), bucketings=(BY_LENGTH,)))
+    assert (actual.lines, actual.whole.sentences) == (40, len(part))
+    assert [of["cut"].value for of in actual.whole.figures.values()] == pytest.approx(
         figures_alone("cut", part)
     )
-    assert sum(level.result.sentences for level in found.buckets) == len(part)
-    assert "|subset:words-4-9|" in found.scores["cut"][0].signature
+    assert sum(level.result.sentences for level in actual.buckets) == len(part)
+    assert "|subset:words-4-9|" in actual.scores["cut"][0].signature
 
     known = [i for i in part if "f" not in TEXTS.reference[i] + TEXTS.source[i]]
-    found = compare(SYSTEMS, TEXTS, ComparisonConfig(words=(4, 9), no_unknown=True, samples=2))
-    assert known and found.whole.sentences == len(known)
-    assert "nrefs:1|bs:2|seed:12345|subset:no-unk,words-4-9|" in found.scores["same"][3].signature
+    actual = compare(SYSTEMS, TEXTS, ComparisonConfig(words=(4, 9), no_unknown=True, samples=2))
+    assert known and actual.whole.sentences == len(known)
+    assert "nrefs:1|bs:2|seed:12345|subset:no-unk,words-4-9|" in actual.scores["same"][3].signature
 
 
 def test_buckets_are_made_from_tokenised_text() -> None:
@@ -118,9 +118,9 @@ def test_buckets_are_made_from_tokenised_text() -> None:
         Bucketing("length", "reference", (4.0,)),
     )
     config = ComparisonConfig(tokenize=split, tokenize_source=split, bucketings=bucketings)
-    found = compare({"same": texts.reference}, texts, config)
-    assert [level.bucket.sentences.tolist() for level in found.buckets] == [[1], [0], [1], [0]]
-    assert "tok:split" in found.scores["same"][0].signature
+    actual = compare({"same": texts.reference}, texts, config)
+    assert [level.bucket.sentences.tolist() for level in actual.buckets] == [[1], [0], [1], [0]]
+    assert "tok:split" in actual.scores["same"][0].signature
 
 
 def test_different_numbers_of_lines_are_refused_with_both_counts() -> None:

@@ -72,7 +72,7 @@ def slow_multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> flo
 
 
 def random_corpus(rng: random.Random, size: int = 30) -> tuple[list[str], list[str]]:
-    """Sentences over few words, empty ones among them, and noisy copies of them."""
+    """Return sentences of few different words, some empty, and noisy copies of them."""
     references = [" ".join(rng.choices("abcdE", k=rng.randrange(12))) for _ in range(size)]
     hypotheses = []
     for line in references:
@@ -87,7 +87,7 @@ def test_the_references_themselves_reach_100(measure: MeasureOf) -> None:
     assert measure(REFERENCES, REFERENCES).value == 100
 
 
-def test_the_references_themselves_need_no_edit() -> None:
+def test_the_references_themselves_have_0_edits() -> None:
     assert ter(REFERENCES, REFERENCES).value == 0
 
 
@@ -237,7 +237,7 @@ def test_notes_say_which_figures_are_better_when_lower(lower: list[str], clause:
 
 
 def same_words(hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-    """Words at the same position, and words of the reference."""
+    """Count the words that equal the reference's at the same position, and all its words."""
     rows = []
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         h, r = hypothesis.split(), reference.split()
@@ -262,7 +262,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("toy")
-def test_a_metric_of_one_entry_is_evaluated_bucketed_and_compared() -> None:
+def test_a_new_metric_entry_is_evaluated_bucketed_and_compared() -> None:
     *_, score = evaluate(HYPOTHESES, REFERENCES)
     sums = same_words(HYPOTHESES, REFERENCES).sum(axis=0)
     assert score == MetricScore(
@@ -282,7 +282,7 @@ def test_a_metric_of_one_entry_is_evaluated_bucketed_and_compared() -> None:
 
 
 @pytest.mark.usefixtures("toy")
-def test_a_metric_of_one_entry_is_a_choice_of_evaluate_and_in_its_outputs(tmp_path: Path) -> None:
+def test_a_new_metric_entry_is_a_choice_of_evaluate_and_in_its_outputs(tmp_path: Path) -> None:
     hyp, ref = tmp_path / "hyp", tmp_path / "ref"
     hyp.write_text("\n".join(HYPOTHESES) + "\n", "utf-8")
     ref.write_text("\n".join(REFERENCES) + "\n", "utf-8")

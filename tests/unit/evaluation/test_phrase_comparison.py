@@ -1,4 +1,4 @@
-"""Two scores of phrase pairs: how alike they are, and which targets either prefers."""
+"""Correlation of two scores of phrase pairs, and the best targets by each."""
 
 import math
 import random
@@ -39,13 +39,13 @@ def test_correlations_are_those_of_the_definitions():
     draw = random.Random(3)
     tables = [-draw.randrange(5) / 2 for _ in range(40)]
     models = [table - draw.randrange(9) for table in tables]
-    found = PhraseComparison(99, pairs_of(tables, models), 1, [], []).correlations()
+    actual = PhraseComparison(99, pairs_of(tables, models), 1, [], []).correlations()
     table_ranks = [slow_rank(v, tables) for v in tables]
     model_ranks = [slow_rank(v, models) for v in models]
     assert ranks(np.array(tables)).tolist() == table_ranks
-    assert found[0] == pytest.approx(slow_correlation(tables, models))
-    assert found[1] == pytest.approx(slow_correlation(table_ranks, model_ranks))
-    assert found[0] != pytest.approx(found[1])
+    assert actual[0] == pytest.approx(slow_correlation(tables, models))
+    assert actual[1] == pytest.approx(slow_correlation(table_ranks, model_ranks))
+    assert actual[0] != pytest.approx(actual[1])
 
 
 def test_laws_of_the_correlation():
@@ -57,9 +57,9 @@ def test_laws_of_the_correlation():
 
 @pytest.mark.parametrize(("tables", "models"), [([], []), ([-1], [-2]), ([0, 0], [-1, -2])])
 def test_undefined_correlations_are_none(tables, models):
-    found = PhraseComparison(9, pairs_of(tables, models), 1, [], [])
-    assert found.correlations() == (None, None)
-    assert "undefined" in found.sentence()
+    actual = PhraseComparison(9, pairs_of(tables, models), 1, [], [])
+    assert actual.correlations() == (None, None)
+    assert "undefined" in actual.sentence()
 
 
 def test_best_targets_of_either_model_keep_the_order_of_equals():
@@ -70,7 +70,7 @@ def test_best_targets_of_either_model_keep_the_order_of_equals():
 
 
 def test_the_summary_counts_what_was_drawn():
-    found = PhraseComparison(12345, pairs_of([0, -1, 0], [-1, -3, -2]), 1, [], [])
-    assert found.certain == 2
-    assert found.sentence().startswith("3 of 12,345 phrase pairs drawn")
-    assert found.sentence().endswith(": Pearson 0.866, Spearman 0.866")
+    actual = PhraseComparison(12345, pairs_of([0, -1, 0], [-1, -3, -2]), 1, [], [])
+    assert actual.certain == 2
+    assert actual.sentence().startswith("3 of 12,345 phrase pairs drawn")
+    assert actual.sentence().endswith(": Pearson 0.866, Spearman 0.866")

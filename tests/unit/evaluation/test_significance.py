@@ -36,7 +36,7 @@ def texts() -> tuple[list[str], dict[str, list[str]]]:
     }
 
 
-def test_intervals_p_values_and_signatures_are_sacrebleus(
+def test_intervals_p_values_and_signatures_equal_sacrebleus(
     texts: tuple[list[str], dict[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     references, systems = texts
@@ -76,8 +76,8 @@ def test_columns_of_all_systems_share_the_samples() -> None:
 
 def test_an_interval_cuts_off_one_fortieth_at_either_end() -> None:
     values = np.random.default_rng(1).permutation(80).astype(np.float64)
-    found = interval(values)
-    assert (found.low, found.high, found.mean, found.margin) == (2, 77, 39.5, 37.5)
+    actual = interval(values)
+    assert (actual.low, actual.high, actual.mean, actual.margin) == (2, 77, 39.5, 37.5)
     one = interval(np.array([7.0]))
     assert (one.low, one.high, one.mean) == (7, 7, 7)
 
@@ -93,9 +93,9 @@ def slow_p(first: list[float], second: list[float], difference: float) -> float:
 def test_p_counts_the_samples_that_differ_more(difference: float) -> None:
     rng = np.random.default_rng(2)
     first, second = rng.normal(size=60), rng.normal(size=60)
-    found = p_value(first, second, difference)
-    assert found == pytest.approx(slow_p(first.tolist(), second.tolist(), difference))
-    assert found == p_value(second, first, -difference)
+    actual = p_value(first, second, difference)
+    assert actual == pytest.approx(slow_p(first.tolist(), second.tolist(), difference))
+    assert actual == p_value(second, first, -difference)
 
 
 def test_equal_systems_do_not_differ() -> None:

@@ -1,4 +1,4 @@
-"""Counts of sentences: their sums give the figure of any part of a test set."""
+"""Sums of sentence statistics give the figure of any subset of a test set."""
 
 import random
 
@@ -12,7 +12,7 @@ from nmtkit.evaluation.sufficient_statistics import collect_statistics, extend_s
 
 
 def corpus(seed: int, size: int = 25) -> tuple[list[str], list[str]]:
-    """Random sentences, some with odd spaces, some empty, and noisy copies of them."""
+    """Return random sentences, some with odd spaces, some empty, and noisy copies of them."""
     rng = random.Random(seed)
     words = ["la", "maison", "l'", "été", "x\u2028y", ",", "."]
     references = [" ".join(rng.choices(words, k=rng.randrange(14))) for _ in range(size)]

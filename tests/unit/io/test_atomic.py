@@ -1,4 +1,4 @@
-"""Outputs appear whole or not at all, what is there is not lost, and there is one writer."""
+"""Outputs appear complete or not at all, and there is one atomic writer."""
 
 import ast
 from pathlib import Path
@@ -96,7 +96,7 @@ def test_a_device_path_is_passed_through_unchanged():
         assert str(path) == "/dev/null"
 
 
-def test_an_atomic_folder_replaces_the_folder_before(tmp_path):
+def test_an_atomic_folder_replaces_the_old_folder(tmp_path):
     for text in ("1", "2"):
         with atomic_folder(tmp_path / "out") as folder:
             (folder / text).touch()
@@ -106,7 +106,7 @@ def test_an_atomic_folder_replaces_the_folder_before(tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "2"]
 
 
-def test_an_error_names_the_file_by_the_name_that_its_folder_will_have(tmp_path):
+def test_an_error_names_the_final_path_of_a_file(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError) as error, atomic_folder(tmp_path / "out") as folder:
         with atomic_file(folder / "no" / "file"):
@@ -131,7 +131,7 @@ def renames(source: str) -> list[int]:
 
 
 def _renames(call: ast.Call, owner: str) -> bool:
-    """`Path.replace` has one argument, `str.replace` two, `dataclasses.replace` names some."""
+    """Tell the calls apart: `Path.replace` has one argument, `str.replace` has two."""
     assert isinstance(call.func, ast.Attribute)
     name = call.func.attr
     if name in ("rename", "renames", "move", "link", "symlink"):
@@ -139,14 +139,14 @@ def _renames(call: ast.Call, owner: str) -> bool:
     return name == "replace" and (owner == "os" or len(call.args) == 1 and not call.keywords)
 
 
-def test_files_are_renamed_by_the_atomic_writer_alone():
+def test_only_the_atomic_writer_renames_files():
     package = Path(nmtkit.__file__).parent
-    found = {
+    actual = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         if path.parent.name != "io" and renames(path.read_text(encoding="utf-8"))
     }
-    assert found == set(RENAMING)
+    assert actual == set(RENAMING)
 
 
 @pytest.mark.parametrize(

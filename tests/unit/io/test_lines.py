@@ -26,7 +26,7 @@ ODD = "a\rb\u2028c\u0085d\x0ce\x1cf\x1dg\x1eh\x00i\x0bj\u2029k\ufeff l "
 
 
 class Standard:
-    """stdin or stdout with a byte stream beneath, as the interpreter makes them."""
+    """A stand-in for stdin or stdout with an underlying byte stream."""
 
     def __init__(self, data: bytes = b"") -> None:
         self.buffer = io.BytesIO(data)
@@ -120,7 +120,7 @@ def test_different_lengths_name_each_count(tmp_path: Path, a: int, b: int) -> No
         seen += list(read_parallel(tmp_path / "a", tmp_path / "b"))
 
 
-def test_pairs_before_the_difference_are_given(tmp_path: Path) -> None:
+def test_lines_before_a_length_difference_are_yielded(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1\n2\n3\n")
     (tmp_path / "b").write_text("1\n")
     pairs = read_parallel(tmp_path / "a", tmp_path / "b")
@@ -177,7 +177,7 @@ def test_same_text_same_gzip_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_nothing_remains_of_a_failure(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), open_output(tmp_path / "out.gz") as output:
         output.write("half")
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Files of parameters: what is written comes back whole, or a sentence says what is wrong."""
+"""Parameter files round-trip, and errors are reported."""
 
 import copy
 
@@ -22,7 +22,7 @@ def same(model, other):
     )
 
 
-def test_parameters_go_through_a_file(tmp_path):
+def test_parameters_round_trip(tmp_path):
     model = nn.Linear(3, 2)
     write_parameters(tmp_path / "p.safetensors", parameters_of(model))
     other = nn.Linear(3, 2)
@@ -31,7 +31,7 @@ def test_parameters_go_through_a_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["p.safetensors"]
 
 
-def test_parameters_go_from_a_file_into_a_model_that_has_none(tmp_path):
+def test_parameters_are_loaded_into_a_model_on_meta(tmp_path):
     model = nn.Linear(3, 2)
     path = tmp_path / "params.safetensors"
     write_parameters(path, parameters_of(model))
@@ -44,15 +44,15 @@ def test_parameters_go_from_a_file_into_a_model_that_has_none(tmp_path):
     assert all(parameter.data_ptr() % 64 == 0 for parameter in empty.parameters())
 
 
-def test_parameters_that_are_views_are_written_as_they_look(tmp_path):
+def test_views_are_written_with_their_values(tmp_path):
     values = torch.arange(6.0).view(2, 3)
     write_parameters(tmp_path / "p", {"turned": values.t(), "part": values[:, 1]})
-    found = read_parameters(tmp_path / "p")
-    assert torch.equal(found["turned"], values.t()) and torch.equal(found["part"], values[:, 1])
+    actual = read_parameters(tmp_path / "p")
+    assert torch.equal(actual["turned"], values.t()) and torch.equal(actual["part"], values[:, 1])
 
 
 @pytest.mark.parametrize("kind", [OSError, SafetensorError])
-def test_a_failed_writing_leaves_the_file_before(tmp_path, monkeypatch, kind):
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, kind):
     path = tmp_path / "p"
     write_parameters(path, {"a": torch.ones(2)})
 
@@ -75,7 +75,7 @@ def test_a_failed_writing_leaves_the_file_before(tmp_path, monkeypatch, kind):
         ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2).double()}, "F64.*F32"),
     ],
 )
-def test_parameters_that_do_not_fit_change_nothing(tmp_path, tensors, message):
+def test_mismatched_parameters_leave_the_model_unchanged(tmp_path, tensors, message):
     write_parameters(tmp_path / "p", tensors)
     model = nn.Linear(3, 2)
     expected = copy.deepcopy(model)

@@ -1,4 +1,4 @@
-"""Numbers and JSON from anyone's files: a value, None or a ValueError, never anything else."""
+"""Parsing untrusted numbers and JSON gives a value, None or a ValueError, and nothing else."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from nmtkit.io.safe_json import parse_json, parse_natural
         (text, None) for text in ("", "-1", "+1", "1_0", "1.0", " 1", "1\n", "٣", "²", "nan", "0x1")
     ],
 )
-def test_a_whole_number_is_ascii_digits_and_not_too_many(text, number):
+def test_a_natural_number_has_at_most_18_ascii_digits(text, number):
     assert parse_natural(text) == number
 
 

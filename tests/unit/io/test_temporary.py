@@ -1,4 +1,4 @@
-"""What a killed process left of an output goes when that is next written; nothing else does."""
+"""Leftovers of a killed process are removed by the next writer of the same output only."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def hidden(folder: Path) -> list[str]:
 
 @pytest.fixture
 def writing(tmp_path):
-    """A process that is half done with a file and a folder."""
+    """Run a process that has half written a file and a folder."""
     process = subprocess.Popen([sys.executable, "-c", HALF, tmp_path], stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == b"writing\n"
     yield process
@@ -58,7 +58,7 @@ def test_leftovers_of_a_killed_process_are_removed_by_the_next_writer(writing, t
 
 
 def test_an_old_folder_gets_its_name_back(tmp_path):
-    """One was killed after the old folder was moved away, before the new one had its name."""
+    """A process was killed after moving the old folder away, before renaming the new one."""
     new = hidden_name(tmp_path / "made")
     new.mkdir()
     old = new.with_name(f"{new.name}.old")

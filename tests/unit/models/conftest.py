@@ -20,12 +20,12 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def onednn_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The operands of each product that oneDNN computes."""
-    given: list[tuple[Any, ...]] = []
+    operand_lists: list[tuple[Any, ...]] = []
     multiply = matmul._onednn_linear
 
-    def noted(*operands: Any) -> torch.Tensor:
-        given.append(operands)
+    def record(*operands: Any) -> torch.Tensor:
+        operand_lists.append(operands)
         return multiply(*operands)
 
-    monkeypatch.setattr(matmul, "_onednn_linear", noted)
-    return given
+    monkeypatch.setattr(matmul, "_onednn_linear", record)
+    return operand_lists

@@ -1,7 +1,7 @@
-"""A model whose state grows by one position a step, for the laws of models and of search.
+"""A model whose state grows by one position per step, for the laws of models and of search.
 
 The decoder of Vaswani et al. 2017 in its smallest form: one layer, one head, no normalisation.
-Biases left out but b_y, p_i the vector of position i:
+Biases left out except b_y, p_i the vector of position i:
 
     annotations  h_j = tanh(E_x x_j + p_j)
     inputs       e_i = E_y y_{i-1} + p_i,   q_i, k_i, v_i = W_q e_i, W_k e_i, W_v e_i
@@ -50,7 +50,7 @@ class Encoded(EncodedTensors):
 class ListOfSteps:
     """Keys and values of each step so far. It cannot take in new sentences.
 
-    first: says how many sentences and hypotheses there are before the first step. [B, k, 0]
+    first: gives the number of sentences and hypotheses before the first step. [B, k, 0]
     keys, values: [B, k, d] of each step.
     """
 
@@ -89,7 +89,7 @@ class ListOfSteps:
 
 @dataclass(frozen=True)
 class PaddedCache:
-    """Keys and values of the steps so far, those of younger sentences behind padding.
+    """Keys and values of the steps so far; those of newer sentences are padded on the left.
 
     keys, values: [B, k, t, d]. real: False at padding. [B, k, t]
     """
@@ -167,8 +167,8 @@ class GrowingModel(EncoderDecoder):
             parameter.normal_()
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
-        places = position_vectors(torch.arange(src.size(1)), self.E_x)
-        annotations = torch.tanh(self.source_embeddings(src) + places)
+        vectors = position_vectors(torch.arange(src.size(1)), self.E_x)
+        annotations = torch.tanh(self.source_embeddings(src) + vectors)
         return Encoded(annotations * src_mask.unsqueeze(2), src_mask)
 
     def initial_state(self, encoded: Encoded) -> State:
@@ -198,8 +198,8 @@ class GrowingModel(EncoderDecoder):
         encoded = self.encode_for_targets(pairs)
         length = pairs.tgt.size(1)
         prev = functional.pad(pairs.tgt[:, :-1], (1, 0), value=BOS)
-        places = position_vectors(torch.arange(length), self.E_y)
-        inputs = self.target_embeddings(prev) + places  # [B, T_y, d]
+        vectors = position_vectors(torch.arange(length), self.E_y)
+        inputs = self.target_embeddings(prev) + vectors  # [B, T_y, d]
         energies = inputs @ self.W_q @ (inputs @ self.W_k).transpose(1, 2)
         causal = torch.ones(length, length, dtype=torch.bool).tril()
         attended = masked_softmax(energies, causal) @ (inputs @ self.W_v)

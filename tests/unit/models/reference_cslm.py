@@ -1,6 +1,6 @@
 """The CSLM of Cho et al. 2014, section 4.1.2, one number at a time.
 
-A slow second opinion in NumPy float64; a matrix stands as in the paper, an output a row.
+A slow reference in NumPy float64; matrices are as in the paper, one row per output.
 """
 
 from dataclasses import dataclass
@@ -31,8 +31,10 @@ def rectified(W: Array, x: Array, b: Array) -> Array:
 
 
 def next_word(network: Network, history: list[int], context: int) -> Array:
-    """The probabilities of every word behind `history`, of which the last `context` words count;
-    a word that would stand before the sentence is a vector of zeros."""
+    """Return the probability of every next word after the last `context` words of `history`.
+
+    A position before the beginning of the sentence is a vector of zeros.
+    """
     size = network.E.shape[1]
     projected: list[float] = []
     for back in range(context, 0, -1):

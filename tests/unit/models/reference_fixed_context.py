@@ -1,7 +1,7 @@
 """RNNenc, the phrase model and grConv as their papers write them, one number at a time.
 
-A slow second opinion in NumPy float64, beside that of RNNsearch, whose gated unit and functions it
-uses; only the functions named `*_of` know how a model joins its matrices side by side.
+A slow reference in NumPy float64, which shares the gated unit and functions with
+that of RNNsearch; only the functions named `*_of` know how a model joins its matrices.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from tests.unit.models.reference_rnnsearch import (
 
 @dataclass(frozen=True)
 class Decoder:
-    """Everything behind the summary c, in the papers' names."""
+    """The decoder's parameters, in the papers' names."""
 
     E_y: Array
     unit: Unit
@@ -40,7 +40,7 @@ class Decoder:
 
 
 def last_state(E_x: Array, unit: Unit, source: list[int]) -> Array:
-    """h_{T_x}: the state behind the last word."""
+    """Return h_{T_x}, the state after the last word."""
     h = np.zeros(len(unit.b))
     for word in source:
         h = gated(unit, E_x[word], h, (np.zeros_like(h),) * 3)
@@ -48,28 +48,28 @@ def last_state(E_x: Array, unit: Unit, source: list[int]) -> Array:
 
 
 def probabilities(decoder: Decoder, c: Array, target: list[int]) -> list[Array]:
-    """p(y_i | y_<i, x) at every position of a target sentence, the reference words fed."""
+    """Return p(y_i | y_<i, x) at every position of a target sentence, by teacher forcing."""
     s = np.tanh(decoder.W_s @ c + decoder.b_s)
     embedded = np.zeros(decoder.E_y.shape[1])
-    found = []
+    result = []
     for word in target:
         extra = (decoder.C_z @ c, decoder.C_r @ c, decoder.C @ c)
         s = gated(decoder.unit, embedded, s, extra)
         readout = decoder.U_o @ s + decoder.V_o @ embedded + decoder.C_o @ c + decoder.b_o
-        found.append(softmax(decoder.W_o @ paired_maxima(readout) + decoder.b_y))
+        result.append(softmax(decoder.W_o @ paired_maxima(readout) + decoder.b_y))
         embedded = decoder.E_y[word]
-    return found
+    return result
 
 
 def node(weights: dict[str, Array], left: Array, right: Array) -> tuple[Array, Array]:
-    """One node of the pyramid from its two children; its coefficients w_c, w_l, w_r."""
+    """Return a node from its two children, and its coefficients w_c, w_l, w_r."""
     new = np.maximum(0, weights["W_l"] @ left + weights["W_r"] @ right + weights["b_h"])
     w = softmax(weights["G_l"] @ left + weights["G_r"] @ right + weights["b_w"])
     return w[0] * new + w[1] * left + w[2] * right, w
 
 
 def compose(weights: dict[str, Array], source: list[int]) -> tuple[Array, list[list[Array]]]:
-    """The top, and the coefficients of each level from 1 on."""
+    """Return the top node, and the coefficients of each level from 1 on."""
     level = [weights["U"] @ weights["E_x"][word] + weights["b_U"] for word in source]
     coefficients = []
     while len(level) > 1:

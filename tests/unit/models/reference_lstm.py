@@ -1,6 +1,6 @@
 """The deep LSTM of Sutskever et al. 2014, its unit that of Graves 2013, one number at a time.
 
-A slow second opinion in NumPy float64; only `side_of` knows how a model joins its matrices.
+A slow reference in NumPy float64; only `side_of` knows how a model joins its matrices.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tests.unit.models.reference_rnnsearch import Array, parameters, sigmoid, so
 
 @dataclass(frozen=True)
 class Unit:
-    """A layer by gate: W takes what comes from below, U the state, p (peepholes) the cells."""
+    """A layer's parameters by gate: W for the input, U for the state, p (peepholes) for the cells."""
 
     W: dict[str, Array]
     U: dict[str, Array]
@@ -39,7 +39,7 @@ def advanced(unit: Unit, x: Array, h: Array, c: Array) -> Cells:
 
 
 def composed(units: list[Unit], x: Array, states: list[Cells]) -> list[Cells]:
-    """One position in every layer, from the lowest."""
+    """Compute one position of every layer, from the lowest."""
     after = []
     for unit, (h, c) in zip(units, states, strict=True):
         h, c = advanced(unit, x, h, c)
@@ -49,7 +49,7 @@ def composed(units: list[Unit], x: Array, states: list[Cells]) -> list[Cells]:
 
 
 def encoded(E_x: Array, units: list[Unit], source: list[int], reverse: bool) -> list[Cells]:
-    """The layers' states behind the source, whose last word is `</s>`."""
+    """Return the layers' states after the source, whose last word is `</s>`."""
     zeros = np.zeros_like(units[0].b["i"])
     states: list[Cells] = [(zeros, zeros) for _ in units]
     words = [*source[:-1][::-1], source[-1]] if reverse else source
@@ -65,18 +65,18 @@ def probabilities(
     states: list[Cells],
     target: list[int],
 ) -> list[Array]:
-    """p(y_i | y_<i, x) at every position of a target sentence, the reference words fed."""
+    """Return p(y_i | y_<i, x) at every position of a target sentence, by teacher forcing."""
     W_o, b_y = output
-    embedded, found = np.zeros(E_y.shape[1]), []
+    embedded, result = np.zeros(E_y.shape[1]), []
     for word in target:
         states = composed(units, embedded, states)
-        found.append(softmax(W_o @ states[-1][0] + b_y))
+        result.append(softmax(W_o @ states[-1][0] + b_y))
         embedded = E_y[word]
-    return found
+    return result
 
 
 def side_of(model: Any, side: str) -> list[Unit]:
-    """The layers of "encoder" or "decoder"; a position is a row there, gates lie as [i|f|o|g]."""
+    """Return the layers of "encoder" or "decoder"; the model has row vectors, gates [i|f|o|g]."""
     p, n = parameters(model), model.config.hidden
     parts = {gate: slice(k * n, (k + 1) * n) for k, gate in enumerate("ifog")}
 

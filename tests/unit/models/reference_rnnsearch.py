@@ -1,6 +1,6 @@
 """RNNsearch as Bahdanau et al. 2015 write it: one sentence, one position, one number at a time.
 
-A slow second opinion in NumPy float64, in the paper's notation: vectors are columns, each gate has
+A slow reference in NumPy float64, in the paper's notation: vectors are columns, each gate has
 a matrix of its own, and every equation of appendix A.2 is a function. It shares nothing with
 `nmtkit`; only `weights_of` knows how a model joins its matrices side by side.
 """
@@ -16,7 +16,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Unit:
-    """A gated unit: W, W_z, W_r take the input, U, U_z, U_r the state, b, b_z, b_r are biases."""
+    """A gated unit: W, W_z, W_r for the input, U, U_z, U_r for the state, biases b, b_z, b_r."""
 
     W: Array
     W_z: Array
@@ -31,7 +31,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Weights:
-    """Everything in the paper's names. E_x, E_y [K, m] hold a word's embedding in its row."""
+    """The parameters in the paper's names. The rows of E_x, E_y [K, m] are word embeddings."""
 
     E_x: Array
     E_y: Array
@@ -57,7 +57,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Position:
-    """What is computed for one target word y_i."""
+    """The values computed for one target word y_i."""
 
     query: Array
     energies: Array
@@ -91,7 +91,7 @@ def gated(unit: Unit, x: Array, h: Array, extra: tuple[Array, Array, Array]) -> 
 
 
 def annotations(weights: Weights, source: list[int]) -> list[Array]:
-    """h_j = [->h_j ; <-h_j] for every source word, the `</s>` at its end among them."""
+    """Return h_j = [->h_j ; <-h_j] for every source word, including the final `</s>`."""
     none = np.zeros_like(weights.b_s)
     nothing = (none, none, none)
     forwards: list[Array] = []
@@ -115,11 +115,11 @@ def start(weights: Weights, h: list[Array]) -> Array:
 
 def energies(weights: Weights, s: Array, h: list[Array]) -> Array:
     """e_ij = v_a . tanh(W_a s + U_a h_j) for every j."""
-    found = [
+    result = [
         weights.v_a @ np.tanh(weights.W_a @ s + weights.U_a @ annotation + weights.b_a)
         for annotation in h
     ]
-    return np.array(found)
+    return np.array(result)
 
 
 def advanced(weights: Weights, embedded: Array, s: Array, context: Array) -> Array:
@@ -138,9 +138,9 @@ def paired_maxima(values: Array) -> Array:
 
 
 def teacher_forced(
-    weights: Weights, source: list[int], target: list[int], reading: str
+    weights: Weights, source: list[int], target: list[int], variant: str
 ) -> list[Position]:
-    """Every position of a target sentence, the reference words fed."""
+    """Compute every position of a target sentence by teacher forcing."""
     h = annotations(weights, source)
     s = start(weights, h)  # s_{i-1}; in the reading "groundhog" the state that asks
     embedded = np.zeros(weights.E_y.shape[1])  # E_y y_{i-1}; y_0 has none
@@ -152,13 +152,13 @@ def teacher_forced(
         for weight, annotation in zip(alpha, h, strict=True):
             context = context + weight * annotation
         following = advanced(weights, embedded, s, context)
-        seen = following if reading == "paper-v1" else s
+        seen = following if variant == "paper-v1" else s
         t = readout(weights, seen, embedded, context)
         pooled = paired_maxima(t)
         p = softmax(weights.W_o @ pooled + weights.b_y)
         positions.append(Position(s, energy, alpha, context, t, pooled, p))
         embedded = weights.E_y[word]
-        s = advanced(weights, embedded, s, context) if reading == "groundhog" else following
+        s = advanced(weights, embedded, s, context) if variant == "groundhog" else following
     return positions
 
 
@@ -168,7 +168,7 @@ def parameters(model: Any) -> dict[str, Array]:
 
 
 def unit_of(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
-    """Take a unit's joined matrices apart; a position is a row there, so each stands transposed."""
+    """Split a unit's joined matrices; the model has row vectors, so they are transposed."""
     z, r, candidate = (slice(k * len(U), (k + 1) * len(U)) for k in range(3))
     return Unit(
         W=W[:, candidate].T,
@@ -184,9 +184,9 @@ def unit_of(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
 
 
 def weights_of(model: Any) -> Weights:
-    """Take apart the joined parameters of `nmtkit.models.rnnsearch.RNNsearch`.
+    """Split the joined parameters of `nmtkit.models.rnnsearch.RNNsearch`.
 
-    There a position is a row, so every matrix stands transposed; gates lie as [z | r | candidate].
+    The model has row vectors, so every matrix is transposed; its gates are [z | r | candidate].
     """
     p = parameters(model)
     n = len(p["b_s"])

@@ -33,8 +33,8 @@ def expected_probabilities(model, target):
     return [reference.next_word(network, target[:i], context) for i in range(len(target))]
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+def close(actual, expected):
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_teacher_forcing_gives_the_reference_log_probs(model):
@@ -58,16 +58,16 @@ def test_each_step_gives_the_reference_probabilities(model):
 
 
 def test_the_source_is_ignored(model):
-    here, there = (
+    with_source, without_source = (
         model.score(*pad(sources), *pad(TARGETS)).log_probs for sources in (SOURCES, [[0]] * 4)
     )
-    assert torch.equal(here, there)
+    assert torch.equal(with_source, without_source)
     assert model.encode(*pad(SOURCES)).empty.shape == (4, 0)
     assert not model.reads_source
     assert all(kind.reads_source for kind in MODELS.values() if kind is not CSLM)
 
 
-def test_only_the_last_words_count():
+def test_only_the_context_words_matter():
     torch.manual_seed(4)
     model = CSLM(CSLMConfig(6, 3, 5, 4), 9, 7).double()
     far, near = TARGETS[1].copy(), TARGETS[1].copy()
@@ -79,9 +79,9 @@ def test_only_the_last_words_count():
 
 
 def test_contexts_are_the_words_before():
-    found = contexts(torch.tensor([[4, 5, 6, 0], [7, 0, 0, 0]]), 2)
-    assert found[0].tolist() == [[-1, -1], [-1, 4], [4, 5], [5, 6]]
-    assert found[1, :2].tolist() == [[-1, -1], [-1, 7]]
+    actual = contexts(torch.tensor([[4, 5, 6, 0], [7, 0, 0, 0]]), 2)
+    assert actual[0].tolist() == [[-1, -1], [-1, 4], [4, 5], [5, 6]]
+    assert actual[1, :2].tolist() == [[-1, -1], [-1, 7]]
     assert contexts(torch.tensor([[0]]), 3).tolist() == [[[-1, -1, -1]]]
 
 
@@ -100,7 +100,7 @@ def test_matrices_have_the_papers_uniform_distribution_and_biases_are_0():
         assert abs(float(value.std()) / (UNIFORM / 3**0.5) - 1) < 2.5 / value.numel() ** 0.5, name
 
 
-def test_scaled_rectified_layers_keep_the_size_of_what_they_are_given():
+def test_scaled_rectified_layers_keep_the_size_of_their_inputs():
     parameters = initialised(CSLMConfig(6, 200, 800, 800, initialisation="scaled"))
     x = torch.randn(500, 1200)
     for layer in (1, 2):

@@ -46,8 +46,8 @@ def expected_probabilities(model, source, target):
     return reference.probabilities(units, p["E_y"], (W_o, p["b_y"]), states, target)
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+def close(actual, expected):
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_encode_returns_every_layers_last_states(model):
@@ -59,11 +59,11 @@ def test_encode_returns_every_layers_last_states(model):
 
 
 def test_summarise_returns_all_states_of_the_encoder(model):
-    found = model.summarise(*pad(SOURCES))
-    assert found.shape == (len(SOURCES), 2 * model.config.layers * model.config.hidden)
+    actual = model.summarise(*pad(SOURCES))
+    assert actual.shape == (len(SOURCES), 2 * model.config.layers * model.config.hidden)
     for row, source in enumerate(SOURCES):
         hidden, cells = zip(*states_of(model, source), strict=True)
-        close(found[row], np.concatenate([*hidden, *cells]))
+        close(actual[row], np.concatenate([*hidden, *cells]))
 
 
 def test_teacher_forcing_gives_the_reference_log_probs(model):
@@ -89,9 +89,9 @@ def test_each_step_gives_the_reference_probabilities(model):
 
 def test_words_are_reversed_and_eos_stays_last():
     src, mask = pad(SOURCES)
-    found = reverse_words(src, mask)
+    actual = reverse_words(src, mask)
     for row, source in enumerate(SOURCES):
-        assert found[row, : len(source)].tolist() == [*source[:-1][::-1], 0]
+        assert actual[row, : len(source)].tolist() == [*source[:-1][::-1], 0]
 
 
 def initialised(config: DeepLSTMConfig) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The page on adding a model is true: its example obeys the laws."""
+"""The example on the page about adding a model works, and passes the laws of all models."""
 
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "models.md"
 def mean() -> Any:
     """The example's model, read from the page."""
     code = PAGE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    found: dict[str, Any] = {"__name__": "mean"}
-    exec(compile(code, str(PAGE), "exec"), found)
+    namespace: dict[str, Any] = {"__name__": "mean"}
+    exec(compile(code, str(PAGE), "exec"), namespace)
     torch.manual_seed(1)
-    model = found["Mean"](found["MeanConfig"](2, 3, 2), laws.SRC_SIZE, laws.TGT_SIZE)
+    model = namespace["Mean"](namespace["MeanConfig"](2, 3, 2), laws.SRC_SIZE, laws.TGT_SIZE)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.7)
@@ -30,10 +30,10 @@ def mean() -> Any:
 
 def test_the_example_obeys_the_laws(mean: Any) -> None:
     batch = (*pad(laws.SOURCES), *pad(laws.TARGETS))
-    laws.test_loss_is_repeated_step(mean, batch, 0.1)
+    laws.test_loss_equals_repeated_step(mean, batch, 0.1)
     laws.test_padding_changes_nothing(mean, batch, 0.0)
     laws.test_a_batch_of_n_is_n_batches_of_one(mean, batch)
-    laws.test_gradient_is_that_of_finite_differences(mean)
+    laws.test_gradient_equals_finite_differences(mean)
     laws.test_for_inference_takes_the_same_steps(mean, batch)
 
 

@@ -1,4 +1,4 @@
-"""The models of one vector against the slow reference beside this file, and their parameters."""
+"""Models with a fixed context against the slow reference beside this file; their parameters."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def model(request):
 
 
 def summary(model, source):
-    """c by the reference."""
+    """Return c computed by the reference."""
     if isinstance(model, GrConv):
         return reference.compose(reference.composition_of(model), source)[0]
     p = parameters(model)
@@ -44,17 +44,17 @@ def summary(model, source):
     return np.tanh(p["V"].T @ h + p["b_V"]) if "V" in p else h
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+def close(actual, expected):
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_summaries_are_the_references(model):
-    found = model.summarise(*pad(SOURCES))
+def test_summaries_equal_the_reference(model):
+    actual = model.summarise(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
-        close(found[row], summary(model, source))
+        close(actual[row], summary(model, source))
 
 
-def test_log_probabilities_are_the_references(model):
+def test_log_probabilities_equal_the_reference(model):
     scored = model.score(*pad(SOURCES), *pad(TARGETS))
     assert scored.alignment is None
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
@@ -64,16 +64,16 @@ def test_log_probabilities_are_the_references(model):
         close(scored.log_probs[row, : len(target)], expected)
 
 
-def test_composition_coefficients_are_the_references():
+def test_composition_coefficients_equal_the_reference():
     torch.manual_seed(4)
     model = GrConv(GrConvConfig(3, 6, 4, 2), 9, 7).double()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.8)
-    for found, source in zip(model.compositions(*pad(SOURCES)), SOURCES, strict=True):
+    for actual, source in zip(model.compositions(*pad(SOURCES)), SOURCES, strict=True):
         _, expected = reference.compose(reference.composition_of(model), source)
-        assert len(found) == len(expected) == len(source) - 1
-        for level, nodes in zip(found, expected, strict=True):
+        assert len(actual) == len(expected) == len(source) - 1
+        for level, nodes in zip(actual, expected, strict=True):
             close(level, np.array(nodes))
 
 
@@ -93,7 +93,7 @@ def initialised(config):
 
 
 @pytest.mark.parametrize("initialisation", ["paper", "scaled"])
-def test_recurrent_matrices_are_orthogonal_each(initialisation):
+def test_each_recurrent_matrix_is_orthogonal(initialisation):
     parameters = initialised(RNNencConfig(40, 48, 30, initialisation=initialisation))
     blocks = [parameters["U_enc"], parameters["U_dec"]]
     blocks += [*parameters["U_zr_enc"].chunk(2, dim=1), *parameters["U_zr_dec"].chunk(2, dim=1)]

@@ -1,4 +1,4 @@
-"""What every model must obey; a new model joins by being listed in CASES."""
+"""Properties of every model; a new model is tested by adding it to CASES."""
 
 import dataclasses
 from typing import Any
@@ -61,7 +61,7 @@ def model_class(config):
 
 
 def random_model(config, seed=1):
-    """A model in float64 whose parameters, biases too, all matter."""
+    """Return a model in float64 with random parameters, including biases, that all matter."""
     torch.manual_seed(seed)
     model = model_class(config)(config, SRC_SIZE, TGT_SIZE).double().eval()
     with torch.no_grad():
@@ -87,22 +87,22 @@ def stepped(model, src, src_mask, tgt):
     """
     encoded = model.encode(src, src_mask)
     state, prev = model.initial_state(encoded), torch.full_like(tgt[:, :1], BOS)
-    found, alignments = [], []
+    result, alignments = [], []
     for position in range(tgt.size(1)):
         hidden, state, alignment = model.step(prev, state, encoded)
-        found.append(log_probs(model.output_layer(), hidden))
+        result.append(log_probs(model.output_layer(), hidden))
         alignments.append(alignment)
         prev = tgt[:, position : position + 1]
     rows = None if alignments[0] is None else torch.cat(alignments, 1)
-    return torch.cat(found, 1), rows
+    return torch.cat(result, 1), rows
 
 
-def tensors(carried):
-    """The tensors of a state or an encoded source."""
-    found: list[Tensor] = []
-    for value in vars(carried).values():
-        found += value if isinstance(value, tuple) else [value]
-    return found
+def tensors(state):
+    """Return the tensors of a state or an encoded source."""
+    result: list[Tensor] = []
+    for value in vars(state).values():
+        result += value if isinstance(value, tuple) else [value]
+    return result
 
 
 def own_words(values: Tensor, tgt: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ def with_source_vectors(model):
 
 
 def widened(ids, mask, columns, garbage):
-    """More padding at the end of each sentence, with ids that are not 0."""
+    """Add padding to the end of each sentence, with ids that are not 0."""
     more = torch.full((len(ids), columns), garbage)
     ids = torch.where(mask, ids, garbage)
     return torch.cat([ids, more], 1), torch.cat([mask, more < 0], 1)
@@ -133,9 +133,9 @@ def test_the_default_config_builds_the_model_that_its_name_says():
 
 
 def test_next_words_have_probabilities_that_sum_to_1(model, batch):
-    found, _ = stepped(model, batch[0], batch[1], batch[2])
-    assert found.shape == (4, 5, TGT_SIZE)
-    torch.testing.assert_close(found.exp().sum(2), torch.ones(4, 5).double())
+    actual, _ = stepped(model, batch[0], batch[1], batch[2])
+    assert actual.shape == (4, 5, TGT_SIZE)
+    torch.testing.assert_close(actual.exp().sum(2), torch.ones(4, 5).double())
 
 
 @fast_only
@@ -147,38 +147,38 @@ def test_cost_and_gradients_are_the_same_by_onednn(model, batch, monkeypatch, on
     model.zero_grad()
     monkeypatch.setattr(matmul, "MIN_ONEDNN_SIZE", 1)
     model.float().loss(*batch).backward()
-    found = [parameter.grad for parameter in model.parameters()]
-    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
+    actual = [parameter.grad for parameter in model.parameters()]
+    torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-4)
     assert len(onednn_calls) > 5
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
-def test_loss_is_repeated_step(model, batch, smoothing):
+def test_loss_equals_repeated_step(model, batch, smoothing):
     src, src_mask, tgt, tgt_mask = batch
-    found, _ = stepped(model, src, src_mask, tgt)
-    target = (1 - smoothing) * own_words(found, tgt) + smoothing * found.mean(2)
+    actual, _ = stepped(model, src, src_mask, tgt)
+    target = (1 - smoothing) * own_words(actual, tgt) + smoothing * actual.mean(2)
     loss = model.loss(*batch, label_smoothing=smoothing)
     torch.testing.assert_close(loss, -target[tgt_mask].sum())
 
 
-def test_translations_that_begin_alike_are_scored_as_each_alone(model, monkeypatch):
+def test_translations_with_shared_prefixes_are_scored_as_each_alone(model, monkeypatch):
     monkeypatch.setattr(prefix_tree, "MAX_PREFIXES", 2)
     targets = [[2, 6, 0], [2, 6, 6, 1, 0], [0], [2, 6, 6, 1, 0], [4, 6, 0], [2, 0], [2, 6, 6, 2, 0]]
     tree = prefix_tree.PrefixTree(targets)
-    for ready in (model, model.for_inference()):
+    for fast_model in (model, model.for_inference()):
         src, src_mask = pad(SOURCES[:1])
-        found = prefix_tree.tree_log_probs(ready, src, src_mask, tree)
-        assert found.shape == (tree.size,)
+        actual = prefix_tree.tree_log_probs(fast_model, src, src_mask, tree)
+        assert actual.shape == (tree.size,)
         for path, target in zip(tree.paths, targets, strict=True):
             alone = model.score(src, src_mask, *pad([target])).log_probs[0]
-            torch.testing.assert_close(found[path], alone)
+            torch.testing.assert_close(actual[path], alone)
 
 
-def test_score_is_repeated_step(model, batch):
+def test_score_equals_repeated_step(model, batch):
     src, src_mask, tgt, tgt_mask = batch
-    found, alignment = stepped(model, src, src_mask, tgt)
+    actual, alignment = stepped(model, src, src_mask, tgt)
     scored = model.score(*batch)
-    torch.testing.assert_close(scored.log_probs[tgt_mask], own_words(found, tgt)[tgt_mask])
+    torch.testing.assert_close(scored.log_probs[tgt_mask], own_words(actual, tgt)[tgt_mask])
     assert (scored.log_probs[~tgt_mask] == 0).all()
     assert (scored.alignment is None) == (alignment is None)
     if alignment is not None:
@@ -208,16 +208,16 @@ def test_padding_changes_no_gradient(model, batch):
     wide = (*widened(src, src_mask, 3, 7), *widened(tgt, tgt_mask, 2, 5))
     parameters = list(model.parameters())
     expected = torch.autograd.grad(model.loss(*batch), parameters)
-    found = torch.autograd.grad(model.loss(*wide), parameters)
-    torch.testing.assert_close(found, expected)
+    actual = torch.autograd.grad(model.loss(*wide), parameters)
+    torch.testing.assert_close(actual, expected)
 
 
 def test_steps_do_not_see_padding(model, batch):
     src, src_mask, tgt, _ = batch
     expected, _ = stepped(model, src, src_mask, tgt)
     wide, wide_mask = widened(src, src_mask, 4, 8)
-    found, _ = stepped(model, wide, wide_mask, tgt)
-    torch.testing.assert_close(found, expected)
+    actual, _ = stepped(model, wide, wide_mask, tgt)
+    torch.testing.assert_close(actual, expected)
 
 
 def test_a_batch_of_n_is_n_batches_of_one(model, batch):
@@ -236,15 +236,15 @@ def test_targets_that_share_a_source_are_scored_as_if_each_had_its_own(model):
     rows = [2, 0, 2, 2]
     targets = pad(TARGETS)
     expected = model.score(*pad([SOURCES[row] for row in rows]), *targets)
-    found = model.score(*pad(SOURCES), *targets, torch.tensor(rows))
-    torch.testing.assert_close(found.log_probs, expected.log_probs)
+    actual = model.score(*pad(SOURCES), *targets, torch.tensor(rows))
+    torch.testing.assert_close(actual.log_probs, expected.log_probs)
     if expected.alignment is not None:
         width = expected.alignment.size(2)
-        torch.testing.assert_close(found.alignment[:, :, :width], expected.alignment)
-        assert (found.alignment[:, :, width:] == 0).all()
+        torch.testing.assert_close(actual.alignment[:, :, :width], expected.alignment)
+        assert (actual.alignment[:, :, width:] == 0).all()
 
 
-def test_gradient_is_that_of_finite_differences(model):
+def test_gradient_equals_finite_differences(model):
     batch = (*pad(SOURCES[:3]), *pad(TARGETS[:3]))
     parameters = tuple(model.parameters())
 
@@ -275,7 +275,7 @@ def test_alignment_rows_sum_to_1_and_are_0_at_padding(model, batch):
 
 
 def grown(model, encoded, prefixes):
-    """The state of several prefixes a sentence: step by step, all of one length.
+    """Return the state after several prefixes of equal length per sentence, step by step.
 
     :param prefixes: Shape: [B, k, length].
     """
@@ -312,7 +312,7 @@ def test_k_hypotheses_are_k_separate_steps(model, batch, prefixes):
             torch.testing.assert_close(together.alignment[:, k], alone.alignment[:, 0])
 
 
-def test_selected_sentences_go_on_by_themselves(model, batch, prefixes):
+def test_selected_sentences_continue_independently(model, batch, prefixes):
     rows = torch.tensor([2, 0, 2])
     encoded = model.encode(*batch[:2])
     prev, state = grown(model, encoded, prefixes)
@@ -321,7 +321,7 @@ def test_selected_sentences_go_on_by_themselves(model, batch, prefixes):
     torch.testing.assert_close(some.readout, all_of_them.readout[rows])
 
 
-def test_selected_hypotheses_go_on_from_their_parents(model, batch, prefixes):
+def test_selected_hypotheses_continue_from_their_parents(model, batch, prefixes):
     parents = torch.tensor([[2, 2, 0, 1], [0, 0, 0, 0], [1, 2, 0, 1], [2, 1, 1, 0]])
     encoded = model.encode(*batch[:2])
     prev, state = grown(model, encoded, prefixes)
@@ -339,10 +339,10 @@ def test_trim_padding_changes_no_step(model, batch, prefixes):
     narrow = encoded.trim_padding()
     assert type(narrow) is type(encoded) and all(len(value) == 2 for value in tensors(narrow))
     prev, state = grown(model, encoded, prefixes[:2])
-    expected, found = (model.step(prev, state, read) for read in (encoded, narrow))
-    torch.testing.assert_close(found.readout, expected.readout)
+    expected, actual = (model.step(prev, state, read) for read in (encoded, narrow))
+    torch.testing.assert_close(actual.readout, expected.readout)
     if expected.alignment is not None:
-        torch.testing.assert_close(found.alignment, expected.alignment[..., :3])
+        torch.testing.assert_close(actual.alignment, expected.alignment[..., :3])
 
 
 def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes):
@@ -358,11 +358,11 @@ def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes
 def test_for_inference_takes_the_same_steps(model, batch):
     src, src_mask, tgt, _ = batch
     expected = stepped(model, src, src_mask, tgt)
-    ready = model.for_inference()
+    fast_model = model.for_inference()
     for _ in range(2):  # the second time from what was kept
-        for found, other in zip(stepped(ready, src, src_mask, tgt), expected, strict=True):
-            torch.testing.assert_close(found, other)
-    again = ready.for_inference()
+        for actual, other in zip(stepped(fast_model, src, src_mask, tgt), expected, strict=True):
+            torch.testing.assert_close(actual, other)
+    again = fast_model.for_inference()
     torch.testing.assert_close(stepped(again, src, src_mask, tgt)[0], expected[0])
 
 
@@ -372,10 +372,10 @@ def test_in_8_bits_steps_are_nearly_the_same(model, batch):
         pytest.skip("only its output layer has 8 bits, in search")
     src, src_mask, tgt, tgt_mask = batch
     expected, _ = stepped(model, src, src_mask, tgt)
-    found, alignment = stepped(model.for_inference(quantize=True), src, src_mask, tgt)
-    error = (found - expected).abs()[tgt_mask]
+    actual, alignment = stepped(model.for_inference(quantize=True), src, src_mask, tgt)
+    error = (actual - expected).abs()[tgt_mask]
     assert 0 < error.mean() < 0.1
-    torch.testing.assert_close(found.exp().sum(2), torch.ones(4, 5).double())
+    torch.testing.assert_close(actual.exp().sum(2), torch.ones(4, 5).double())
     if alignment is not None:
         torch.testing.assert_close(alignment.sum(2), torch.ones(4, tgt.size(1)).double())
 
@@ -419,8 +419,8 @@ def test_summaries_depend_on_every_word_and_on_their_order(model):
 def test_embeddings_are_rows_of_the_embedding_matrices(model):
     words = torch.tensor([[3, 1, 4], [0, 0, 2]])
     assert torch.equal(model.target_embeddings(words), model.E_y[words])
-    found = with_source_vectors(model).source_embeddings(words)
-    assert torch.equal(found, model.E_x[words])
+    actual = with_source_vectors(model).source_embeddings(words)
+    assert torch.equal(actual, model.E_x[words])
 
 
 def with_dropout(config):
@@ -444,7 +444,7 @@ def test_dropout_works_in_training_only(name, batch):
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_gradient_with_dropout_is_that_of_finite_differences(name):
+def test_gradient_with_dropout_equals_finite_differences(name):
     model = with_dropout(CASES[name]).train()
     batch = (*pad(SOURCES[2:]), *pad(TARGETS[2:]))
 
@@ -457,11 +457,11 @@ def test_gradient_with_dropout_is_that_of_finite_differences(name):
 
 @pytest.mark.parametrize("name", list(CASES))
 def test_initialisation_is_decided_by_the_seed(name):
-    def made(seed):
+    def initialised_model(seed):
         torch.manual_seed(seed)
         config: Any = CASES[name]
         return dict(model_class(config)(config, SRC_SIZE, TGT_SIZE).named_parameters())
 
-    first, same, other = made(1), made(1), made(2)
+    first, same, other = initialised_model(1), initialised_model(1), initialised_model(2)
     assert all(torch.equal(first[key], same[key]) for key in first)
     assert not all(torch.equal(first[key], other[key]) for key in first)

@@ -18,7 +18,7 @@ SMOOTHING = [0.0, 0.1, 0.9]
 
 
 def words(rows, size=7, width=4, seed=0):
-    """[hidden, W, bias] and targets."""
+    """Return [hidden, W, bias] and targets."""
     torch.manual_seed(seed)
     inputs = [
         torch.randn(*shape, dtype=torch.float64, requires_grad=True)
@@ -44,7 +44,7 @@ def cross_entropy(hidden, W, bias, targets, smoothing=0.0):
 
 @pytest.fixture(params=[1, 2, 64], ids=lambda chunk: f"rows {chunk}")
 def chunk(request, monkeypatch):
-    """So many rows of logits at a time."""
+    """Set the number of rows of logits computed at a time."""
     monkeypatch.setattr(softmax, "_chunk_size", lambda W: request.param)
 
 
@@ -53,19 +53,19 @@ def chunk(request, monkeypatch):
     [(10_000, 128, 192), (10_000, 500, 512), (80_000, 620, 64), (30_000, 256, 256), (7, 4, 64)],
 )
 def test_chunks_of_logits_are_small_and_need_no_copies(words, width, rows):
-    found = softmax._chunk_size(torch.empty(words, width, device="meta"))
-    assert found == rows and found % matmul.LARGE_ROW_MULTIPLE == 0
-    assert found * words <= softmax.MAX_LOGITS or found == matmul.LARGE_ROW_MULTIPLE
+    actual = softmax._chunk_size(torch.empty(words, width, device="meta"))
+    assert actual == rows and actual % matmul.LARGE_ROW_MULTIPLE == 0
+    assert actual * words <= softmax.MAX_LOGITS or actual == matmul.LARGE_ROW_MULTIPLE
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHING)
 @pytest.mark.parametrize("rows", [1, 5, 6])
-def test_softmax_cost_and_gradients_are_torchs(chunk, rows, smoothing):
+def test_softmax_cost_and_gradients_equal_torchs(chunk, rows, smoothing):
     inputs, targets = words(rows)
-    found = cost_of(inputs, targets, smoothing)
+    actual = cost_of(inputs, targets, smoothing)
     expected = expected_cost(inputs, targets, smoothing)
-    torch.testing.assert_close(found, expected)
-    ours, theirs = (torch.autograd.grad(3 * cost, inputs) for cost in (found, expected))
+    torch.testing.assert_close(actual, expected)
+    ours, theirs = (torch.autograd.grad(3 * cost, inputs) for cost in (actual, expected))
     torch.testing.assert_close(ours, theirs)
 
 
@@ -84,13 +84,13 @@ def test_softmax_cost_of_nothing_is_0(chunk, smoothing):
         assert torch.equal(gradient, torch.zeros_like(value))
 
 
-@pytest.mark.parametrize("wanted", range(3))
-def test_softmax_cost_gives_the_gradient_of_any_one_argument(wanted):
+@pytest.mark.parametrize("argument", range(3))
+def test_softmax_cost_gives_the_gradient_of_any_one_argument(argument):
     inputs, targets = words(4)
     inputs = [value.detach() for value in inputs]
-    inputs[wanted].requires_grad_()
-    found, expected = cost_of(inputs, targets, 0.1), expected_cost(inputs, targets, 0.1)
-    ours, theirs = (torch.autograd.grad(cost, inputs[wanted]) for cost in (found, expected))
+    inputs[argument].requires_grad_()
+    actual, expected = cost_of(inputs, targets, 0.1), expected_cost(inputs, targets, 0.1)
+    ours, theirs = (torch.autograd.grad(cost, inputs[argument]) for cost in (actual, expected))
     torch.testing.assert_close(ours, theirs)
 
 
@@ -105,14 +105,14 @@ def test_softmax_cost_survives_logits_beyond_exp():
     (hidden, W, bias), targets = words(3)
     with torch.no_grad():
         W.mul_(1e4)
-    found = softmax_cost(hidden, W, bias, targets)
+    actual = softmax_cost(hidden, W, bias, targets)
     expected = cross_entropy(hidden, W, bias, targets)
-    assert found.isfinite() and found.item() > 1000
-    torch.testing.assert_close(found, expected)
-    assert torch.autograd.grad(found, W)[0].isfinite().all()
+    assert actual.isfinite() and actual.item() > 1000
+    torch.testing.assert_close(actual, expected)
+    assert torch.autograd.grad(actual, W)[0].isfinite().all()
 
 
-def test_the_inputs_of_softmax_cost_are_left_alone():
+def test_softmax_cost_does_not_change_its_inputs():
     inputs, targets = words(3)
     copies = [value.detach().clone() for value in inputs]
     cost_of(inputs, targets, 0.1).backward()
@@ -120,22 +120,22 @@ def test_the_inputs_of_softmax_cost_are_left_alone():
 
 
 @pytest.mark.parametrize("rows", [0, 1, 6])
-def test_target_log_probs_are_torchs(chunk, rows):
+def test_target_log_probs_equal_torchs(chunk, rows):
     (hidden, W, bias), targets = words(rows)
     expected = torch.log_softmax(hidden @ W.t() + bias, 1)[torch.arange(rows), targets]
-    found = target_log_probs(hidden, W, bias, targets)
-    torch.testing.assert_close(found, expected.detach())
-    assert not found.requires_grad and found.dtype == torch.float64
+    actual = target_log_probs(hidden, W, bias, targets)
+    torch.testing.assert_close(actual, expected.detach())
+    assert not actual.requires_grad and actual.dtype == torch.float64
 
 
 def test_masked_softmax_is_the_softmax_of_unmasked_positions():
     energies = torch.randn(2, 3, 5, dtype=torch.float64)
     mask = torch.tensor([[True, False, True, True, False], [True] * 5]).unsqueeze(1)
-    found = masked_softmax(energies, mask)
-    torch.testing.assert_close(found[1], energies[1].softmax(-1))
+    actual = masked_softmax(energies, mask)
+    torch.testing.assert_close(actual[1], energies[1].softmax(-1))
     kept = torch.tensor([0, 2, 3])
-    torch.testing.assert_close(found[0][:, kept], energies[0][:, kept].softmax(-1))
-    assert (found[0][:, [1, 4]] == 0).all()
+    torch.testing.assert_close(actual[0][:, kept], energies[0][:, kept].softmax(-1))
+    assert (actual[0][:, [1, 4]] == 0).all()
 
 
 def test_maxout_takes_the_larger_of_two_neighbours():
@@ -147,14 +147,14 @@ def test_maxout_takes_the_larger_of_two_neighbours():
 @pytest.mark.parametrize("shape", [(5, 5), (3, 6, 6), (1, 1)])
 def test_orthogonal_matrices_are_orthogonal(shape):
     torch.manual_seed(0)
-    made = orthogonal(*shape)
-    assert made.shape == shape
-    product = made @ made.transpose(-1, -2)
+    matrices = orthogonal(*shape)
+    assert matrices.shape == shape
+    product = matrices @ matrices.transpose(-1, -2)
     torch.testing.assert_close(product, torch.eye(shape[-1]).expand(shape), atol=1e-5, rtol=0)
-    assert not torch.equal(orthogonal(*shape), made) or shape == (1, 1)
+    assert not torch.equal(orthogonal(*shape), matrices) or shape == (1, 1)
 
 
-def test_dropout_of_nothing_is_the_identity():
+def test_dropout_with_share_0_is_the_identity():
     values = torch.randn(3, 4)
     assert dropout(values, 0.0) is values
 
@@ -164,8 +164,8 @@ def test_dropout_meets_its_share_and_keeps_the_expectation(share):
     torch.manual_seed(8)
     count = 200_000
     dropped = dropout(torch.ones(count, dtype=torch.float64), share)
-    found = float((dropped == 0).double().mean())
-    assert abs(found - share) < 4 * (share * (1 - share) / count) ** 0.5 + 1 / 65536
+    actual = float((dropped == 0).double().mean())
+    assert abs(actual - share) < 4 * (share * (1 - share) / count) ** 0.5 + 1 / 65536
     assert set(dropped.unique().tolist()) <= {0.0, 1 / (1 - share)}
     assert abs(float(dropped.mean()) - 1) < 0.05
 

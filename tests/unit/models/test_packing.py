@@ -38,7 +38,7 @@ def test_pad_undoes_pack_with_zeros_at_padding(lengths):
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_the_mirror_turns_every_sentence_around(lengths):
+def test_mirror_reverses_every_sentence(lengths):
     mask = mask_of(lengths)
     packing = packing_of(mask)
     words = torch.arange(mask.numel()).view(mask.shape)
@@ -48,7 +48,7 @@ def test_the_mirror_turns_every_sentence_around(lengths):
         assert torch.equal(reverse_words[sentence, :length, 0], expected)
 
 
-def test_the_state_before_a_step_is_that_after_the_step_before():
+def test_previous_states_are_those_after_the_step_before():
     packing = packing_of(mask_of([3, 1, 2]))
     first, states = torch.randn(2, 3, 4), torch.randn(2, 6, 4)
     before = packing.previous_states(first, states)
@@ -56,7 +56,7 @@ def test_the_state_before_a_step_is_that_after_the_step_before():
     assert torch.equal(before[:, 3:], states[:, [0, 1, 3]])
 
 
-def test_padding_passes_gradients_of_real_positions_alone():
+def test_pad_passes_gradients_to_real_positions_only():
     packing = packing_of(mask_of([2, 3, 1]))
     rows = torch.randn(6, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(packing.pad, (rows,))

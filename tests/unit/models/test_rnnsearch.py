@@ -37,15 +37,15 @@ def model(request, tied):
 
 def expected_positions(model):
     weights = reference.weights_of(model)
-    reading = model.config.decoder_variant
+    variant = model.config.decoder_variant
     return [
-        reference.teacher_forced(weights, source, target, reading)
+        reference.teacher_forced(weights, source, target, variant)
         for source, target in zip(SOURCES, TARGETS, strict=True)
     ]
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+def close(actual, expected):
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_annotations_are_projected_for_energies_gates_and_readout(model):
@@ -54,8 +54,8 @@ def test_annotations_are_projected_for_energies_gates_and_readout(model):
     for row, source in enumerate(SOURCES):
         for j, h in enumerate(reference.annotations(weights, source)):
             close(encoded.keys[row, j], weights.U_a @ h + weights.b_a)
-            of_gates = [weights.C_z @ h, weights.C_r @ h, weights.C @ h]
-            close(encoded.values[row, j], np.concatenate([*of_gates, weights.C_o @ h]))
+            gate_values = [weights.C_z @ h, weights.C_r @ h, weights.C @ h]
+            close(encoded.values[row, j], np.concatenate([*gate_values, weights.C_o @ h]))
 
 
 def test_the_start_is_the_backward_state_at_the_first_word(model):
@@ -68,10 +68,10 @@ def test_the_start_is_the_backward_state_at_the_first_word(model):
 
 def test_summarise_returns_the_backward_state_at_the_first_word(model):
     weights = reference.weights_of(model)
-    found = model.summarise(*pad(SOURCES))
+    actual = model.summarise(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
         h_1 = reference.annotations(weights, source)[0]
-        close(found[row], h_1[model.config.hidden :])
+        close(actual[row], h_1[model.config.hidden :])
 
 
 def test_alignment_is_the_softmax_of_the_energies(model):
@@ -103,8 +103,8 @@ def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
                 close(state.state[0, 0], position.query)
             hidden, state, alignment = model.step(prev, state, encoded)
             close(alignment[0, 0], position.alignment)
-            found = log_probs(model.output_layer(), hidden)
-            close(found[0, 0].exp(), position.probabilities)
+            actual = log_probs(model.output_layer(), hidden)
+            close(actual[0, 0].exp(), position.probabilities)
             if model.config.decoder_variant == "groundhog":
                 close(state.state[0, 0], position.query)
             prev = torch.tensor([[target[i]]])
@@ -119,7 +119,7 @@ def test_teacher_forcing_gives_the_reference_log_probs_and_alignments(model):
             close(scored.alignment[row, i, : len(SOURCES[row])], position.alignment)
 
 
-def test_loss_is_the_references(model):
+def test_loss_equals_the_reference(model):
     expected = sum(
         -np.log(position.probabilities[word])
         for positions, target in zip(expected_positions(model), TARGETS, strict=True)
@@ -188,7 +188,7 @@ def test_parameters_have_the_papers_sizes():
 
 
 @pytest.mark.parametrize("initialisation", ["paper", "scaled"])
-def test_recurrent_matrices_are_orthogonal_each(initialisation):
+def test_each_recurrent_matrix_is_orthogonal(initialisation):
     parameters = initialised(initialisation=initialisation)
     blocks = [*parameters["U_enc"], parameters["U_dec"]]
     for joined in [*parameters["U_zr_enc"], parameters["U_zr_dec"]]:
@@ -239,7 +239,7 @@ def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
     assert abs(float(parameters["v_a"].std()) * 56**0.5 - 1) < 0.4
 
 
-def test_initialise_draws_anew():
+def test_initialise_draws_new_values():
     torch.manual_seed(1)
     model = RNNsearch(RNNsearchConfig(3, 4, 5, 2), 9, 7)
     first = {name: value.clone() for name, value in model.named_parameters()}

@@ -34,9 +34,9 @@ def test_select_sentences_may_reorder_repeat_and_leave_out():
     rows = torch.tensor([3, 0, 0])
     chosen = state.select_sentences(rows)
     assert type(chosen) is State
-    for place, row in enumerate(rows.tolist()):
-        assert torch.equal(chosen.narrow[place], state.narrow[row])
-        assert torch.equal(chosen.wide[place], state.wide[row])
+    for position, row in enumerate(rows.tolist()):
+        assert torch.equal(chosen.narrow[position], state.narrow[row])
+        assert torch.equal(chosen.wide[position], state.wide[row])
     assert len(state.select_sentences(rows[:0]).wide) == 0
 
 
@@ -52,7 +52,7 @@ def test_select_hypotheses_follows_each_sentences_own_parents():
             assert torch.equal(chosen.wide[sentence, k], state.wide[sentence, parent])
 
 
-def test_one_hypothesis_a_sentence_leaves_nothing_to_select():
+def test_selecting_from_one_hypothesis_per_sentence_changes_nothing():
     state = random_state(3, 1)
     assert state.select_hypotheses(torch.zeros(3, 1, dtype=torch.int64)) is state
 
@@ -90,8 +90,8 @@ def test_encoded_tensors_without_source_positions_have_no_padding():
     assert encoded.trim_padding() is encoded
 
 
-def test_tensors_of_fixed_size_take_in_newcomers():
-    for carried in (random_state(1, 1), random_encoded(1, 1)):
-        assert isinstance(carried, Refillable)
+def test_fixed_size_states_are_refillable():
+    for value in (random_state(1, 1), random_encoded(1, 1)):
+        assert isinstance(value, Refillable)
     nothing: Any = object()
     assert not isinstance(nothing, Refillable)

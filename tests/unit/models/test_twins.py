@@ -156,7 +156,7 @@ def test_softmax_cost_and_target_log_probs(dtype, rows, smoothing):
 @precision
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 def test_dropout(dtype, share):
-    """Bits differ; what they decide on, and how often, does not."""
+    """The random bits differ, but not their share, nor the scale of the kept values."""
     values = torch.ones(100_000, dtype=dtype, requires_grad=True)
     for dropout in (layers.dropout.fast, layers.dropout.plain):
         torch.manual_seed(1)
@@ -173,10 +173,10 @@ def test_output_layer(dtype):
     W, bias, readout = (v.detach() for v in leaves(dtype, (20, POOL), (20,), (2, 3, POOL)))
     lists = torch.tensor([[0, 3, 19], [5, -1, -1]])
     words, rows = torch.randint(0, 20, (6, 4)), torch.tensor([1])
-    found = []
+    actual = []
     for layer in (output_layer(W, bias), OutputLayer(W, bias)):
         flat, candidates = readout.flatten(0, 1), layer.for_candidates(lists)
-        found.append(
+        actual.append(
             [
                 layer.logits(readout),
                 layer.logits_of(flat, words),
@@ -185,8 +185,8 @@ def test_output_layer(dtype):
                 torch.cat([shard.logits(flat) for shard in layer.shards(16, 8)], 1),
             ]
         )
-    torch.testing.assert_close(*found, **TOLERANCES[dtype])
-    assert found[0][-1].shape == (6, 24) and (found[1][-1][:, 20:] == -torch.inf).all()
+    torch.testing.assert_close(*actual, **TOLERANCES[dtype])
+    assert actual[0][-1].shape == (6, 24) and (actual[1][-1][:, 20:] == -torch.inf).all()
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (2, 3)])
@@ -207,14 +207,14 @@ def model_of(name, dtype):
 def test_models_have_the_same_loss_scores_and_gradients(name, dtype):
     model = model_of(name, dtype)
     batch = (*pad(laws.SOURCES), *pad(laws.TARGETS))
-    found = []
+    actual = []
     for plain in (False, True):
         with plain_pieces(plain):
             loss = model.loss(*batch, label_smoothing=0.1)
             grads = torch.autograd.grad(loss, list(model.parameters()))
             scored = model.score(*batch)
-            found.append([loss, *grads, scored.log_probs, scored.alignment])
-    for fast, plain in zip(*found, strict=True):
+            actual.append([loss, *grads, scored.log_probs, scored.alignment])
+    for fast, plain in zip(*actual, strict=True):
         if fast is not None:
             torch.testing.assert_close(fast, plain, **WHOLE_MODEL[dtype])
 
@@ -254,24 +254,24 @@ def test_models_take_the_same_steps(name, dtype):
 def test_models_give_the_same_translations(name):
     model = model_of(name, torch.float64)
     src, src_mask = pad(laws.SOURCES)
-    found = []
+    actual = []
     for plain in (False, True):
         with plain_pieces(plain), torch.inference_mode():
             n_best = beam_search([model.for_inference()], src, src_mask, SearchConfig(beam=3), 3)
-            found.append([[(h.ids, h.score) for h in hypotheses] for hypotheses in n_best])
-    for fast, plain in zip(*found, strict=True):
+            actual.append([[(h.ids, h.score) for h in hypotheses] for hypotheses in n_best])
+    for fast, plain in zip(*actual, strict=True):
         assert [ids for ids, _ in fast] == [ids for ids, _ in plain]
         assert [score for _, score in fast] == pytest.approx([score for _, score in plain])
 
 
-def test_plain_pieces_refuse_8_bits():
+def test_plain_implementations_refuse_to_quantize():
     model = model_of("rnnenc", torch.float32)
     with plain_pieces(), pytest.raises(ValueError, match="NMTKIT_PLAIN"):
         model.for_inference(quantize=True)
 
 
 @pytest.mark.parametrize(("value", "plain"), [("1", True), ("0", False), ("", False)])
-def test_the_environment_chooses(value, plain):
+def test_the_environment_selects_the_implementation(value, plain):
     done = subprocess.run(
         [sys.executable, "-c", "from nmtkit.models import kernels; print(kernels.PLAIN)"],
         env={"NMTKIT_PLAIN": value, "PYTHONPATH": ":".join(sys.path)},
@@ -282,7 +282,7 @@ def test_the_environment_chooses(value, plain):
     assert done.stdout.strip() == str(plain)
 
 
-def test_plain_pieces_end_with_the_block():
+def test_plain_pieces_affects_its_block_only():
     with pytest.raises(ZeroDivisionError), plain_pieces():
         assert kernels.PLAIN
         raise ZeroDivisionError

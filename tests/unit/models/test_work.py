@@ -1,7 +1,7 @@
-"""What one gradient costs, counted and not timed: products, kernel calls, bytes.
+"""The cost of one gradient in counts instead of time: multiplications, kernel calls, bytes.
 
-Speed that was won stays won: a loop that computes on padding, a gradient made step by step, a
-matrix of all logits would each break one of these, on any machine.
+These tests detect, on any machine, computation on padding, gradients of matrices at every step,
+or a matrix of all logits.
 """
 
 import weakref
@@ -19,7 +19,7 @@ PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv")
 
 
 class Work(TorchDispatchMode):
-    """Counts multiplications of products, calls of kernels, and the most bytes alive at a time."""
+    """Counts multiplications, kernel calls, and the peak of allocated bytes."""
 
     def __init__(self):
         super().__init__()
@@ -27,16 +27,16 @@ class Work(TorchDispatchMode):
         self.known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        found = function(*args, **(kwargs or {}))
+        actual = function(*args, **(kwargs or {}))
         self.calls += 1
         name = function.__name__.split(".")[0].rstrip("_")
         if name in PRODUCTS:
             a, b = args[-2:]
             self.products += a.numel() * (b.size(-1) if b.dim() > 1 else 1)
-        for value in found if isinstance(found, (tuple, list)) else [found]:
+        for value in actual if isinstance(actual, (tuple, list)) else [actual]:
             if isinstance(value, torch.Tensor):
                 self._hold(value.untyped_storage())
-        return found
+        return actual
 
     def _hold(self, storage):
         if storage._cdata in self.known:
@@ -51,7 +51,7 @@ class Work(TorchDispatchMode):
 
 
 def work(src_lengths, tgt_lengths, words=K):
-    """Count what the gradient of one batch takes."""
+    """Count the work of the gradient of one batch."""
     torch.manual_seed(1)
     model = RNNsearch(RNNsearchConfig(M, N, ALIGN, POOL), words, words)
     batch: list[Any] = []
@@ -64,8 +64,9 @@ def work(src_lengths, tgt_lengths, words=K):
 
 
 def needed(src_lengths, tgt_lengths):
-    """Multiplications of the equations: forward once, backward twice. The sums over the source
-    are those of batches that are as wide as their longest sentence."""
+    """Return the multiplications of the equations: forward once, backward twice.
+
+    The sums over the source run over the padded width of the batch."""
     source = 2 * 3 * N * (M + N) + 2 * N * (ALIGN + 3 * N + 2 * POOL)
     target = N * (ALIGN + 2 * N) + N * N + M * 3 * N + (N + M) * 2 * POOL + POOL * K
     pair = ALIGN + 3 * N + 2 * POOL

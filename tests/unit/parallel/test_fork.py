@@ -1,5 +1,4 @@
-"""Tasks at the same time, in processes or in threads: results in order, one core each, errors told,
-nothing left behind."""
+"""Parallel tasks in processes or threads: results in order, one core each, errors raised."""
 
 import functools
 import multiprocessing
@@ -61,14 +60,14 @@ def test_one_task_has_all_cores(three_cores):
 
 @pytest.fixture
 def forks(monkeypatch):
-    """`run_parallel` forks, though another test may have left a thread that sleeps."""
+    """Let `run_parallel` fork, although another test may have left a sleeping thread."""
     if sys.platform != "linux":
         pytest.skip("forks are for Linux")
     monkeypatch.setattr(fork, "can_fork", lambda: True)
 
 
 def test_processes_compute_at_the_same_time(forks):
-    """After torch has used threads of its own here, which a fork has not."""
+    """Before, torch uses threads in this process, which forks do not have."""
     torch.randn(500, 500) @ torch.randn(500, 500)
     ours, theirs = multiprocessing.Pipe()
 

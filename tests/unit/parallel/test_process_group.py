@@ -53,7 +53,7 @@ def test_an_incomplete_environment_is_ignored(launched_with, missing):
 
 
 def squares(process_group, windows):
-    """Square numbers together: for each window what rank 0 has gathered."""
+    """Square numbers on all ranks; return the results of each window, gathered by rank 0."""
     return [
         process_group.gather(
             [(number * number, index) for index, number in enumerate(shard.items, shard.first)]
@@ -79,7 +79,7 @@ def test_operations_of_a_single_process():
 
 
 def gradients(rank):
-    """Those of a layer's weight and bias; a rank without work has none."""
+    """Compute the gradients of a layer's weight and bias; a rank without work has none."""
     layer = nn.Linear(2, 1)
     if rank:
         layer.weight.grad = torch.tensor([[rank, 10.0 * rank]])
@@ -101,27 +101,27 @@ def test_collective_operations_of_three_processes(run_ranks, tmp_path):
 
     def task():
         os.environ["LOCAL_RANK"] = ["0", "1", "0"][int(os.environ["RANK"])]  # two machines
-        found: dict[str, object] = {}
+        actual: dict[str, object] = {}
         with join_process_group("cpu") as process_group:
-            found["broadcast"] = process_group.broadcast(lambda: ("from", process_group.rank))
-            found["gathered"] = process_group.all_gather(process_group.rank**2)
+            actual["broadcast"] = process_group.broadcast(lambda: ("from", process_group.rank))
+            actual["gathered"] = process_group.all_gather(process_group.rank**2)
             process_group.main_process_first(turn)
             tensors = [
                 torch.full((2, 2), float(process_group.rank)),
                 torch.tensor(process_group.rank),
             ]
             process_group.broadcast_parameters(tensors)
-            found["equal"] = [tensor.sum().item() for tensor in tensors]
+            actual["equal"] = [tensor.sum().item() for tensor in tensors]
             for _ in range(2):  # the second time over what the first has left
                 layer = gradients(process_group.rank)
                 sums = process_group.all_reduce_gradients(
                     layer.parameters(), torch.tensor([1.0, process_group.rank])
                 )
-                found["sums"] = sums.tolist()
-                found["gradients"] = [p.grad.tolist() for p in layer.parameters()]
-            found["shared"] = squares(process_group, read())
-            found["can fork"] = can_fork()
-        return found
+                actual["sums"] = sums.tolist()
+                actual["gradients"] = [p.grad.tolist() for p in layer.parameters()]
+            actual["shared"] = squares(process_group, read())
+            actual["can fork"] = can_fork()
+        return actual
 
     first, *others = [outcome.value for outcome in run_ranks(3, task)]
     shared = [[(n * n, n) for n in range(1, 8)], [], [(64, 8), (81, 9)]]
@@ -158,39 +158,39 @@ def test_an_error_on_rank_0_is_reported_there_and_ends_the_others(run_ranks):
     first, *others = [outcome.error for outcome in run_ranks(3, task)]
     assert first == "DataError: corpus: no such file"
     assert others == [
-        f"NmtkitError: rank {rank}: rank 0 has failed, and says why" for rank in (1, 2)
+        f"NmtkitError: rank {rank}: rank 0 has failed; see its message" for rank in (1, 2)
     ]
 
 
-@pytest.mark.parametrize("lost", [0, 2])
-def test_a_rank_that_dies_ends_the_others_at_once(run_ranks, lost):
+@pytest.mark.parametrize("dead_rank", [0, 2])
+def test_a_rank_that_dies_ends_the_others_at_once(run_ranks, dead_rank):
     def task():
         with join_process_group("cpu") as process_group:
             process_group.barrier()
-            if process_group.rank == lost:
+            if process_group.rank == dead_rank:
                 os.kill(os.getpid(), signal.SIGKILL)
             process_group.all_gather("here")
 
     begun = time.monotonic()
     outcomes = run_ranks(3, task)
     assert time.monotonic() - begun < 20
-    assert outcomes[lost].status == -signal.SIGKILL
-    for rank in {0, 1, 2} - {lost}:
+    assert outcomes[dead_rank].status == -signal.SIGKILL
+    for rank in {0, 1, 2} - {dead_rank}:
         begins = f"NmtkitError: rank {rank}: another rank has ended, or cannot be reached ("
         assert outcomes[rank].error.startswith(begins)
 
 
 def test_a_restart_does_not_wait_for_ended_processes(run_ranks):
-    """Torchrun's store still has the addresses of the attempt before."""
+    """Torchrun's store still has the addresses of the previous attempt."""
 
     def task():
         if os.environ["RANK"] == "1":
             time.sleep(0.3)
         with join_process_group("cpu") as process_group:
-            found = process_group.all_gather(os.getpid())
+            actual = process_group.all_gather(os.getpid())
             if not environment.restarted():
                 os.kill(os.getpid(), signal.SIGKILL)
-            return found
+            return actual
 
     assert [outcome.status for outcome in run_ranks(2, task)] == [-signal.SIGKILL] * 2
     first, other = run_ranks(2, task, restarts=1)

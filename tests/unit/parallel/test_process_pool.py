@@ -1,4 +1,4 @@
-"""Results come in the order of the work, whoever did it."""
+"""Results are in the order of the items, with any number of processes."""
 
 import os
 from collections.abc import Iterator
@@ -31,8 +31,8 @@ def two() -> Iterator[ProcessPool]:
 
 def test_results_do_not_depend_on_the_number_of_workers(two: ProcessPool) -> None:
     with ProcessPool(1) as one:
-        alone = list(one.in_order(square, range(40)))
-    shared = list(two.in_order(square, range(40)))
+        alone = list(one.imap(square, range(40)))
+    shared = list(two.imap(square, range(40)))
     assert [value for value, _ in alone] == [value for value, _ in shared]
     assert {process for _, process in alone} == {os.getpid()}
     assert os.getpid() not in {process for _, process in shared}
@@ -40,7 +40,7 @@ def test_results_do_not_depend_on_the_number_of_workers(two: ProcessPool) -> Non
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_single_item_is_processed_without_workers(two: ProcessPool, count: int) -> None:
-    assert [process for _, process in two.in_order(square, range(count))] == [os.getpid()] * count
+    assert [process for _, process in two.imap(square, range(count))] == [os.getpid()] * count
 
 
 def test_items_are_read_as_they_are_needed(two: ProcessPool) -> None:
@@ -51,7 +51,7 @@ def test_items_are_read_as_they_are_needed(two: ProcessPool) -> None:
             taken.append(number)
             yield number
 
-    results = two.in_order(square, items())
+    results = two.imap(square, items())
     next(results)
     assert len(taken) < 20
     results.close()
@@ -60,12 +60,12 @@ def test_items_are_read_as_they_are_needed(two: ProcessPool) -> None:
 def test_an_error_in_a_worker_is_raised(two: ProcessPool) -> None:
     seen = []
     with pytest.raises(DataError, match="five: is bad"):
-        for number in two.in_order(fail_at_five, range(100)):
+        for number in two.imap(fail_at_five, range(100)):
             seen.append(number)
     assert seen == [0, 1, 2, 3, 4]
-    assert list(two.in_order(fail_at_five, range(5))) == seen
+    assert list(two.imap(fail_at_five, range(5))) == seen
 
 
 def test_a_killed_worker_is_reported() -> None:
     with ProcessPool(2) as workers, pytest.raises(NmtkitError, match="was killed"):
-        list(workers.in_order(die, [1, 2, 3]))
+        list(workers.imap(die, [1, 2, 3]))

@@ -32,7 +32,7 @@ class Prefix(FixedSizeState):
 
 
 class PrefixModel:
-    """The state mixes, at every step, the last word and the source into what came before.
+    """A model whose state combines, at every step, the last word, the source and the prefix.
 
     eos_bias: added to the logit of `</s>`; the higher, the shorter the translations.
     """
@@ -93,7 +93,7 @@ class PrefixModel:
 
 
 class GrowingPrefixModel(GrowingModel):
-    """A `GrowingModel` made and counted like a `PrefixModel`."""
+    """A `GrowingModel` with random parameters that counts its steps, like a `PrefixModel`."""
 
     refillable = True
 
@@ -128,7 +128,7 @@ def growing_model(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def sources() -> list[list[int]]:
-    """Sentences of 0 to 11 words, ids 1 to 49, each with its `</s>`."""
+    """Return sentences of 0 to 11 words, ids 1 to 49, each followed by `</s>`."""
     random = torch.Generator().manual_seed(7)
     lengths = [3, 0, 1, 11, 5, 2, 8, 4]
     return [[*torch.randint(1, 50, (n,), generator=random).tolist(), 0] for n in lengths]

@@ -25,19 +25,19 @@ def settings(**changes):
 
 def next_log_probs(models, src, src_mask, prefix, averaging=EQUAL_WEIGHTS):
     """Compute log p of the next token by teacher forcing, averaged over models. Shape: [K]."""
-    found = []
+    result = []
     for model in models:
         encoded = model.encode(src, src_mask)
         state, prev = model.initial_state(encoded), torch.tensor([[-1]])
         for word in [*prefix, None]:
             readout, state, _ = model.step(prev, state, encoded)
             prev = torch.tensor([[0 if word is None else word]])
-        found.append(log_probs(model.output_layer(), readout)[0, 0])
+        result.append(log_probs(model.output_layer(), readout)[0, 0])
     weights = torch.tensor(averaging.weights or [1.0] * len(models)).double()
     shares = (weights / weights.sum()).unsqueeze(1)
     if averaging.log_linear:
-        return (torch.stack(found) * shares).sum(0)
-    return (torch.stack(found).exp() * shares).sum(0).log()
+        return (torch.stack(result) * shares).sum(0)
+    return (torch.stack(result).exp() * shares).sum(0).log()
 
 
 def limit_of(source, ratio):
@@ -45,40 +45,40 @@ def limit_of(source, ratio):
 
 
 def plain_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
-    """Beam search of one sentence with lists; it ends early only where the beam mode says so."""
+    """Search one sentence with plain lists, without early stopping except by the beam mode."""
     src, src_mask = pad([source])
     live: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[tuple[list[int], float]] = []
     width = config.beam
     for step in range(1, limit_of(source, config.max_length_ratio) + 1):
-        found = []
+        result = []
         for prefix, score in live:
             values = next_log_probs(models, src, src_mask, prefix, averaging).tolist()
             for word, value in enumerate(values):
                 short = step < max(2, len(source) * config.min_length_ratio)
                 early = word == EOS and short and len(source) > 1
                 if not early and not (word == UNK and config.forbid_unk):
-                    found.append(([*prefix, word], score + value))
-        found.sort(key=lambda pair: -pair[1])
-        ending = [pair for pair in found[:width] if pair[0][-1] == EOS]
+                    result.append(([*prefix, word], score + value))
+        result.sort(key=lambda pair: -pair[1])
+        ending = [pair for pair in result[:width] if pair[0][-1] == EOS]
         finished += ending
         if config.beam_mode == "shrinking" or config.beam == 1:
             width -= len(ending)
-        live = [pair for pair in found if pair[0][-1] != EOS][:width]
+        live = [pair for pair in result if pair[0][-1] != EOS][:width]
         if not live:
             break
     return sorted(finished or live, key=lambda pair: -worth(pair, config))[:n_best]
 
 
 def worth(pair, config):
-    """The score by which a hypothesis is ranked."""
+    """Return the score that ranks a hypothesis."""
     length = (5 + len(pair[0])) / 6 if config.penalty == "wu" else len(pair[0])
     return pair[1] / length**config.length_penalty
 
 
-def assert_same(found, expected):
-    assert [h.ids for h in found] == [ids for ids, _ in expected]
-    assert [h.score for h in found] == pytest.approx([score for _, score in expected])
+def assert_same(actual, expected):
+    assert [h.ids for h in actual] == [ids for ids, _ in expected]
+    assert [h.score for h in actual] == pytest.approx([score for _, score in expected])
 
 
 @pytest.mark.parametrize("beam_mode", BEAM_MODES)
@@ -91,8 +91,8 @@ def test_equals_a_plain_beam_search_with_lists(
     config = settings(beam_mode=beam_mode, beam=beam, length_penalty=penalty)
     model = prefix_model(beam, words=7, eos_bias=eos_bias)
     n_best = min(beam, 3)
-    found = beam_search([model], *pad(sources), config, n_best)
-    for source, hypotheses in zip(sources, found, strict=True):
+    actual = beam_search([model], *pad(sources), config, n_best)
+    for source, hypotheses in zip(sources, actual, strict=True):
         assert_same(hypotheses, plain_beam_search([model], source, config, n_best))
 
 
@@ -106,8 +106,8 @@ def test_other_penalties_and_minimum_lengths_equal_the_plain_search(
 ):
     config = settings(beam_mode=beam_mode, beam=beam, **changes)
     model = prefix_model(beam, words=7, eos_bias=2.0)
-    found = beam_search([model], *pad(sources), config, n_best=beam)
-    for source, hypotheses in zip(sources, found, strict=True):
+    actual = beam_search([model], *pad(sources), config, n_best=beam)
+    for source, hypotheses in zip(sources, actual, strict=True):
         assert_same(hypotheses, plain_beam_search([model], source, config, beam))
         for h in hypotheses:
             assert h.ranking_score(config) == pytest.approx(worth((h.ids, h.score), config))
@@ -119,8 +119,8 @@ def test_other_penalties_and_minimum_lengths_equal_the_plain_search(
 def test_ensembles_without_unk_equal_the_plain_search(prefix_model, sources, beam_mode):
     config = settings(beam_mode=beam_mode, forbid_unk=True)
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
-    found = beam_search(models, *pad(sources), config, n_best=3)
-    for source, hypotheses in zip(sources, found, strict=True):
+    actual = beam_search(models, *pad(sources), config, n_best=3)
+    for source, hypotheses in zip(sources, actual, strict=True):
         assert all(UNK not in h.ids for h in hypotheses)
         assert_same(hypotheses, plain_beam_search(models, source, config, 3))
 
@@ -134,11 +134,9 @@ def test_weighted_ensembles_equal_the_plain_search(prefix_model, sources, averag
     models = [prefix_model(seed, words=6, eos_bias=seed) for seed in range(3)]
     src, src_mask = pad(sources)
     lists = torch.arange(6).expand(len(sources), -1) if listed else None
-    reading = EncodedBatch(
-        [model.encode(src, src_mask) for model in models], src_mask.sum(1), lists
-    )
-    found = search_batches(models, [reading], config, 3, averaging)
-    for source, hypotheses in zip(sources, found, strict=True):
+    batch = EncodedBatch([model.encode(src, src_mask) for model in models], src_mask.sum(1), lists)
+    actual = search_batches(models, [batch], config, 3, averaging)
+    for source, hypotheses in zip(sources, actual, strict=True):
         assert_same(hypotheses, plain_beam_search(models, source, config, 3, averaging))
 
 
@@ -146,8 +144,8 @@ def test_weighted_ensembles_equal_the_plain_search(prefix_model, sources, averag
 @pytest.mark.parametrize("seed", range(4))
 def test_beam_of_one_is_greedy(prefix_model, sources, beam_mode, seed):
     model = prefix_model(seed, words=5, eos_bias=1.0, scale=0.7)
-    found = beam_search([model], *pad(sources), settings(beam=1, beam_mode=beam_mode))
-    for source, [hypothesis] in zip(sources, found, strict=True):
+    actual = beam_search([model], *pad(sources), settings(beam=1, beam_mode=beam_mode))
+    for source, [hypothesis] in zip(sources, actual, strict=True):
         prefix: list[int] = []
         while EOS not in prefix and len(prefix) < limit_of(source, 3.0):
             values = next_log_probs([model], *pad([source]), prefix)
@@ -168,7 +166,7 @@ def test_beam_as_wide_as_the_language_finds_the_best_strings(
     model = prefix_model(5, words=3, eos_bias=eos_bias)
     source = [4, 9, 0]
     config = settings(beam=2048, beam_mode=beam_mode, length_penalty=penalty)
-    [found] = beam_search([model], *pad([source]), config, n_best=20)
+    [actual] = beam_search([model], *pad([source]), config, n_best=20)
     strings = [[*words, EOS] for n in range(1, 10) for words in itertools.product([1, 2], repeat=n)]
     assert len(strings) == 1022
     src, src_mask = pad([source] * len(strings))
@@ -176,7 +174,7 @@ def test_beam_as_wide_as_the_language_finds_the_best_strings(
     ranked = sorted(
         zip(strings, scores, strict=True), key=lambda pair: -pair[1] / len(pair[0]) ** penalty
     )
-    assert_same(found, ranked[:20])
+    assert_same(actual, ranked[:20])
 
 
 @pytest.mark.parametrize("beam_mode", BEAM_MODES)
@@ -187,9 +185,9 @@ def test_translations_do_not_depend_on_the_batch(prefix_model, sources, beam_mod
     for order in ([0, 1, 2, 3, 4, 5, 6, 7], [7, 3, 5, 1, 0, 2, 4, 6]):
         batch = [sources[i] for i in order]
         together = beam_search([model], *pad(batch), config, 4, alignments=True)
-        for i, found in zip(order, together, strict=True):
-            assert [h.ids for h in found] == [h.ids for h in alone[i]]
-            for one, other in zip(found, alone[i], strict=True):
+        for i, actual in zip(order, together, strict=True):
+            assert [h.ids for h in actual] == [h.ids for h in alone[i]]
+            for one, other in zip(actual, alone[i], strict=True):
                 assert one.score == pytest.approx(other.score)
                 assert one.alignment is not None and other.alignment is not None
                 assert torch.allclose(one.alignment, other.alignment)
@@ -224,8 +222,8 @@ def test_sentences_in_refilled_rows_are_translated_as_alone(
     if order == "longest first":
         sentences.sort(key=len, reverse=True)
     config, n_best = settings(beam=beam, beam_mode=beam_mode), min(beam, 2)
-    found = search_batches(models, encoded_batches(models, sentences, size), config, n_best)
-    for source, hypotheses in zip(sentences, found, strict=True):
+    actual = search_batches(models, encoded_batches(models, sentences, size), config, n_best)
+    for source, hypotheses in zip(sentences, actual, strict=True):
         [alone] = beam_search(models, *pad([source]), config, n_best)
         assert [h.ids for h in hypotheses] == [h.ids for h in alone]
         assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone])
@@ -261,10 +259,10 @@ def test_no_sentences_have_no_translations(prefix_model):
 @pytest.mark.parametrize("beam", [1, 4])
 def test_scores_and_alignments_are_those_of_teacher_forcing(prefix_model, sources, beam_mode, beam):
     model = prefix_model(11, words=8, eos_bias=1.0)
-    found = beam_search(
+    actual = beam_search(
         [model], *pad(sources), settings(beam=beam, beam_mode=beam_mode), beam, True
     )
-    for source, hypotheses in zip(sources, found, strict=True):
+    for source, hypotheses in zip(sources, actual, strict=True):
         for h in hypotheses:
             scored = model.score(*pad([source]), *pad([h.ids]))
             assert h.word_scores == pytest.approx(scored.log_probs[0].tolist())
@@ -280,8 +278,8 @@ def test_n_best_lists_are_sorted_without_duplicates_or_empty_lines(
 ):
     for seed in range(5):
         model = prefix_model(seed, words=5, eos_bias=4.0)
-        found = beam_search([model], *pad(sources), settings(beam=6, beam_mode=beam_mode), 6)
-        for source, hypotheses in zip(sources, found, strict=True):
+        actual = beam_search([model], *pad(sources), settings(beam=6, beam_mode=beam_mode), 6)
+        for source, hypotheses in zip(sources, actual, strict=True):
             ids = [tuple(h.ids) for h in hypotheses]
             assert 1 <= len(ids) == len(set(ids)) <= 6
             ranking = [h.ranking_score(settings()) for h in hypotheses]
@@ -300,15 +298,15 @@ def test_an_empty_source_may_have_an_empty_translation(prefix_model):
 def test_unfinished_hypotheses_are_returned_at_the_sentences_own_limit(prefix_model, beam_mode):
     model = prefix_model(0, words=5, eos_bias=-100.0)
     config = settings(beam_mode=beam_mode, max_length_ratio=2.0)
-    found = beam_search([model], *pad([[5, 0], [*range(1, 12), 0]]), config, n_best=2)
-    assert [[len(h.ids) for h in hypotheses] for hypotheses in found] == [[10, 10], [24, 24]]
-    for hypothesis in itertools.chain(*found):
+    actual = beam_search([model], *pad([[5, 0], [*range(1, 12), 0]]), config, n_best=2)
+    assert [[len(h.ids) for h in hypotheses] for hypotheses in actual] == [[10, 10], [24, 24]]
+    for hypothesis in itertools.chain(*actual):
         assert not hypothesis.finished and EOS not in hypothesis.ids
         assert hypothesis.words == hypothesis.ids
 
 
 def test_search_ends_when_the_n_best_list_is_final(prefix_model):
-    """Every word but `</s>` costs at least 5 nats: after one word nothing can catch up."""
+    """Every word but `</s>` costs at least 5 nats: later hypotheses cannot become the best."""
     model = prefix_model(0, words=5, eos_bias=100.0)
     beam_search([model], *pad([list(range(1, 40)) + [0]]), settings(beam=5, length_penalty=0.0))
     assert model.steps == 2

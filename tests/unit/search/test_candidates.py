@@ -17,28 +17,28 @@ from nmtkit.special_symbols import UNK
 WORDS = 30
 
 
-def read(models, sentences, lists):
+def encode_batch(models, sentences, lists):
     src, src_mask = pad(sentences)
     return EncodedBatch([model.encode(src, src_mask) for model in models], src_mask.sum(1), lists)
 
 
 def padded(lists):
-    rows = [torch.tensor(of_one) for of_one in lists]
+    rows = [torch.tensor(sentence) for sentence in lists]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PADDING)
 
 
 def random_lists(count, seed=5):
-    """Words of each sentence, `</s>` and `<unk>` and 1 to 14 others, in rising order."""
+    """Return lists of `</s>`, `<unk>` and 1 to 14 other words in ascending order."""
     random = torch.Generator().manual_seed(seed)
-    found = []
+    result = []
     for number in range(count):
         others = 2 + torch.randperm(WORDS - 2, generator=random)[: 1 + number % 14]
-        found.append([0, 1, *sorted(others.tolist())])
-    return found
+        result.append([0, 1, *sorted(others.tolist())])
+    return result
 
 
 class Cut:
-    """A model with a vocabulary of some words only."""
+    """A model whose vocabulary is restricted to some words."""
 
     def __init__(self, model, words):
         self.model, self.words = model, torch.tensor(words)
@@ -66,10 +66,10 @@ def test_candidates_give_the_scores_of_a_model_with_only_these_words(
 ):
     config = SearchConfig(beam=4, beam_mode=rule, forbid_unk=forbid_unk)
     lists = random_lists(len(sources))
-    found = search_batches(
-        models[:count], [read(models[:count], sources, padded(lists))], config, 3
+    actual = search_batches(
+        models[:count], [encode_batch(models[:count], sources, padded(lists))], config, 3
     )
-    for source, words, hypotheses in zip(sources, lists, found, strict=True):
+    for source, words, hypotheses in zip(sources, lists, actual, strict=True):
         cut: list[Any] = [Cut(model, words) for model in models[:count]]
         [expected] = beam_search(cut, *pad([source]), config, 3)
         assert [h.ids for h in hypotheses] == [[words[i] for i in h.ids] for h in expected]
@@ -79,9 +79,9 @@ def test_candidates_give_the_scores_of_a_model_with_only_these_words(
 def test_the_whole_vocabulary_as_candidates_changes_nothing(models, sources):
     config = SearchConfig(beam=4)
     lists = torch.arange(WORDS).expand(len(sources), -1)
-    found = search_batches(models, [read(models, sources, lists)], config, 4)
+    actual = search_batches(models, [encode_batch(models, sources, lists)], config, 4)
     for hypotheses, expected in zip(
-        found, beam_search(models, *pad(sources), config, 4), strict=True
+        actual, beam_search(models, *pad(sources), config, 4), strict=True
     ):
         assert [h.ids for h in hypotheses] == [h.ids for h in expected]
         assert [h.score for h in hypotheses] == pytest.approx([h.score for h in expected])
@@ -89,28 +89,32 @@ def test_the_whole_vocabulary_as_candidates_changes_nothing(models, sources):
 
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_candidates_of_other_sentences_do_not_matter(models, sources, size):
-    """They do not in refilled rows either, with lists of other lengths."""
+    """This includes refilled rows, with lists of other lengths."""
     config, sentences = SearchConfig(beam=3), sources * 4
     lists = random_lists(len(sentences))
     batches = [
-        read(models, sentences[start : start + size], padded(lists[start : start + size]))
+        encode_batch(models, sentences[start : start + size], padded(lists[start : start + size]))
         for start in range(0, len(sentences), size)
     ]
     together = search_batches(models, batches, config, 2)
-    for source, words, found in zip(sentences, lists, together, strict=True):
-        [alone] = search_batches(models, [read(models, [source], padded([words]))], config, 2)
-        assert [h.ids for h in found] == [h.ids for h in alone]
-        assert [h.score for h in found] == pytest.approx([h.score for h in alone])
+    for source, words, actual in zip(sentences, lists, together, strict=True):
+        [alone] = search_batches(
+            models, [encode_batch(models, [source], padded([words]))], config, 2
+        )
+        assert [h.ids for h in actual] == [h.ids for h in alone]
+        assert [h.score for h in actual] == pytest.approx([h.score for h in alone])
 
 
 def test_samples_are_drawn_from_the_candidates(models, sources):
     config, seeds = SearchConfig(forbid_unk=True), range(len(sources))
     lists = random_lists(len(sources))
-    found = sample_batch(models, read(models, sources, padded(lists)), config, 5, list(seeds))
-    for source, words, seed, samples in zip(sources, lists, seeds, found, strict=True):
+    actual = sample_batch(
+        models, encode_batch(models, sources, padded(lists)), config, 5, list(seeds)
+    )
+    for source, words, seed, samples in zip(sources, lists, seeds, actual, strict=True):
         for h in samples:
             assert set(h.ids) <= set(words) - {UNK}
-        reading = read(models, [source], padded([words]))
-        [alone] = sample_batch(models, reading, config, 5, [seed])
+        batch = encode_batch(models, [source], padded([words]))
+        [alone] = sample_batch(models, batch, config, 5, [seed])
         assert [h.ids for h in alone] == [h.ids for h in samples]
         assert [h.score for h in alone] == pytest.approx([h.score for h in samples])

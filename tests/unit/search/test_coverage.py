@@ -43,8 +43,8 @@ def test_the_beam_is_reranked_by_the_equation(prefix_model, sources):
     for seed in range(6):
         model = prefix_model(seed, words=7, eos_bias=0.5)
         whole = beam_search([model], *pad(sources), PLAIN, n_best=6, alignments=True)
-        found = beam_search([model], *pad(sources), COVERING, n_best=2)
-        for all_of_one, best in zip(whole, found, strict=True):
+        actual = beam_search([model], *pad(sources), COVERING, n_best=2)
+        for all_of_one, best in zip(whole, actual, strict=True):
             expected = sorted(all_of_one, key=lambda h: -slow_rank(h, COVERING))[:2]
             assert [h.ids for h in best] == [h.ids for h in expected]
             ranks = [h.ranking_score(COVERING) for h in best]

@@ -1,4 +1,4 @@
-"""The best expansions, against a sort of all of them."""
+"""The best expansions equal those of a full sort."""
 
 import pytest
 import torch
@@ -23,17 +23,17 @@ def random_layers(size, models=1, seed=1):
     return [FastOutputLayer(draw(size, 3), draw(size)) for _ in range(models)]
 
 
-def random_beam(sentences, models=1, dead=0.3, seed=2):
-    """Readouts of each model, and scores, -inf in some slots but never in the first."""
+def random_beam(sentences, models=1, unused_share=0.3, seed=2):
+    """Return readouts of each model, and scores, -inf in some slots but never in the first."""
     random = torch.Generator().manual_seed(seed)
     shape = (sentences, HYPOTHESES)
     readouts = [
         torch.randn(*shape, 3, generator=random, dtype=torch.float64) * 2 for _ in range(models)
     ]
     scores = -torch.rand(shape, generator=random, dtype=torch.float64) * 5
-    gone = torch.rand(shape, generator=random) < dead
-    gone[:, 0] = False
-    return readouts, scores.masked_fill(gone, -torch.inf)
+    unused = torch.rand(shape, generator=random) < unused_share
+    unused[:, 0] = False
+    return readouts, scores.masked_fill(unused, -torch.inf)
 
 
 def nothing_forbidden(scores):
@@ -50,42 +50,42 @@ def sorted_expansions(layers, readouts, scores, forbidden):
     totals = (values + scores.unsqueeze(-1)).tolist()
     return [
         sorted(
-            ((s, k, w) for k, row in enumerate(of_one) for w, s in enumerate(row)),
+            ((s, k, w) for k, row in enumerate(sentence) for w, s in enumerate(row)),
             key=lambda entry: (-entry[0], *entry[1:]),
         )
-        for of_one in totals
+        for sentence in totals
     ]
 
 
 @pytest.mark.parametrize("size", [3, GROUP_TOKENS, GROUP_TOKENS + 1, 3 * GROUP_TOKENS - 1])
 @pytest.mark.parametrize("models", [1, 3])
-@pytest.mark.parametrize("dead", [0.0, 0.5])
+@pytest.mark.parametrize("unused_share", [0.0, 0.5])
 @pytest.mark.parametrize("room", [1, 50 * GROUP_TOKENS, next_token.MAX_LOGITS])
-def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, dead, room):
+def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, unused_share, room):
     monkeypatch.setattr(next_token, "MAX_LOGITS", room)
     layers = random_layers(size, models)
-    readouts, scores = random_beam(9, models, dead)
-    forbidden = TokenMask(torch.rand(scores.shape) < 0.5, unk=dead > 0)
+    readouts, scores = random_beam(9, models, unused_share)
+    forbidden = TokenMask(torch.rand(scores.shape) < 0.5, unk=unused_share > 0)
     expected = sorted_expansions(layers, readouts, scores, forbidden)
     for count in (1, 4, 8):
-        found = NextTokenScorer(layers).best(readouts, scores, count, forbidden)
+        actual = NextTokenScorer(layers).best(readouts, scores, count, forbidden)
         for row, best in enumerate(expected):
             real = [entry for entry in best[:count] if entry[0] > -torch.inf]
-            assert found.tokens[row, : len(real)].tolist() == [word for *_, word in real]
-            assert found.parents[row, : len(real)].tolist() == [parent for _, parent, _ in real]
-            assert found.scores[row, : len(real)].tolist() == pytest.approx([s for s, *_ in real])
-            assert (found.scores[row, len(real) :] == -torch.inf).all()
-            assert (found.tokens[row, len(real) :] < size).all()
+            assert actual.tokens[row, : len(real)].tolist() == [word for *_, word in real]
+            assert actual.parents[row, : len(real)].tolist() == [parent for _, parent, _ in real]
+            assert actual.scores[row, : len(real)].tolist() == pytest.approx([s for s, *_ in real])
+            assert (actual.scores[row, len(real) :] == -torch.inf).all()
+            assert (actual.tokens[row, len(real) :] < size).all()
 
 
 def test_ties_are_in_the_order_of_hypotheses_and_of_tokens():
     layer = FastOutputLayer(torch.zeros(5, 3), torch.tensor([0.0, 1, 0, 1, 1]))
     scores = torch.zeros(1, 2, dtype=torch.float64)
-    found = NextTokenScorer([layer]).best(
+    actual = NextTokenScorer([layer]).best(
         [torch.ones(1, 2, 3)], scores, 10, nothing_forbidden(scores)
     )
-    assert found.parents.tolist() == [[0, 0, 0, 1, 1, 1, 0, 0, 1, 1]]
-    assert found.tokens.tolist() == [[1, 3, 4, 1, 3, 4, 0, 2, 0, 2]]
+    assert actual.parents.tolist() == [[0, 0, 0, 1, 1, 1, 0, 0, 1, 1]]
+    assert actual.tokens.tolist() == [[1, 3, 4, 1, 3, 4, 0, 2, 0, 2]]
 
 
 def test_the_output_layer_is_not_changed():
@@ -102,14 +102,14 @@ def test_distributions_are_the_mean_of_the_models(models):
     layers = random_layers(GROUP_TOKENS + 5, models)
     readouts, _ = random_beam(3, models)
     parts = list(NextTokenScorer(layers).distributions(readouts))
-    found = torch.cat([log_probs for _, log_probs in parts])
+    actual = torch.cat([log_probs for _, log_probs in parts])
     rows = [values.flatten(0, 1) for values in readouts]
     probabilities = [
         log_softmax(layer, values).exp() for layer, values in zip(layers, rows, strict=True)
     ]
     size = GROUP_TOKENS + 5
-    torch.testing.assert_close(found[:, :size].exp(), torch.stack(probabilities).mean(0))
-    assert (found[:, size:] == -torch.inf).all()
+    torch.testing.assert_close(actual[:, :size].exp(), torch.stack(probabilities).mean(0))
+    assert (actual[:, size:] == -torch.inf).all()
 
 
 def test_a_confident_8_bit_model_gives_no_score_above_0():

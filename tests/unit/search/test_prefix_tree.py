@@ -40,7 +40,7 @@ def test_shared_prefixes_are_stored_once():
 def test_paths_spell_the_translations_and_no_prefix_occurs_twice(targets):
     tree = PrefixTree(targets)
     words = [word for level in tree.levels for word in level.tokens]
-    assert [[words[place] for place in path] for path in tree.paths] == targets
+    assert [[words[index] for index in path] for path in tree.paths] == targets
     different = {tuple(t[: i + 1]) for t in targets for i in range(len(t))}
     assert len(words) == tree.size == len(different)
     for level, following in zip(tree.levels, tree.levels[1:], strict=False):
@@ -77,9 +77,9 @@ def test_tokens_have_the_models_probabilities(prefix_model):
     state = model.initial_state(encoded)
     first = model.step(torch.full((1, 1), -1), state, encoded)
     second = model.step(torch.full((1, 1), 3), first.state, encoded)
-    wanted = [
+    expected = [
         log_probs(model.output_layer(), step.readout)[0, 0, word].item()
         for step, word in ((first, 3), (first, 2), (second, 1), (second, 0))
     ]
     tree = PrefixTree([[3, 1], [2], [3, 0]])
-    assert tree_log_probs(model, src, mask, tree).tolist() == pytest.approx(wanted)
+    assert tree_log_probs(model, src, mask, tree).tolist() == pytest.approx(expected)

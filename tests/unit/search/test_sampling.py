@@ -62,8 +62,8 @@ def test_scores_are_those_of_teacher_forcing(prefix_model, sources):
 
 def test_alignments_are_those_of_teacher_forcing(prefix_model, sources):
     model = prefix_model(3, words=7)
-    found = sample([model], *pad(sources), SETTINGS, 3, range(8), alignments=True)
-    for source, samples in zip(sources, found, strict=True):
+    actual = sample([model], *pad(sources), SETTINGS, 3, range(8), alignments=True)
+    for source, samples in zip(sources, actual, strict=True):
         for h in samples:
             expected = model.score(*pad([source]), *pad([h.ids])).alignment[0]
             assert h.alignment is not None
@@ -73,9 +73,9 @@ def test_alignments_are_those_of_teacher_forcing(prefix_model, sources):
 def test_limits_depend_on_the_sentence_only(prefix_model):
     model = prefix_model(0, words=5, eos_bias=-100.0)
     settings = SearchConfig(max_length_ratio=2.0, forbid_unk=True)
-    found = sample([model], *pad([[5, 0], [*range(1, 12), 0]]), settings, 3, [1, 2])
-    assert [[len(h.ids) for h in samples] for samples in found] == [[10] * 3, [24] * 3]
-    assert not any(h.finished or UNK in h.ids for h in itertools.chain(*found))
+    actual = sample([model], *pad([[5, 0], [*range(1, 12), 0]]), settings, 3, [1, 2])
+    assert [[len(h.ids) for h in samples] for samples in actual] == [[10] * 3, [24] * 3]
+    assert not any(h.finished or UNK in h.ids for h in itertools.chain(*actual))
 
 
 def test_only_an_empty_source_has_an_empty_sample(prefix_model):

@@ -1,4 +1,4 @@
-"""Random segmentations against enumerating them all: mean and variance are as observed."""
+"""Random segmentations against an enumeration of all: mean and variance are as observed."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ SEEN = [[3, 4], [2, 1, 4], [6], [5, 1], [1, 4, 2], [2, 2, 4], [6, 2], [3]]
 
 
 def lengths_of_all(words, longest):
-    """Every way to write a number as a sum of numbers from 1 to `longest`, in any order."""
+    """Return all sequences of numbers from 1 to `longest` with a given sum."""
     if not words:
         yield ()
     for first in range(1, min(words, longest) + 1):
@@ -23,7 +23,7 @@ def lengths_of_all(words, longest):
 
 
 def probabilities(law, words):
-    """P(S) = prod_k w(l_k) / Z_n, each segmentation by itself."""
+    """Compute P(S) = prod_k w(l_k) / Z_n for each segmentation separately."""
     shares = {
         parts: math.exp(sum(law.log_weights[length - 1] for length in parts))
         for parts in lengths_of_all(words, len(law.log_weights))
@@ -33,7 +33,7 @@ def probabilities(law, words):
 
 
 def moments(weighted):
-    """Mean and variance of segment lengths, of (lengths, how often) together."""
+    """Compute mean and variance of the segment lengths of (lengths, frequency) pairs."""
     count = sum(times * len(parts) for parts, times in weighted)
     mean = sum(times * sum(parts) for parts, times in weighted) / count
     square = sum(times * sum(k * k for k in parts) for parts, times in weighted) / count

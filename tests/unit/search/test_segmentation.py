@@ -16,10 +16,10 @@ from nmtkit.search.segmentation import (
 
 
 def all_segmentations(words, longest):
-    """Every way to cut a sentence: between two words there is a cut, or none."""
+    """Return all segmentations: between two words there is a boundary or none."""
     for cuts in itertools.product([False, True], repeat=max(words - 1, 0)):
-        places = [0, *(k + 1 for k, cut in enumerate(cuts) if cut), words] if words else [0]
-        parts = list(itertools.pairwise(places))
+        boundaries = [0, *(k + 1 for k, cut in enumerate(cuts) if cut), words] if words else [0]
+        parts = list(itertools.pairwise(boundaries))
         if all(end - start <= longest for start, end in parts):
             yield parts
 
@@ -27,9 +27,9 @@ def all_segmentations(words, longest):
 @pytest.mark.parametrize("words", range(6))
 @pytest.mark.parametrize("longest", [1, 2, 4, 9])
 def test_spans_are_those_of_all_segmentations(words, longest):
-    found = spans(words, longest)
-    assert len(found) == len(set(found))
-    assert set(found) == {s for parts in all_segmentations(words, longest) for s in parts}
+    actual = spans(words, longest)
+    assert len(actual) == len(set(actual))
+    assert set(actual) == {s for parts in all_segmentations(words, longest) for s in parts}
 
 
 @pytest.mark.parametrize("longest", [1, 2, 3, 5, 10])
@@ -68,12 +68,12 @@ def test_a_single_word_has_the_denominator_of_two_words():
 
 
 def test_a_longer_span_of_the_same_probability_is_never_less_confident():
-    found = [confidence(-1.0, -2.0, words) for words in range(1, 40)]
-    assert found == sorted(found) and all(math.isfinite(value) for value in found)
+    actual = [confidence(-1.0, -2.0, words) for words in range(1, 40)]
+    assert actual == sorted(actual) and all(math.isfinite(value) for value in actual)
 
 
 def test_single_words_do_not_win_by_their_denominator():
-    """Where each word costs the same wherever it stands, a sentence stays whole."""
+    """If each word costs the same everywhere, a sentence is not split."""
     confidences = {
         (start, end): confidence(-0.5 * (end - start), -0.5 * (end - start), end - start)
         for start, end in spans(12, 12)

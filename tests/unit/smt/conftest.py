@@ -1,4 +1,4 @@
-"""Small n-best lists with references, made at random."""
+"""Small random n-best lists with references."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def make_list() -> MakeList:
     references of its sentences.
 
     Values are small whole numbers, so that lines of equal slope and height are frequent. The
-    hypotheses are references with some words changed; `without` are sentences that have none.
+    hypotheses are references with some words changed; sentences in `without` have no hypotheses.
     """
 
     def make(

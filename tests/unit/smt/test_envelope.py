@@ -21,8 +21,12 @@ def lines(seed, whole):
 def walk(envelopes, gamma, sentence):
     """Return the best line of a sentence at gamma from the crossings before it."""
     line = envelopes.initial[sentence]
-    mine = (envelopes.before >= OFFSETS[sentence]) & (envelopes.before < OFFSETS[sentence + 1])
-    for n in np.flatnonzero(mine)[np.argsort(envelopes.crossings[mine], kind="stable")]:
+    in_sentence = (envelopes.before >= OFFSETS[sentence]) & (
+        envelopes.before < OFFSETS[sentence + 1]
+    )
+    for n in np.flatnonzero(in_sentence)[
+        np.argsort(envelopes.crossings[in_sentence], kind="stable")
+    ]:
         if envelopes.crossings[n] < gamma:
             assert envelopes.before[n] == line
             line = envelopes.after[n]
@@ -42,7 +46,7 @@ def test_the_envelope_is_the_highest_line_everywhere(seed, whole):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_crossings_lead_to_steeper_lines_and_each_line_comes_once(seed):
+def test_crossings_lead_to_steeper_lines_and_each_line_occurs_once(seed):
     slopes, heights = lines(seed, whole=True)
     _, at, before, after = upper_envelopes(slopes, heights, OFFSETS)
     assert (slopes[after] > slopes[before]).all()
@@ -54,21 +58,21 @@ def test_crossings_lead_to_steeper_lines_and_each_line_comes_once(seed):
 
 def test_parallel_lines_do_not_cross_and_the_first_highest_is_used():
     offsets = np.array([0, 4])
-    found = upper_envelopes(np.full(4, 2.0), np.array([1.0, 3, 3, 2]), offsets)
-    assert found.initial.tolist() == [1] and not len(found.crossings)
+    actual = upper_envelopes(np.full(4, 2.0), np.array([1.0, 3, 3, 2]), offsets)
+    assert actual.initial.tolist() == [1] and not len(actual.crossings)
 
 
 def test_three_lines_through_one_point_give_one_crossing():
     slopes, heights = np.array([-1.0, 0, 1, 1]), np.array([0.0, 0, 0, 0])
-    found = upper_envelopes(slopes, heights, np.array([0, 4]))
-    assert (found.crossings.tolist(), found.before.tolist(), found.after.tolist()) == (
+    actual = upper_envelopes(slopes, heights, np.array([0, 4]))
+    assert (actual.crossings.tolist(), actual.before.tolist(), actual.after.tolist()) == (
         [0],
         [0],
         [2],
     )
     slopes, heights = np.array([-3.0, -1, 1, 3]), np.array([0.0, 0, 0, -10])
-    found = upper_envelopes(slopes, heights, np.array([0, 4]))
-    assert (found.crossings.tolist(), found.after.tolist()) == ([0, 5], [2, 3])
+    actual = upper_envelopes(slopes, heights, np.array([0, 4]))
+    assert (actual.crossings.tolist(), actual.after.tolist()) == ([0, 5], [2, 3])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -103,20 +107,20 @@ def test_the_widest_of_the_best_intervals_is_used(second, statistics, expected):
     crossings = np.array([1.0, second, 3.0])  # of the lines with the slopes 0, 1, 2, 3
     heights = -np.cumsum([0.0, *crossings])
     offsets, missing = np.array([0, 4]), np.zeros(9, int)
-    found = exact_line_search(np.arange(4.0), heights, offsets, np.array(statistics), missing)
-    assert found[0] == pytest.approx(expected)
+    actual = exact_line_search(np.arange(4.0), heights, offsets, np.array(statistics), missing)
+    assert actual[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("slope", "beyond"), [(1.0, 6.0), (-1.0, -6.0)])
 def test_beyond_the_last_crossing_is_one_away_from_it(slope, beyond):
     slopes, heights = np.array([0.0, slope]), np.array([5.0, 0.0])
     statistics = np.array([WRONG, RIGHT])
-    found = exact_line_search(slopes, heights, np.array([0, 2]), statistics, np.zeros(9, int))
-    assert list(found) == pytest.approx([beyond, 1.0])
+    actual = exact_line_search(slopes, heights, np.array([0, 2]), statistics, np.zeros(9, int))
+    assert list(actual) == pytest.approx([beyond, 1.0])
 
 
 def test_without_crossings_the_step_is_zero():
     statistics = np.array([[5, 4, 3, 2, 5, 4, 3, 2, 5]] * 2)
     offsets, missing = np.array([0, 2]), np.zeros(9, int)
-    found = exact_line_search(np.zeros(2), np.array([1.0, 2.0]), offsets, statistics, missing)
-    assert list(found) == pytest.approx([0.0, float(bleu(statistics[0]))])
+    actual = exact_line_search(np.zeros(2), np.array([1.0, 2.0]), offsets, statistics, missing)
+    assert list(actual) == pytest.approx([0.0, float(bleu(statistics[0]))])

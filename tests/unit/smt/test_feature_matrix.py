@@ -48,9 +48,9 @@ def test_the_feature_name_rest_is_reserved():
 
 
 def test_weights_are_aligned_with_the_columns():
-    given = {"TM0": (5.0, 6.0), "Rest0": (2.0,), "UnknownWordPenalty0": (1.0,)}
-    assert COLUMNS.weight_vector(given, "w").tolist() == [0, 5, 6]
-    assert COLUMNS.without_weights(given) == ["LM0", "E"]
+    weights = {"TM0": (5.0, 6.0), "Rest0": (2.0,), "UnknownWordPenalty0": (1.0,)}
+    assert COLUMNS.weight_vector(weights, "w").tolist() == [0, 5, 6]
+    assert COLUMNS.without_weights(weights) == ["LM0", "E"]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_a_score_is_the_weighted_sum_and_the_rest():
     original = {"LM0": (1.0,), "TM0": (0.0, 10.0)}
     rest = np.array([-90 - 1 - 30, -7])
     for weight in (1.0, 3.0):
-        given = Weights({**weights, "Rest0": (weight,)}, original)
-        scores = LinearScorer.from_weights(COLUMNS, given).scores(features, totals)
+        with_rest = Weights({**weights, "Rest0": (weight,)}, original)
+        scores = LinearScorer.from_weights(COLUMNS, with_rest).scores(features, totals)
         assert scores == pytest.approx(plain + weight * rest)
     assert LinearScorer.from_weights(COLUMNS, Weights(weights, original)).rest == 1.0
 

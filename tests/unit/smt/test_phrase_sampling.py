@@ -1,4 +1,4 @@
-"""What is chosen of a phrase table: as a slow program that holds the whole table would."""
+"""Samples of a phrase table, against a slow program that holds the whole table."""
 
 import collections
 import gc
@@ -19,7 +19,7 @@ from nmtkit.smt.phrase_table import read_phrase_table
 
 
 def table_lines(phrases=60, seed=1):
-    """Source phrases of 1 to 6 words with 1 to 6 targets, Moses's scores and counts."""
+    """Return lines with source phrases of 1 to 6 words, 1 to 6 targets, scores and counts."""
     draw = random.Random(seed)
     lines = []
     for number in range(phrases):
@@ -42,7 +42,7 @@ def chosen(path, **how):
 
 
 def slow_pools(lines, min_words, top):
-    """Counts of the eligible phrases, and those of either half."""
+    """Return the counts of the eligible phrases, and those of each half."""
     targets, counts = collections.defaultdict(set), {}
     for line in lines:
         src, tgt, _, _, numbers, *_ = line.split(" ||| ")
@@ -76,14 +76,14 @@ def test_frequent_and_rare_phrases(tmp_path, min_words, top):
             assert {pair.src for pair in block.pairs} == {block.src}
 
 
-def test_they_are_drawn_from_the_extremes(tmp_path, monkeypatch):
-    """With a pool of 4 of each: no phrase outside of these ever, and all of them at some time."""
+def test_frequent_and_rare_phrases_are_drawn_from_the_extremes(tmp_path, monkeypatch):
+    """With pools of 4, over many seeds, exactly the phrases of the pools are drawn."""
     monkeypatch.setattr("nmtkit.smt.phrase_sampling.POOL_SIZE", 4)
     lines = [f"a b c d{number} ||| t ||| 1 1 1 1 ||| ||| 9 {number} 1" for number in range(1, 31)]
     path = write(tmp_path / "t", random.Random(5).sample(lines, len(lines)))
-    found = [chosen(path, phrases=2, top=1, seed=seed) for seed in range(40)]
-    assert {b.count for choice in found for b in choice.frequent} == {27, 28, 29, 30}
-    assert {b.count for choice in found for b in choice.rare} == {1, 2, 3, 4}
+    actual = [chosen(path, phrases=2, top=1, seed=seed) for seed in range(40)]
+    assert {b.count for choice in actual for b in choice.frequent} == {27, 28, 29, 30}
+    assert {b.count for choice in actual for b in choice.rare} == {1, 2, 3, 4}
     wide = chosen(path, phrases=9, top=1)
     assert [b.count for b in wide.frequent] == [*range(30, 21, -1)]
     assert [b.count for b in wide.rare] == [*range(9, 0, -1)]
@@ -94,10 +94,10 @@ def test_phrases_of_equal_count_are_ordered_at_random(tmp_path, monkeypatch):
     path = write(
         tmp_path / "t", [f"a b c d{n} ||| t ||| 1 1 1 ||| ||| 9 7 1" for n in range(10, 20)]
     )
-    found = [chosen(path, phrases=1, top=1, seed=seed) for seed in range(60)]
+    actual = [chosen(path, phrases=1, top=1, seed=seed) for seed in range(60)]
     for kind in ("frequent", "rare"):
-        assert len({getattr(choice, kind)[0].src for choice in found}) == 10
-    assert all(choice.frequent[0].src != choice.rare[0].src for choice in found)
+        assert len({getattr(choice, kind)[0].src for choice in actual}) == 10
+    assert all(choice.frequent[0].src != choice.rare[0].src for choice in actual)
 
 
 def test_one_eligible_phrase_is_a_frequent_one(tmp_path):
@@ -187,7 +187,7 @@ def test_an_empty_table(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_table(tmp_path):
-    """What is kept is what may be shown: of 3,000 phrases, 200 and a few pairs."""
+    """Only phrases that may be drawn are kept: of 3,000 phrases, 200 and a few pairs."""
     pairs = list(read_phrase_table(write(tmp_path / "t", table_lines(3000))))
     alive = 0
 

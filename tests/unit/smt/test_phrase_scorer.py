@@ -1,4 +1,4 @@
-"""Scores of phrase tables: what the models give, in its column, and nothing else changed."""
+"""Neural scores are added in their columns, and nothing else of a phrase table changes."""
 
 import math
 import random
@@ -35,27 +35,27 @@ def table(tmp_path):
 
 def columns(scorer, table):
     """Return the new numbers of each line and check that the rest is unchanged."""
-    found = []
+    result = []
     for before, line in zip(
         table.read_text().splitlines(), scorer.lines(read_phrase_table(table)), strict=True
     ):
         old, new = before.split(" ||| "), line.decode().split(" ||| ")
         assert new[2].startswith(f"{old[2]} ")
-        found.append(new[2].removeprefix(f"{old[2]} ").split(" "))
+        result.append(new[2].removeprefix(f"{old[2]} ").split(" "))
         assert [*new[:2], *new[3:]] == [*old[:2], *old[3:]]
-    return found
+    return result
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 64])
 def test_each_model_adds_its_own_probability(make_model, table, batch_size):
     """The models can have different vocabularies."""
     models = [make_model(1), make_model(2, src="cde", tgt="xy")]
-    found = columns(PhraseScorer(models, batch_size), table)
+    actual = columns(PhraseScorer(models, batch_size), table)
     pairs = [(pair.src, pair.tgt) for pair in read_phrase_table(table)]
     for number, model in enumerate(models):
-        for row, score in zip(found, Scorer(Ensemble((model,))).score(pairs), strict=True):
+        for row, score in zip(actual, Scorer(Ensemble((model,))).score(pairs), strict=True):
             assert float(row[number]) == pytest.approx(math.exp(score.log_prob), rel=1e-4)
-    assert {len(row) for row in found} == {2}
+    assert {len(row) for row in actual} == {2}
 
 
 def test_cores_share_the_pairs(make_model, table, monkeypatch):
@@ -65,8 +65,8 @@ def test_cores_share_the_pairs(make_model, table, monkeypatch):
     for cores in (2, 3):
         monkeypatch.setattr(torch, "get_num_threads", lambda cores=cores: cores)
         monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
-        found = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
-        for row, other in zip(found, expected, strict=True):
+        actual = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
+        for row, other in zip(actual, expected, strict=True):
             assert [float(v) for v in row] == pytest.approx([float(v) for v in other], abs=1e-3)
 
 
@@ -82,12 +82,12 @@ def test_moses_has_the_logarithms_that_logs_writes(make_model, table):
 
 def test_the_penalty_counts_words_unknown_to_the_first_model(make_model, table):
     models = [make_model(1, src="abc", tgt="vw"), make_model(2)]
-    found = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
-    for row, pair in zip(found, read_phrase_table(table), strict=True):
+    actual = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
+    for row, pair in zip(actual, read_phrase_table(table), strict=True):
         unknown = sum(word not in "abc" for word in pair.src.split())
         unknown += sum(word not in "vw" for word in pair.tgt.split())
         assert row[2] == str(-unknown) and len(row) == 3
-    assert {"0", "-1", "-2"} < {row[2] for row in found}
+    assert {"0", "-1", "-2"} < {row[2] for row in actual}
 
 
 def test_a_table_is_scored_as_a_stream(make_model):
@@ -117,12 +117,12 @@ def test_moses_lines_name_the_changes_of_moses_ini(make_model, table):
     assert "num-features=5; in" in scorer.moses_lines("-")
     assert "empty" in PhraseScorer([make_model(1)]).moses_lines("-")
     assert "num-features=5 path=out.gz" in message
-    assert "3 more behind the 2 of TranslationModel0=, such as 0.1 0.1 0.1" in message
+    assert "3 more after the 2 of TranslationModel0=, such as 0.1 0.1 0.1" in message
 
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_pair_too_long_for_memory_is_reported(make_model, tmp_path, cores, monkeypatch):
-    """With its file and line, whoever scores it."""
+    """The message has its file and line, whichever core scores it."""
     monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 12)
     monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
     monkeypatch.setattr(torch, "get_num_threads", lambda: cores)
@@ -146,9 +146,9 @@ def test_very_improbable_phrases_have_finite_scores(make_model, table):
     model = make_model(1)
     with torch.no_grad():
         model.model.b_y[2] -= 5000  # the word v
-    found = columns(PhraseScorer([model]), table)
+    actual = columns(PhraseScorer([model]), table)
     with_v = ["v" in pair.tgt.split() for pair in read_phrase_table(table)]
-    assert [float(row[0]) == 0 for row in found] == with_v
+    assert [float(row[0]) == 0 for row in actual] == with_v
 
 
 def test_a_model_without_a_source_side_is_refused(make_model):
@@ -160,5 +160,5 @@ def test_special_symbols_in_text_are_unknown_words(make_model, tmp_path):
     """The penalty equals the scorer's own count of unknown words."""
     table = tmp_path / "marks"
     table.write_text("<unk> a ||| v </s> ||| 1\na ||| <unk> <unk> v ||| 1\na ||| v ||| 1\n")
-    found = columns(PhraseScorer([make_model(1)], logs=True, count_unknown=True), table)
-    assert [row[1] for row in found] == ["-2", "-2", "0"]
+    actual = columns(PhraseScorer([make_model(1)], logs=True, count_unknown=True), table)
+    assert [row[1] for row in actual] == ["-2", "-2", "0"]

@@ -1,4 +1,4 @@
-"""Phrase tables: every byte comes back, and a line that is none names itself."""
+"""Phrase tables round-trip byte for byte, and malformed lines are reported."""
 
 import gzip
 import io
@@ -29,7 +29,7 @@ def write(path: Path, lines: list[str]) -> Path:
 
 
 @pytest.mark.parametrize("name", ["table", "table.gz"])
-def test_every_byte_comes_back(tmp_path, name):
+def test_every_byte_round_trips(tmp_path, name):
     pairs = list(read_phrase_table(write(tmp_path / name, LINES)))
     assert [pair.line().decode() for pair in pairs] == LINES
     assert [(pair.src, pair.tgt) for pair in pairs[1:4]] == [
@@ -76,8 +76,8 @@ def test_blocks_are_the_phrases_in_order(tmp_path, size):
     path = write(tmp_path / "table", LINES)
     blocks = list(read_phrase_blocks(size, path))
     assert all(len(src) == len(tgt) == size for src, tgt in blocks[:-1])
-    found = [pair for block in blocks for pair in zip(*block, strict=True)]
-    assert found == [(pair.src.encode(), pair.tgt.encode()) for pair in read_phrase_table(path)]
+    actual = [pair for block in blocks for pair in zip(*block, strict=True)]
+    assert actual == [(pair.src.encode(), pair.tgt.encode()) for pair in read_phrase_table(path)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Moses's files, whatever is in them: they come back to the byte, or a line is named."""
+"""Moses's files with any content: they round-trip byte for byte, or a line is reported."""
 
 from pathlib import Path
 
@@ -45,12 +45,14 @@ def test_a_line_of_a_list_round_trips_or_is_reported(line: str) -> None:
 @anything
 @given(st.integers(0, 10**9), lines.filter(lambda x: "|||" not in x), features, check_finite)
 def test_values_written_into_a_line_are_read_back(
-    sentence: int, hypothesis: str, given_: dict[str, list[float]], total: float
+    sentence: int, hypothesis: str, features_of_line: dict[str, list[float]], total: float
 ) -> None:
-    feature_text = " ".join(f"{name}= {' '.join(map(repr, v))}" for name, v in given_.items())
+    feature_text = " ".join(
+        f"{name}= {' '.join(map(repr, v))}" for name, v in features_of_line.items()
+    )
     entry = parse(f"{sentence} ||| {hypothesis} ||| {feature_text} ||| {total!r}")
     assert (entry.sentence, entry.total) == (sentence, total)
-    assert entry.features == {name: tuple(values) for name, values in given_.items()}
+    assert entry.features == {name: tuple(values) for name, values in features_of_line.items()}
     longer = entry.with_feature("RNN0", -1.5)
     assert longer.features == {**entry.features, "RNN0": (-1.5,)}
     assert longer.line.replace(" RNN0= -1.500000", "", 1) == entry.line
@@ -74,15 +76,15 @@ def test_a_phrase_table_round_trips_or_a_line_is_reported(
     tmp_path: Path, content: list[bytes]
 ) -> None:
     (tmp_path / "table").write_bytes(b"".join(line + b"\n" for line in content))
-    found: list[PhrasePair] = []
+    actual: list[PhrasePair] = []
     try:
-        found.extend(read_phrase_table(tmp_path / "table"))
+        actual.extend(read_phrase_table(tmp_path / "table"))
     except DataError as error:
-        assert f"table:{len(found) + 1}: " in str(error)
-        with pytest.raises(DataError, match=f":{len(found) + 1}:"):
+        assert f"table:{len(actual) + 1}: " in str(error)
+        with pytest.raises(DataError, match=f":{len(actual) + 1}:"):
             list(read_phrase_blocks(3, tmp_path / "table"))
-    assert [pair.line() for pair in found] == content[: len(found)]
-    for pair, line in zip(found, content, strict=False):
+    assert [pair.line() for pair in actual] == content[: len(actual)]
+    for pair, line in zip(actual, content, strict=False):
         longer = pair.with_scores(["0.25"])
         assert longer.replace(b" 0.25", b"", 1) == line or b" 0.25" in line
         assert b"\n" not in longer
@@ -97,8 +99,8 @@ def test_weights_are_read_as_they_were_written(
     assert both[0] is not None
     written = Weights(both[0], both[1])
     (tmp_path / "weights").write_text(written.text, encoding="utf-8")
-    found = read_weights(tmp_path / "weights")
-    assert (found.values, found.original) == (written.values, written.original)
+    actual = read_weights(tmp_path / "weights")
+    assert (actual.values, actual.original) == (written.values, written.original)
 
 
 @anything
@@ -106,8 +108,8 @@ def test_weights_are_read_as_they_were_written(
 def test_malformed_weights_are_reported(tmp_path: Path, content: list[str]) -> None:
     (tmp_path / "w").write_bytes("".join(f"{row}\n" for row in ["[weight]", *content]).encode())
     try:
-        found = read_weights(tmp_path / "w")
+        actual = read_weights(tmp_path / "w")
     except DataError as error:
         assert f"{tmp_path / 'w'}:" in str(error)
         return
-    assert all(values for values in found.values.values())
+    assert all(values for values in actual.values.values())

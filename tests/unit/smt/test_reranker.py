@@ -1,4 +1,4 @@
-"""Reranking: every entry stays, in the order of its score, and every sentence has its line."""
+"""Reranking keeps every entry, sorted by score, and the order of sentences."""
 
 import random
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def random_entries(seed, sentences=8):
 
 
 def expected_order(entries, score):
-    """Sorted one by one: by sentence, then score, then place in the list."""
+    """Sort by sentence, then score, then position in the list."""
     return sorted(entries, key=lambda entry: (entry.sentence, -score(entry), entry.number))
 
 
@@ -116,11 +116,11 @@ def test_a_feature_without_weights_is_logged_once(caplog):
 @pytest.mark.parametrize("scores", [total_scores, WeightedScorer(Weights({"A": (0.0,)}))])
 def test_a_score_that_is_not_a_number_is_reported(scores):
     entries = entries_of("0 ||| x ||| A= 1 ||| 1", "0 ||| x ||| A= inf ||| nan")
-    with pytest.raises(DataError, match="list:2: its score is not a number"):
+    with pytest.raises(DataError, match="list:2: the score is not a number"):
         list(Reranker(scores).rerank(entries))
 
 
-def test_a_total_may_be_infinitely_bad():
+def test_a_total_may_be_minus_infinity():
     entries = entries_of("0 ||| x ||| A= 1 ||| -inf", "0 ||| y ||| A= 1 ||| -7")
     reranker = Reranker(total_scores)
     [group] = reranker.rerank(entries)

@@ -1,4 +1,4 @@
-"""Laws of rescoring: each line as it was, and the score that the hypothesis has by itself."""
+"""Rescoring keeps each line and adds the score that its hypothesis has by itself."""
 
 import pytest
 
@@ -23,10 +23,10 @@ def scorers(make_model):
 
 @pytest.fixture
 def entries():
-    """The sentences 0, 1 and 3; more than a window of 32 in each of the last two."""
-    found = [(0, text) for text in TEXTS]
-    found += [(s, " ".join("vwxyz"[n % 5 :]) + f" v{' w' * n}") for s in (1, 3) for n in range(40)]
-    return [parse(f"{s} ||| {t} ||| LM0= {n} ||| -1", "l", n) for n, (s, t) in enumerate(found, 1)]
+    """Return entries of sentences 0, 1 and 3; the last two exceed a window of 32."""
+    result = [(0, text) for text in TEXTS]
+    result += [(s, " ".join("vwxyz"[n % 5 :]) + f" v{' w' * n}") for s in (1, 3) for n in range(40)]
+    return [parse(f"{s} ||| {t} ||| LM0= {n} ||| -1", "l", n) for n, (s, t) in enumerate(result, 1)]
 
 
 @pytest.mark.parametrize("many", [2, 64])
@@ -34,14 +34,14 @@ def test_every_line_is_kept_with_the_scores_of_its_hypothesis(scorers, entries, 
     monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
     rescorer = Rescorer(scorers, batch_size=2)
     assert rescorer.names == ["RNN0", "CSLM0"] and rescorer.reads_source
-    found = list(rescorer.rescore(iter(entries), SOURCES))
-    assert len(found) == len(entries)
-    for before, after in zip(entries, found, strict=True):
+    actual = list(rescorer.rescore(iter(entries), SOURCES))
+    assert len(actual) == len(entries)
+    for before, after in zip(entries, actual, strict=True):
         features = after.features
         kept = {name: value for name, value in features.items() if name == "LM0"}
         assert kept == before.features and list(features) == ["LM0", "RNN0", "CSLM0"]
         assert (after.hypothesis, after.location) == (before.hypothesis, before.location)
-    for after in [*found[:6], found[20], found[-1]]:
+    for after in [*actual[:6], actual[20], actual[-1]]:
         pair = SOURCES[after.sentence], after.hypothesis
         for name, scorer in zip(("RNN0", "CSLM0"), scorers, strict=True):
             [score] = scorer.score([pair])
@@ -67,7 +67,7 @@ def test_a_hypothesis_is_scored_once_per_sentence(scorers, entries, monkeypatch)
 
 
 def test_a_window_has_whole_sentences(scorers, entries):
-    """No line is read further than the window needs."""
+    """No line is read beyond the window."""
     taken = []
 
     def stream():
@@ -75,20 +75,20 @@ def test_a_window_has_whole_sentences(scorers, entries):
             taken.append(entry.number)
             yield entry
 
-    found = Rescorer(scorers[1:], batch_size=2).rescore(stream())
-    assert next(found).number == 1
+    actual = Rescorer(scorers[1:], batch_size=2).rescore(stream())
+    assert next(actual).number == 1
     assert len(taken) == 6 + 40 + 1  # and the line that ends the sentence
 
 
 def test_the_word_penalty_counts_words_unknown_to_the_first_model(scorers, entries):
     rescorer = Rescorer(scorers, count_unknown=True)
     plain = Rescorer(scorers)
-    found = list(rescorer.rescore(entries[:6], SOURCES))
+    actual = list(rescorer.rescore(entries[:6], SOURCES))
     assert rescorer.names == ["RNN0", "CSLM0"]
-    assert [list(entry.features)[-1] for entry in found] == ["WP0"] * 6
-    expected = [-entry.hypothesis.split().count("q") for entry in found]
-    assert [entry.features["WP0"][0] for entry in found] == expected and min(expected) == -1
-    for before, after in zip(plain.rescore(entries[:6], SOURCES), found, strict=True):
+    assert [list(entry.features)[-1] for entry in actual] == ["WP0"] * 6
+    expected = [-entry.hypothesis.split().count("q") for entry in actual]
+    assert [entry.features["WP0"][0] for entry in actual] == expected and min(expected) == -1
+    for before, after in zip(plain.rescore(entries[:6], SOURCES), actual, strict=True):
         assert before.features == {k: v for k, v in after.features.items() if k != "WP0"}
 
 
@@ -141,7 +141,7 @@ def test_invalid_names_are_refused(scorers, names, message):
 
 @pytest.mark.parametrize("many", [2, 64])
 def test_a_hypothesis_too_long_for_memory_is_reported(scorers, entries, many, monkeypatch):
-    """With its file and line: of sentence 1, which is one word, the first of more than 18."""
+    """The message has its file and line: the first of more than 18 words for sentence 1."""
     monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
     monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 18)
     with pytest.raises(DataError, match="l:22: 1 source and 21 target tokens are too many"):

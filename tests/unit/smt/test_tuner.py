@@ -1,4 +1,4 @@
-"""Tuning, from lists and references to weights that `rerank` reads."""
+"""Tuning, from lists and references to weights for reranking."""
 
 import logging
 
@@ -58,10 +58,10 @@ def test_rerank_reaches_what_tuning_says(tmp_path, start, config):
 
 @pytest.mark.parametrize("start", STARTS[1:])
 def test_before_is_the_bleu_of_the_start(start):
-    given = start if "Rest0" in start.values else Weights(start.values, None)
+    start_weights = start if "Rest0" in start.values else Weights(start.values, None)
     if "UnknownWordPenalty0" in start.values:
-        given = Weights(start.values, start.values)
-    reranker = Reranker(WeightedScorer(given))
+        start_weights = Weights(start.values, start.values)
+    reranker = Reranker(WeightedScorer(start_weights))
     list(reranker.rerank(entries_of(), len(REFERENCES)))
     tuned = tune(entries_of(), REFERENCES, start, MiraConfig(epochs=1))
     assert 100 * tuned.before == pytest.approx(tokenized_bleu(reranker.best, REFERENCES).value)

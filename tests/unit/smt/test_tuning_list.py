@@ -1,4 +1,4 @@
-"""A list as arrays: the best of each sentence, and BLEU of these with the missing ones."""
+"""Tuning lists as arrays: the best hypotheses and their BLEU, with missing sentences."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weights as Moses writes them: a whole moses.ini, and files of our own."""
+"""Weights in moses.ini and in files that nmtkit writes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The western characters are those of Moses's classes, no more and no fewer."""
+"""The western characters are exactly those of Moses's classes."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ def test_numeric_prefixes_are_disjoint_from_the_others() -> None:
         ("Он читает.", True),
     ],
 )
-def test_western_lines_do_without_sacremoses(line: str, needed: bool) -> None:
+def test_western_lines_do_not_need_sacremoses(line: str, needed: bool) -> None:
     code = (
         "import sys; from nmtkit.text.tokenizer import Tokenizer\n"
         f"Tokenizer('fr').tokenize({line!r})\n"

@@ -1,6 +1,6 @@
-"""Detokenised lines read as their language is written.
+"""Detokenised lines follow the writing rules of their language.
 
-Every line of `cases/reads.LANG` comes back from its tokens.
+Detokenising the tokens of each line of `cases/reads.LANG` restores the line.
 """
 
 import random
@@ -18,7 +18,7 @@ CASES = Path(__file__).parent / "cases"
 @pytest.mark.parametrize("language", ["en", "fr"])
 @pytest.mark.parametrize("escape", [False, True])
 @pytest.mark.parametrize("hyphens", [False, True])
-def test_a_line_comes_back_from_its_tokens(language: str, escape: bool, hyphens: bool) -> None:
+def test_detokenizing_restores_the_line(language: str, escape: bool, hyphens: bool) -> None:
     tokenizer = Tokenizer(language, hyphens=hyphens, escape=escape)
     detokenizer = Detokenizer(language)
     for line in read_lines(CASES / f"reads.{language}"):
@@ -91,5 +91,5 @@ def test_detokenizing_moves_blanks_only(language: str) -> None:
         assert line == " ".join(line.split())
 
 
-def test_a_models_empty_token_is_no_word() -> None:
+def test_empty_tokens_are_ignored() -> None:
     assert Detokenizer("en").detokenize(["a", "", "b"]) == "a b"

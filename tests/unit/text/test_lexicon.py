@@ -1,4 +1,4 @@
-"""Tables of word translations: what is read, what is refused, and what they give for a sentence."""
+"""Lexical tables: formats, errors, and the candidates of a sentence."""
 
 import gzip
 import io
@@ -46,30 +46,30 @@ def write(tmp_path: Path) -> Write:
 
 
 def swapped(table: str) -> str:
-    """The same table as fast_align writes it."""
+    """The same table in the format of fast_align."""
     rows = (line.split() for line in table.splitlines())
     return "".join(f"{s}\t{t}\t{math.log(float(p)):.6g}\n" for t, s, p in rows)
 
 
-def found(lexicon: Lexicon, sentence: str) -> list[str]:
+def candidate_words(lexicon: Lexicon, sentence: str) -> list[str]:
     return WORDS.tokens(lexicon.candidates(sentence.split()).tolist())
 
 
 def test_candidates_are_the_likeliest_translations_and_the_frequent_words(write: Write) -> None:
-    lexicon = Lexicon.load(write(MOSES), WORDS, frequent=1, each=2)
-    assert found(lexicon, "the black cat") == [*WORDS.words[:5], "chien", "noir"]
-    assert found(lexicon, "dog") == ["</s>", "<unk>", "le", "chat", "chien"]
-    best = Lexicon.load(write(MOSES), WORDS, frequent=1, each=1)
-    assert found(best, "the black cat") == ["</s>", "<unk>", "le", "la", "chat", "noir"]
+    lexicon = Lexicon.load(write(MOSES), WORDS, frequent=1, per_word=2)
+    assert candidate_words(lexicon, "the black cat") == [*WORDS.words[:5], "chien", "noir"]
+    assert candidate_words(lexicon, "dog") == ["</s>", "<unk>", "le", "chat", "chien"]
+    best = Lexicon.load(write(MOSES), WORDS, frequent=1, per_word=1)
+    assert candidate_words(best, "the black cat") == ["</s>", "<unk>", "le", "la", "chat", "noir"]
 
 
-def test_words_that_the_table_lacks_add_nothing(write: Write) -> None:
+def test_words_missing_from_the_table_have_no_translations(write: Write) -> None:
     lexicon = Lexicon.load(write(MOSES), WORDS, frequent=3)
-    assert found(lexicon, "unheard of") == ["</s>", "<unk>", "le", "la", "chat"]
-    assert found(lexicon, "NULL félin") == found(lexicon, "unheard")
+    assert candidate_words(lexicon, "unheard of") == ["</s>", "<unk>", "le", "la", "chat"]
+    assert candidate_words(lexicon, "NULL félin") == candidate_words(lexicon, "unheard")
 
 
-def test_all_forms_give_the_same(write: Write) -> None:
+def test_all_table_formats_give_the_same_candidates(write: Write) -> None:
     lines = MOSES.splitlines(keepends=True)
     random.Random(1).shuffle(lines)
     forms = [
@@ -82,9 +82,9 @@ def test_all_forms_give_the_same(write: Write) -> None:
         write(MOSES.rstrip("\n"), "no newline"),
         write(swapped(MOSES), "fast_align"),
     ]
-    tables = [Lexicon.load(path, WORDS, frequent=0, each=2) for path in forms]
+    tables = [Lexicon.load(path, WORDS, frequent=0, per_word=2) for path in forms]
     for sentence in ("the", "cat", "black dog", "the cat NULL"):
-        assert len({tuple(found(table, sentence)) for table in tables}) == 1
+        assert len({tuple(candidate_words(table, sentence)) for table in tables}) == 1
 
 
 def test_memory_of_many_lines_is_bounded(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,19 +93,19 @@ def test_memory_of_many_lines_is_bounded(write: Write, monkeypatch: pytest.Monke
     vocabulary = Vocabulary(["</s>", "<unk>", *words])
     rows = [(t, s, draw.random()) for s in "abc" for t in draw.sample(words, 40)]
     path = write("".join(f"{t} {s} {p}\n" for t, s, p in rows))
-    whole = Lexicon.load(path, vocabulary, frequent=0, each=5)
+    table = Lexicon.load(path, vocabulary, frequent=0, per_word=5)
     for source in "abc":
         ranked = sorted((row for row in rows if row[1] == source), key=lambda row: -row[2])
-        wanted = sorted(vocabulary.ids(row[0] for row in ranked[:5]))
-        assert whole.candidates([source]).tolist() == [0, 1, *wanted]
+        expected = sorted(vocabulary.ids(row[0] for row in ranked[:5]))
+        assert table.candidates([source]).tolist() == [0, 1, *expected]
     monkeypatch.setattr(module, "LINES_PER_BLOCK", 7)
     monkeypatch.setattr(module, "MAX_ENTRIES_UNPRUNED", 20)
-    parts = Lexicon.load(path, vocabulary, frequent=0, each=5)
+    parts = Lexicon.load(path, vocabulary, frequent=0, per_word=5)
     for sentence in ("a", "abc", "cb"):
-        assert (parts.candidates(list(sentence)) == whole.candidates(list(sentence))).all()
+        assert (parts.candidates(list(sentence)) == table.candidates(list(sentence))).all()
 
 
-def test_more_frequent_words_than_there_are(write: Write) -> None:
+def test_more_frequent_words_than_the_vocabulary_has(write: Write) -> None:
     lexicon = Lexicon.load(write(MOSES), WORDS, frequent=1000)
     assert lexicon.candidates(["cat"]).tolist() == list(range(len(WORDS)))
 
@@ -145,8 +145,8 @@ def test_logarithms_above_0_are_refused(write: Write) -> None:
 
 
 def test_a_logarithm_below_float32_ranks_last(write: Write) -> None:
-    lexicon = Lexicon.load(write("cat chat -1e39\ncat chien -2\n"), WORDS, frequent=0, each=1)
-    assert found(lexicon, "cat") == ["</s>", "<unk>", "chien"]
+    lexicon = Lexicon.load(write("cat chat -1e39\ncat chien -2\n"), WORDS, frequent=0, per_word=1)
+    assert candidate_words(lexicon, "cat") == ["</s>", "<unk>", "chien"]
 
 
 def test_a_missing_or_empty_file_is_named(write: Write, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_table_of_other_words_is_refused(write: Write) -> None:
 
 def test_shared_words_do_not_determine_the_direction(write: Write) -> None:
     shared = Lexicon.load(write("chat chat 1\nbois bois 1\n"), WORDS, frequent=0)
-    assert found(shared, "chat") == ["</s>", "<unk>", "chat"]
+    assert candidate_words(shared, "chat") == ["</s>", "<unk>", "chat"]
 
 
 def test_the_best_translation_may_be_any_word(write: Write) -> None:
@@ -216,4 +216,12 @@ def test_a_written_lexicon_is_read_back(write: Write) -> None:
     output = io.StringIO()
     counted().write(output)
     lexicon = Lexicon.load(write(output.getvalue()), WORDS, frequent=0)
-    assert found(lexicon, "the black cat") == ["</s>", "<unk>", "le", "la", "chat", "chien", "noir"]
+    assert candidate_words(lexicon, "the black cat") == [
+        "</s>",
+        "<unk>",
+        "le",
+        "la",
+        "chat",
+        "chien",
+        "noir",
+    ]

@@ -1,4 +1,4 @@
-"""What is remembered is what would be made anew, and little of it is held."""
+"""A memo returns what its function computes, and its size is bounded."""
 
 import pytest
 
@@ -7,15 +7,15 @@ from nmtkit.text.memo import Memo
 
 
 def test_a_word_is_computed_once() -> None:
-    made = []
+    computed = []
 
     def make(word: str) -> str:
-        made.append(word)
+        computed.append(word)
         return word.upper()
 
     memory = Memo(make)
     assert [*map(memory.__getitem__, ["a", "b", "a", "a"])] == ["A", "B", "A", "A"]
-    assert made == ["a", "b"]
+    assert computed == ["a", "b"]
 
 
 def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

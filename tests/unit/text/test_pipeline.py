@@ -1,4 +1,4 @@
-"""One side's way to tokens and back."""
+"""Conversion of lines to tokens and back."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ LINE = "L'homme (vieux) dit : « Qu'est-ce que c'est ? »"
 CODES = BPE([("h", "o"), ("m", "m"), ("e", "s"), ("es", "t</w>")])
 
 
-def test_raw_lines_come_back() -> None:
+def test_raw_lines_round_trip() -> None:
     for bpe in (None, CODES):
         for hyphens in (False, True):
             settings = TextConfig(hyphens=hyphens, bpe="joint" if bpe else "none")
@@ -26,16 +26,16 @@ def test_raw_lines_come_back() -> None:
 
 def test_tokenised_lines_are_left_alone() -> None:
     line = "l' homme &quot; @-@ e.g. x@@"
-    for pipeline, told in (
+    for pipeline, tokenized in (
         (TextPipeline("fr", TextConfig(tokenized=True), CODES), False),
         (TextPipeline("fr", TextConfig(), CODES), True),
     ):
-        assert pipeline.words(f" {line}\t", told) == line
-        assert pipeline.line(pipeline.tokens(line, told), told) == line
+        assert pipeline.words(f" {line}\t", tokenized) == line
+        assert pipeline.line(pipeline.tokens(line, tokenized), tokenized) == line
 
 
 def test_words_are_not_joined_like_pieces() -> None:
-    """A word that ends in @@ goes on only where it is a piece."""
+    """A word that ends in @@ is joined to the next only if it is a subword piece."""
     pipeline = TextPipeline("fr", TextConfig(), CODES)
     words = ["l'", "x@@", "y", "."]
     assert pipeline.sentence(words) == "l'x@@ y."

@@ -1,6 +1,6 @@
-"""Tokens are those of tokenizer.perl; whatever the line, they can be joined and split again.
+"""Tokens equal those of tokenizer.perl; any line of tokens can be joined and split again.
 
-`cases/moses.tok.LANG` is what `tokenizer.perl -a` makes of `cases/moses.LANG`.
+`cases/moses.tok.LANG` is the output of `tokenizer.perl -a` for `cases/moses.LANG`.
 """
 
 import os
@@ -21,7 +21,7 @@ LETTERS = "ab AE e'.,-5\"'’ .,' \u00a0\u2028&|;()[]é\x01\x1c...`«»²½ß€
 
 
 def moses_data() -> tuple[Path, Path]:
-    """Multi30k and what the real tokenizer.perl made of it, where NMTKIT_DATA has them."""
+    """Multi30k and the output of tokenizer.perl, if they are in NMTKIT_DATA."""
     data = Path(os.environ.get("NMTKIT_DATA", ROOT.parent / "shared" / "data"))
     raw, tokenized = data / "multi30k", data / "moses-multi30k" / "corpus"
     if not (raw.is_dir() and tokenized.is_dir()):
@@ -44,13 +44,13 @@ def differences(language: str, raw: Path, tokenized: Path) -> list[tuple[str, st
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_case_files_come_out_as_from_tokenizer_perl(language: str) -> None:
+def test_tokens_of_case_files_equal_tokenizer_perl(language: str) -> None:
     assert differences(language, CASES / f"moses.{language}", CASES / f"moses.tok.{language}") == []
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
 @pytest.mark.parametrize("split", ["val", "test2016"])
-def test_multi30k_comes_out_as_from_tokenizer_perl(language: str, split: str) -> None:
+def test_tokens_of_multi30k_equal_tokenizer_perl(language: str, split: str) -> None:
     raw, tokenized = moses_data()
     name = f"{split}.{language}", f"{split}.tok.{language}"
     assert differences(language, raw / name[0], tokenized / name[1]) == []
@@ -58,7 +58,7 @@ def test_multi30k_comes_out_as_from_tokenizer_perl(language: str, split: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_multi30k_train_comes_out_as_from_tokenizer_perl(language: str) -> None:
+def test_tokens_of_multi30k_train_equal_tokenizer_perl(language: str) -> None:
     raw, tokenized = moses_data()
     reference = tokenized / f"train.tok.{language}.gz"
     assert differences(language, raw / f"train.{language}", reference) == []
@@ -95,7 +95,7 @@ def test_tokens_hold_no_whitespace_of_any_kind(language: str, escape: bool) -> N
         assert "\n" not in "".join(tokens)
 
 
-def test_a_word_is_treated_the_same_wherever_it_was_met_first() -> None:
+def test_tokens_of_a_word_do_not_depend_on_its_first_occurrence() -> None:
     lines = list(random_lines(1000, seed=5))
     warm = Tokenizer("en")
     first = [warm.tokenize(line) for line in lines]

@@ -16,7 +16,7 @@ def load(tmp_path: Path, text: str) -> Vocabulary:
     return Vocabulary.load(path)
 
 
-def test_ids_are_places_in_the_list() -> None:
+def test_ids_are_positions_in_the_list() -> None:
     vocabulary = Vocabulary(["</s>", "<unk>", "a", "b"])
     assert (EOS, UNK, len(vocabulary)) == (0, 1, 4)
     assert vocabulary.ids(["b", "a", "c", "b"]) == [3, 2, 1, 3]
@@ -141,11 +141,11 @@ def test_shortlist_needs_room(size: int) -> None:
         shortlist({"a": 1}, size)
 
 
-def test_ids_of_lines_are_those_of_each_with_its_end() -> None:
+def test_ids_of_lines_are_the_ids_of_each_line_with_eos() -> None:
     vocabulary = Vocabulary(["</s>", "<unk>", "a", "é"])
     lines = ["a é b", "", "", "é", "a </s> \u2028 <unk>", ""]
-    found = list(vocabulary.ids_of_lines("".join(f"{line}\n" for line in lines)))
-    assert found == [
+    actual = list(vocabulary.ids_of_lines("".join(f"{line}\n" for line in lines)))
+    assert actual == [
         number
         for line in lines
         for number in [*vocabulary.ids(line.split(" ") if line else []), EOS]

@@ -1,4 +1,4 @@
-"""The pyramid against plain autograd, node by node, and finite differences."""
+"""GrConv's composition against plain autograd, node by node, and finite differences."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def composed(leaves, packing):
 
 
 def plain(leaves, packing):
-    """Every sentence by itself, every node by itself."""
+    """Compose each sentence and each node separately."""
     h, W, b = leaves
     tops = []
     for rank in range(packing.sizes[0]):
@@ -43,11 +43,11 @@ def joined(left, right, W, b):
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_top_nodes_and_gradients_are_those_of_the_plain_loop(lengths):
     packing, ours, theirs = packing_of(lengths), leaves(lengths), leaves(lengths)
-    found, _ = composed(ours, packing)
+    actual, _ = composed(ours, packing)
     expected = plain(theirs, packing)
-    torch.testing.assert_close(found, expected)
-    weights = torch.randn_like(found)
-    (found * weights).sum().backward()
+    torch.testing.assert_close(actual, expected)
+    weights = torch.randn_like(actual)
+    (actual * weights).sum().backward()
     (expected * weights).sum().backward()
     for mine, other in zip(ours, theirs, strict=True):
         grad = torch.zeros_like(other) if other.grad is None else other.grad
@@ -55,7 +55,7 @@ def test_top_nodes_and_gradients_are_those_of_the_plain_loop(lengths):
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_gradients_are_those_of_finite_differences(lengths):
+def test_gradients_equal_finite_differences(lengths):
     packing = packing_of(lengths)
     assert torch.autograd.gradcheck(lambda *a: composed(a, packing)[0], leaves(lengths))
 
@@ -69,15 +69,15 @@ def test_only_the_papers_nodes_are_computed():
     assert not coefficients.requires_grad
 
 
-def test_rounding_under_autocast_is_bfloat16s():
+def test_errors_under_autocast_are_within_bfloat16_rounding():
     packing = packing_of([5, 3, 3, 1])
     h, W, b = (leaf.detach().float().requires_grad_() for leaf in leaves([5, 3, 3, 1]))
     expected, _ = compose(h, W, b, packing)
     with torch.autocast("cpu", torch.bfloat16):
-        found, _ = compose(h, W, b, packing)
-    assert found.dtype == torch.float32
-    assert 0 < (found - expected).abs().max() < 0.1
-    found.sum().backward()  # out of autocast, as training does it
+        actual, _ = compose(h, W, b, packing)
+    assert actual.dtype == torch.float32
+    assert 0 < (actual - expected).abs().max() < 0.1
+    actual.sum().backward()  # out of autocast, as training does it
     assert W.grad is not None and W.grad.dtype == torch.float32
     (exact,) = torch.autograd.grad(compose(h, W, b, packing)[0].sum(), W)
     assert 1e-3 < (W.grad - exact).abs().max() / exact.abs().max() < 0.1

@@ -1,4 +1,4 @@
-"""The loops with a backward pass of their own, against the plain loop and finite differences."""
+"""Hand-written backward passes against the plain loop and finite differences."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ def packing_of(lengths):
 
 
 def by_sentence(packing, batch):
-    """For each sentence, in packed order, its packed rows."""
+    """Return the packed rows of each sentence, in packed order."""
     rows: list[list[int]] = [[] for _ in range(batch)]
     for start, end in packing.steps():
         for sentence, row in enumerate(range(start, end)):
@@ -46,8 +46,8 @@ def test_gru_scan_inference_is_close_to_gru_scan(lengths, ready, least, most):
     packing, batch = packing_of(lengths), len(lengths)
     x, h_0 = torch.randn(2, sum(lengths), 3 * N), torch.randn(2, batch, N)
     U_zr, U = torch.randn(2, N, 2 * N), torch.randn(2, N, N)
-    found = gru_scan_inference(x, h_0, ready(U_zr), ready(U), packing)
-    error = (found - gru_scan(x, h_0, U_zr, U, packing)).abs()
+    actual = gru_scan_inference(x, h_0, ready(U_zr), ready(U), packing)
+    error = (actual - gru_scan(x, h_0, U_zr, U, packing)).abs()
     assert least <= error.max() < most
 
 
@@ -57,22 +57,22 @@ def with_gates(x, gates):
 
 def plain_gated_scan(arguments, packing):
     x, h_0, U_zr, U = arguments
-    found = {}
+    result = {}
     for unit in range(len(U)):
         for sentence, rows in enumerate(by_sentence(packing, h_0.size(1))):
             h = h_0[unit, sentence]
             for row in rows:
                 h = gru_step(with_gates(x[unit, row], h @ U_zr[unit]), h, U[unit])
-                found[unit, row] = h
+                result[unit, row] = h
     return torch.stack(
-        [torch.stack([found[unit, row] for row in range(x.size(1))]) for unit in range(len(U))]
+        [torch.stack([result[unit, row] for row in range(x.size(1))]) for unit in range(len(U))]
     )
 
 
 def plain_attention_scan(x, s_0, memory, weights, packing):
     keys, values, mask = memory
     W_query, U, v_a = weights
-    found = {}
+    result = {}
     for sentence, rows in enumerate(by_sentence(packing, s_0.size(0))):
         s = s_0[sentence]
         for row in rows:
@@ -80,9 +80,9 @@ def plain_attention_scan(x, s_0, memory, weights, packing):
             alpha = masked_softmax(energies, mask[sentence])
             inputs = x[row] + alpha @ values[sentence]
             after = gru_step(with_gates(inputs, s @ W_query[:, ALIGN:]), s, U)
-            found[row] = (s, after, alpha)
+            result[row] = (s, after, alpha)
             s = after
-    return tuple(torch.stack([found[row][i] for row in range(len(x))]) for i in range(3))
+    return tuple(torch.stack([result[row][i] for row in range(len(x))]) for i in range(3))
 
 
 def gated_arguments(lengths, units):
@@ -115,18 +115,18 @@ def test_gru_step_computes_the_units_equations():
     z = torch.sigmoid(x[:, :N] + h @ U_z)
     r = torch.sigmoid(x[:, N : 2 * N] + h @ U_r)
     candidate = torch.tanh(x[:, 2 * N :] + (r * h) @ U)
-    found = gru_step(with_gates(x, h @ torch.cat([U_z, U_r], 1)), h, U)
-    torch.testing.assert_close(found, (1 - z) * h + z * candidate)
+    actual = gru_step(with_gates(x, h @ torch.cat([U_z, U_r], 1)), h, U)
+    torch.testing.assert_close(actual, (1 - z) * h + z * candidate)
 
 
 @pytest.mark.parametrize("units", [1, 2, 3])
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_gru_scan_is_repeated_gru_step(lengths, units):
     arguments, packing = gated_arguments(lengths, units), packing_of(lengths)
-    found, expected = scan(arguments, packing), plain_gated_scan(arguments, packing)
-    torch.testing.assert_close(found, expected)
+    actual, expected = scan(arguments, packing), plain_gated_scan(arguments, packing)
+    torch.testing.assert_close(actual, expected)
     weights = torch.randn_like(expected)
-    ours = torch.autograd.grad((found * weights).sum(), arguments)
+    ours = torch.autograd.grad((actual * weights).sum(), arguments)
     theirs = torch.autograd.grad((expected * weights).sum(), arguments)
     torch.testing.assert_close(ours, theirs)
 
@@ -138,11 +138,11 @@ def test_gru_scan_gradcheck():
     )
 
 
-@pytest.mark.parametrize("wanted", range(4))
-def test_gru_scan_gives_the_gradient_of_any_one_argument(wanted):
+@pytest.mark.parametrize("argument", range(4))
+def test_gru_scan_gives_the_gradient_of_any_one_argument(argument):
     packing = packing_of([3, 1])
     arguments = [a.detach().clone() for a in gated_arguments([3, 1], 2)]
-    arguments[wanted].requires_grad_()
+    arguments[argument].requires_grad_()
     assert torch.autograd.gradcheck(lambda *a: scan(a, packing), tuple(arguments))
 
 
@@ -178,12 +178,12 @@ def test_products_take_the_type_of_autocast_and_states_keep_theirs():
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_attention_scan_is_the_plain_loop(lengths):
     arguments = attention_arguments(lengths)
-    found, expected = attention_scan(*arguments), plain_attention_scan(*arguments)
-    torch.testing.assert_close(found, expected)
+    actual, expected = attention_scan(*arguments), plain_attention_scan(*arguments)
+    torch.testing.assert_close(actual, expected)
     factors = [torch.randn_like(value) for value in expected]
     costs = [
         sum((value * factor).sum() for value, factor in zip(values, factors, strict=True))
-        for values in (found, expected)
+        for values in (actual, expected)
     ]
     ours, theirs = (torch.autograd.grad(cost, flat(*arguments)) for cost in costs)
     torch.testing.assert_close(ours, theirs)

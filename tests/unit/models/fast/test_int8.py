@@ -1,4 +1,4 @@
-"""Products in 8 bits against exact ones, and rows that are computed once."""
+"""8-bit products against exact ones, and the embedding cache."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def draw(*shape, seed=1):
 
 
 @pytest.mark.parametrize("kind", [lambda matrix: matrix, Int8Matrix])
-def test_products_of_whole_numbers_are_exact(kind):
+def test_products_of_integers_are_exact(kind):
     """Every row and column has a 127, so that each scale is 1."""
     a, matrix = draw(5, 4).mul(9).round(), draw(4, 6).mul(9).round()
     a[:, 0], matrix[1] = 127, -127
@@ -35,24 +35,24 @@ def test_products_of_whole_numbers_are_exact(kind):
     )
 
 
-def test_errors_of_8_bits_are_those_of_rounding():
-    """Each factor is off by at most half a step: 1/254 of the largest of its row or column."""
+def test_quantization_errors_are_within_rounding():
+    """The error of a factor is at most half a step: 1/254 of the largest in its row or column."""
     a, matrix = draw(50, 64), draw(64, 32, seed=2) * torch.logspace(-3, 3, 32)
     error = (linear(a, Int8Matrix(matrix)) - a @ matrix).abs()
-    off_a = a.abs().amax(1, keepdim=True) / 254
-    off_matrix = matrix.abs().amax(0) / 254
-    most = off_a * matrix.abs().sum(0) + (a.abs() + off_a).sum(1, keepdim=True) * off_matrix
+    error_a = a.abs().amax(1, keepdim=True) / 254
+    error_matrix = matrix.abs().amax(0) / 254
+    most = error_a * matrix.abs().sum(0) + (a.abs() + error_a).sum(1, keepdim=True) * error_matrix
     assert (error <= most * 1.001).all() and error.max() > 0
 
 
-def test_rows_of_8_bits_do_not_influence_each_other():
+def test_quantized_rows_do_not_influence_each_other():
     a, matrix = draw(7, 64), Int8Matrix(draw(64, 32, seed=2))
     a[3] *= 1000
     alone = torch.cat([linear(a[row : row + 1], matrix) for row in range(7)])
     assert torch.equal(linear(a, matrix), alone)
 
 
-def test_zeros_are_multiplied():
+def test_zero_matrices_give_zero_products():
     assert torch.equal(linear(torch.zeros(2, 3), Int8Matrix(draw(3, 4))), torch.zeros(2, 4))
     assert torch.equal(linear(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
 
@@ -84,31 +84,31 @@ def test_candidate_logits_are_those_of_the_whole_layer(quantize):
 
 def test_stacked_int8_products_are_separate():
     a, addend, stacked = draw(2, 5, 16), draw(2, 5, 20, seed=3), draw(2, 16, 20, seed=2)
-    found = Int8Matrices(stacked).addmm(addend, a)
+    actual = Int8Matrices(stacked).addmm(addend, a)
     for d in range(2):
-        torch.testing.assert_close(found[d], linear(a[d], Int8Matrix(stacked[d]), addend[d]))
+        torch.testing.assert_close(actual[d], linear(a[d], Int8Matrix(stacked[d]), addend[d]))
 
 
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("width", [7, 4])
 def test_weighted_sums_of_8_bit_rows_are_close(k, width):
-    """Each value is off by at most half of one of 255 steps; views of fewer positions, too."""
+    """The error of a value is at most half of one of 255 steps, also in views."""
     values, weights = draw(5, 7, 24), draw(5, k, width, seed=2).softmax(2)
     expected = weighted_sums(weights, values[:, :width])
     torch.testing.assert_close(expected, weights @ values[:, :width])
     packed = quantize_rows(values.flatten(0, 1)).view(5, 7, -1)[:, :width]
     assert packed.dtype == torch.uint8
-    found = weighted_sums(weights, packed)
+    actual = weighted_sums(weights, packed)
     step = (values.amax(2) - values.amin(2)).max() / 255
-    assert 0 < (found - expected).abs().max() <= step / 2 * 1.01
-    torch.testing.assert_close(weighted_sums(weights.double(), packed), found.double())
+    assert 0 < (actual - expected).abs().max() <= step / 2 * 1.01
+    torch.testing.assert_close(weighted_sums(weights.double(), packed), actual.double())
 
 
 def test_logits_at_columns_are_those_of_the_whole_product():
     a, addend, matrix = draw(5, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
     columns = torch.tensor([[0, 3], [5, 5], [2, 18], [19, 1], [7, 7]])
-    found = matrix.logits_at_columns(a, addend, columns)
-    torch.testing.assert_close(found, linear(a, matrix, addend).gather(1, columns))
+    actual = matrix.logits_at_columns(a, addend, columns)
+    torch.testing.assert_close(actual, linear(a, matrix, addend).gather(1, columns))
 
 
 @pytest.mark.parametrize("room", [0, 3, 100])
@@ -126,7 +126,7 @@ def test_rows_beyond_the_cache_are_computed_again(monkeypatch, room):
     assert asked.count(7) == (1 if room == 100 else 2)
 
 
-def test_cache_computes_a_row_once_and_only_when_its_word_comes():
+def test_cache_computes_a_row_once_and_only_when_its_word_occurs():
     asked = []
 
     def compute(words):
@@ -135,23 +135,23 @@ def test_cache_computes_a_row_once_and_only_when_its_word_comes():
 
     rows = EmbeddingCache(compute, 10)
     for words in ([[3, -1], [3, 9]], [[9, 0], [0, 3]]):
-        found = rows(torch.tensor(words))
+        actual = rows(torch.tensor(words))
         expected = [[[word, word * word] for word in line] for line in words]
-        assert found.tolist() == expected
+        assert actual.tolist() == expected
     assert sorted(asked[1:]) == [-1, 0, 3, 9]  # the first is asked for the width
 
 
 @pytest.mark.parametrize("packs", [True, False])
 def test_shards_give_the_layers_logits(monkeypatch, packs):
-    """Whether or not this build of torch can put matrices in order."""
+    """With and without oneDNN's packing of matrices."""
     if not packs:
         monkeypatch.setattr(matmul, "_has_onednn", lambda: False)
     layer = FastOutputLayer(draw(70, 16), draw(70))
     for rows in (1, 5, 300):
         hidden = draw(rows, 16, seed=3)
         for quantize in (False, True):
-            tiles = (layer.to_int8() if quantize else layer).shards(32, 8)
-            found = torch.cat([tile.logits(hidden) for tile in tiles], 1)
-            error = (found[:, :70] - (hidden @ layer.W.t() + layer.bias)).abs().max()
+            shards = (layer.to_int8() if quantize else layer).shards(32, 8)
+            actual = torch.cat([shard.logits(hidden) for shard in shards], 1)
+            error = (actual[:, :70] - (hidden @ layer.W.t() + layer.bias)).abs().max()
             assert error < (0.3 if quantize else 1e-4)
-            assert found.size(1) == 72 and (found[:, 70:] == -torch.inf).all()
+            assert actual.size(1) == 72 and (actual[:, 70:] == -torch.inf).all()

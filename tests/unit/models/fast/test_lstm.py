@@ -24,24 +24,24 @@ def scan(leaves, packing, peepholes=True):
 
 def plain(leaves, packing, peepholes=True):
     x, h, c, U, p = leaves
-    found = []
+    result = []
     for start, end in packing.steps():
         h, c = h[: end - start], c[: end - start]
         h, c = lstm_step(x[start:end] + h @ U, c, p if peepholes else None)
-        found.append((h, c))
-    return tuple(torch.cat(values) for values in zip(*found, strict=True))
+        result.append((h, c))
+    return tuple(torch.cat(values) for values in zip(*result, strict=True))
 
 
 @pytest.mark.parametrize("peepholes", [True, False])
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_states_and_gradients_are_those_of_the_plain_loop(lengths, peepholes):
     packing, ours, theirs = packing_of(lengths), leaves(lengths), leaves(lengths)
-    found = scan(ours, packing, peepholes)
+    actual = scan(ours, packing, peepholes)
     expected = plain(theirs, packing, peepholes)
-    weights = torch.randn(2, *found[0].shape, dtype=torch.float64)
-    for mine, other in zip(found, expected, strict=True):
+    weights = torch.randn(2, *actual[0].shape, dtype=torch.float64)
+    for mine, other in zip(actual, expected, strict=True):
         torch.testing.assert_close(mine, other)
-    (torch.stack(found) * weights).sum().backward()
+    (torch.stack(actual) * weights).sum().backward()
     (torch.stack(expected) * weights).sum().backward()
     for mine, other in zip(ours[: 4 + peepholes], theirs, strict=False):
         torch.testing.assert_close(mine.grad, other.grad)
@@ -49,7 +49,7 @@ def test_states_and_gradients_are_those_of_the_plain_loop(lengths, peepholes):
 
 @pytest.mark.parametrize("peepholes", [True, False])
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_gradients_are_those_of_finite_differences(lengths, peepholes):
+def test_gradients_equal_finite_differences(lengths, peepholes):
     packing = packing_of(lengths)
     inputs = leaves(lengths)
     if not peepholes:
@@ -58,7 +58,7 @@ def test_gradients_are_those_of_finite_differences(lengths, peepholes):
 
 
 def test_the_state_is_that_of_torchs_lstm():
-    """Which has no peepholes, and its gates in the order i, f, g, o."""
+    """Torch's LSTM has no peepholes, and its gates are in the order i, f, g, o."""
     torch.manual_seed(2)
     unit = torch.nn.LSTM(4, N, batch_first=True).double()
     i, f, g, o = (slice(k * N, (k + 1) * N) for k in range(4))
@@ -71,17 +71,17 @@ def test_the_state_is_that_of_torchs_lstm():
     b = (parameters["bias_ih_l0"] + parameters["bias_hh_l0"])[order]
     x = packing.pack(inputs @ W + b)
     nothing = torch.zeros(2, N, dtype=torch.float64)
-    found, _ = lstm_scan(x, (nothing, nothing), U, None, packing)
-    torch.testing.assert_close(packing.pad(found), unit(inputs)[0])
+    actual, _ = lstm_scan(x, (nothing, nothing), U, None, packing)
+    torch.testing.assert_close(packing.pad(actual), unit(inputs)[0])
 
 
-def test_rounding_under_autocast_is_bfloat16s():
+def test_errors_under_autocast_are_within_bfloat16_rounding():
     packing = packing_of([5, 3, 3, 1])
     inputs = [leaf.detach().float().requires_grad_() for leaf in leaves([5, 3, 3, 1])]
     expected, _ = scan(inputs, packing)
     with torch.autocast("cpu", torch.bfloat16):
-        found, _ = scan(inputs, packing)
-    assert found.dtype == torch.float32
-    assert 0 < (found - expected).abs().max() < 0.05
-    found.sum().backward()
+        actual, _ = scan(inputs, packing)
+    assert actual.dtype == torch.float32
+    assert 0 < (actual - expected).abs().max() < 0.05
+    actual.sum().backward()
     assert all(value.grad is not None and value.grad.dtype == torch.float32 for value in inputs)

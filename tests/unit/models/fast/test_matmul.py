@@ -18,31 +18,31 @@ def exact(a, B):
     return torch.from_numpy(a.double().numpy() @ B.double().numpy()).float()
 
 
-def assert_close(found, expected):
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=3e-4)
+def assert_close(actual, expected):
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=3e-4)
 
 
 @pytest.fixture(params=["oneDNN", "torch"])
 def library(request, monkeypatch, onednn_calls):
-    """Let all products be those of one library."""
+    """Compute all products with one library."""
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1 if request.param == "oneDNN" else 1 << 60)
     yield
     assert bool(onednn_calls) == (request.param == "oneDNN")
 
 
 @pytest.mark.parametrize("strided", [False, True], ids=["rows", "columns of others"])
-def test_products_are_those_of_numpy(library, strided):
+def test_products_equal_numpys(library, strided):
     wide = slice(3, 3 + n) if strided else slice(None)
     B = draw(n, w + 4, seed=2)[:, 2 : 2 + w] if strided else draw(n, w, seed=2)
     prepacked = Prepacked(B)
     for rows in ROWS:
         a, addend = draw(rows, n + 6 if strided else n)[:, wide], draw(rows, w, seed=3)
         expected = exact(a, B)
-        for found in (matmul(a, B), prepacked.matmul(a)):
-            assert_close(found, expected)
+        for actual in (matmul(a, B), prepacked.matmul(a)):
+            assert_close(actual, expected)
         for more in (addend, draw(w, seed=4)):
-            for found in (addmm(more, a, B), prepacked.addmm(more, a)):
-                assert_close(found, expected + more)
+            for actual in (addmm(more, a, B), prepacked.addmm(more, a)):
+                assert_close(actual, expected + more)
         assert_close(matmul_transposed(a, addend), exact(a.t(), addend))
 
 
@@ -63,14 +63,14 @@ def test_stacked_products_are_separate(library):
 
 
 @pytest.mark.parametrize("is_bias", [True, False])
-def test_gradients_are_those_of_autograd(library, is_bias):
+def test_gradients_equal_autograds(library, is_bias):
     inputs = [draw(w) if is_bias else draw(300, w), draw(300, n, seed=2), draw(n, w, seed=3)]
     weights = draw(300, w, seed=4)
-    found = [value.clone().requires_grad_() for value in inputs]
+    actual = [value.clone().requires_grad_() for value in inputs]
     more, a, B = expected = [value.double().requires_grad_() for value in inputs]
-    ((addmm(*found) + matmul(*found[1:])) * weights).sum().backward()
+    ((addmm(*actual) + matmul(*actual[1:])) * weights).sum().backward()
     ((more + 2 * a @ B) * weights).sum().backward()
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(actual, expected, strict=True):
         torch.testing.assert_close(one.grad.double(), other.grad, rtol=1e-4, atol=1e-3)
 
 
@@ -81,19 +81,19 @@ def test_the_same_operands_give_the_same_product(library):
 
 
 def test_onednn_gets_few_different_numbers_of_rows(monkeypatch):
-    """Each is prepared first, and what is prepared is kept."""
+    """OneDNN prepares a kernel for each number of rows, and keeps it in memory."""
     monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
-    given, B = [], draw(n, w)
+    row_counts, B = [], draw(n, w)
 
-    def noted(a, *_):
-        given.append(len(a))
+    def record(a, *_):
+        row_counts.append(len(a))
         return a.new_zeros(len(a), w)
 
-    monkeypatch.setattr(module, "_onednn_linear", noted)
+    monkeypatch.setattr(module, "_onednn_linear", record)
     for rows in range(1, 2000):
         matmul(draw(rows, n), B)
-    assert len(set(given)) <= 22
-    assert sum(given) < 1.05 * sum(range(1, 2000))
+    assert len(set(row_counts)) <= 22
+    assert sum(row_counts) < 1.05 * sum(range(1, 2000))
 
 
 @pytest.mark.parametrize("most", [1, 64, 100, 160, 200, 750, 10_000])

@@ -1,4 +1,4 @@
-"""Private functions of torch equal their public fallbacks, and stand in one file alone."""
+"""Private functions of torch equal their public fallbacks, and are used in one file only."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_no_other_module_uses_a_private_function_of_torch() -> None:
 
 
 @pytest.mark.parametrize(("name", "known"), [("_int_mm", True), ("ops.mkldnn.none_such", False)])
-def test_a_missing_function_is_noticed(name: str, known: bool) -> None:
+def test_missing_private_functions_are_detected(name: str, known: bool) -> None:
     assert has_private(name) is known
 
 

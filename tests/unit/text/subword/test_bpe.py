@@ -1,4 +1,4 @@
-"""BPE: subword-nmt's merges and pieces, no line lost, and words that come back."""
+"""BPE: merges and pieces equal those of subword-nmt, and words can be restored."""
 
 import io
 import random
@@ -47,7 +47,7 @@ def test_pieces_are_those_of_the_library(bpe: BPE, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [(0, 1), (0, 2)])
 def test_pieces_are_those_of_the_library_for_any_merges(version: tuple[int, int]) -> None:
-    """Also such as nothing would learn, and where a pair stands in a word several times."""
+    """This includes merges that learning never gives, and repeated pairs within a word."""
     draw = random.Random(version[1])
     for _ in range(300):
         symbols = list("abc") + ["a</w>", "b</w>", "</w>"]
@@ -71,7 +71,7 @@ def test_the_order_of_counting_does_not_matter(bpe: BPE) -> None:
         assert BPE.learn(dict(items), 30).merges == bpe.merges
 
 
-def test_words_come_back(bpe: BPE) -> None:
+def test_undo_restores_the_words(bpe: BPE) -> None:
     for seed in range(20):
         sentence = [*words(30, seed), "@@", "x@@", "@", "@@@@", "@@y", "low@@", "low", "été@@"]
         random.Random(seed).shuffle(sentence)
@@ -183,7 +183,7 @@ def test_very_long_words_are_split_in_linear_time() -> None:
 
 
 def test_very_long_words_are_not_learned_and_are_split_when_applied() -> None:
-    """A megabyte without a blank is not learned from, and cut a thousand letters at a time."""
+    """A megabyte without a blank is ignored in learning, and split a thousand letters at a time."""
     draw = random.Random(1)
     long = "".join(draw.choices("abcdefgh", k=300_000))
     bpe = BPE.learn({long: 1, "x" * 1_000_000: 1, "abab": 5, "ab": 1}, 50)

@@ -1,4 +1,4 @@
-"""The merges are those of subword-nmt, word for word, however the words were counted."""
+"""The merges equal those of subword-nmt, in any order of the word counts."""
 
 import io
 import random
@@ -10,14 +10,14 @@ from nmtkit.text.subword.bpe_learner import learn_merges
 
 
 def library(counts: dict[str, int], merges: int) -> list[tuple[str, ...]]:
-    """What subword-nmt learns; it fails where there is no pair at all."""
+    """Return the merges of subword-nmt, which fails if there is no pair at all."""
     out = io.StringIO()
     learn_bpe([f"{word} {count}\n" for word, count in counts.items()], out, merges, is_dict=True)
     return [tuple(line.split(" ")) for line in out.getvalue().split("\n")[1:-1]]
 
 
 def random_counts(seed: int) -> dict[str, int]:
-    """Few letters give many repeated ones and many equally frequent pairs."""
+    """Return counts of words of few letters, with many repetitions and equally frequent pairs."""
     draw = random.Random(seed)
     letters = "abcdefgh"[: draw.randint(1, 8)]
     lengths = [draw.randint(1, 12) for _ in range(draw.randint(1, 60))] + [2]
@@ -34,7 +34,7 @@ def test_merges_equal_those_of_subword_nmt(first: int, capsys: pytest.CaptureFix
 def test_merges_of_many_words_equal_those_of_subword_nmt(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Enough of them for the library to set rare pairs aside and take them up again."""
+    """With this many words the library prunes rare pairs and restores them later."""
     draw = random.Random(1)
     syllables = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(1, 3))) for _ in range(90)]
     words = ("".join(draw.choices(syllables, k=draw.randint(1, 4))) for _ in range(3000))
@@ -47,7 +47,7 @@ def test_merges_of_many_words_equal_those_of_subword_nmt(
 
 
 def test_each_symbol_has_a_single_merge() -> None:
-    """On which rests that no count grows, and so the order in which pairs are looked at."""
+    """Therefore no count grows, which the order of the queue relies on."""
     for seed in range(300):
         learned = learn_merges(random_counts(seed), 200)
         assert len({first + second for first, second in learned}) == len(learned)
