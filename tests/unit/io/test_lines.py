@@ -1,4 +1,4 @@
-"""A line ends at the byte \\n alone; outputs appear whole or not at all."""
+"""A line ends only at the byte \\n; outputs appear complete or not at all."""
 
 import gzip
 import io

@@ -13,7 +13,7 @@ from tests.unit.models.reference_rnnsearch import Array, parameters, sigmoid, so
 
 @dataclass(frozen=True)
 class Unit:
-    """A layer's parameters by gate: W for the input, U for the state, p (peepholes) for the cells."""
+    """A layer by gate: W multiplies the input, U the state, p (peepholes) the cells."""
 
     W: dict[str, Array]
     U: dict[str, Array]
