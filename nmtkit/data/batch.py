@@ -15,8 +15,8 @@ class Batch(NamedTuple):
     src, tgt: word ids, 0 at padding. Shapes: [batch, src_len], [batch, tgt_len], int64.
     src_mask, tgt_mask: True at words and `</s>`, False at padding. Same shapes, bool.
     lines: line numbers in the prepared corpus, from 1.
-    pairs, tokens: number of sentence pairs and target tokens of the whole batch, of which this may
-        be one part.
+    pairs, tokens: number of sentence pairs and target tokens of the whole batch; this may be only
+        one part of it.
     """
 
     src: Tensor

@@ -1,9 +1,9 @@
 """The interface between models and search, training and scoring.
 
 The interface is GroundHog's (encode, initial state, next probabilities, next state) in
-today's types. A model takes and returns tensors; it knows no files, words or search settings.
-Shapes: B sentences, k hypotheses per sentence, source length T_x and target length T_y (both
-counting `</s>`), target vocabulary K.
+today's types. A model takes and returns tensors; it does not read files, map words or
+know search settings. Shapes: B sentences, k hypotheses per sentence, source length T_x and target
+length T_y (both counting `</s>`), target vocabulary K.
 
 All hypotheses of a sentence share its encoded source, which is never copied for each of them.
 `search_state` defines how search carries it, and the model's state, from step to step.

@@ -20,7 +20,7 @@ from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 
 BLOCK_TOKENS = 16
-"""Tokens of a block, of which the largest log-probability is kept."""
+"""Tokens of a block; only its largest log-probability is kept."""
 
 GROUP_TOKENS = 1024
 """Tokens of a group of 64 blocks: block j of a group has its tokens j, j + 64, j + 128, ... This

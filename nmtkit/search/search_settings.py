@@ -52,7 +52,7 @@ def length_divisor(settings: SearchConfig, lengths: Lengths) -> Lengths:
 
 
 def hypotheses_to_rerank(settings: SearchConfig, n_best: int) -> int:
-    """Return how many hypotheses to search for, of which the n best are selected."""
+    """Return how many hypotheses to search for before the n best are selected."""
     return settings.beam if settings.coverage_penalty else n_best
 
 

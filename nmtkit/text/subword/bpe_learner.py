@@ -108,7 +108,7 @@ class _Queue:
         self.add(pairs)
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Add new pairs, none of which is more frequent than the pair popped last."""
+        """Add new pairs; none may be more frequent than the pair popped last."""
         for pair in pairs:
             count = self._pairs[pair]
             if count < MIN_PAIR_COUNT:
