@@ -72,11 +72,11 @@ def write_side(path: Path, side: str, sentences: int, seed: int) -> None:
             count = min(BLOCK_SENTENCES, sentences - start)
             sizes = lengths(np.random.default_rng([seed, start]), count)[side]
             rng = np.random.default_rng([seed, start, SIDES.index(side)])
-            drawn = np.searchsorted(bounds, rng.random(sizes.sum()) * bounds[-1]).tolist()
+            word_ids = np.searchsorted(bounds, rng.random(sizes.sum()) * bounds[-1]).tolist()
             ends = np.cumsum(sizes).tolist()
             begins = [0, *ends[:-1]]
             output.writelines(
-                " ".join([words[word] for word in drawn[begin:end]]) + "\n"
+                " ".join([words[word] for word in word_ids[begin:end]]) + "\n"
                 for begin, end in zip(begins, ends, strict=True)
             )
 
@@ -139,8 +139,8 @@ def measure_step(name: str, words: list[str], where: Path, options: argparse.Nam
     """Run one nmtkit command and measure it."""
     report_progress(name)
     environment = thread_environment(options.threads)
-    used = peak_memory([*NMTKIT, "--quiet", *words], options.work / "corpus_size.log", environment)
-    return Step(name, used, bytes_below(where))
+    cost = peak_memory([*NMTKIT, "--quiet", *words], options.work / "corpus_size.log", environment)
+    return Step(name, cost, bytes_below(where))
 
 
 def rows(steps: list[Step]) -> list[list[str]]:

@@ -204,13 +204,13 @@ def measure_peers(measurement: Measurement) -> dict[str, dict[str, MemoryCost]]:
     return costs
 
 
-def in_mib(used: MemoryCost) -> list[str]:
+def in_mib(cost: MemoryCost) -> list[str]:
     """Return cells for the largest process and for all processes together."""
-    return [f"{used.run.peak / MIB:,.0f}", f"{used.anonymous / MIB:,.0f}"]
+    return [f"{cost.run.peak / MIB:,.0f}", f"{cost.anonymous / MIB:,.0f}"]
 
 
 def report(
-    costs: dict[int, dict[str, MemoryCost]], others: dict[str, dict[str, MemoryCost]]
+    costs: dict[int, dict[str, MemoryCost]], peer_costs: dict[str, dict[str, MemoryCost]]
 ) -> str:
     """Return the Markdown report: a row per command, then one per peer command."""
     header = ["command"]
@@ -220,10 +220,10 @@ def report(
     for step in STEPS:
         cells = [[f"{run[step].run.seconds:,.1f}", *in_mib(run[step])] for run in costs.values()]
         rows.append([f"nmtkit {step}", *(cell for group in cells for cell in group)])
-    for name, steps in others.items():
-        for step, used in steps.items():
+    for name, steps in peer_costs.items():
+        for step, cost in steps.items():
             empty = [""] * 3 * (len(costs) - 1)
-            rows.append([f"{name}: {step}", f"{used.run.seconds:,.1f}", *in_mib(used), *empty])
+            rows.append([f"{name}: {step}", f"{cost.run.seconds:,.1f}", *in_mib(cost), *empty])
     return table(header, rows)
 
 
@@ -247,33 +247,33 @@ def main(arguments: list[str]) -> int:
     """Measure and report; return 1 on failure."""
     options = options_of(arguments)
     costs: dict[int, dict[str, MemoryCost]] = {}
-    others: dict[str, dict[str, MemoryCost]] = {}
+    peer_costs: dict[str, dict[str, MemoryCost]] = {}
     try:
         for times in options.times:
             measurement = Measurement(options, times)
             costs[times] = measurement.run()
             if times == min(options.times):
-                others = measure_peers(measurement)
+                peer_costs = measure_peers(measurement)
     except BenchError as error:
         report_progress(str(error))
         return 1
     heading = f"{machine()}, {options.threads} threads; training: {options.updates} updates, size "
     heading += f"SMALL; translating: beam {options.beam}, {TEST}; the corpus once and repeated."
     figures: dict[str, Any] = {
-        str(times): {step: figures_of(used) for step, used in steps.items()}
+        str(times): {step: figures_of(cost) for step, cost in steps.items()}
         for times, steps in costs.items()
     }
     figures["peers"] = {
-        name: {step: figures_of(used) for step, used in steps.items()}
-        for name, steps in others.items()
+        name: {step: figures_of(cost) for step, cost in steps.items()}
+        for name, steps in peer_costs.items()
     }
-    write_report(options.output, f"{heading}\n\n{report(costs, others)}", figures)
+    write_report(options.output, f"{heading}\n\n{report(costs, peer_costs)}", figures)
     return 0
 
 
-def figures_of(used: MemoryCost) -> dict[str, float]:
+def figures_of(cost: MemoryCost) -> dict[str, float]:
     """Return seconds and bytes for the JSON file."""
-    return {**vars(used.run), "anonymous": used.anonymous}
+    return {**vars(cost.run), "anonymous": cost.anonymous}
 
 
 if __name__ == "__main__":

@@ -43,20 +43,20 @@ def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
 
 def score_each_alone(scorer: Scorer, lists: Sequence[List]) -> int:
     """Score every hypothesis alone, in batches; return their number."""
-    pairs = [(one.source, text) for one in lists for text in one.hypotheses]
+    pairs = [(entry.source, text) for entry in lists for text in entry.hypotheses]
     return sum(1 for _ in scorer.score(pairs, tokenized=True))
 
 
 def score_as_trees(scorer: Scorer, lists: Sequence[List]) -> int:
     """Score list after list as trees; return the number of hypotheses."""
-    return sum(len(scorer.score_list(*one, tokenized=True)) for one in lists)
+    return sum(len(scorer.score_list(*entry, tokenized=True)) for entry in lists)
 
 
 def distinct_prefix_share(lists: Sequence[List]) -> float:
     """Return the number of distinct prefixes as a share of all words, `</s>` included."""
     words = different = 0
-    for one in lists:
-        texts = [(*text.split(), "</s>") for text in one.hypotheses]
+    for entry in lists:
+        texts = [(*text.split(), "</s>") for text in entry.hypotheses]
         words += sum(map(len, texts))
         different += len({text[: end + 1] for text in texts for end in range(len(text))})
     return different / words

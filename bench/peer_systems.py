@@ -287,15 +287,15 @@ class Marian(System):
         for old in task.folder.glob("model.npz*"):
             old.unlink()  # otherwise Marian would resume it
         log = task.folder / "log"
-        used = run_command(self.train(task), log, self.environment(task.threads))
+        cost = run_command(self.train(task), log, self.environment(task.threads))
         reports = marian_reports(log.read_text(encoding="utf-8"))
         steady = [(seconds, words) for update, seconds, words in reports if update > warmup]
         if not steady:
             raise BenchError(f"{log}: no report on updates after {warmup}")
         seconds = sum(item[0] for item in steady)
         words = sum(item[1] for item in steady)
-        by_cpu = sum(item[2] for item in reports) / used.cpu
-        return Rate(words / seconds, by_cpu, used.peak)
+        by_cpu = sum(item[2] for item in reports) / cost.cpu
+        return Rate(words / seconds, by_cpu, cost.peak)
 
     def model(self, task: Task) -> Path:
         """Return the model file."""

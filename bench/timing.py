@@ -103,7 +103,7 @@ def run_command(
         except OSError as error:
             raise BenchError(f"{words[0]}: cannot be run: {error.strerror}") from error
         try:
-            _, status, used = os.wait4(process.pid, 0)
+            _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
             process.kill()
             process.wait()
@@ -117,7 +117,7 @@ def run_command(
             f"{' '.join(last) or 'no output'} (full log: {log})"
         )
     unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
-    return CommandCost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * unit)
+    return CommandCost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
 def thread_environment(threads: int) -> dict[str, str]:

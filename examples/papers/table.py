@@ -23,8 +23,8 @@ def cell(text: str) -> str:
         return text.strip()
     values = [MEASURES[name](Path(file)) for file in files]
     digits = 2 if name in ("perplexity", "nll") else 1
-    each = " ".join(f"{value:.{digits}f}" for value in values)
-    return f"{mean(values):.{digits}f} ({each})" if len(values) > 1 else each
+    numbers = " ".join(f"{value:.{digits}f}" for value in values)
+    return f"{mean(values):.{digits}f} ({numbers})" if len(values) > 1 else numbers
 
 
 def table(head: str, rows: Sequence[str]) -> str:

@@ -34,9 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     if existing and not options.force:
         return _refuse(f"{existing[0]} exists; use --force to overwrite it")
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = pairs(options.seed, options.min_words, options.max_words)
+    stream = pairs(options.seed, options.min_words, options.max_words)
     for name, size in sizes.items():
-        _write(folder, name, islice(drawn, size))
+        _write(folder, name, islice(stream, size))
     return 0
 
 
@@ -60,9 +60,9 @@ def _paths(folder: Path, name: str) -> list[Path]:
     return [folder / f"{name}.{ending}" for ending in ("en", "fr", "align")]
 
 
-def _write(folder: Path, name: str, drawn: Iterator[Pair]) -> None:
+def _write(folder: Path, name: str, set_pairs: Iterator[Pair]) -> None:
     """Write one set, one sentence per line in each file."""
-    pair_list = list(drawn)
+    pair_list = list(set_pairs)
     columns = (
         [pair.english for pair in pair_list],
         [pair.french for pair in pair_list],

@@ -276,8 +276,8 @@ def missing(row: Row) -> str:
 
 def _texts(cell: Cell) -> list[str]:
     """Return paper, ours with each seed, and difference; for BLEU also sacreBLEU."""
-    each = " ".join(format_value(value, cell.measure) for value in cell.ours)
-    ours = format_value(cell.value, cell.measure) + (f" ({each})" if len(cell.ours) > 1 else "")
+    per_seed = " ".join(format_value(value, cell.measure) for value in cell.ours)
+    ours = format_value(cell.value, cell.measure) + (f" ({per_seed})" if len(cell.ours) > 1 else "")
     paper = "" if math.isnan(cell.published) else f"{cell.published:g}"
     texts = [paper, ours or "none", format_value(cell.difference, cell.measure, "+")]
     if cell.measure == "bleu":

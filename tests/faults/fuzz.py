@@ -122,8 +122,8 @@ def time_limit() -> Iterator[None]:
 
 def limit_memory() -> None:
     """Let allocations beyond MEMORY_LIMIT fail with a MemoryError."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_LIMIT, resource.RLIM_INFINITY))
+    allocated = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (allocated + MEMORY_LIMIT, resource.RLIM_INFINITY))
 
 
 def main() -> None:

@@ -79,8 +79,8 @@ def fixed_cases(valid: bytes, large: bool = False) -> Iterator[bytes]:
 def random_cases(valid: bytes) -> st.SearchStrategy[bytes]:
     """Draw contents: a sequence of pieces, or a valid file with up to eight edits."""
     pieces = st.sampled_from(PIECES) | st.binary(max_size=8) | st.text(max_size=4).map(_encoded)
-    place = st.integers(0, max(len(valid), 1))
-    edits = st.lists(st.tuples(place, st.integers(0, 12), pieces), max_size=8)
+    position = st.integers(0, max(len(valid), 1))
+    edits = st.lists(st.tuples(position, st.integers(0, 12), pieces), max_size=8)
     edited = edits.map(lambda drawn: _edited(valid, drawn))
     return edited | st.lists(pieces | st.just(b"\n") | st.just(b" "), max_size=12).map(b"".join)
 
@@ -90,10 +90,10 @@ def _encoded(text: str) -> bytes:
 
 
 def _edited(valid: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
-    """Apply edits (place, bytes to replace, piece); more than 10 mean the rest of the line."""
+    """Apply edits (position, bytes to replace, piece); more than 10 mean the rest of the line."""
     data = valid
-    for place, length, piece in edits:
-        start = place % (len(data) + 1)
+    for position, length, piece in edits:
+        start = position % (len(data) + 1)
         line_end = data.find(b"\n", start)
         end = line_end if length > 10 and line_end >= 0 else start + min(length, 10)
         data = data[:start] + piece + data[end:]

@@ -119,7 +119,7 @@ def prepare(folder: Path) -> None:
     folder.mkdir()
     for split, count in (("train", PAIRS), ("dev", DEV_PAIRS)):
         lines = [
-            " ".join(WORDS[(2 * number + place) % 5] for place in range(1 + number % 4))
+            " ".join(WORDS[(2 * number + position) % 5] for position in range(1 + number % 4))
             for number in range(count)
         ]
         (folder / f"{split}.src").write_text("".join(f"{line}\n" for line in lines))

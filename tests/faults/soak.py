@@ -73,9 +73,11 @@ class ResourceUsage:
 def train_long(folder: Path, updates: int) -> ResourceUsage:
     """Train a small model, and measure after each validation and checkpoint."""
     usage = ResourceUsage()
-    kept = [setting for setting in SETTINGS if not setting.startswith("training.validate_every")]
-    every = max(1, updates // MEASUREMENTS)
-    more = [f"training.max_updates={updates}", f"training.validate_every={every}"]
+    settings = [
+        setting for setting in SETTINGS if not setting.startswith("training.validate_every")
+    ]
+    interval = max(1, updates // MEASUREMENTS)
+    limits = [f"training.max_updates={updates}", f"training.validate_every={interval}"]
 
     def save_and_measure(*arguments: Any, **options: Any) -> Path:
         path = save_checkpoint(*arguments, **options)
@@ -84,7 +86,13 @@ def train_long(folder: Path, updates: int) -> ResourceUsage:
 
     prepare(folder / "prepared")
     with mock.patch.object(trainer, "save_checkpoint", save_and_measure):
-        train(folder / "prepared", folder / "model", "toy", overrides=[*kept, *more], device="cpu")
+        train(
+            folder / "prepared",
+            folder / "model",
+            "toy",
+            overrides=[*settings, *limits],
+            device="cpu",
+        )
     return usage
 
 
@@ -94,11 +102,11 @@ def translate_long(folder: Path, lines: int) -> ResourceUsage:
     samples = folder / "samples"
     samples.mkdir()
     ensemble = Ensemble((load_model(write_sample_files(samples) / "model", "cpu"),))
-    every = max(1, lines // MEASUREMENTS)
+    interval = max(1, lines // MEASUREMENTS)
     translations = Translator(ensemble).translate(stream(lines), tokenized=True)
     with mock.patch.object(memo, "MAX_WORDS", MEMO_WORDS):
         for number, _ in enumerate(translations, start=1):
-            if number % every == 0:
+            if number % interval == 0:
                 usage.measure()
     if number != lines:
         raise SystemExit(f"{lines} lines went in, {number} came out")

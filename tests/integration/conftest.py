@@ -71,7 +71,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _sentence(words: list[str], number: int) -> str:
-    digits = [(number * number + 3 * place) % 10 for place in range(2 + number % 4)]
+    digits = [(number * number + 3 * position) % 10 for position in range(2 + number % 4)]
     return " ".join(words[digit] for digit in digits)
 
 

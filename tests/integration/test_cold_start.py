@@ -39,14 +39,14 @@ REPORT_MODULES = (
 
 def imported_by(code: str, *arguments: object, line: str = "") -> set[str]:
     """Return the modules that a fresh interpreter imports."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", REPORT_MODULES + code, *map(str, arguments)],
         input=line,
         text=True,
         capture_output=True,
         check=True,
     )
-    return set(done.stderr.splitlines()[-1].split())
+    return set(completed.stderr.splitlines()[-1].split())
 
 
 @pytest.fixture(scope="module")

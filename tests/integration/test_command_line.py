@@ -95,17 +95,19 @@ def test_each_line_in_gives_one_line_out(model: Path, nmtkit: Nmtkit) -> None:
 def test_a_separate_process_gives_the_same_translations(model: Path, nmtkit: Nmtkit) -> None:
     lines = b"one two three\n\nfour five\n"
     arguments = ["translate", "--model", model, "--device", "cpu", "--threads", "1"]
-    done = run_process(*arguments, input=lines)
-    assert done.returncode == 0
-    assert done.stdout == nmtkit(*arguments, input=lines).stdout_bytes
+    completed = run_process(*arguments, input=lines)
+    assert completed.returncode == 0
+    assert completed.stdout == nmtkit(*arguments, input=lines).stdout_bytes
 
 
 def test_stdout_carries_results_only(model: Path, corpus: Path) -> None:
-    done = run_process("--verbose", "score", "--model", model, corpus / "dev.en", corpus / "dev.fr")
-    assert done.returncode == 0
-    assert all(float(line) < 0 for line in done.stdout.splitlines())
-    assert len(done.stdout.splitlines()) == 6
-    assert b"\r" not in done.stderr  # progress bars appear on terminals only
+    completed = run_process(
+        "--verbose", "score", "--model", model, corpus / "dev.en", corpus / "dev.fr"
+    )
+    assert completed.returncode == 0
+    assert all(float(line) < 0 for line in completed.stdout.splitlines())
+    assert len(completed.stdout.splitlines()) == 6
+    assert b"\r" not in completed.stderr  # progress bars appear on terminals only
 
 
 def test_a_pipe_closed_early_is_quiet(tmp_path: Path) -> None:
@@ -147,14 +149,14 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     words = tmp_path / "words"
     words.write_text("one two\n")
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
+        completed = subprocess.run(
             argv("--quiet", "shortlist", words, "--size", "10", "--output", "-"),
             stdout=full,
             stderr=subprocess.PIPE,
         )
-    assert done.returncode == 1
-    assert done.stderr.startswith(b"nmtkit: error: ") and done.stderr.count(b"\n") == 1
-    assert b"No space left on device" in done.stderr
+    assert completed.returncode == 1
+    assert completed.stderr.startswith(b"nmtkit: error: ") and completed.stderr.count(b"\n") == 1
+    assert b"No space left on device" in completed.stderr
 
 
 def test_existing_output_is_refused_unless_forced(

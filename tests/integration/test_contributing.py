@@ -39,10 +39,10 @@ def test_an_example_applies_and_runs(example: dict[str, str], checkout: Path) ->
     env = {**environment, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
 
     def run(*command: str, input: str | None = None) -> None:
-        done = subprocess.run(
+        completed = subprocess.run(
             command, cwd=checkout, env=env, input=input, capture_output=True, text=True
         )
-        assert done.returncode == 0, done.stderr
+        assert completed.returncode == 0, completed.stderr
 
     run("git", "apply", "--unidiff-zero", "-", input=example["diff"])
     if example["language"] == "python":

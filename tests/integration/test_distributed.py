@@ -182,8 +182,8 @@ def test_commands_for_one_process_refuse_several(nmtkit_on_ranks, arguments, rea
 
 
 def test_python_m_nmtkit_is_the_command():
-    done = subprocess.run([*NMTKIT, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("nmtkit ")
+    completed = subprocess.run([*NMTKIT, "--version"], capture_output=True, text=True, check=True)
+    assert completed.stdout.startswith("nmtkit ")
 
 
 # Under torchrun itself

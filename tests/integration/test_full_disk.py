@@ -102,10 +102,10 @@ def test_a_full_device_is_reported(name, nmtkit, paths):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_unwritable_path_is_reported_before_any_work(name, nmtkit, paths, tmp_path):
     (tmp_path / "file").touch()
-    for place, message in (("file/out", "its folder does not exist"), ("to", "is a folder")):
-        paths["out"] = tmp_path / place
+    for output, message in (("file/out", "its folder does not exist"), ("to", "is a folder")):
+        paths["out"] = tmp_path / output
         assert_one_error_line(
-            nmtkit(*fill_in(COMMANDS[name], paths), status=1), f"{place}: {message}"
+            nmtkit(*fill_in(COMMANDS[name], paths), status=1), f"{output}: {message}"
         )
 
 

@@ -102,9 +102,9 @@ def test_the_checkout_runs_from_any_folder(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text(
         "raise SystemExit('a module of the current folder was imported')"
     )
-    done = run_checkout(ROOT / "bin" / "nmtkit", tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"nmtkit {nmtkit.__version__}\n")
+    completed = run_checkout(ROOT / "bin" / "nmtkit", tmp_path)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.startswith(f"nmtkit {nmtkit.__version__}\n")
 
 
 def test_the_checkout_runs_through_a_link(tmp_path: Path) -> None:

@@ -132,11 +132,11 @@ def test_output_does_not_depend_on_the_number_of_workers(corpus: Path, tmp_path:
     code = "from nmtkit.cli.main import main; main()"
     for workers in ("1", "2"):
         command = [sys.executable, "-c", code, "prepare", "--train", "big.en", "big.fr"]
-        done = subprocess.run(
+        completed = subprocess.run(
             [*command, "--bpe", "5", "--output", f"out{workers}", "--workers", workers],
             cwd=tmp_path, capture_output=True, text=True, check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )  # fmt: skip
-        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert (completed.returncode, completed.stdout) == (0, ""), completed.stderr
     for path in (tmp_path / "out1").iterdir():
         assert path.read_bytes() == (tmp_path / "out2" / path.name).read_bytes()

@@ -120,12 +120,12 @@ def row(number: int, k: int) -> str:
     return f'.sentence[data-n="{number}"] .row[data-k="{k}"]'
 
 
-def column(k: int, sentence: int, place: int) -> dict[str, float]:
+def column(k: int, sentence: int, index: int) -> dict[str, float]:
     """Return target words of `good` with a weight of at least 0.05 for a source word."""
     source = line(SOURCES[sentence])
     translation = output(GOOD[sentence], source, sentence)
     assert translation.alignment
-    weights = translation.alignment.matrix[:, place].tolist()
+    weights = translation.alignment.matrix[:, index].tolist()
     return {w: x for w, x in zip(translation.line.words, weights, strict=False) if x >= 0.05}
 
 
@@ -153,9 +153,9 @@ def test_a_source_word_highlights_its_target_words(chrome: Chrome) -> None:
     from selenium.webdriver import ActionChains
 
     words = chrome.find_elements("css selector", f"{row(0, -1)} .word")
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         ActionChains(chrome).move_to_element(word).perform()
-        expected = column(0, 0, place)
+        expected = column(0, 0, index)
         assert dict(highlighted(chrome)) == pytest.approx(expected, abs=1 / 63)
         text = chrome.find_element("css selector", ".sentence .alignment-text").text
         assert text.startswith(f"{word.text} →")
@@ -188,18 +188,18 @@ def test_everything_is_reachable_by_keyboard(chrome: Chrome) -> None:
 
     run_js(chrome, "document.getElementById('descending').focus()")
     press(Keys.TAB, Keys.TAB, Keys.TAB)  # past the two systems, to the first word
-    place = "return [document.activeElement.textContent, document.activeElement.dataset.i]"
-    assert run_js(chrome, place) == ["the", "0"]
+    focused = "return [document.activeElement.textContent, document.activeElement.dataset.i]"
+    assert run_js(chrome, focused) == ["the", "0"]
     press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    assert run_js(chrome, place) == ["cat", "2"]
+    assert run_js(chrome, focused) == ["cat", "2"]
     assert dict(highlighted(chrome)) == pytest.approx(column(0, 0, 2), abs=1 / 63)
     assert run_js(chrome, "return document.getElementById('announcement').textContent").startswith(
         "cat →"
     )
     press(Keys.END)
-    assert run_js(chrome, place) == ["sleeps", "3"]
+    assert run_js(chrome, focused) == ["sleeps", "3"]
     press(Keys.ARROW_RIGHT)
-    assert run_js(chrome, place) == ["sleeps", "3"]
+    assert run_js(chrome, focused) == ["sleeps", "3"]
     press(Keys.ESCAPE)
     assert highlighted(chrome) == []
     press(Keys.TAB, Keys.TAB, Keys.ENTER)  # past the translation's words, to its word scores

@@ -98,7 +98,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     noms = "zéro un deux trois quatre cinq six sept huit neuf".split()
     pairs = []
     for line in range(40):
-        digits = [(line * 7 + place * place) % 10 for place in range(1 + line * 5 % 24)]
+        digits = [(line * 7 + position * position) % 10 for position in range(1 + line * 5 % 24)]
         pairs.append(
             (" ".join(names[d] for d in digits) + ".", " ".join(noms[d] for d in digits) + ".")
         )
@@ -118,8 +118,8 @@ def reported(
     folder = tmp_path_factory.mktemp("reported")
     (folder / "other.txt").write_text((texts / "test.fr").read_text().replace("un ", "deux "))
     run = ["report", model, second, "--source", texts / "test.en", "--reference", texts / "test.fr"]
-    more = ["--system", "Other <b>", folder / "other.txt", "--device", "cpu", "--bootstrap", 50]
-    result = nmtkit(*run, *more, "-o", folder / "page.html")
+    options = ["--system", "Other <b>", folder / "other.txt", "--device", "cpu", "--bootstrap", 50]
+    result = nmtkit(*run, *options, "-o", folder / "page.html")
     assert result.stdout == "" and "40 sentences, model and enc and Other <b>" in result.stderr
     return Page((folder / "page.html").read_text(encoding="utf-8")), folder
 
@@ -178,8 +178,8 @@ def test_every_figure_equals_that_of_evaluate(
         for row, stratum in zip(rows, part["strata"], strict=True):
             assert row[1] == str(stratum["sentences"])
             figures = stratum["figures"].get("BLEU (multi-bleu)")
-            for place, system in enumerate(overall["systems"]):
-                cell = row[2 + place]
+            for index, system in enumerate(overall["systems"]):
+                cell = row[2 + index]
                 assert (
                     numbers(cell) == formatted(figures[system["name"]]) if figures else cell == "–"
                 )
@@ -204,8 +204,8 @@ def test_the_page_holds_the_output_of_translate(
     for (_, _, (output, *_)), text, score in rows:
         (words, joined, *exact_text), _, log_prob, *_ = output
         detokenized = "".join(
-            word if place in joined or not place else f" {word}"
-            for place, word in enumerate(words.split(" "))
+            word if index in joined or not index else f" {word}"
+            for index, word in enumerate(words.split(" "))
         )
         assert (exact_text[0] if exact_text else detokenized) == text
         assert log_prob == pytest.approx(float(score.split("\t")[0]), abs=1e-3)

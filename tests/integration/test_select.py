@@ -103,7 +103,7 @@ def test_the_scores_explain_the_selection(select, folder: Path, tmp_path: Path) 
     scores = [float(line) for line in read_lines(tmp_path / "scores")]
     pool = read(files(folder, "pool"))
     best = sorted(sorted(range(len(pool)), key=scores.__getitem__)[:25])
-    assert [pool[place] for place in best] == pairs
+    assert [pool[index] for index in best] == pairs
 
 
 def test_words_are_counted_on_the_compared_side(select, tmp_path: Path) -> None:

@@ -96,11 +96,11 @@ def test_a_language_model_is_validated_each_epoch_until_early_stopping(
 ):
     options = [*small_options("cslm"), "--set", "training.max_updates=0"]
     options += ["--set", "training.validate_epochs=1", "--set", "training.learning_rate=1e-30"]
-    done = nmtkit("train", prepared, "-o", tmp_path / "lm", "-r", "cslm", *options)
+    result = nmtkit("train", prepared, "-o", tmp_path / "lm", "-r", "cslm", *options)
     rows = [row for row in metrics(tmp_path / "lm") if row["kind"] == "validation"]
     assert [row["epoch"] for row in rows] == list(range(1, 12))  # the first is the best
     assert [row["best"] for row in rows] == [True, *[False] * 10]
-    assert "finished after 44 updates" in done.stderr
+    assert "finished after 44 updates" in result.stderr
 
 
 def test_a_language_model_does_not_translate(prepared, language_model, nmtkit, tmp_path):
@@ -114,11 +114,11 @@ def test_a_language_model_does_not_translate(prepared, language_model, nmtkit, t
 
 
 def test_a_language_model_may_join_an_ensemble(model, language_model, nmtkit):
-    def translate(*more):
-        return nmtkit("translate", "-m", model, *more, "--scores", input="one two\nsix\n").stdout
+    def translate(*models):
+        return nmtkit("translate", "-m", model, *models, "--scores", input="one two\nsix\n").stdout
 
-    both = translate("-m", language_model)
-    assert len(both.splitlines()) == 2 and both != translate()
+    ensemble = translate("-m", language_model)
+    assert len(ensemble.splitlines()) == 2 and ensemble != translate()
 
 
 def test_reverse_trains_the_other_direction(prepared, small, nmtkit, tmp_path):

@@ -189,8 +189,8 @@ def test_alignments_go_to_their_file(translate, tmp_path):
             assert len(weights) == len(table["source"])
             assert sum(weights) == pytest.approx(1, abs=1e-4)
         expected = [
-            f"{max(range(len(line.split())), key=weights.__getitem__)}-{place}"
-            for place, weights in enumerate(table["alignment"][: len(text.split())])
+            f"{max(range(len(line.split())), key=weights.__getitem__)}-{j}"
+            for j, weights in enumerate(table["alignment"][: len(text.split())])
             if line.split()
         ]
         assert links.split() == expected

@@ -53,11 +53,11 @@ class Recipe:
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
         }
-        done = subprocess.run(
+        completed = subprocess.run(
             [*self.words, *arguments], capture_output=True, text=True, env=environment
         )
-        assert done.returncode == status, done.stderr
-        return done.stdout + done.stderr
+        assert completed.returncode == status, completed.stderr
+        return completed.stdout + completed.stderr
 
     def lines(self, name: str) -> list[str]:
         text = (self.work / "bitext" / name).read_text(encoding="utf-8")

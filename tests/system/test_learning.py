@@ -27,9 +27,9 @@ def nmtkit(*arguments):
     """Run the command in its own process, and return its stdout."""
     code = "from nmtkit.cli.main import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run(command, capture_output=True, encoding="utf-8")
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def prepare(raw, endings, size, *options):

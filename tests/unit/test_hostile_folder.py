@@ -40,9 +40,9 @@ def folder(tmp_path):
 @pytest.fixture
 def limited_memory():
     """Let allocations beyond MEMORY_LIMIT fail."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    allocated = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_LIMIT, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (allocated + MEMORY_LIMIT, hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 

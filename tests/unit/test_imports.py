@@ -249,10 +249,10 @@ def test_an_allowed_import_is_accepted(module: str, statement: str) -> None:
 def heavy_imports(code: str) -> set[str]:
     """Return the heavy libraries that a new interpreter has imported after `code`."""
     report = "import sys; print('LOADED', *({'torch', 'numpy', 'sacremoses'} & set(sys.modules)))"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True
     )
-    last = done.stdout.splitlines()[-1].split()
+    last = completed.stdout.splitlines()[-1].split()
     assert last[0] == "LOADED"
     return set(last[1:])
 

@@ -28,14 +28,14 @@ print(hashlib.sha256(gradient).hexdigest())
 
 def run_python(code, **variables):
     environment = {key: value for key, value in os.environ.items() if key != "MKL_DYNAMIC"}
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=True,
         env={**environment, **variables},
     )
-    return done.stdout.strip()
+    return completed.stdout.strip()
 
 
 @pytest.mark.parametrize(

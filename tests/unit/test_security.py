@@ -85,8 +85,8 @@ def test_dangerous_code_is_detected(source, expected):
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
 def test_nothing_is_run_fetched_or_unpacked(path):
     file = path.relative_to(PACKAGE).as_posix()
-    found = {(file, name) for name in dangerous(path.read_text(encoding="utf-8"))}
-    assert found <= ALLOWED
+    dangers = {(file, name) for name in dangerous(path.read_text(encoding="utf-8"))}
+    assert dangers <= ALLOWED
 
 
 def test_arrays_are_read_without_pickles():

@@ -78,23 +78,23 @@ def name(path: Path) -> str:
 
 @pytest.mark.parametrize("path", PACKAGE, ids=name)
 def test_no_phrase_that_needs_a_second_reading(path: Path) -> None:
-    found = [
+    violations = [
         f"{name(path)}:{line}: {match.group()}"
         for line, text in prose(path.read_text(encoding="utf-8"))
         for pattern in PHRASES
         if (match := re.search(pattern, text, re.IGNORECASE))
     ]
-    assert not found
+    assert not violations
 
 
 @pytest.mark.parametrize("path", PACKAGE, ids=name)
 def test_a_docstring_says_what_its_function_does(path: Path) -> None:
-    found = [
+    violations = [
         f"{name(path)}:{line}: begins with '{word}'"
         for line, word in first_words(path.read_text(encoding="utf-8"))
         if word in FIRST_WORDS
     ]
-    assert not found
+    assert not violations
 
 
 def test_phrases_and_first_words_are_detected() -> None:

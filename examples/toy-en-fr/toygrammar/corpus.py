@@ -36,15 +36,15 @@ def pairs(seed: int, min_words: int = 3, max_words: int = 60) -> Iterator[Pair]:
     :param max_words: the greatest.
     """
     sentences = Sentences(Draw(seed))
-    seen: set[str] = set()
+    used_sentences: set[str] = set()
     while True:
         english, french = sentences.sentence()
         if min(len(english), len(french)) < min_words or max(len(english), len(french)) > max_words:
             continue
         line = english_text(english)
-        if line in seen:
+        if line in used_sentences:
             continue
-        seen.add(line)
+        used_sentences.add(line)
         yield Pair(
             line,
             french_text(french),

@@ -1,7 +1,7 @@
 """Serve a mirror locally: `serve.py mirror --port 8014`, then WMT_MIRROR=http://127.0.0.1:8014
 
-Byte ranges are supported, so that downloads can resume. To test recovery, faults can be requested,
-each of which happens once:
+Byte ranges are supported, so that downloads can resume. To test recovery, faults can be requested;
+each happens once:
 
     --cut training-parallel-un.tgz=20000     break the connection after this many bytes
     --damage training-giga-fren.tar          change one byte

@@ -15,9 +15,9 @@ CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}]
 def test_memory_includes_child_processes(tmp_path: Path) -> None:
     alone = HOLD.format(size=60 << 20, seconds=0.4)
     for code in (alone, CHILD.format(code=alone)):
-        used = memory.peak_memory([sys.executable, "-c", code], tmp_path / "log")
-        assert 60 << 20 < used.anonymous < 120 << 20
-        assert used.run.peak > 60 << 20
+        cost = memory.peak_memory([sys.executable, "-c", code], tmp_path / "log")
+        assert 60 << 20 < cost.anonymous < 120 << 20
+        assert cost.run.peak > 60 << 20
 
 
 def test_mapped_files_count_only_for_the_largest_process(tmp_path: Path) -> None:
@@ -27,8 +27,8 @@ def test_mapped_files_count_only_for_the_largest_process(tmp_path: Path) -> None
         "held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
         "sum(held[::4096]); time.sleep(0.4)"
     )
-    used = memory.peak_memory([sys.executable, "-c", code], tmp_path / "log")
-    assert used.run.peak > 60 << 20 > used.anonymous > 1 << 20
+    cost = memory.peak_memory([sys.executable, "-c", code], tmp_path / "log")
+    assert cost.run.peak > 60 << 20 > cost.anonymous > 1 << 20
 
 
 def test_an_ended_process_has_no_memory(tmp_path: Path) -> None:
@@ -41,11 +41,11 @@ def test_an_ended_process_has_no_memory(tmp_path: Path) -> None:
 
 
 def test_the_report_has_a_row_per_command() -> None:
-    def used(mib: int) -> memory.MemoryCost:
+    def cost(mib: int) -> memory.MemoryCost:
         return memory.MemoryCost(CommandCost(1.5, 1.0, mib << 20), (mib - 1) << 20)
 
-    costs = {times: dict.fromkeys(memory.STEPS, used(10 * times)) for times in (1, 50)}
-    lines = memory.report(costs, {"peer": {"train": used(7)}}).splitlines()
+    costs = {times: dict.fromkeys(memory.STEPS, cost(10 * times)) for times in (1, 50)}
+    lines = memory.report(costs, {"peer": {"train": cost(7)}}).splitlines()
     assert len(lines) == 2 + len(memory.STEPS) + 1
     assert "| nmtkit shortlist | 1.5 | 10 | 9 | 1.5 | 500 | 499 |" in lines
     assert lines[-1] == "| peer: train | 1.5 | 7 | 6 |  |  |  |"

@@ -78,8 +78,8 @@ def test_the_launcher_stops_after_the_given_updates(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
     command = [sys.executable, str(TIMED), str(record), "5", "program:main"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, check=True)
-    assert done.stdout == b""
+    completed = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert completed.stdout == b""
     recorded = json.loads(record.read_text())
     assert [words for _, _, words in recorded["updates"]] == [3, 6, 9, 12, 15]
     assert recorded["peak"] > 1e7

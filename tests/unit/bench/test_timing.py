@@ -53,18 +53,18 @@ def test_a_command_is_measured(tmp_path: Path) -> None:
     source.write_text("words")
     code = "import sys; print(sys.stdin.read(), end=''); print('log', file=sys.stderr)"
     log = tmp_path / "new" / "log"
-    used = run_command([sys.executable, "-c", code], log, stdin=source, stdout=output)
+    cost = run_command([sys.executable, "-c", code], log, stdin=source, stdout=output)
     assert output.read_text() == "words"
     assert log.read_text() == "log\n"
-    assert 0 < used.cpu < 60 and 0 < used.seconds < 60
-    assert 1e6 < used.peak < 1e9  # bytes of an idle Python
+    assert 0 < cost.cpu < 60 and 0 < cost.seconds < 60
+    assert 1e6 < cost.peak < 1e9  # bytes of an idle Python
 
 
 def test_memory_and_time_of_a_command(tmp_path: Path) -> None:
     code = "x = b'x' * 1_500_000_000"  # more than the test process uses
-    used = run_command([sys.executable, "-c", code], tmp_path / "log")
-    assert used.peak == pytest.approx(1510e6, rel=0.05)
-    assert (used.by("wall"), used.by("cpu")) == (used.seconds, used.cpu)
+    cost = run_command([sys.executable, "-c", code], tmp_path / "log")
+    assert cost.peak == pytest.approx(1510e6, rel=0.05)
+    assert (cost.by("wall"), cost.by("cpu")) == (cost.seconds, cost.cpu)
 
 
 def test_the_environment_is_extended(tmp_path: Path) -> None:

@@ -39,12 +39,12 @@ def mirror(tmp_path: Path) -> Iterator[Any]:
 class Corpus:
     """A list of both files, and the folder to download them into."""
 
-    def __init__(self, path: Path, *places: str) -> None:
+    def __init__(self, path: Path, *sources: str) -> None:
         self.list = path / "files.toml"
         self.folder = path / "archives"
         self.entries = {
             name: {
-                "urls": [f"{place}/{name}" for place in places],
+                "urls": [f"{source}/{name}" for source in sources],
                 "bytes": len(content),
                 "sha256": hashlib.sha256(content).hexdigest(),
             }
@@ -326,8 +326,8 @@ def test_two_processes_do_not_write_the_same_file(corpus: Corpus, capsys: Any) -
 class TestMirror:
     def manifest(self, mirror: Any) -> None:
         """Give the mirror its own files under the official names."""
-        own = {name: content[::2] for name, content in CONTENT.items()}
-        for name, content in own.items():
+        mirrored = {name: content[::2] for name, content in CONTENT.items()}
+        for name, content in mirrored.items():
             (mirror.folder / "a" / name).write_bytes(content)
         files = {
             name: {
@@ -335,7 +335,7 @@ class TestMirror:
                 "bytes": len(content),
                 "sha256": hashlib.sha256(content).hexdigest(),
             }
-            for name, content in own.items()
+            for name, content in mirrored.items()
         }
         (mirror.folder / "mirror.json").write_text(json.dumps({"files": files}))
 
@@ -377,10 +377,10 @@ class TestMirror:
         assert corpus.fetch("--mirror", str(mirror)) == 1
         assert "mirror.json: not JSON" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("place", ["no/such/folder", NOWHERE])
-    def test_a_missing_mirror_is_an_error(self, corpus: Corpus, place: str, capsys: Any) -> None:
-        assert corpus.fetch("--mirror", place) == 1
-        assert place in capsys.readouterr().err
+    @pytest.mark.parametrize("address", ["no/such/folder", NOWHERE])
+    def test_a_missing_mirror_is_an_error(self, corpus: Corpus, address: str, capsys: Any) -> None:
+        assert corpus.fetch("--mirror", address) == 1
+        assert address in capsys.readouterr().err
         assert not corpus.folder.exists()
 
 

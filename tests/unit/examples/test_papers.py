@@ -108,8 +108,8 @@ make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not inst
 def commands(*arguments: str) -> str:
     """Return the commands that make would run, one per line."""
     words = ["make", "-n", "-C", str(FOLDER), "NMTKIT=nmtkit", "WORK=none", *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    return done.stdout.replace("\\\n", " ")
+    completed = subprocess.run(words, capture_output=True, text=True, check=True)
+    return completed.stdout.replace("\\\n", " ")
 
 
 @make

@@ -105,8 +105,10 @@ class Run:
         variables = {**os.environ, "CALLS": str(self.calls), **environment}
         for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
             variables.pop(name, None)
-        done = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
-        return done.returncode, done.stdout + done.stderr
+        completed = subprocess.run(
+            command, capture_output=True, text=True, env=variables, check=False
+        )
+        return completed.returncode, completed.stdout + completed.stderr
 
     def new_calls(self) -> list[str]:
         """Return the commands since the last call."""

@@ -154,8 +154,8 @@ make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not inst
 def commands(folder: Path, *arguments: str) -> str:
     """Return the commands that make would run, one per line."""
     words = ["make", "-n", "-f", str(FOLDER / "data.mk"), f"WORK={folder}", *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    return done.stdout.replace("\\\n", " ")
+    completed = subprocess.run(words, capture_output=True, text=True, check=True)
+    return completed.stdout.replace("\\\n", " ")
 
 
 @make
@@ -195,6 +195,6 @@ def test_the_test_set_must_be_newstest2014_except_for_smoke(tmp_path: Path) -> N
 @make
 def test_mini_without_a_mirror_downloads_nothing(tmp_path: Path) -> None:
     words = ["make", "-f", str(FOLDER / "data.mk"), f"WORK={tmp_path}", "SIZE=mini", "download"]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 2 and "SIZE=mini needs WMT_MIRROR=" in done.stderr
+    completed = subprocess.run(words, capture_output=True, text=True)
+    assert completed.returncode == 2 and "SIZE=mini needs WMT_MIRROR=" in completed.stderr
     assert not list(tmp_path.rglob("*t*.*"))  # no archive, complete or partial

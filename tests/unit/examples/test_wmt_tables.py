@@ -141,8 +141,8 @@ def test_the_list_has_all_files_that_the_tables_read(work: Path) -> None:
 
 
 def test_models_include_members_of_ensembles_and_row_requirements(tmp_path: Path) -> None:
-    chosen = choice(tmp_path, "ensemble-2 segmentation", "1")
-    names = {str(path.relative_to(tmp_path)) for path in tables.models(chosen)}
+    selected = choice(tmp_path, "ensemble-2 segmentation", "1")
+    names = {str(path.relative_to(tmp_path)) for path in tables.models(selected)}
     assert names == {
         "lstm/seq2seq-lstm.1",
         "lstm/seq2seq-lstm.2",
