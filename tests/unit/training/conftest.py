@@ -55,20 +55,20 @@ class Dev:
     seen: list[dict[str, torch.Tensor]] = field(default_factory=list)
 
     def __call__(self, model: RNNsearch) -> Validation:
-        own = {name: value.detach().clone() for name, value in model.named_parameters()}
-        self.seen.append(own)
+        current = {name: value.detach().clone() for name, value in model.named_parameters()}
+        self.seen.append(current)
         number = len(self.seen) - 1
-        sum_of_all = sum(float(value.abs().sum()) for value in own.values())
-        cost = self.costs[number] if self.costs else sum_of_all
+        parameter_sum = sum(float(value.abs().sum()) for value in current.values())
+        cost = self.costs[number] if self.costs else parameter_sum
         return Validation(cost, 5 * cost, self.bleus[number] if self.bleus else None)
 
 
-Begin = Callable[..., Trainer]
+MakeTrainer = Callable[..., Trainer]
 
 
 @pytest.fixture
-def begin(tmp_path: Path) -> Begin:
-    """`begin(folder="name", dev=Dev(), dropout=0.3, max_updates=4, ...)`: a `Trainer`."""
+def make_trainer(tmp_path: Path) -> MakeTrainer:
+    """`make_trainer(folder="name", dev=Dev(), dropout=0.3, max_updates=4, ...)`: a `Trainer`."""
 
     def make(
         folder: str = "model",
@@ -84,9 +84,9 @@ def begin(tmp_path: Path) -> Begin:
         torch.manual_seed(config.seed)
         sizes: dict[str, Any] = {"dropout": dropout, "initialisation": "scaled"}
         model = RNNsearch(RNNsearchConfig(3, 4, 3, 2, **sizes), WORDS, WORDS)
-        drawing = DataConfig(**{"batch_size": 4, "sort_pool": 2, **(data or {})})
+        data_config = DataConfig(**{"batch_size": 4, "sort_pool": 2, **(data or {})})
         part = (process_group.rank, process_group.size)
-        batches = Batches(make_corpus(), drawing, config.seed, part=part)
+        batches = Batches(make_corpus(), data_config, config.seed, part=part)
         metrics_logger = (
             MetricsLogger(tmp_path / folder, config, batches.progress)
             if process_group.is_main

@@ -44,10 +44,12 @@ def make(
 ) -> tuple[nn.Linear, torch.optim.Optimizer]:
     torch.manual_seed(seed)
     model = nn.Linear(size, 2)
-    made = make_optimizer(model, TrainingConfig(optimizer=optimizer, learning_rate=0.1))
+    optimizer_of_model = make_optimizer(
+        model, TrainingConfig(optimizer=optimizer, learning_rate=0.1)
+    )
     for _ in range(updates):
-        update(model, made)
-    return model, made
+        update(model, optimizer_of_model)
+    return model, optimizer_of_model
 
 
 def update(model, optimizer):
@@ -64,35 +66,37 @@ def same(model, other):
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_loading_a_checkpoint_restores_everything(tmp_path, optimizer):
-    model, its = make(optimizer)
-    path = save_checkpoint(tmp_path, model, its, PROGRESS)
+    model, model_optimizer = make(optimizer)
+    path = save_checkpoint(tmp_path, model, model_optimizer, PROGRESS)
     expected = torch.randn(3)
     for _ in range(3):
-        update(model, its)
-    other, others = make(optimizer, seed=9, updates=0)
-    assert load_checkpoint(path, other, others) == PROGRESS
+        update(model, model_optimizer)
+    loaded, loaded_optimizer = make(optimizer, seed=9, updates=0)
+    assert load_checkpoint(path, loaded, loaded_optimizer) == PROGRESS
     assert torch.equal(torch.randn(3), expected)
     for _ in range(3):
-        update(other, others)
-    assert same(model, other)
-    for mine, theirs in zip(its.state.values(), others.state.values(), strict=True):
-        assert mine.keys() == theirs.keys()
-        assert all(torch.equal(mine[key], theirs[key]) for key in mine)
+        update(loaded, loaded_optimizer)
+    assert same(model, loaded)
+    for saved_state, loaded_state in zip(
+        model_optimizer.state.values(), loaded_optimizer.state.values(), strict=True
+    ):
+        assert saved_state.keys() == loaded_state.keys()
+        assert all(torch.equal(saved_state[key], loaded_state[key]) for key in saved_state)
 
 
 def test_a_checkpoint_before_the_first_update_loads(tmp_path):
-    model, its = make("adam", updates=0)
-    path = save_checkpoint(tmp_path, model, its, Progress())
-    other, others = make("adam", seed=2, updates=0)
-    assert load_checkpoint(path, other, others) == Progress()
-    assert same(model, other)
+    model, model_optimizer = make("adam", updates=0)
+    path = save_checkpoint(tmp_path, model, model_optimizer, Progress())
+    loaded, loaded_optimizer = make("adam", seed=2, updates=0)
+    assert load_checkpoint(path, loaded, loaded_optimizer) == Progress()
+    assert same(model, loaded)
 
 
 def test_checkpoints_are_listed_in_order_and_incomplete_ones_are_ignored(tmp_path):
-    model, its = make()
+    model, optimizer = make()
     assert list_checkpoints(tmp_path) == []
     for updates in (900, 1000, 20, 123456789):
-        save_checkpoint(tmp_path, model, its, Progress(updates=updates))
+        save_checkpoint(tmp_path, model, optimizer, Progress(updates=updates))
     (tmp_path / "checkpoints" / ".00002000.tmp").mkdir()
     (tmp_path / "checkpoints" / "12 notes").mkdir()
     assert [int(path.name) for path in list_checkpoints(tmp_path)] == [20, 900, 1000, 123456789]
@@ -161,18 +165,18 @@ def three(tmp_path, damaged=()):
             (path / "params.safetensors").write_bytes(b"no")
 
 
-@pytest.mark.parametrize(("damaged", "found"), [((), 7), ((7,), 6), ((7, 6), 5), ((6,), 7)])
-def test_the_newest_undamaged_checkpoint_is_loaded(tmp_path, damaged, found, caplog):
+@pytest.mark.parametrize(("damaged", "newest"), [((), 7), ((7,), 6), ((7, 6), 5), ((6,), 7)])
+def test_the_newest_undamaged_checkpoint_is_loaded(tmp_path, damaged, newest, caplog):
     three(tmp_path, damaged)
     (tmp_path / "checkpoints" / ".00000008.tmp").mkdir()
     model, optimizer = make(seed=99)
     progress = load_newest_checkpoint(tmp_path, model, optimizer)
-    assert progress is not None and progress.updates == found
-    expected, _ = make(seed=found)
+    assert progress is not None and progress.updates == newest
+    expected, _ = make(seed=newest)
     assert all(map(torch.equal, model.parameters(), expected.parameters()))
-    told = [m for m in caplog.messages if "trying the one before" in m]
-    aside = [p.name for p in (tmp_path / "checkpoints").iterdir() if p.name.endswith(".damaged")]
-    assert len(told) == len(aside) == len([n for n in damaged if n > found])
+    warnings = [m for m in caplog.messages if "trying the one before" in m]
+    renamed = [p.name for p in (tmp_path / "checkpoints").iterdir() if p.name.endswith(".damaged")]
+    assert len(warnings) == len(renamed) == len([n for n in damaged if n > newest])
     assert not list((tmp_path / "checkpoints").glob(".*"))
 
 
@@ -184,8 +188,8 @@ def test_training_does_not_restart_if_every_checkpoint_is_damaged(tmp_path):
 
 def test_the_next_checkpoint_replaces_that_of_an_interruption(tmp_path):
     save_checkpoint(tmp_path, *make(), PROGRESS, interrupted=True)
-    later = dataclasses.replace(PROGRESS, updates=9)
-    save_checkpoint(tmp_path, *make(), later, interrupted=True)
+    progress = dataclasses.replace(PROGRESS, updates=9)
+    save_checkpoint(tmp_path, *make(), progress, interrupted=True)
     names = [path.name for path in (tmp_path / "checkpoints").iterdir()]
     assert names == ["00000009.interrupted"] and list_checkpoints(tmp_path) == []
     save_checkpoint(tmp_path, *make(), dataclasses.replace(PROGRESS, updates=12))
@@ -211,13 +215,13 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
 def test_averaged_parameters_are_the_mean(tmp_path):
     paths, values = [], []
     for updates in range(3):
-        model, its = make(seed=updates)
-        paths.append(save_checkpoint(tmp_path, model, its, Progress(updates=updates)))
+        model, optimizer = make(seed=updates)
+        paths.append(save_checkpoint(tmp_path, model, optimizer, Progress(updates=updates)))
         values.append(model.weight.detach())
     for count in (1, 2, 3):
-        found = average_parameters(paths[:count])
-        torch.testing.assert_close(found["weight"], torch.stack(values[:count]).mean(0))
-        assert found.keys() == {"weight", "bias"}
+        mean = average_parameters(paths[:count])
+        torch.testing.assert_close(mean["weight"], torch.stack(values[:count]).mean(0))
+        assert mean.keys() == {"weight", "bias"}
 
 
 def test_interrupted_saving_keeps_earlier_checkpoints(tmp_path, monkeypatch):

@@ -44,14 +44,15 @@ def test_the_curve_is_what_the_metrics_logger_wrote(written):
 
 
 def test_a_truncated_last_line_is_ignored(written):
-    whole = read_curve(written)
+    complete = read_curve(written)
     path = written / "metrics.jsonl"
     text = path.read_bytes()
     last = text.rindex(b"\n", 0, -1) + 1
     for end in range(last, len(text)):
         path.write_bytes(text[:end])
         curve = read_curve(written)
-        assert curve.training == whole.training and curve.validation == whole.validation[:-1]
+        assert curve.training == complete.training
+        assert curve.validation == complete.validation[:-1]
 
 
 def test_non_finite_costs_are_nan(written):

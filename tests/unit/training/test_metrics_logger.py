@@ -15,7 +15,7 @@ from nmtkit.training.checkpoint import Progress
 from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger
 from nmtkit.training.validation import Validation
 
-FOUND = Validation(cost_per_token=2.5, cost_per_sentence=30.25, bleu=12.3456)
+VALIDATION = Validation(cost_per_token=2.5, cost_per_sentence=30.25, bleu=12.3456)
 
 
 def monitored(folder, **settings):
@@ -47,7 +47,9 @@ def test_every_100_updates_the_means_are_logged(tmp_path):
 
 def test_all_figures_of_a_validation_are_written(tmp_path):
     metrics_logger = monitored(tmp_path)
-    metrics_logger.log_validation(Progress(updates=7, decays=2, seconds=3.21), FOUND, is_best=True)
+    metrics_logger.log_validation(
+        Progress(updates=7, decays=2, seconds=3.21), VALIDATION, is_best=True
+    )
     (line,) = lines(tmp_path)
     assert line == {
         "kind": "validation",
@@ -63,7 +65,9 @@ def test_all_figures_of_a_validation_are_written(tmp_path):
 
 
 def test_unmeasured_bleu_is_null(tmp_path):
-    monitored(tmp_path).log_validation(Progress(), dataclasses.replace(FOUND, bleu=None), False)
+    monitored(tmp_path).log_validation(
+        Progress(), dataclasses.replace(VALIDATION, bleu=None), False
+    )
     (line,) = lines(tmp_path)
     assert line["dev_bleu"] is None and line["best"] is False
 
@@ -71,7 +75,7 @@ def test_unmeasured_bleu_is_null(tmp_path):
 def test_resuming_removes_lines_after_the_checkpoint(tmp_path):
     metrics_logger = monitored(tmp_path)
     run(metrics_logger, 3 * LOG_EVERY)
-    metrics_logger.log_validation(Progress(updates=2 * LOG_EVERY), FOUND, True)
+    metrics_logger.log_validation(Progress(updates=2 * LOG_EVERY), VALIDATION, True)
     kept = [line for line in lines(tmp_path) if line["update"] <= 2 * LOG_EVERY]
     monitored(tmp_path).resume(2 * LOG_EVERY)
     assert lines(tmp_path) == kept and len(kept) == 3
@@ -101,34 +105,34 @@ def test_resuming_without_metrics_is_no_error(tmp_path):
 
 
 @pytest.fixture
-def told(caplog):
+def nmtkit_log(caplog):
     with caplog.at_level(logging.INFO, "nmtkit"):
         yield caplog
 
 
-def test_validations_are_logged(tmp_path, told):
-    monitored(tmp_path).log_validation(Progress(updates=7), FOUND, is_best=True)
-    (message,) = told.messages
+def test_validations_are_logged(tmp_path, nmtkit_log):
+    monitored(tmp_path).log_validation(Progress(updates=7), VALIDATION, is_best=True)
+    (message,) = nmtkit_log.messages
     assert "update 7" in message and "2.5000" in message and "30.250" in message
     assert "dev BLEU 12.35" in message and message.endswith("(best)")
 
 
-def test_updates_are_logged_without_a_progress_bar(tmp_path, told):
+def test_updates_are_logged_without_a_progress_bar(tmp_path, nmtkit_log):
     metrics_logger = monitored(tmp_path)
-    metrics_logger.log_validation(Progress(updates=7), FOUND, is_best=False)
-    assert not told.messages[-1].endswith("(best)")
+    metrics_logger.log_validation(Progress(updates=7), VALIDATION, is_best=False)
+    assert not nmtkit_log.messages[-1].endswith("(best)")
     run(metrics_logger, LOG_EVERY)
     for part in ("update 100", "epoch 0.50", "words/s", "norm 50.50", "dev cost 2.5000", "12.35"):
-        assert part in told.messages[-1]
+        assert part in nmtkit_log.messages[-1]
 
 
 @pytest.mark.parametrize(
     ("settings", "minutes"),
     [({}, None), ({"max_updates": 400}, "5.0"), ({"max_epochs": 1, "max_updates": 400}, "1.7")],
 )
-def test_the_time_left_is_until_the_nearest_limit(tmp_path, told, settings, minutes):
+def test_the_time_left_is_until_the_nearest_limit(tmp_path, nmtkit_log, settings, minutes):
     run(monitored(tmp_path, **settings), LOG_EVERY)
-    message = told.messages[-1]
+    message = nmtkit_log.messages[-1]
     assert ("left" in message) == (minutes is not None)
     assert minutes is None or f"at most {minutes} min left" in message
 
@@ -144,65 +148,71 @@ class Terminal(io.StringIO):
 def on_terminal(monkeypatch):
     """Return a function that makes stderr a terminal of 80 columns for the metrics logger.
 
-    Pytest replaces stderr after a fixture, so the test says when.
+    Pytest replaces stderr after fixtures have run, so that the test has to call it.
     """
 
-    def begin(stream):
+    def set_stderr(stream):
         monkeypatch.setenv("COLUMNS", "80")
         monkeypatch.setattr(sys, "stderr", stream)
 
-    return begin
+    return set_stderr
 
 
-def validate_thrice(metrics_logger):
+def log_three_validations(metrics_logger):
     for update, cost in ((10, 4.0), (20, 3.0), (30, 2.0)):
-        found = dataclasses.replace(FOUND, cost_per_token=cost, bleu=10 - cost)
-        metrics_logger.log_validation(Progress(updates=update), found, is_best=True)
+        validation = dataclasses.replace(VALIDATION, cost_per_token=cost, bleu=10 - cost)
+        metrics_logger.log_validation(Progress(updates=update), validation, is_best=True)
     metrics_logger.close()
 
 
-def test_a_terminal_shows_sparklines_from_the_second_validation_on(tmp_path, told, on_terminal):
+def test_a_terminal_shows_sparklines_from_the_second_validation_on(
+    tmp_path, nmtkit_log, on_terminal
+):
     on_terminal(Terminal())
-    validate_thrice(monitored(tmp_path))
-    drawn = [message for message in told.messages if "█" in message]
-    assert drawn == [
+    log_three_validations(monitored(tmp_path))
+    sparklines = [message for message in nmtkit_log.messages if "█" in message]
+    assert sparklines == [
         "dev cost 4.000 █▁ 3.000, BLEU 6.0 ▁█ 7.0",
         "dev cost 4.000 █▅▁ 2.000, BLEU 6.0 ▁▅█ 8.0",
     ]
 
 
-def test_a_resumed_training_shows_its_earlier_validations(tmp_path, told, on_terminal):
+def test_a_resumed_training_shows_its_earlier_validations(tmp_path, nmtkit_log, on_terminal):
     on_terminal(Terminal())
-    validate_thrice(monitored(tmp_path))
+    log_three_validations(monitored(tmp_path))
     metrics_logger = monitored(tmp_path)
     metrics_logger.resume(20)
-    metrics_logger.log_validation(Progress(updates=25), FOUND, is_best=False)
+    metrics_logger.log_validation(Progress(updates=25), VALIDATION, is_best=False)
     metrics_logger.close()
-    assert told.messages[-1] == "dev cost 4.000 █▃▁ 2.500, BLEU 6.0 ▁▂█ 12.3"
+    assert nmtkit_log.messages[-1] == "dev cost 4.000 █▃▁ 2.500, BLEU 6.0 ▁▂█ 12.3"
 
 
-def test_a_foreign_line_prevents_only_the_drawing(tmp_path, told, on_terminal):
+def test_an_invalid_line_prevents_only_the_sparklines(tmp_path, nmtkit_log, on_terminal):
     on_terminal(Terminal())
     metrics_logger = monitored(tmp_path)
     metrics_logger.path.write_text('{"update": 1}\n')
-    validate_thrice(metrics_logger)
-    assert len(told.messages) == 3 and len(metrics_logger.path.read_text().splitlines()) == 4
+    log_three_validations(metrics_logger)
+    assert len(nmtkit_log.messages) == 3 and len(metrics_logger.path.read_text().splitlines()) == 4
 
 
-def test_without_a_terminal_or_block_characters_only_text_is_logged(tmp_path, told, on_terminal):
+def test_without_a_terminal_or_block_characters_only_text_is_logged(
+    tmp_path, nmtkit_log, on_terminal
+):
     plain = Terminal()
     plain.encoding = "ascii"
     on_terminal(plain)
-    validate_thrice(monitored(tmp_path))
+    log_three_validations(monitored(tmp_path))
     on_terminal(io.StringIO())
-    validate_thrice(monitored(tmp_path))
-    assert len(told.messages) == 6 and all(message.isascii() for message in told.messages)
+    log_three_validations(monitored(tmp_path))
+    assert len(nmtkit_log.messages) == 6 and all(
+        message.isascii() for message in nmtkit_log.messages
+    )
 
 
 def test_nothing_is_written_to_stdout(tmp_path, capsys):
     metrics_logger = monitored(tmp_path)
     run(metrics_logger, LOG_EVERY)
-    metrics_logger.log_validation(Progress(updates=LOG_EVERY), FOUND, True)
+    metrics_logger.log_validation(Progress(updates=LOG_EVERY), VALIDATION, True)
     metrics_logger.close()
     assert capsys.readouterr().out == ""
 
@@ -233,7 +243,7 @@ def test_tensorboard_gets_every_number(tmp_path, monkeypatch):
 
     monkeypatch.setattr("nmtkit.training.metrics_logger._summary_writer", lambda folder: Writer())
     metrics_logger = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.5, tensorboard=True)
-    metrics_logger.log_validation(Progress(updates=7), FOUND, True)
+    metrics_logger.log_validation(Progress(updates=7), VALIDATION, True)
     metrics_logger.close()
     assert ("validation/dev_cost_per_token", 2.5, 7) in written
     assert ("validation/dev_bleu", 12.346, 7) in written

@@ -22,12 +22,12 @@ def stepped(**settings):
     with torch.no_grad():
         module.weight.copy_(torch.from_numpy(START))
     optimizer = make_optimizer(module, TrainingConfig(**settings))
-    found = []
+    parameters = []
     for gradient in GRADIENTS:
         module.weight.grad = torch.from_numpy(gradient.copy())
         optimizer.step()
-        found.append(module.weight.detach().numpy().copy())
-    return found
+        parameters.append(module.weight.detach().numpy().copy())
+    return parameters
 
 
 @pytest.mark.parametrize(("rho", "epsilon", "rate"), [(0.95, 1e-6, 1.0), (0.5, 1e-3, 0.3)])
@@ -40,8 +40,8 @@ def test_adadelta_equals_zeilers_equations(rho, epsilon, rate):
         changes = rho * changes + (1 - rho) * change**2
         x = x + rate * change
         expected.append(x)
-    found = stepped(optimizer="adadelta", learning_rate=rate, rho=rho, epsilon=epsilon)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    positions = stepped(optimizer="adadelta", learning_rate=rate, rho=rho, epsilon=epsilon)
+    np.testing.assert_allclose(positions, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon", "rate"), [(1e-8, 0.001), (1e-3, 0.5)])
@@ -53,8 +53,8 @@ def test_adam_equals_kingma_and_bas_equations(epsilon, rate):
         v = 0.999 * v + 0.001 * g**2
         x = x - rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + epsilon)
         expected.append(x)
-    found = stepped(optimizer="adam", learning_rate=rate, epsilon=epsilon)
-    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    positions = stepped(optimizer="adam", learning_rate=rate, epsilon=epsilon)
+    np.testing.assert_allclose(positions, expected, rtol=1e-10)
 
 
 def test_sgd_has_no_momentum():
@@ -98,19 +98,19 @@ def test_each_decay_multiplies():
 
 
 def test_cooldown_is_linear_to_the_last_update():
-    found = rates(range(10), max_updates=10, cooldown=4)
-    assert found == pytest.approx([0.8] * 7 + [0.6, 0.4, 0.2])
+    cooldown_rates = rates(range(10), max_updates=10, cooldown=4)
+    assert cooldown_rates == pytest.approx([0.8] * 7 + [0.6, 0.4, 0.2])
 
 
 def test_warmup_cooldown_and_decay_multiply():
-    found = rates([0, 1, 2, 3], decays=1, warmup=2, max_updates=4, cooldown=2)
-    assert found == pytest.approx([0.2, 0.4, 0.4, 0.2])
+    combined_rates = rates([0, 1, 2, 3], decays=1, warmup=2, max_updates=4, cooldown=2)
+    assert combined_rates == pytest.approx([0.2, 0.4, 0.4, 0.2])
 
 
 def test_the_rate_is_halved_every_half_epoch_after_the_fifth():
     """Sutskever et al. 2014, section 3.4; the first time when five epochs are over."""
     config = TrainingConfig(learning_rate=0.7, lr_decay=0.5, lr_decay_after=5.0, lr_decay_every=0.5)
     epochs = [0.0, 4.99, 5.0, 5.49, 5.5, 6.0, 7.4]
-    found = [learning_rate(config, 1000, epoch, 0) / 0.7 for epoch in epochs]
-    assert found == pytest.approx([1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 8, 1 / 32])
+    factors = [learning_rate(config, 1000, epoch, 0) / 0.7 for epoch in epochs]
+    assert factors == pytest.approx([1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 8, 1 / 32])
     assert learning_rate(config, 1000, 5.5, decays=1) == pytest.approx(0.7 / 8)

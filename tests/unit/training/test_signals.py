@@ -57,17 +57,17 @@ def test_within_the_grace_a_second_signal_counts_as_the_first(monkeypatch):
 
 
 def test_other_threads_handle_no_signals():
-    found = []
+    observed = []
 
     def work():
         with StopSignals() as interruption:
-            found.append((interruption.signal, signal.getsignal(signal.SIGINT)))
+            observed.append((interruption.signal, signal.getsignal(signal.SIGINT)))
 
     before = signal.getsignal(signal.SIGINT)
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [(None, before)]
+    assert observed == [(None, before)]
 
 
 def test_a_folder_is_locked_while_the_block_runs(tmp_path):

@@ -92,19 +92,21 @@ def metrics(folder):
     return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
 
 
-def assert_same_training(one, other):
+def assert_same_training(expected, actual):
     """Assert that two model folders are equal except for times and limits."""
-    ours, theirs = ({p.relative_to(f): p for p in contents(f)} for f in (one, other))
-    assert ours.keys() == theirs.keys()
-    for name, path in ours.items():
+    expected_files, actual_files = (
+        {p.relative_to(f): p for p in contents(f)} for f in (expected, actual)
+    )
+    assert expected_files.keys() == actual_files.keys()
+    for name, path in expected_files.items():
         if name.suffix not in (".jsonl", ".toml", ".json"):
-            assert path.read_bytes() == theirs[name].read_bytes(), name
+            assert path.read_bytes() == actual_files[name].read_bytes(), name
         if name.name == "state.json":
-            states = [json.loads(p.read_text()) for p in (path, theirs[name])]
+            states = [json.loads(p.read_text()) for p in (path, actual_files[name])]
             for state in states:
                 del state["progress"]["seconds"]
             assert states[0] == states[1]
-    assert metrics(one) == metrics(other)
+    assert metrics(expected) == metrics(actual)
 
 
 def test_a_model_folder_is_complete(run):
@@ -122,33 +124,35 @@ def test_a_model_folder_is_complete(run):
 
 def test_the_same_settings_give_the_same_model(run):
     assert_same_training(run("one"), run("two"))
-    one, other = run("one"), run("other", "training.seed=2")
+    first, second = run("one"), run("other", "training.seed=2")
     name = "params.last.safetensors"
-    assert (one / name).read_bytes() != (other / name).read_bytes()
+    assert (first / name).read_bytes() != (second / name).read_bytes()
 
 
 @pytest.mark.parametrize("recipe", ["toy", "rnnsearch-50"])
 def test_a_resumed_training_equals_an_uninterrupted_one(run, recipe, monkeypatch):
-    whole = run("whole", recipe=recipe)
-    real = Trainer.update
+    uninterrupted = run("whole", recipe=recipe)
+    update = Trainer.update
     for death in (2, 5):  # in the third update, then in the sixth
 
-        def dying(self, death=death):
+        def update_or_die(self, death=death):
             if self.progress.updates == death:
                 raise KeyboardInterrupt
-            return real(self)
+            return update(self)
 
-        monkeypatch.setattr(Trainer, "update", dying)
+        monkeypatch.setattr(Trainer, "update", update_or_die)
         with pytest.raises(KeyboardInterrupt):
             run("stopped", recipe=recipe)
-    monkeypatch.setattr(Trainer, "update", real)
-    assert_same_training(whole, run("stopped", recipe=recipe))
+    monkeypatch.setattr(Trainer, "update", update)
+    assert_same_training(uninterrupted, run("stopped", recipe=recipe))
 
 
 def test_a_training_resumes_with_a_raised_limit(run):
-    whole = run("whole", "training.max_updates=8", "training.cooldown=0")
+    uninterrupted = run("whole", "training.max_updates=8", "training.cooldown=0")
     run("parts", "training.max_updates=4", "training.cooldown=0")
-    assert_same_training(whole, run("parts", "training.max_updates=8", "training.cooldown=0"))
+    assert_same_training(
+        uninterrupted, run("parts", "training.max_updates=8", "training.cooldown=0")
+    )
 
 
 def give_old_names(folder):
@@ -165,15 +169,19 @@ def test_a_training_started_with_old_setting_names_resumes(run, caplog, words):
     sizes = {"training.average": 2, "training.accumulate": 2, "model.reading": "paper-v2"}
     names = RENAMED_SETTINGS if words == "new" else {name: name for name in sizes}
     changes = [f"{names[name]}={value}" for name, value in sizes.items()]
-    whole = run("whole", "training.max_updates=8", "training.cooldown=0", *changes)
+    uninterrupted = run("whole", "training.max_updates=8", "training.cooldown=0", *changes)
     folder = run("parts", "training.max_updates=4", "training.cooldown=0", *changes)
     give_old_names(folder)
-    written = (folder / "config.toml").read_text(encoding="utf-8")
-    assert "\nkeep = " in written and "keep_checkpoints" not in written and "lr_" not in written
+    config_text = (folder / "config.toml").read_text(encoding="utf-8")
+    assert (
+        "\nkeep = " in config_text
+        and "keep_checkpoints" not in config_text
+        and "lr_" not in config_text
+    )
     assert Translator.load(folder, device="cpu").translate(["alpha"])
     caplog.clear()
     assert_same_training(
-        whole, run("parts", "training.max_updates=8", "training.cooldown=0", *changes)
+        uninterrupted, run("parts", "training.max_updates=8", "training.cooldown=0", *changes)
     )
     assert caplog.text.count("is now called") == (len(sizes) if words == "old" else 0)
     text = (folder / "config.toml").read_text(encoding="utf-8")
@@ -317,22 +325,22 @@ def files_of_at_most(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.parametrize("done", [0, 4])
-def test_a_full_disk_loses_nothing_that_was_saved(run, tmp_path, done):
-    level = "training.cooldown=0"  # as that depends on the number of updates
-    whole = run("whole", level)
-    if done:
-        run("cut", level, f"training.max_updates={done}")
+@pytest.mark.parametrize("updates_before", [0, 4])
+def test_a_full_disk_loses_nothing_that_was_saved(run, tmp_path, updates_before):
+    constant_rate = "training.cooldown=0"  # as that depends on the number of updates
+    uninterrupted = run("whole", constant_rate)
+    if updates_before:
+        run("cut", constant_rate, f"training.max_updates={updates_before}")
         before = contents(tmp_path / "cut")
     with files_of_at_most(2500), pytest.raises(OutputError) as error:
-        run("cut", level)
+        run("cut", constant_rate)
     assert "params.best.safetensors: cannot be written" in str(error.value)
     assert "the same command resumes from there" in str(error.value)
-    if done:
+    if updates_before:
         old = {path: content for path, content in before.items() if path.suffix == ".safetensors"}
         assert {path: path.read_bytes() for path in old} == old
     assert not [path for path in (tmp_path / "cut").rglob(".*")]
-    assert_same_training(whole, run("cut", level))
+    assert_same_training(uninterrupted, run("cut", constant_rate))
 
 
 def test_a_gradient_that_is_not_finite_is_explained(run):
@@ -414,8 +422,8 @@ def test_dev_figures_equal_those_of_translator_and_scorer(run, prepared):
     last = metrics(folder)[-1]
     src, tgt = ((prepared / f"dev.{side}").read_text().splitlines() for side in ("src", "tgt"))
     translator = Translator.load(folder, device="cpu", params="last").with_search(beam=2)
-    found = [best[0].text for best in translator.translate(src, tokenized=True)]
-    assert last["dev_bleu"] == pytest.approx(tokenized_bleu(found, tgt).value, abs=1e-3)
+    translations = [best[0].text for best in translator.translate(src, tokenized=True)]
+    assert last["dev_bleu"] == pytest.approx(tokenized_bleu(translations, tgt).value, abs=1e-3)
     scorer = Scorer.load(folder, device="cpu", params="last")
     total = -sum(score.log_prob for score in scorer.score(zip(src, tgt, strict=True)))
     tokens = sum(len(line.split()) + 1 for line in tgt)
@@ -477,14 +485,14 @@ def test_the_start_is_logged_with_versions_and_seed(run, caplog):
 def test_nothing_is_written_through_a_link_out_of_the_folder(run, tmp_path, name, exists):
     """In a folder from a stranger the lock file may be a link, whose target would be emptied."""
     folder = run()
-    other = tmp_path / "mine"
+    target = tmp_path / "mine"
     if exists:
-        other.write_text("mine")
+        target.write_text("mine")
     (folder / name).unlink(missing_ok=True)
-    (folder / name).symlink_to(other)
+    (folder / name).symlink_to(target)
     with pytest.raises(ModelError, match=f"{name}: is a link that leads out .*; remove it"):
         run("model", "training.max_updates=8")
-    assert other.exists() == exists and (not exists or other.read_text() == "mine")
+    assert target.exists() == exists and (not exists or target.read_text() == "mine")
     (folder / name).unlink()
     (folder / name).symlink_to((folder / name).name)  # to itself
     with pytest.raises(ModelError, match=f"{name}: is a link that leads out"):

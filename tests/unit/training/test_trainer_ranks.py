@@ -1,4 +1,4 @@
-"""Ranks that train together: what they do is what one process does with the whole batches."""
+"""Ranks that train together do what one process does with the whole batches."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from nmtkit.errors import TrainingInterrupted
 from nmtkit.io.parameters import parameters_of
 from nmtkit.parallel.process_group import SINGLE_PROCESS, join_process_group
 
-WAYS: list[dict[str, Any]] = [
+SETTINGS: list[dict[str, Any]] = [
     {"loss_reduction": "batch-sum", "clip_norm": 0.5},
     {
         "loss_reduction": "sentence-mean",
@@ -32,34 +32,36 @@ WAYS: list[dict[str, Any]] = [
     },
 ]
 UPDATES = 8
-"""More than an epoch, whose last batch has 3 pairs of the 5: fewer than there are ranks."""
+"""More than an epoch, whose last batch has only 3 pairs: fewer than there are ranks."""
 
 
-def trained(training, updates=UPDATES):
-    """Return the figures of some updates, and the parameters after them."""
-    training.model.train()
-    figures = [training.update() for _ in range(updates)]
-    own = {name: value.clone() for name, value in parameters_of(training.model).items()}
-    return [(u.cost, u.norm, u.tokens, u.skipped) for u in figures], own
+def trained(trainer, updates=UPDATES):
+    """Make some updates; return their figures and the parameters after them."""
+    trainer.model.train()
+    figures = [trainer.update() for _ in range(updates)]
+    parameters = {name: value.clone() for name, value in parameters_of(trainer.model).items()}
+    return [(u.cost, u.norm, u.tokens, u.skipped) for u in figures], parameters
 
 
-def close(one, other):
-    (figures, parameters), (theirs, expected) = one, other
-    assert torch.tensor(figures) == pytest.approx(torch.tensor(theirs), rel=1e-4, nan_ok=True)
+def close(actual, expected):
+    (figures, parameters), (expected_figures, expected_parameters) = actual, expected
+    assert torch.tensor(figures) == pytest.approx(
+        torch.tensor(expected_figures), rel=1e-4, nan_ok=True
+    )
     for name, value in parameters.items():
-        torch.testing.assert_close(value, expected[name], rtol=1e-4, atol=2e-6, msg=name)
+        torch.testing.assert_close(value, expected_parameters[name], rtol=1e-4, atol=2e-6, msg=name)
 
 
-def equal(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
+def equal(first, second):
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 @pytest.fixture
-def begun(begin):
-    """`begun(ranks, ...)`: as `begin`, with batches of 5 pairs and 23 in all."""
+def make_rank_trainer(make_trainer):
+    """`make_rank_trainer(process_group, ...)`: as `make_trainer`, with 23 pairs in batches of 5."""
 
     def make(process_group=SINGLE_PROCESS, data=None, **changes):
-        return begin(
+        return make_trainer(
             process_group=process_group,
             data={"batch_size": 5, "sort_pool": 3, **(data or {})},
             **changes,
@@ -69,99 +71,104 @@ def begun(begin):
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_updates_equal_those_of_one_process(begun, run_ranks, size):
+def test_updates_equal_those_of_one_process(make_rank_trainer, run_ranks, size):
     def task():
         with join_process_group("cpu") as process_group:
-            return [trained(begun(process_group, **way)) for way in WAYS]
+            return [trained(make_rank_trainer(process_group, **settings)) for settings in SETTINGS]
 
-    alone = [trained(begun(**way)) for way in WAYS]
-    first, *others = [outcome.value for outcome in run_ranks(size, task)]
-    for found, expected in zip(first, alone, strict=True):
-        close(found, expected)
-    for other in others:
-        assert all(equal(ours[1], theirs[1]) for ours, theirs in zip(first, other, strict=True))
-        assert [figures for figures, _ in other] == [figures for figures, _ in first]
+    single_process = [trained(make_rank_trainer(**settings)) for settings in SETTINGS]
+    rank_0, *other_ranks = [outcome.value for outcome in run_ranks(size, task)]
+    for result, expected in zip(rank_0, single_process, strict=True):
+        close(result, expected)
+    for rank in other_ranks:
+        assert all(
+            equal(expected_result[1], rank_result[1])
+            for expected_result, rank_result in zip(rank_0, rank, strict=True)
+        )
+        assert [figures for figures, _ in rank] == [figures for figures, _ in rank_0]
 
 
-def test_a_rank_without_pairs_computes_nothing(begun, run_ranks):
+def test_a_rank_without_pairs_computes_nothing(make_rank_trainer, run_ranks):
     """Batches of one pair, on two ranks: the second never has any."""
 
     def task():
         with join_process_group("cpu") as process_group:
-            training = begun(process_group, data={"batch_size": 1})
+            trainer = make_rank_trainer(process_group, data={"batch_size": 1})
             calls = []
-            loss = training.model.loss
+            loss = trainer.model.loss
 
             def counted(*batch):
                 calls.append(batch)
                 return loss(*batch)
 
-            training.model.loss = counted
-            return trained(training, 3), len(calls)
+            trainer.model.loss = counted
+            return trained(trainer, 3), len(calls)
 
-    found, calls = zip(*(outcome.value for outcome in run_ranks(2, task)), strict=True)
+    results, calls = zip(*(outcome.value for outcome in run_ranks(2, task)), strict=True)
     assert calls == (3, 0)
-    close(found[0], trained(begun(data={"batch_size": 1}), 3))
-    assert equal(found[0][1], found[1][1])
+    close(results[0], trained(make_rank_trainer(data={"batch_size": 1}), 3))
+    assert equal(results[0][1], results[1][1])
 
 
-def broken(training, updates):
-    """The same training, with a cost that is not a number at some updates of this process."""
-    loss = training.model.loss
+def broken(trainer, updates):
+    """Return the trainer with a cost of NaN at some updates of this process."""
+    loss = trainer.model.loss
     costs = iter(range(1, 100))
-    training.model.loss = lambda *batch: (
+    trainer.model.loss = lambda *batch: (
         loss(*batch) * (float("nan") if next(costs) in updates else 1)
     )
-    return training
+    return trainer
 
 
-def test_an_update_that_is_not_finite_on_one_rank_is_skipped_on_all(begun, run_ranks):
+def test_an_update_that_is_not_finite_on_one_rank_is_skipped_on_all(make_rank_trainer, run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
-            return trained(broken(begun(process_group), {2} if process_group.rank == 1 else set()))
+            return trained(
+                broken(make_rank_trainer(process_group), {2} if process_group.rank == 1 else set())
+            )
 
-    expected = trained(broken(begun(), {2}))
+    expected = trained(broken(make_rank_trainer(), {2}))
     assert [skipped for *_, skipped in expected[0]] == [False, True] + [False] * (UPDATES - 2)
-    first, other = (outcome.value for outcome in run_ranks(2, task))
-    close(first, expected)
-    assert equal(first[1], other[1])
+    rank_0, rank_1 = (outcome.value for outcome in run_ranks(2, task))
+    close(rank_0, expected)
+    assert equal(rank_0[1], rank_1[1])
 
 
-def test_too_many_skipped_updates_stop_all_ranks(begun, run_ranks):
+def test_too_many_skipped_updates_stop_all_ranks(make_rank_trainer, run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
-            training = begun(process_group, max_nonfinite=3, max_updates=100)
-            broken(training, range(2, 100) if process_group.rank == 1 else []).run()
+            trainer = make_rank_trainer(process_group, max_nonfinite=3, max_updates=100)
+            broken(trainer, range(2, 100) if process_group.rank == 1 else []).run()
 
     outcomes = run_ranks(2, task)
     assert all("the 3th time in a row" in outcome.error for outcome in outcomes)
 
 
-def test_a_rank_short_of_memory_splits_its_part(begun, run_ranks):
+def test_a_rank_short_of_memory_splits_its_part(make_rank_trainer, run_ranks):
     def task():
         with join_process_group("cpu") as process_group:
-            training = begun(process_group)
-            loss = training.model.loss
+            trainer = make_rank_trainer(process_group)
+            loss = trainer.model.loss
 
-            def poor(src, *others):
+            def loss_of_single_pairs(src, *arguments):
                 if process_group.rank == 1 and len(src) > 1:
                     raise MemoryError
-                return loss(src, *others)
+                return loss(src, *arguments)
 
-            training.model.loss = poor
-            return trained(training)
+            trainer.model.loss = loss_of_single_pairs
+            return trained(trainer)
 
-    first, other = (outcome.value for outcome in run_ranks(2, task))
-    close(first, trained(begun()))
-    assert equal(first[1], other[1])
-
-
-# Where it stops, and goes on
+    rank_0, rank_1 = (outcome.value for outcome in run_ranks(2, task))
+    close(rank_0, trained(make_rank_trainer()))
+    assert equal(rank_0[1], rank_1[1])
 
 
-def run(training, interrupted_after=0, signals=()):
-    """Train to the end, or to a signal that comes during an update; where that was, and why."""
-    update, count = training.update, 0
+# Stopping and resuming
+
+
+def run(trainer, interrupted_after=0, signals=()):
+    """Train to the end or to signals during an update; return the update and the signal."""
+    update, count = trainer.update, 0
 
     def counted():
         nonlocal count
@@ -171,31 +178,31 @@ def run(training, interrupted_after=0, signals=()):
                 os.kill(os.getpid(), number)
         return update()
 
-    training.update = counted
-    training.resume()
+    trainer.update = counted
+    trainer.resume()
     try:
-        training.run()
+        trainer.run()
     except TrainingInterrupted as end:
-        return training.progress.updates, end.signal
-    return training.progress.updates, None
+        return trainer.progress.updates, end.signal
+    return trainer.progress.updates, None
 
 
 @pytest.fixture
-def train(begun, run_ranks):
-    """`train(2, stop=7)`: 12 updates by two ranks, or to signals that the last of them gets.
+def train(make_rank_trainer, run_ranks):
+    """`train(2, stop=7)`: 12 updates by two ranks, or until the last rank gets signals.
 
-    :return: of each rank where it ended and why, and its parameters.
+    :return: for each rank its last update and the signal, and its parameters.
     """
 
     def call(size, folder="model", dropout=0.0, stop=0, signals=(signal.SIGTERM,)):
-        def life():
+        def task():
             with join_process_group("cpu") as process_group:
                 settings = {"folder": folder, "max_updates": 12, "validate_every": 5}
-                training = begun(process_group, dropout=dropout, **settings)
-                found = run(training, stop, signals if process_group.rank == size - 1 else ())
-                return found, dict(parameters_of(training.model))
+                trainer = make_rank_trainer(process_group, dropout=dropout, **settings)
+                end = run(trainer, stop, signals if process_group.rank == size - 1 else ())
+                return end, dict(parameters_of(trainer.model))
 
-        outcomes = run_ranks(size, life)
+        outcomes = run_ranks(size, task)
         assert [outcome.error for outcome in outcomes] == [None] * size
         return [outcome.value for outcome in outcomes]
 
@@ -203,7 +210,7 @@ def train(begun, run_ranks):
 
 
 def test_a_signal_to_one_rank_stops_all_after_the_same_update(train, tmp_path):
-    ends = [found for found, _ in train(3, stop=7)]
+    ends = [end for end, _ in train(3, stop=7)]
     assert ends == [(7, signal.SIGTERM)] * 3
     saved = [path.name for path in (tmp_path / "model" / "checkpoints").iterdir()]
     assert sorted(saved) == ["00000005", "00000007.interrupted"]
@@ -212,65 +219,71 @@ def test_a_signal_to_one_rank_stops_all_after_the_same_update(train, tmp_path):
 def test_a_signal_sent_twice_at_once_still_saves(train, tmp_path):
     """A cluster may signal every process, and torchrun forwards its own signal too."""
     twice = (signal.SIGTERM, signal.SIGTERM)
-    ends = [found for found, _ in train(2, stop=3, signals=twice)]
+    ends = [end for end, _ in train(2, stop=3, signals=twice)]
     assert ends == [(3, signal.SIGTERM)] * 2
     assert (tmp_path / "model" / "checkpoints" / "00000003.interrupted").is_dir()
 
 
-@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 1), (1, 2)])
-def test_any_number_of_ranks_can_resume(train, before, after):
-    train(before, stop=7, signals=[signal.SIGINT])
-    (end, parameters), *others = train(after)
+@pytest.mark.parametrize(("ranks_before", "ranks_after"), [(2, 3), (3, 1), (1, 2)])
+def test_any_number_of_ranks_can_resume(train, ranks_before, ranks_after):
+    train(ranks_before, stop=7, signals=[signal.SIGINT])
+    (end, parameters), *other_ranks = train(ranks_after)
     assert end == (12, None)
-    _, whole = train(1, "whole")[0]
+    _, uninterrupted = train(1, "whole")[0]
     for name, value in parameters.items():
-        torch.testing.assert_close(value, whole[name], rtol=1e-4, atol=2e-6, msg=name)
-    assert all(equal(parameters, other) for _, other in others)
+        torch.testing.assert_close(value, uninterrupted[name], rtol=1e-4, atol=2e-6, msg=name)
+    assert all(equal(parameters, rank_parameters) for _, rank_parameters in other_ranks)
 
 
 def test_resuming_is_exact_with_dropout(train):
     train(2, dropout=0.4, stop=7)
     (_, parameters), _ = train(2, dropout=0.4)
-    (_, whole), _ = train(2, "whole", dropout=0.4)
-    assert equal(parameters, whole)
-    (_, undropped), _ = train(2, "other")
-    assert not equal(undropped, whole)
+    (_, uninterrupted), _ = train(2, "whole", dropout=0.4)
+    assert equal(parameters, uninterrupted)
+    (_, without_dropout), _ = train(2, "other")
+    assert not equal(without_dropout, uninterrupted)
 
 
-def test_ranks_have_different_dropout_masks(begun, run_ranks):
+def test_ranks_have_different_dropout_masks(make_rank_trainer, run_ranks):
     """Both ranks have the same batch: with the same dropout mask, costs would be equal."""
 
     def task():
         with join_process_group("cpu") as process_group:
-            training = begun(process_group, dropout=0.5)
-            batch = next(iter(begun().batches))
-            training.model.train()
-            training.process_group.seed_per_rank(1, 0)
-            return float(training.model.loss(*batch[:4]).detach())
+            trainer = make_rank_trainer(process_group, dropout=0.5)
+            batch = next(iter(make_rank_trainer().batches))
+            trainer.model.train()
+            trainer.process_group.seed_per_rank(1, 0)
+            return float(trainer.model.loss(*batch[:4]).detach())
 
-    one, other = (outcome.value for outcome in run_ranks(2, task))
-    assert one != other
+    cost_0, cost_1 = (outcome.value for outcome in run_ranks(2, task))
+    assert cost_0 != cost_1
 
 
-def test_only_rank_0_writes(begun, run_ranks, monkeypatch, tmp_path):
+def test_only_rank_0_writes(make_rank_trainer, run_ranks, monkeypatch, tmp_path):
     def task():
         with join_process_group("cpu") as process_group:
             if not process_group.is_main:
                 for name in ("save_checkpoint", "write_parameters", "load_newest_checkpoint"):
                     monkeypatch.setattr(f"nmtkit.training.trainer.{name}", None)
-            training = begun(process_group, max_updates=4, validate_every=2, average_checkpoints=2)
-            training.resume()
-            training.run()
-            return dict(parameters_of(training.model)), dict(training.averaged)
+            trainer = make_rank_trainer(
+                process_group, max_updates=4, validate_every=2, average_checkpoints=2
+            )
+            trainer.resume()
+            trainer.run()
+            return dict(parameters_of(trainer.model)), dict(trainer.averaged)
 
     outcomes = run_ranks(2, task)
     assert [outcome.error for outcome in outcomes] == [None, None]
-    (first, mean), (second, mean_there) = (outcome.value for outcome in outcomes)
-    assert equal(first, second) and equal(mean, mean_there) and not equal(first, mean)
+    (parameters_0, mean_0), (parameters_1, mean_1) = (outcome.value for outcome in outcomes)
+    assert (
+        equal(parameters_0, parameters_1)
+        and equal(mean_0, mean_1)
+        and not equal(parameters_0, mean_0)
+    )
     assert (tmp_path / "model" / "params.best.safetensors").is_file()
 
 
-def test_a_full_disk_on_rank_0_stops_all_ranks(begun, run_ranks, monkeypatch):
+def test_a_full_disk_on_rank_0_stops_all_ranks(make_rank_trainer, run_ranks, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -278,26 +291,28 @@ def test_a_full_disk_on_rank_0_stops_all_ranks(begun, run_ranks, monkeypatch):
         with join_process_group("cpu") as process_group:
             if process_group.is_main:
                 monkeypatch.setattr("nmtkit.training.trainer.save_checkpoint", full)
-            begun(process_group, max_updates=8, validate_every=2).run()
+            make_rank_trainer(process_group, max_updates=8, validate_every=2).run()
 
-    first, other = (outcome.error for outcome in run_ranks(2, task))
-    assert "No space left" in first and "another rank has ended" in other
+    error_0, error_1 = (outcome.error for outcome in run_ranks(2, task))
+    assert "No space left" in error_0 and "another rank has ended" in error_1
 
 
-@pytest.mark.parametrize("lost", [0, 1])
-def test_a_killed_rank_stops_the_others_and_nothing_is_lost(begun, run_ranks, train, lost):
-    def life():
+@pytest.mark.parametrize("killed_rank", [0, 1])
+def test_a_killed_rank_stops_the_others_and_nothing_is_lost(
+    make_rank_trainer, run_ranks, train, killed_rank
+):
+    def task():
         with join_process_group("cpu") as process_group:
             settings = {"folder": "killed", "max_updates": 12, "validate_every": 5}
             run(
-                begun(process_group, **settings),
-                7 if process_group.rank == lost else 0,
+                make_rank_trainer(process_group, **settings),
+                7 if process_group.rank == killed_rank else 0,
                 [signal.SIGKILL],
             )
 
-    outcomes = run_ranks(2, life)
-    assert outcomes[lost].status == -signal.SIGKILL
-    assert "another rank has ended" in outcomes[1 - lost].error
+    outcomes = run_ranks(2, task)
+    assert outcomes[killed_rank].status == -signal.SIGKILL
+    assert "another rank has ended" in outcomes[1 - killed_rank].error
     (end, parameters), _ = train(2, "killed")
-    (_, whole), _ = train(2, "whole")
-    assert end == (12, None) and equal(parameters, whole)
+    (_, uninterrupted), _ = train(2, "whole")
+    assert end == (12, None) and equal(parameters, uninterrupted)

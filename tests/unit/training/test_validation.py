@@ -29,10 +29,10 @@ def batches(size):
 def test_costs_are_means_over_tokens_and_over_sentences(model, size):
     model.eval()
     total = sum(float(model.loss(*batch[:4]).detach()) for batch in batches(1))
-    found = validate(model, batches(size), torch.device("cpu"), None)
-    assert found.cost_per_token == pytest.approx(total / 7)
-    assert found.cost_per_sentence == pytest.approx(total / 3)
-    assert found.bleu is None
+    validation = validate(model, batches(size), torch.device("cpu"), None)
+    assert validation.cost_per_token == pytest.approx(total / 7)
+    assert validation.cost_per_sentence == pytest.approx(total / 3)
+    assert validation.bleu is None
 
 
 @pytest.mark.parametrize("training", [True, False])
