@@ -118,8 +118,8 @@ def test_a_loaded_model_is_ready_for_use(model_folder):
     assert not any(p.requires_grad for p in model.parameters())
     ids = torch.tensor([[2, 3, 0]])
     mask = torch.ones(1, 3, dtype=torch.bool)
-    one, other = (model.loss(ids, mask, torch.tensor([[2, 0]]), mask[:, :2]) for _ in range(2))
-    assert torch.equal(one, other) and one.isfinite()
+    first, second = (model.loss(ids, mask, torch.tensor([[2, 0]]), mask[:, :2]) for _ in range(2))
+    assert torch.equal(first, second) and first.isfinite()
 
 
 def test_best_last_or_any_file_of_parameters_is_loaded(model_folder, tmp_path):

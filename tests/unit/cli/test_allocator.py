@@ -1,4 +1,4 @@
-"""A training's process takes again what it has freed, instead of asking the system anew."""
+"""Freed memory is reused instead of being requested from the system again."""
 
 import ctypes
 import os
@@ -40,7 +40,7 @@ def test_freed_memory_is_reused_without_page_faults():
     environment.pop("GLIBC_TUNABLES", None)
 
     def faults(how: str) -> tuple[int, int]:
-        """Of the second time that 39,063 pages of 4 KiB are wanted, and of the last."""
+        """Return the page faults of the second and the last allocation of 39,063 pages of 4 KiB."""
         command = [sys.executable, "-c", FAULTS, how]
         second, last = subprocess.check_output(command, text=True, env=environment).split()
         return int(second), int(last)

@@ -1,4 +1,4 @@
-"""Every command explains itself on one screen, and its options mean what they mean elsewhere."""
+"""Each command's help fits one screen, and options mean the same in all commands."""
 
 from collections import defaultdict
 
@@ -17,7 +17,7 @@ EVERY = {(): cli, **dict(walk_commands(cli))}
 LEAVES = {path: each for path, each in EVERY.items() if not isinstance(each, click.Group)}
 
 
-def shown(*arguments: str) -> str:
+def help_text(*arguments: str) -> str:
     result = CliRunner().invoke(
         cli, arguments, prog_name="nmtkit", terminal_width=SCREEN_COLUMNS, max_content_width=None
     )
@@ -31,15 +31,15 @@ def visible(command: Command) -> list[click.Option]:
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
 def test_help_fits_one_screen(path: tuple[str, ...]) -> None:
-    lines = shown(*path, "--help").splitlines()
+    lines = help_text(*path, "--help").splitlines()
     assert len(lines) <= SCREEN_LINES
     assert [line for line in lines if len(line) > SCREEN_COLUMNS] == []
-    assert lines == shown(*path, "-h").splitlines()
+    assert lines == help_text(*path, "-h").splitlines()
 
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
 def test_help_all_lists_every_option(path: tuple[str, ...]) -> None:
-    text = shown(*path, "--help-all")
+    text = help_text(*path, "--help-all")
     for option in visible(EVERY[path]):
         for spelling in option.opts:
             assert f"{spelling} " in text or f"{spelling}," in text
@@ -56,7 +56,7 @@ def test_every_option_is_explained_in_a_named_group(path: tuple[str, ...]) -> No
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_help_shows_an_example_and_the_arguments(path: tuple[str, ...]) -> None:
     command = LEAVES[path]
-    text = shown(*path, "--help-all")
+    text = help_text(*path, "--help-all")
     assert f"nmtkit {' '.join(path)}" in text.partition("Example")[2]
     for parameter in command.params:
         if isinstance(parameter, click.Argument):
@@ -124,5 +124,5 @@ def test_one_meaning_has_one_spelling() -> None:
 
 
 def test_general_options_come_last() -> None:
-    text = shown("train", "--help-all")
+    text = help_text("train", "--help-all")
     assert text.index("Input and output:") < text.index("Hardware:") < text.index(f"{GENERAL}:")

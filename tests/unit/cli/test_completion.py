@@ -13,7 +13,7 @@ from nmtkit.models import MODELS
 
 
 def completions(*words: str) -> list[str]:
-    """Return what bash is offered for the last word, by a process that never imports torch."""
+    """Return the completions of the last word, from a process that must not import torch."""
     code = (
         "import sys\n"
         "from nmtkit.cli.main import cli\n"
@@ -43,23 +43,23 @@ def test_recipes_are_completed() -> None:
 
 @pytest.mark.parametrize("section", ["data", "training", "search"])
 def test_settings_of_a_section_are_completed(section: str) -> None:
-    found = completions("nmtkit", "train", "--set", f"{section}.")
+    completed = completions("nmtkit", "train", "--set", f"{section}.")
     names = [field.name for field in dataclasses.fields(SECTIONS[section])]
-    assert found == [f"{section}.{name}=" for name in names]
+    assert completed == [f"{section}.{name}=" for name in names]
 
 
 @pytest.mark.parametrize(("recipe", "model"), [("cslm", "cslm"), ("toy", "rnnsearch")])
 def test_settings_of_the_recipe_s_model_are_completed(recipe: str, model: str) -> None:
-    found = completions("nmtkit", "train", "--recipe", recipe, "-S", "model.")
+    completed = completions("nmtkit", "train", "--recipe", recipe, "-S", "model.")
     fields = dataclasses.fields(MODELS[model].config_class)
-    assert found == ["model.type=", *(f"model.{field.name}=" for field in fields)]
+    assert completed == ["model.type=", *(f"model.{field.name}=" for field in fields)]
 
 
 def test_settings_of_all_models_are_completed_without_a_recipe() -> None:
-    found = set(completions("nmtkit", "train", "--set", "model."))
+    completed = set(completions("nmtkit", "train", "--set", "model."))
     for model in MODELS.values():
         names = {f"model.{field.name}=" for field in dataclasses.fields(model.config_class)}
-        assert names <= found
+        assert names <= completed
 
 
 def test_values_are_completed() -> None:

@@ -1,4 +1,4 @@
-"""The log goes to stderr and leaves progress bars whole."""
+"""The log goes to stderr and does not break progress bars."""
 
 import io
 import logging
@@ -45,7 +45,7 @@ def test_a_percent_sign_in_a_warning_is_text(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "nmtkit: warning: 100%s\n"
 
 
-def test_a_line_does_not_break_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_line_does_not_break_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr("sys.stderr", screen)
     console.configure_logging(logging.INFO)
@@ -57,7 +57,7 @@ def test_a_line_does_not_break_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert line.rpartition("\r")[2] == "nmtkit: warning: between"  # the bar was wiped before
 
 
-def test_a_closed_stderr_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_stderr_does_not_stop_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError

@@ -1,4 +1,4 @@
-"""The page of pictures is true: its pictures are there and small, its commands exist."""
+"""The gallery page: its pictures exist and are small, and its commands exist."""
 
 import re
 from pathlib import Path
@@ -23,14 +23,16 @@ def test_every_picture_is_on_the_page_and_each_is_small() -> None:
     assert sum(path.stat().st_size for path in files) < 1_000_000
 
 
-@pytest.mark.parametrize(("name", "rest"), COMMAND.findall(TEXT))
-def test_commands_on_the_page_use_existing_options(name: str, rest: str) -> None:
+@pytest.mark.parametrize(("name", "arguments"), COMMAND.findall(TEXT))
+def test_commands_on_the_page_use_existing_options(name: str, arguments: str) -> None:
     command = COMMANDS[tuple(name.split())]
     known = {option for parameter in command.params for option in parameter.opts}
-    assert set(re.findall(r"(?<!\S)--?[a-z-]+", rest)) <= known | {"--help", "-"}
+    assert set(re.findall(r"(?<!\S)--?[a-z-]+", arguments)) <= known | {"--help", "-"}
 
 
 def test_commands_are_found_on_the_page() -> None:
-    found = [name for name, _ in COMMAND.findall(TEXT)]
-    assert {"align", "evaluate", "curves", "embed", "map", "phrase-table report"} <= set(found)
-    assert len(found) > 10
+    command_names = [name for name, _ in COMMAND.findall(TEXT)]
+    assert {"align", "evaluate", "curves", "embed", "map", "phrase-table report"} <= set(
+        command_names
+    )
+    assert len(command_names) > 10

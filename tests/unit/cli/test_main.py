@@ -1,4 +1,4 @@
-"""Whatever goes wrong leaves one line on stderr and the right exit status."""
+"""Every error gives one line on stderr and the right exit status."""
 
 import errno
 import os
@@ -22,13 +22,13 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Calls `nmtkit work`, a command that does what it is given, with further arguments."""
+    """Return a function that runs `nmtkit work`, a command that calls a function of the test."""
 
     def run_work(work: Callable[[], Any], *arguments: str, options: tuple[str, ...] = ()) -> Result:
         @click.command(name="work")
         @click.option("--number", type=int, help="A number.")
         def command(number: int | None) -> Any:
-            """Do what the test wants done."""
+            """Call the function of the test."""
             return work()
 
         module = types.ModuleType("nmtkit_test_work")
@@ -48,7 +48,7 @@ def failing(error: BaseException) -> Callable[[], None]:
 
 
 class OutOfMemoryError(RuntimeError):
-    """Named as torch names its own."""
+    """Has the name of torch's error."""
 
 
 def test_success_is_status_0_with_an_empty_stderr(run: Run) -> None:
@@ -96,7 +96,7 @@ def test_a_failure_is_one_line_and_status_1(run: Run, error: Exception, line: st
     ],
     ids=repr,
 )
-def test_a_fault_of_the_program_is_not_hidden(run: Run, error: Exception) -> None:
+def test_a_bug_of_the_program_is_not_hidden(run: Run, error: Exception) -> None:
     assert run(failing(error)).exception is error
 
 
@@ -153,19 +153,19 @@ def test_help_goes_to_stderr_without_arguments() -> None:
 
 def test_help_names_every_command() -> None:
     result = CliRunner().invoke(main.cli, ["--help"], prog_name="nmtkit")
-    shown = result.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    lines = result.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     assert result.exit_code == 0
-    assert [line.split(maxsplit=1) for line in shown] == [
+    assert [line.split(maxsplit=1) for line in lines] == [
         [name, sentence] for name, (_, sentence) in main.COMMANDS.items()
     ]
 
 
 def test_programs_that_document_click_groups_find_every_command() -> None:
     context = click.Context(main.cli)
-    found = [main.cli.get_command(context, name) for name in main.cli.list_commands(context)]
-    assert [command.name for command in found if command] == [
+    commands = [main.cli.get_command(context, name) for name in main.cli.list_commands(context)]
+    assert [command.name for command in commands if command] == [
         name if isinstance(command, click.Group) else "command"
-        for name, command in zip(main.COMMANDS, found, strict=True)
+        for name, command in zip(main.COMMANDS, commands, strict=True)
     ]
 
 
@@ -182,7 +182,7 @@ def test_version_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def process(*arguments: str, **settings: Any) -> "subprocess.CompletedProcess[bytes]":
-    """The real command in a process of its own."""
+    """Run the real command in another process."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "", **settings.pop("env", {})}
     code = "from nmtkit.cli.main import main; main()"
     return subprocess.run(
@@ -193,7 +193,7 @@ def process(*arguments: str, **settings: Any) -> "subprocess.CompletedProcess[by
     )
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = process("--help", stdout=writing)
@@ -236,15 +236,15 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("start", "told"), [("", "registered at once "), ("late.start()", "late registered ")]
+    ("statement", "message"), [("", "registered at once "), ("late.start()", "late registered ")]
 )
-def test_a_process_exits_at_once_unless_a_thread_runs(start: str, told: str) -> None:
-    code = ENDING.format(start=start)
+def test_a_process_exits_at_once_unless_a_thread_runs(statement: str, message: str) -> None:
+    code = ENDING.format(start=statement)
     done = subprocess.run(
         [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(f"nmtkit {nmtkit.__version__}\n")
-    assert done.stderr == told
+    assert done.stderr == message
 
 
 def test_a_full_disk_behind_stdout_is_reported() -> None:
@@ -297,12 +297,12 @@ def test_stdout_is_utf8_in_any_locale() -> None:
 def test_shells_complete_commands_and_options(
     shell: str, words: str, completions: set[str]
 ) -> None:
-    asked = {"COMP_WORDS": words, "COMP_CWORD": "1", "_NMTKIT_COMPLETE": f"{shell}_complete"}
+    environment = {"COMP_WORDS": words, "COMP_CWORD": "1", "_NMTKIT_COMPLETE": f"{shell}_complete"}
     if shell == "fish":
-        asked["COMP_CWORD"] = words.split()[-1]
+        environment["COMP_CWORD"] = words.split()[-1]
     else:
-        asked["COMP_CWORD"] = str(len(words.split()) - 1)
-    done = process(env=asked, stdout=subprocess.PIPE)
+        environment["COMP_CWORD"] = str(len(words.split()) - 1)
+    done = process(env=environment, stdout=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, b"")
     assert set(done.stdout.decode().split("\n")) - {""} == completions
 

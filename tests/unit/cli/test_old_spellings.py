@@ -1,4 +1,4 @@
-"""Old spellings become today's, with one warning each, and change nothing else."""
+"""Old spellings are replaced by today's, with one warning each."""
 
 import click
 import pytest
@@ -49,7 +49,7 @@ def test_old_spellings_become_new_ones(old: str, new: str) -> None:
     assert replace_old_spellings(old.split(), RENAMED, quiet=True) == new.split()
 
 
-def test_each_old_spelling_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_old_spelling_gives_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     replace_old_spellings("--rule x --raw --rule y --format text".split(), RENAMED, quiet=False)
     assert [record.message for record in caplog.records] == [
         "--rule MODE is now --beam-mode MODE",
@@ -58,7 +58,7 @@ def test_each_old_spelling_is_warned_of_once(caplog: pytest.LogCaptureFixture) -
     ]
 
 
-def test_completion_warns_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_completion_does_not_warn(caplog: pytest.LogCaptureFixture) -> None:
     replace_old_spellings(["--raw"], RENAMED, quiet=True)
     resolve_moved_command(["tune", "x"], MOVED, "nmtkit", quiet=True)
     assert caplog.records == []

@@ -1,4 +1,4 @@
-"""Rules about options that exclude, need or complete each other."""
+"""Rules about options that exclude or need each other."""
 
 from typing import Any
 
@@ -92,6 +92,6 @@ def test_rules_name_options_that_the_command_has(path: tuple[str, ...]) -> None:
             assert parameter_named(COMMANDS[path], name.split()[0])
 
 
-def test_a_name_that_no_option_has_is_a_fault() -> None:
+def test_a_rule_about_an_unknown_option_is_a_bug() -> None:
     with pytest.raises(LookupError, match="--nothing"):
         parameter_named(cli, "--nothing")

@@ -1,4 +1,4 @@
-"""torch is imported without garbage collection, and gets its threads."""
+"""Torch is imported without garbage collection and gets the number of threads."""
 
 import gc
 import subprocess
@@ -40,7 +40,7 @@ def test_objects_of_torch_are_frozen() -> None:
     assert done.stdout == "True True\n"
 
 
-def test_the_collector_is_untouched_once_torch_is_imported() -> None:
+def test_garbage_collection_is_unchanged_once_torch_is_imported() -> None:
     frozen = gc.get_freeze_count()
     with startup.importing():
         assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""Alignments of words from those of pieces, and their hard form."""
+"""Alignments of words, computed from those of subwords, and hard alignments."""
 
 import io
 from collections import Counter

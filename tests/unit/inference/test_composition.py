@@ -1,4 +1,4 @@
-"""Structures of lines: in order, and each as it is alone."""
+"""Compositions of lines come in order and do not depend on other lines."""
 
 import dataclasses
 
@@ -12,13 +12,15 @@ from nmtkit.models.grconv import GrConv, GrConvConfig
 
 @pytest.fixture
 def loaded(make_model):
-    other = make_model(1)
+    expected_weights = make_model(1)
     torch.manual_seed(3)
-    model = GrConv(GrConvConfig(6, 5, 8, 4), len(other.src_vocab), len(other.tgt_vocab)).eval()
+    model = GrConv(
+        GrConvConfig(6, 5, 8, 4), len(expected_weights.src_vocab), len(expected_weights.tgt_vocab)
+    ).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.5)
-    return dataclasses.replace(other, model=model)
+    return dataclasses.replace(expected_weights, model=model)
 
 
 def test_compositions_do_not_depend_on_batches(loaded):
@@ -29,8 +31,8 @@ def test_compositions_do_not_depend_on_batches(loaded):
         assert [len(level) for level in found.levels] == list(range(len(line.split()), 0, -1))
         [alone] = compositions(loaded, [line])
         for nodes, same in zip(found.levels, alone.levels, strict=True):
-            for node, other in zip(nodes, same, strict=True):
-                assert node == pytest.approx(other, abs=1e-5)
+            for node, expected_weights in zip(nodes, same, strict=True):
+                assert node == pytest.approx(expected_weights, abs=1e-5)
                 assert sum(node) == pytest.approx(1, abs=1e-5)
 
 

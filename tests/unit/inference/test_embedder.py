@@ -1,4 +1,4 @@
-"""Vectors of lines and words: in order, and each what the model says of it alone."""
+"""Vectors of lines and words come in order and do not depend on other lines."""
 
 from typing import Literal
 
@@ -32,10 +32,10 @@ def loaded(request, make_model):
 
 
 def test_vectors_of_lines_do_not_depend_on_batches(loaded, request):
-    found = list(Embedder(loaded, batch_size=3).embed(iter(LINES)))
-    assert [text for text, _ in found] == LINES
+    embeddings = list(Embedder(loaded, batch_size=3).embed(iter(LINES)))
+    assert [text for text, _ in embeddings] == LINES
     width = SIZES[request.node.callspec.params["loaded"]][1]
-    for line, (_, vector) in zip(LINES, found, strict=True):
+    for line, (_, vector) in zip(LINES, embeddings, strict=True):
         alone = loaded.model.summarise(*pad([[*loaded.src_vocab.ids(line.split()), EOS]]))[0]
         assert len(vector) == width
         assert vector == pytest.approx(alone.tolist(), abs=1e-6)
@@ -47,12 +47,12 @@ def test_word_vectors_follow_the_vocabulary_without_special_symbols(loaded):
         ("target", "vwxyz", "E_y"),
     ]
     for side, words, matrix in sides:
-        found = list(Embedder(loaded).embed_words(side))
-        assert "".join(word for word, _ in found) == words
+        embeddings = list(Embedder(loaded).embed_words(side))
+        assert "".join(word for word, _ in embeddings) == words
         rows = getattr(loaded.model, matrix)[2:].tolist()
-        assert [vector for _, vector in found] == rows
-        assert list(Embedder(loaded).embed_words(side, limit=2)) == found[:2]
-        assert list(Embedder(loaded).embed_words(side, limit=99)) == found
+        assert [vector for _, vector in embeddings] == rows
+        assert list(Embedder(loaded).embed_words(side, limit=2)) == embeddings[:2]
+        assert list(Embedder(loaded).embed_words(side, limit=99)) == embeddings
 
 
 def test_word_vectors_are_read_in_several_windows(make_model, monkeypatch):
@@ -74,7 +74,7 @@ def test_a_language_model_has_target_word_vectors_only(make_model):
 
 
 def test_dropout_does_not_change_vectors(make_model):
-    """No dropout, no gradient: the same twice."""
+    """Without dropout and gradients, the same line has the same vector twice."""
     loaded = make_model(1, sizes=RNNencConfig(6, 5, 4, dropout=0.5))
     assert list(Embedder(loaded).embed(["a b"])) == list(Embedder(loaded).embed(["a b"]))
     assert torch.is_grad_enabled()

@@ -1,4 +1,4 @@
-"""Which models may be used together."""
+"""Models that can form an ensemble, and models that cannot."""
 
 import pytest
 
@@ -12,14 +12,14 @@ def test_no_model_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ("vwxzy", "7 and 7 words; word 6 is 'y' in one, 'z' in the other"),
         ("vwxyzq", "7 and 8 words; one continues"),
     ],
 )
-def test_models_with_other_target_words_are_refused(make_model, words, told):
-    with pytest.raises(ModelError, match=f"models 1 and 3 .*{told}"):
+def test_models_with_other_target_words_are_refused(make_model, words, message):
+    with pytest.raises(ModelError, match=f"models 1 and 3 .*{message}"):
         Ensemble((make_model(1), make_model(2), make_model(3, tgt=words)))
 
 

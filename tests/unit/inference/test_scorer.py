@@ -1,4 +1,4 @@
-"""Laws of scoring: probabilities add up, and padding or neighbours change nothing."""
+"""Laws of scoring: probabilities add up to one; padding and other pairs change nothing."""
 
 import itertools
 import math
@@ -30,7 +30,7 @@ def scorer(make_model):
 
 
 def test_probabilities_of_all_translations_add_up_to_one(make_model):
-    """Those of up to three tokens, and the beginnings of all the longer ones."""
+    """Sum over all translations of up to three tokens and the prefixes of all longer ones."""
     scorer = Scorer(Ensemble((make_model(4, tgt="xy"), make_model(5, tgt="xy"))))
     tokens = ["q", "x", "y"]  # q is outside of the vocabulary
     strings = [list(s) for n in range(4) for s in itertools.product(tokens, repeat=n)]
@@ -53,16 +53,18 @@ def test_a_source_of_several_pairs_is_encoded_once(scorer, monkeypatch):
 
     monkeypatch.setattr(model, "encode", encode)
     data = [("a b", "v w"), ("c d", "x y"), ("a b", "z z"), ("a b", "w v")]
-    found = [score.log_prob for score in scorer.score(data)]
+    log_probs = [score.log_prob for score in scorer.score(data)]
     assert len(sources) == 2
-    assert found == pytest.approx([next(scorer.score([pair])).log_prob for pair in data], abs=1e-5)
+    assert log_probs == pytest.approx(
+        [next(scorer.score([pair])).log_prob for pair in data], abs=1e-5
+    )
 
 
 def test_each_pair_is_scored_as_if_alone(scorer):
     data = pairs(150)  # more than a window
-    found = list(scorer.score(iter(data), alignments=True))
-    assert len(found) == len(data)
-    for (source, target), score in zip(data, found, strict=True):
+    scores = list(scorer.score(iter(data), alignments=True))
+    assert len(scores) == len(data)
+    for (source, target), score in zip(data, scores, strict=True):
         [alone] = scorer.score([(source, target)], alignments=True)
         assert score.src_tokens == source.split() and score.tgt_tokens == target.split()
         assert score.word_scores == pytest.approx(alone.word_scores, abs=1e-5)
@@ -79,30 +81,33 @@ def test_a_list_is_scored_as_its_pairs(make_model, monkeypatch):
     both = Scorer(Ensemble((make_model(1), make_model(2))).averaged([3, 1]))
     for scorer in (Scorer(Ensemble((make_model(1),))), both):
         for source in ("a b a", ""):
-            found = scorer.score_list(source, targets, tokenized=True)
-            wanted = scorer.score([(source, target) for target in targets], tokenized=True)
-            for one, other in zip(found, wanted, strict=True):
-                assert one.word_scores == pytest.approx(other.word_scores, abs=1e-5)
-                assert one.log_prob == pytest.approx(sum(one.word_scores))
-                assert (one.src_tokens, one.tgt_tokens) == (other.src_tokens, other.tgt_tokens)
-                assert one.unknown == other.unknown
+            list_scores = scorer.score_list(source, targets, tokenized=True)
+            pair_scores = scorer.score([(source, target) for target in targets], tokenized=True)
+            for actual, expected in zip(list_scores, pair_scores, strict=True):
+                assert actual.word_scores == pytest.approx(expected.word_scores, abs=1e-5)
+                assert actual.log_prob == pytest.approx(sum(actual.word_scores))
+                assert (actual.src_tokens, actual.tgt_tokens) == (
+                    expected.src_tokens,
+                    expected.tgt_tokens,
+                )
+                assert actual.unknown == expected.unknown
     assert both.score_list("a", []) == []
 
 
 def test_an_empty_side_is_the_end_of_the_sentence_alone(scorer):
-    found = list(scorer.score([("a", ""), ("", "x"), ("", "")]))
-    assert [len(score.word_scores) for score in found] == [1, 2, 1]
-    assert all(score.log_prob < 0 for score in found)
+    scores = list(scorer.score([("a", ""), ("", "x"), ("", "")]))
+    assert [len(score.word_scores) for score in scores] == [1, 2, 1]
+    assert all(score.log_prob < 0 for score in scores)
 
 
 def test_an_ensemble_averages_probabilities(make_model):
     models = make_model(1), make_model(2)
     single = [list(Scorer(Ensemble((model,))).score(pairs(20))) for model in models]
-    both = Scorer(Ensemble(models)).score(pairs(20))
-    for one, other, mean in zip(*single, both, strict=True):
+    averaged = Scorer(Ensemble(models)).score(pairs(20))
+    for first, second, mean in zip(*single, averaged, strict=True):
         expected = [
             math.log((math.exp(a) + math.exp(b)) / 2)
-            for a, b in zip(one.word_scores, other.word_scores, strict=True)
+            for a, b in zip(first.word_scores, second.word_scores, strict=True)
         ]
         assert mean.word_scores == pytest.approx(expected, abs=1e-5)
 
@@ -112,8 +117,8 @@ def test_weighted_and_log_linear_averaging(make_model):
     single = [list(Scorer(Ensemble((model,))).score(pairs(20))) for model in models]
     weighted = Scorer(Ensemble(models).averaged([3, 1])).score(pairs(20))
     log_linear = Scorer(Ensemble(models).averaged([3, 1], log_linear=True)).score(pairs(20))
-    for one, other, mean, log_mean in zip(*single, weighted, log_linear, strict=True):
-        words = list(zip(one.word_scores, other.word_scores, strict=True))
+    for first, second, mean, log_mean in zip(*single, weighted, log_linear, strict=True):
+        words = list(zip(first.word_scores, second.word_scores, strict=True))
         expected = [math.log(0.75 * math.exp(a) + 0.25 * math.exp(b)) for a, b in words]
         assert mean.word_scores == pytest.approx(expected, abs=1e-5)
         assert log_mean.word_scores == pytest.approx([0.75 * a + 0.25 * b for a, b in words])
@@ -146,11 +151,11 @@ def test_a_language_model_scores_text_without_a_source(make_model):
     lm = make_model(3, sizes=CSLMConfig(3, 4, 6, 5))
     scorer = Scorer(Ensemble((lm,)), batch_size=4)
     texts = [target for _, target in pairs(100)]
-    found = list(scorer.score_text(iter(texts)))
+    scores = list(scorer.score_text(iter(texts)))
     with_source = scorer.score(pairs(100))
-    for text, score, other in zip(texts, found, with_source, strict=True):
+    for text, score, expected in zip(texts, scores, with_source, strict=True):
         assert score.tgt_tokens == text.split() and score.src_tokens == []
-        assert score.word_scores == pytest.approx(other.word_scores, abs=1e-5)
+        assert score.word_scores == pytest.approx(expected.word_scores, abs=1e-5)
         [alone] = scorer.score_text([text])
         assert score.word_scores == pytest.approx(alone.word_scores, abs=1e-5)
     assert not scorer.reads_source
@@ -179,19 +184,19 @@ def test_a_translation_model_needs_a_source(make_model):
 def test_a_language_model_may_join_one_that_translates(make_model):
     models = make_model(1), make_model(2, sizes=CSLMConfig(2, 4, 6, 5))
     single = [list(Scorer(Ensemble((model,))).score(pairs(9))) for model in models]
-    for one, other, mean in zip(*single, Scorer(Ensemble(models)).score(pairs(9)), strict=True):
+    for first, second, mean in zip(*single, Scorer(Ensemble(models)).score(pairs(9)), strict=True):
         expected = [
             math.log((math.exp(a) + math.exp(b)) / 2)
-            for a, b in zip(one.word_scores, other.word_scores, strict=True)
+            for a, b in zip(first.word_scores, second.word_scores, strict=True)
         ]
         assert mean.word_scores == pytest.approx(expected, abs=1e-5)
 
 
 def test_unknown_words_are_counted(scorer):
-    found = list(scorer.score([("a", "v q q"), ("q", ""), ("a", "q x")]))
-    assert [score.unknown for score in found] == [2, 0, 1]
+    scores = list(scorer.score([("a", "v q q"), ("q", ""), ("a", "q x")]))
+    assert [score.unknown for score in scores] == [2, 0, 1]
     totals = Totals()
-    for score in found:
+    for score in scores:
         totals.add(score)
     assert totals.unknown == 3
     assert totals.summary("lines").startswith("3 lines, 8 target tokens")

@@ -1,4 +1,4 @@
-"""Lines in segments: each equation by hand with single calls, and the laws of a stream."""
+"""Translation in segments: each equation computed by single calls, and the laws of a stream."""
 
 import dataclasses
 import itertools
@@ -25,7 +25,7 @@ LINES = ["a b c d", "", "e", "a b c d", "f f a b", "   ", "b a c a d a e a"]
 
 
 def with_text(model, **changes):
-    """A model whose text was prepared otherwise."""
+    """Return a model with changed text settings."""
     text = dataclasses.replace(model.config.text, **changes)
     return dataclasses.replace(model, config=dataclasses.replace(model.config, text=text))
 
@@ -55,7 +55,7 @@ def at_random(translator):
 
 
 def by_hand(translator, reverse, words, max_words):
-    """The best segmentation of a sentence: every equation by itself, span after span."""
+    """Compute the best segmentation of a sentence by the equations, one span at a time."""
     best = {}
     for i, j in itertools.combinations_with_replacement(range(1, len(words) + 1), 2):
         if j - i + 1 > max_words:
@@ -81,16 +81,16 @@ def by_hand(translator, reverse, words, max_words):
 
 @pytest.mark.parametrize("line", ["a b c d", "c", "e f a b d d"])
 def test_the_segments_are_those_of_the_equations(confident, translator, reverse, line):
-    [found] = confident.segment([line])
+    [segmented] = confident.segment([line])
     expected = by_hand(translator, reverse, line.split(), max_words=3)
-    assert [segment.source for segment in found.segments] == [text for _, text, _ in expected]
-    for segment, (confidence, _, translation) in zip(found.segments, expected, strict=True):
+    assert [segment.source for segment in segmented.segments] == [text for _, text, _ in expected]
+    for segment, (confidence, _, translation) in zip(segmented.segments, expected, strict=True):
         assert segment.confidence == pytest.approx(confidence, abs=1e-4)
         assert segment.translation.tokens == translation.tokens
 
 
-def test_some_candidate_is_not_what_search_ranks_first(confident, translator):
-    """Otherwise the choice among candidates would be no choice."""
+def test_the_most_confident_candidate_is_not_always_the_first_of_search(confident, translator):
+    """The confidence must change the choice at least once, or the test above shows nothing."""
     first = [
         next(translator.translate([segment.source], tokenized=True))[0].tokens
         == segment.translation.tokens
@@ -102,18 +102,18 @@ def test_some_candidate_is_not_what_search_ranks_first(confident, translator):
 
 @pytest.mark.parametrize("kind", ["confident", "at_random"])
 def test_a_translation_joins_those_of_its_segments(request, kind):
-    found = list(request.getfixturevalue(kind).segment(LINES))
-    assert len(found) == len(LINES)
-    for line, segmented in zip(LINES, found, strict=True):
-        whole, parts = segmented.translation, [s.translation for s in segmented.segments]
+    results = list(request.getfixturevalue(kind).segment(LINES))
+    assert len(results) == len(LINES)
+    for line, segmented in zip(LINES, results, strict=True):
+        joined, parts = segmented.translation, [s.translation for s in segmented.segments]
         assert " ".join(s.source for s in segmented.segments).split() == line.split()
         assert all(len(s.source.split()) <= 3 for s in segmented.segments)
-        assert bool(whole.text) == bool(line.split())
-        assert whole.text.split() == whole.tokens == [t for p in parts for t in p.tokens]
-        assert whole.src_tokens == line.split()
-        assert whole.score == pytest.approx(sum(p.score for p in parts))
-        assert whole.score == pytest.approx(sum(whole.word_scores))
-        assert whole.finished == all(p.finished for p in parts)
+        assert bool(joined.text) == bool(line.split())
+        assert joined.text.split() == joined.tokens == [t for p in parts for t in p.tokens]
+        assert joined.src_tokens == line.split()
+        assert joined.score == pytest.approx(sum(p.score for p in parts))
+        assert joined.score == pytest.approx(sum(joined.word_scores))
+        assert joined.finished == all(p.finished for p in parts)
 
 
 @pytest.mark.parametrize("kind", ["confident", "at_random"])
@@ -131,24 +131,24 @@ def test_segments_of_a_line_do_not_depend_on_other_lines(request, kind, monkeypa
 
 
 def test_each_span_is_translated_once_in_bounded_windows(translator, reverse, monkeypatch):
-    """500 words of five: 5 + 25 + 125 different spans."""
-    asked = []
+    """500 words over a vocabulary of 5: at most 5 + 25 + 125 distinct spans."""
+    translated_windows = []
     real = Translator.translate
 
     def recorded(self, lines, *arguments, **options):
-        asked.append(list(lines))
+        translated_windows.append(list(lines))
         return real(self, lines, *arguments, **options)
 
     monkeypatch.setattr(Translator, "translate", recorded)
     line = " ".join("abcde"[(k * k + k // 7) % 5] for k in range(500))
     words = line.split()
-    [found] = ConfidentSegmenter(translator, reverse, max_words=3).segment([line])
-    assert " ".join(s.source for s in found.segments) == line
-    texts = [text for window in asked for text in window]
+    [segmented] = ConfidentSegmenter(translator, reverse, max_words=3).segment([line])
+    assert " ".join(s.source for s in segmented.segments) == line
+    texts = [text for window in translated_windows for text in window]
     assert sorted(texts) == sorted(
         {" ".join(words[k : k + n]) for n in (1, 2, 3) for k in range(501 - n)}
     )
-    assert len(asked) > 1 and max(map(len, asked)) <= translator.window
+    assert len(translated_windows) > 1 and max(map(len, translated_windows)) <= translator.window
 
 
 def test_results_come_before_all_lines_are_read(confident):
@@ -156,12 +156,12 @@ def test_results_come_before_all_lines_are_read(confident):
         yield from ["a b"] * confident.window
         raise AssertionError("read too far")
 
-    found = confident.segment(lines())
-    assert all(next(found).segments for _ in range(confident.window))
+    results = confident.segment(lines())
+    assert all(next(results).segments for _ in range(confident.window))
 
 
 def test_segments_are_cut_between_words_not_subwords(make_model):
-    """Each side with merges of its own; the reverse model without any."""
+    """Both sides have their own merges; the reverse model has none."""
     bpe = BPE([("a", "b</w>")])
     model = make_model(1, src="ab a@@ b c@@ a b@@ c", tgt="v@@ w x v w@@", bpe=bpe)
     reverse = backwards(make_model(2, src="vw vx xw v w x", tgt="ab ca bc"))
@@ -169,11 +169,11 @@ def test_segments_are_cut_between_words_not_subwords(make_model):
     segmenter = ConfidentSegmenter(
         Translator(Ensemble((model,))), Scorer(Ensemble((reverse,))), max_words=2
     )
-    [found] = segmenter.segment(["ab ca bc ab"], tokenized=True)
-    assert " ".join(s.source for s in found.segments) == "ab ca bc ab"
-    assert found.translation.src_tokens == ["ab", "c@@", "a", "b@@", "c", "ab"]
-    texts = [s.translation.text for s in found.segments]
-    assert found.translation.text == " ".join(texts) and "@@" not in found.translation.text
+    [segmented] = segmenter.segment(["ab ca bc ab"], tokenized=True)
+    assert " ".join(s.source for s in segmented.segments) == "ab ca bc ab"
+    assert segmented.translation.src_tokens == ["ab", "c@@", "a", "b@@", "c", "ab"]
+    texts = [s.translation.text for s in segmented.segments]
+    assert segmented.translation.text == " ".join(texts) and "@@" not in segmented.translation.text
 
 
 def test_a_line_is_detokenised_as_one(make_model):
@@ -189,12 +189,12 @@ def test_a_line_is_detokenised_as_one(make_model):
 def test_replacing_unknown_words_does_not_change_confidences(make_model, reverse):
     search = dataclasses.replace(make_model(1).config.search, beam=1)
     translator = Translator(Ensemble((make_model(1, tgt="vw"),)), search)
-    plain = list(ConfidentSegmenter(translator, reverse, 2).segment(LINES))
+    unreplaced = list(ConfidentSegmenter(translator, reverse, 2).segment(LINES))
     replaced = list(ConfidentSegmenter(translator.with_replacements({}), reverse, 2).segment(LINES))
-    assert any("<unk>" in line.translation.text for line in plain)
-    for one, other in zip(plain, replaced, strict=True):
-        assert "<unk>" not in other.translation.text
-        assert [s.confidence for s in other.segments] == [s.confidence for s in one.segments]
+    assert any("<unk>" in line.translation.text for line in unreplaced)
+    for expected, actual in zip(unreplaced, replaced, strict=True):
+        assert "<unk>" not in actual.translation.text
+        assert [s.confidence for s in actual.segments] == [s.confidence for s in expected.segments]
 
 
 def test_seed_and_line_number_decide_random_segments(translator):
@@ -202,8 +202,8 @@ def test_seed_and_line_number_decide_random_segments(translator):
 
     def sources(seed, first=1):
         segmenter = RandomSegmenter(translator, with_random_confidences(4), seed)
-        [found] = segmenter.segment([line], first_line=first)
-        return [segment.source for segment in found.segments]
+        [segmented] = segmenter.segment([line], first_line=first)
+        return [segment.source for segment in segmented.segments]
 
     assert sources(1) == sources(1)
     assert len({tuple(sources(seed)) for seed in range(5)}) > 1
@@ -211,7 +211,7 @@ def test_seed_and_line_number_decide_random_segments(translator):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"src_language": "en", "tgt_language": "fr"}, "translates en-fr; it must translate fr-en"),
         ({"hyphens": True}, "split lines into words differently"),
@@ -219,15 +219,15 @@ def test_seed_and_line_number_decide_random_segments(translator):
         ({"tokenized": True}, "split lines into words differently"),
     ],
 )
-def test_a_reverse_model_must_fit(translator, make_model, changes, told):
-    other = with_text(backwards(make_model(2, src="vwxyz", tgt="abcde")), **changes)
-    with pytest.raises(ModelError, match=told):
-        ConfidentSegmenter(translator, Scorer(Ensemble((other,))))
+def test_a_reverse_model_must_fit(translator, make_model, changes, message):
+    reverse_model = with_text(backwards(make_model(2, src="vwxyz", tgt="abcde")), **changes)
+    with pytest.raises(ModelError, match=message):
+        ConfidentSegmenter(translator, Scorer(Ensemble((reverse_model,))))
 
 
 @pytest.fixture
 def written(tmp_path, confident):
-    """What the segmenter chose for some lines, as a file."""
+    """Write the segmenter's segments of some lines to a file."""
     path = tmp_path / "segments"
     lines = [segments_line(line.segments) for line in confident.segment(LINES)]
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -236,8 +236,8 @@ def written(tmp_path, confident):
 
 def test_segments_are_written_as_json(written, confident):
     rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
-    for row, found in zip(rows, confident.segment(LINES), strict=True):
-        for entry, segment in zip(row, found.segments, strict=True):
+    for row, segmented in zip(rows, confident.segment(LINES), strict=True):
+        for entry, segment in zip(row, segmented.segments, strict=True):
             best = segment.translation
             assert (entry["source"], entry["target"]) == (segment.source, best.text)
             assert entry["score"] == pytest.approx(best.score, abs=1e-4)
@@ -245,22 +245,28 @@ def test_segments_are_written_as_json(written, confident):
 
 
 def test_a_random_segment_has_no_confidence(at_random):
-    [found] = at_random.segment(["a é ||| b"])
-    [entry, *_] = json.loads(segments_line(found.segments))
-    assert set(entry) == {"source", "target", "score"} and "\n" not in segments_line(found.segments)
+    [segmented] = at_random.segment(["a é ||| b"])
+    [entry, *_] = json.loads(segments_line(segmented.segments))
+    assert set(entry) == {"source", "target", "score"} and "\n" not in segments_line(
+        segmented.segments
+    )
 
 
 def test_random_segments_are_as_long_as_those_of_a_file(written):
     draw = random_lengths(written, max_words=3)
     rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
-    seen = [len(entry["source"].split()) for row in rows for entry in row]
+    file_lengths = [len(entry["source"].split()) for row in rows for entry in row]
     lengths = [len(line.split()) for line in LINES]
-    drawn = [end - start for seed in range(200) for n in lengths for start, end in draw(n, seed)]
-    assert sum(drawn) / len(drawn) == pytest.approx(sum(seen) / len(seen), rel=0.05)
+    drawn_lengths = [
+        end - start for seed in range(200) for n in lengths for start, end in draw(n, seed)
+    ]
+    assert sum(drawn_lengths) / len(drawn_lengths) == pytest.approx(
+        sum(file_lengths) / len(file_lengths), rel=0.05
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "told"),
+    ("text", "error", "message"),
     [
         ("", DataError, "has no segments"),
         ("[]\n[]\n", DataError, "has no segments"),
@@ -274,7 +280,7 @@ def test_random_segments_are_as_long_as_those_of_a_file(written):
         ('[{"source": "a b c d"}]\n', ConfigError, "of 4 words.* give --max-segment 4"),
     ],
 )
-def test_a_file_without_segments_is_an_error(tmp_path, text, error, told):
+def test_a_file_without_segments_is_an_error(tmp_path, text, error, message):
     (tmp_path / "lengths").write_text(text)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         random_lengths(tmp_path / "lengths", max_words=3)

@@ -1,4 +1,4 @@
-"""Windows of a stream: every line once, in order, and none kept waiting."""
+"""Windows of a stream hold every line once, in order, and no line waits."""
 
 import gzip
 import os
@@ -19,36 +19,36 @@ from nmtkit.inference.stream_batching import (
 
 @pytest.fixture
 def pipe():
-    """The reading and the writing end of a pipe, as descriptors; the test closes the latter."""
+    """Return the read and write descriptors of a pipe; the test closes the write end."""
     read, write = os.pipe()
     yield read, write
     os.close(read)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7])
-def test_windows_hold_all_in_order(count):
-    found = list(windows(iter(range(count)), 3))
-    assert [item for window in found for item in window] == list(range(count))
-    assert all(len(window) == 3 for window in found[:-1])
-    assert all(found)
+def test_windows_hold_all_items_in_order(count):
+    result = list(windows(iter(range(count)), 3))
+    assert [item for window in result for item in window] == list(range(count))
+    assert all(len(window) == 3 for window in result[:-1])
+    assert all(result)
 
 
 def test_a_line_that_has_arrived_is_yielded_at_once(pipe):
     read, write = pipe
-    found = arriving_windows(read, 10)
+    arrived = arriving_windows(read, 10)
     for text in (b"one\n", b"two\nthree\nfo", b"ur\n"):
         os.write(write, text)
         if text == b"one\n":
-            assert next(found) == [b"one"]
+            assert next(arrived) == [b"one"]
         elif text.startswith(b"two"):
-            assert next(found) == [b"two", b"three"]
-    assert next(found) == [b"four"]
+            assert next(arrived) == [b"two", b"three"]
+    assert next(arrived) == [b"four"]
     os.write(write, b"\n\nlast")
     os.close(write)
-    assert list(found) == [[b"", b"", b"last"]]
+    assert list(arrived) == [[b"", b"", b"last"]]
 
 
-def test_lines_in_pieces_come_whole_and_in_windows(pipe):
+def test_partial_lines_are_joined_and_yielded_in_windows(pipe):
     read, write = pipe
     random.seed(1)
     lines = [b"x" * random.choice([0, 1, 50, 5000]) + b"%d" % n for n in range(2000)]
@@ -56,19 +56,19 @@ def test_lines_in_pieces_come_whole_and_in_windows(pipe):
     text = b"\n".join(lines) + b"\n"
 
     def feed() -> None:
-        place = 0
-        while place < len(text):
+        offset = 0
+        while offset < len(text):
             size = random.choice([1, 7, 1000, 60_000])
-            os.write(write, text[place : place + size])
-            place += size
+            os.write(write, text[offset : offset + size])
+            offset += size
         os.close(write)
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    found = list(arriving_windows(read, 64))
+    arrived = list(arriving_windows(read, 64))
     feeder.join()
-    assert [line for window in found for line in window] == lines
-    assert all(1 <= len(window) <= 64 for window in found)
+    assert [line for window in arrived for line in window] == lines
+    assert all(1 <= len(window) <= 64 for window in arrived)
 
 
 def test_an_empty_stream_has_no_windows(pipe):
@@ -90,18 +90,18 @@ def test_files_and_named_pipes_are_read_alike(tmp_path):
     feeder.join()
 
 
-def test_a_file_comes_in_full_windows(tmp_path):
+def test_a_file_is_read_in_full_windows(tmp_path):
     (tmp_path / "plain").write_text("1\n2\n3\n4\n5\n")
     assert [len(window) for window in windows(LineStream(tmp_path / "plain"), 2)] == [2, 2, 1]
 
 
 def test_invalid_utf8_is_replaced_with_a_warning_that_names_the_line(tmp_path, caplog):
     (tmp_path / "plain").write_bytes(b"one\n\xff\xfe\nthree\ncaf\xe9\n")
-    found = list(windows(LineStream(tmp_path / "plain"), 2))
-    assert found == [["one", "\ufffd\ufffd"], ["three", "caf\ufffd"]]
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 2
-    assert ":2: not UTF-8" in told[0] and ":4: not UTF-8" in told[1]
+    result = list(windows(LineStream(tmp_path / "plain"), 2))
+    assert result == [["one", "\ufffd\ufffd"], ["three", "caf\ufffd"]]
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == 2
+    assert ":2: not UTF-8" in warnings[0] and ":4: not UTF-8" in warnings[1]
 
 
 @pytest.mark.parametrize("name", ["missing", "."])

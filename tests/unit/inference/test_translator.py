@@ -1,4 +1,4 @@
-"""Laws of translating text: lines out = lines in, and each is what it is alone."""
+"""Laws of translation: one result per line, in order, which does not depend on other lines."""
 
 import dataclasses
 import random
@@ -30,16 +30,18 @@ def translator(make_model):
 
 def test_translations_do_not_depend_on_batches(make_model):
     lines = random_lines(150)
-    whole = list(Translator(Ensemble((make_model(1),)), batch_size=64).translate(lines, n_best=2))
-    parts = list(
+    one_window = list(
+        Translator(Ensemble((make_model(1),)), batch_size=64).translate(lines, n_best=2)
+    )
+    small_windows = list(
         Translator(Ensemble((make_model(1),)), batch_size=3).translate(iter(lines), n_best=2)
     )
-    assert len(whole) == len(parts) == len(lines)
-    for line, one, other in zip(lines, whole, parts, strict=True):
-        assert one[0].src_tokens == line.split()
-        assert bool(one[0].text) == bool(line)
-        assert [t.text for t in one] == [t.text for t in other]
-        assert [t.score for t in one] == pytest.approx([t.score for t in other], abs=1e-5)
+    assert len(one_window) == len(small_windows) == len(lines)
+    for line, expected, actual in zip(lines, one_window, small_windows, strict=True):
+        assert expected[0].src_tokens == line.split()
+        assert bool(expected[0].text) == bool(line)
+        assert [t.text for t in expected] == [t.text for t in actual]
+        assert [t.score for t in expected] == pytest.approx([t.score for t in actual], abs=1e-5)
 
 
 @pytest.mark.parametrize("forks", [True, False])
@@ -52,23 +54,23 @@ def test_translations_do_not_depend_on_the_number_of_cores(
     monkeypatch.setattr(fork, "can_fork", lambda: forks)
     lines = random_lines(75)
     ensemble = Ensemble((make_model(1), make_model(2)))
-    before, found = torch.get_num_threads(), []
+    before, results = torch.get_num_threads(), []
     for cores in (1, 3, 2):
         torch.set_num_threads(cores)
         translator = Translator(ensemble, batch_size=4, quantize=quantize)
-        found.append(list(translator.translate(lines, n_best=2, alignments=True)))
+        results.append(list(translator.translate(lines, n_best=2, alignments=True)))
         samples = translator.sample(lines, n=2)
-        found[-1] += list(samples)
+        results[-1] += list(samples)
         assert torch.get_num_threads() == cores
     torch.set_num_threads(before)
-    for one, *others in zip(*found, strict=True):
-        for other in others:
-            assert [t.text for t in other] == [t.text for t in one]
-            assert [t.score for t in other] == pytest.approx([t.score for t in one], abs=1e-5)
-            for t, same in zip(other, one, strict=True):
-                assert (t.alignment is None) == (same.alignment is None)
+    for expected, *other_results in zip(*results, strict=True):
+        for actual in other_results:
+            assert [t.text for t in actual] == [t.text for t in expected]
+            assert [t.score for t in actual] == pytest.approx([t.score for t in expected], abs=1e-5)
+            for t, expected_translation in zip(actual, expected, strict=True):
+                assert (t.alignment is None) == (expected_translation.alignment is None)
                 if t.alignment is not None:
-                    torch.testing.assert_close(t.alignment, same.alignment)
+                    torch.testing.assert_close(t.alignment, expected_translation.alignment)
 
 
 def test_results_come_before_all_lines_are_read(translator):
@@ -76,8 +78,8 @@ def test_results_come_before_all_lines_are_read(translator):
         yield from ["a b"] * translator.window
         raise AssertionError("read too far")
 
-    found = translator.translate(lines())
-    assert all(next(found)[0].text for _ in range(translator.window))
+    results = translator.translate(lines())
+    assert all(next(results)[0].text for _ in range(translator.window))
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -87,8 +89,8 @@ def test_scores_equal_those_of_the_scorer(make_model, count):
     lines = [line for line in random_lines(40) if line]
     finished = [
         (line, t)
-        for line, found in zip(lines, translator.translate(lines, n_best=3), strict=True)
-        for t in found
+        for line, n_best in zip(lines, translator.translate(lines, n_best=3), strict=True)
+        for t in n_best
         if t.finished
     ]
     assert len(finished) > 20
@@ -100,8 +102,8 @@ def test_scores_equal_those_of_the_scorer(make_model, count):
 
 
 def test_lines_without_words_have_empty_translations(translator):
-    for found in translator.translate(["", " ", "\t\u3000\r"], n_best=3, alignments=True):
-        [best] = found
+    for n_best in translator.translate(["", " ", "\t\u3000\r"], n_best=3, alignments=True):
+        [best] = n_best
         assert (best.text, best.tokens, best.score, best.finished) == ("", [], 0.0, True)
         assert best.word_alignment is not None and best.word_alignment.links() == []
 
@@ -118,24 +120,24 @@ def test_alignments_have_a_row_for_each_word_and_the_end(translator):
 
 
 def test_models_of_an_ensemble_may_tokenise_the_source_differently(make_model):
-    """The second model has pieces of words and other ids; the first gives the alignment."""
+    """The second model has subwords and other ids; the first gives the alignment."""
     bpe = BPE([("a", "b</w>")])
     pieces = make_model(2, src="ab a@@ b c@@ a b@@ c", bpe=bpe)
     ensemble = Ensemble((make_model(1, src="ab ca abc a"), pieces))
     translator = Translator(ensemble).with_search(beam_mode="bounded", beam=8)
-    found = list(translator.translate(["ab ca abc", "a"], alignments=True))
-    assert all(best[0].finished for best in found)
-    assert [len(best[0].src_tokens) for best in found] == [3, 1]
-    widths = [best[0].alignment.size(1) for best in found if best[0].alignment is not None]
+    results = list(translator.translate(["ab ca abc", "a"], alignments=True))
+    assert all(best[0].finished for best in results)
+    assert [len(best[0].src_tokens) for best in results] == [3, 1]
+    widths = [best[0].alignment.size(1) for best in results if best[0].alignment is not None]
     assert widths == [4, 2]
-    scores = Scorer(ensemble).score([("ab ca abc", " ".join(found[0][0].tokens))], tokenized=True)
-    assert next(scores).log_prob == pytest.approx(found[0][0].score, abs=1e-4)
+    scores = Scorer(ensemble).score([("ab ca abc", " ".join(results[0][0].tokens))], tokenized=True)
+    assert next(scores).log_prob == pytest.approx(results[0][0].score, abs=1e-4)
 
 
 def test_subwords_are_joined_to_words(make_model):
     model = make_model(3, tgt="x@@ y@@ x y", bpe=BPE([]), search=SearchConfig(beam=3))
-    for found in Translator(Ensemble((model,))).translate(["a b", "c d e"], 3, alignments=True):
-        for t in found:
+    for n_best in Translator(Ensemble((model,))).translate(["a b", "c d e"], 3, alignments=True):
+        for t in n_best:
             assert "@@" not in t.text
             assert t.word_alignment is not None
             assert "".join(t.word_alignment.tgt_words) == t.text.replace(" ", "")
@@ -152,7 +154,7 @@ def test_search_settings_come_from_the_first_model_and_can_be_changed(make_model
 
 
 class FirstLetters:
-    """Candidates by the first source word: v for a, w for b, ..., and all for a line of e."""
+    """Candidates by the first source word: v for a, w for b, ...; all words for e."""
 
     def candidates(self, source_tokens):
         first = "abcde".index(source_tokens[0])
@@ -162,28 +164,28 @@ class FirstLetters:
 def test_translations_use_only_the_candidates_of_their_line(make_model):
     lines = [line for line in random_lines(60) if "f" not in line.split()[:1]]
     translator = Translator(Ensemble((make_model(1),)), batch_size=4, candidates=FirstLetters())
-    found = list(translator.translate(lines, n_best=2))
-    for line, translations in zip(lines, found, strict=True):
+    n_best_lists = list(translator.translate(lines, n_best=2))
+    for line, translations in zip(lines, n_best_lists, strict=True):
         if not line:
             assert translations[0].tokens == []
         elif not line.startswith("e"):
             allowed = {"<unk>", "vwxyz"["abcde".index(line[0])]}
             assert all(set(t.tokens) <= allowed for t in translations)
-    assert len({token for [best, *_] in found for token in best.tokens}) > 2
+    assert len({token for [best, *_] in n_best_lists for token in best.tokens}) > 2
     plain = translator.with_candidates(None).translate(["e a b"])
     assert next(translator.translate(["e a b"]))[0].tokens == next(plain)[0].tokens
 
 
 def test_int8_translations_do_not_depend_on_batches(make_model):
     lines = random_lines(60)
-    found = [
+    results = [
         list(Translator(Ensemble((make_model(1),)), None, size, quantize=True).translate(lines))
         for size in (1, 4, 64)
     ]
-    for one, *others in zip(*found, strict=True):
-        for other in others:
-            assert other[0].text == one[0].text
-            assert other[0].score == pytest.approx(one[0].score, abs=1e-5)
+    for expected, *other_results in zip(*results, strict=True):
+        for actual in other_results:
+            assert actual[0].text == expected[0].text
+            assert actual[0].score == pytest.approx(expected[0].score, abs=1e-5)
 
 
 def test_int8_is_refused_off_the_cpu(make_model):
@@ -198,31 +200,36 @@ def test_int8_is_refused_with_plain_pieces(make_model):
 
 
 def of_unknown_words(make_model, seed, **options):
-    """A model that writes little else than `<unk>`."""
+    """Return a model whose translations are mostly `<unk>`."""
     loaded = make_model(seed, **options)
     loaded.model.b_y[1] += 8
     return loaded
 
 
 def test_unknown_words_become_the_source_words_with_the_highest_weight(make_model):
-    plain = Translator(Ensemble((of_unknown_words(make_model, 1),)), batch_size=4)
+    translator = Translator(Ensemble((of_unknown_words(make_model, 1),)), batch_size=4)
     lines = [line for line in random_lines(40) if line]
-    copied = plain.with_replacements({}).translate(lines)
+    copies = translator.with_replacements({}).translate(lines)
     table = {"a": "A", "c": "C C"}
-    looked_up = plain.with_replacements(table).translate(lines)
+    table_results = translator.with_replacements(table).translate(lines)
     seen = 0
-    both = plain.translate(lines, alignments=True), copied, looked_up
-    for line, (one,), (copy,), (other,) in zip(lines, *both, strict=True):
-        assert copy.tokens == other.tokens == one.tokens and copy.score == one.score
-        assert one.alignment is not None
-        best = one.alignment[:, :-1].argmax(1).tolist()
-        words = [line.split()[best[n]] if t == "<unk>" else t for n, t in enumerate(one.tokens)]
-        assert copy.text == " ".join(words)
-        translated = [
-            table.get(w, w) if t == "<unk>" else w for t, w in zip(one.tokens, words, strict=True)
+    results = translator.translate(lines, alignments=True), copies, table_results
+    for line, (original,), (copied,), (by_table,) in zip(lines, *results, strict=True):
+        assert (
+            copied.tokens == by_table.tokens == original.tokens and copied.score == original.score
+        )
+        assert original.alignment is not None
+        best = original.alignment[:, :-1].argmax(1).tolist()
+        words = [
+            line.split()[best[n]] if t == "<unk>" else t for n, t in enumerate(original.tokens)
         ]
-        assert other.text == " ".join(translated)
-        seen += one.tokens.count("<unk>")
+        assert copied.text == " ".join(words)
+        translated = [
+            table.get(w, w) if t == "<unk>" else w
+            for t, w in zip(original.tokens, words, strict=True)
+        ]
+        assert by_table.text == " ".join(translated)
+        seen += original.tokens.count("<unk>")
     assert seen > 20
 
 
@@ -231,48 +238,50 @@ def test_an_unknown_word_becomes_a_whole_source_word(make_model):
     src = "a b c a@@ b@@ bc a</w>"
     loaded = of_unknown_words(make_model, 2, src=src, bpe=bpe)
     translator = Translator(Ensemble((loaded,))).with_replacements({})
-    for (found,) in translator.translate(["abc", "abc bc"]):
-        assert "<unk>" in found.tokens
-        assert set(found.text.split()) <= {"abc", "bc", *"vwxyz"}
+    for (best,) in translator.translate(["abc", "abc bc"]):
+        assert "<unk>" in best.tokens
+        assert set(best.text.split()) <= {"abc", "bc", *"vwxyz"}
 
 
 def test_an_ensemble_replaces_unknown_words_by_its_mean_alignment(make_model):
-    """The mean of the alignments of those that read the same tokens; samples likewise."""
+    """The mean is over the models with the same source tokens; samples are treated alike."""
     parts = [of_unknown_words(make_model, seed) for seed in (1, 2)]
     lines = [line for line in random_lines(30) if line]
     together = Translator(Ensemble(tuple(parts))).translate(lines, alignments=True)
-    for line, (found,) in zip(lines, together, strict=True):
+    for line, (averaged,) in zip(lines, together, strict=True):
         scorers = [Scorer(Ensemble((part,))) for part in parts]
         alone = [
-            next(scorer.score([(line, " ".join(found.tokens))], tokenized=True, alignments=True))
+            next(scorer.score([(line, " ".join(averaged.tokens))], tokenized=True, alignments=True))
             for scorer in scorers
         ]
         first, second = (score.alignment for score in alone)
-        assert first is not None and second is not None and found.alignment is not None
+        assert first is not None and second is not None and averaged.alignment is not None
         mean = (first + second) / 2
-        if found.finished and "<unk>" not in found.tokens:
-            torch.testing.assert_close(found.alignment, mean, atol=1e-5, rtol=1e-4)
+        if averaged.finished and "<unk>" not in averaged.tokens:
+            torch.testing.assert_close(averaged.alignment, mean, atol=1e-5, rtol=1e-4)
     replacing = Translator(Ensemble(tuple(parts))).with_replacements({})
-    drawn = [t for of_line in replacing.sample(lines, n=2) for t in of_line]
-    assert any("<unk>" in t.tokens for t in drawn)
-    assert not any("<unk>" in t.text for t in drawn)
+    samples = [t for line_samples in replacing.sample(lines, n=2) for t in line_samples]
+    assert any("<unk>" in t.tokens for t in samples)
+    assert not any("<unk>" in t.text for t in samples)
 
 
 def test_samples_depend_on_the_seed_and_the_line_number(translator, make_model):
     lines = random_lines(90)
-    drawn = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=3)]
+    tokens = [[t.tokens for t in samples] for samples in translator.sample(lines, n=2, seed=3)]
     one_window = Translator(Ensemble((make_model(1),)), batch_size=64)
-    whole = one_window.sample(lines, n=2, seed=3)
-    assert drawn == [[t.tokens for t in found] for found in whole]
-    assert len(drawn) == len(lines) and all(len(found) == 2 for found in drawn)
-    later = translator.sample(lines[70:], n=2, seed=3, first_line=71)
-    assert drawn[70:] == [[t.tokens for t in found] for found in later]
-    others = [[t.tokens for t in found] for found in translator.sample(lines, n=2, seed=4)]
-    assert drawn != others
+    in_one_window = one_window.sample(lines, n=2, seed=3)
+    assert tokens == [[t.tokens for t in samples] for samples in in_one_window]
+    assert len(tokens) == len(lines) and all(len(samples) == 2 for samples in tokens)
+    second_part = translator.sample(lines[70:], n=2, seed=3, first_line=71)
+    assert tokens[70:] == [[t.tokens for t in samples] for samples in second_part]
+    other_tokens = [
+        [t.tokens for t in samples] for samples in translator.sample(lines, n=2, seed=4)
+    ]
+    assert tokens != other_tokens
 
 
 def test_a_line_of_two_thousand_words_is_translated_among_others(translator):
     short = translator.with_search(max_length_ratio=0.02, beam=2)
-    found = list(short.translate(["a b", "c d " * 1000, "e"]))
-    assert [len(best[0].src_tokens) for best in found] == [2, 2000, 1]
-    assert len(found[1][0].tokens) <= 40 and all(best[0].text for best in found)
+    results = list(short.translate(["a b", "c d " * 1000, "e"]))
+    assert [len(best[0].src_tokens) for best in results] == [2, 2000, 1]
+    assert len(results[1][0].tokens) <= 40 and all(best[0].text for best in results)

@@ -1,4 +1,4 @@
-"""Scores of single pairs, and the sample of a pool."""
+"""Cross-entropy differences of single pairs, and samples of a pool."""
 
 import math
 from pathlib import Path
@@ -49,7 +49,7 @@ def models(tmp_path: Path) -> ModelFiles:
 
 
 def entropy(texts: list[str], domain: list[str], line: str) -> float:
-    """The cross-entropy per token of a line under a model of some texts, `</s>` counted."""
+    """Return the cross-entropy per token of a line under a model of some texts, `</s>` counted."""
     vocabulary = repeated_words(domain)
     model = NgramModel.train(token_ids(vocabulary, texts), len(vocabulary), 3)
     return -sum(model.log_probs(token_ids(vocabulary, [line])).tolist()) / (len(line.split()) + 1)
@@ -59,14 +59,14 @@ def entropy(texts: list[str], domain: list[str], line: str) -> float:
 def test_a_score_is_the_difference_of_entropies(models: ModelFiles, side: str) -> None:
     pairs = [("a b c", "x"), ("d d q", "z z y"), ("b", "x y z w")]
     settings = SelectSettings(TOKENS, side, 3)  # type: ignore[arg-type]
-    made = score_block(settings, models, block_of(pairs))
-    for record, pair in zip(made, pairs, strict=True):
+    records = score_block(settings, models, block_of(pairs))
+    for record, pair in zip(records, pairs, strict=True):
         parts = [
             entropy(domain, domain, line) - entropy(general, domain, line)
             for line, domain, general in zip(pair, DOMAIN, GENERAL, strict=True)
         ]
-        wanted = {"both": sum(parts), "src": parts[0], "tgt": parts[1]}[side]
-        assert record["score"] == pytest.approx(wanted)
+        expected = {"both": sum(parts), "src": parts[0], "tgt": parts[1]}[side]
+        assert record["score"] == pytest.approx(expected)
         assert record["words"] == len(pair[side == "tgt"].split())
 
 
@@ -74,9 +74,9 @@ def test_blank_and_invalid_pairs_rank_last_on_every_side(models: ModelFiles) -> 
     lines = block(b"a\n\na\na \xff\na", b"x\nx\n\xc2\xa0 \nx\nx")
     for side in ("both", "src", "tgt"):
         settings = SelectSettings(TOKENS, side, 3, invalid="drop")
-        made = score_block(settings, models, lines)
-        assert np.isfinite(made["score"]).tolist() == [True, False, False, False, True]
-        assert made["words"].tolist() == [1, 0, 0, 0, 1]
+        records = score_block(settings, models, lines)
+        assert np.isfinite(records["score"]).tolist() == [True, False, False, False, True]
+        assert records["words"].tolist() == [1, 0, 0, 0, 1]
     assert not np.isfinite(score_block(settings, models, block(b"", b""))["score"]).any()
 
 
@@ -96,7 +96,7 @@ def test_the_vocabulary_is_of_repeated_words() -> None:
 
 
 def pool(size: int) -> list[PairBlock]:
-    """Blocks of 7 pairs, of 1 to 3 words and of 2, numbered."""
+    """Return numbered pairs in blocks of 7: sources of 1 to 3 words, targets of 2."""
     pairs = [(f"s{n}" + " a" * (n % 3), f"t{n} b") for n in range(size)]
     parts = [pairs[first : first + 7] for first in range(0, size, 7)]
     return [block_of(part) for part in parts]
@@ -121,7 +121,7 @@ def test_a_sample_depends_on_its_seed_alone() -> None:
     assert sample_pairs(pool(90), 40, (0,), 1) != sample_pairs(pool(90), 40, (0,), 2)
 
 
-def test_each_pair_is_as_likely_in_a_sample() -> None:
+def test_all_pairs_are_equally_likely_in_a_sample() -> None:
     counts = np.zeros(30)
     for seed in range(600):
         for pair in sample_pairs(pool(30), 20, (1,), seed):
@@ -138,7 +138,7 @@ def test_a_small_pool_is_sampled_whole_without_blank_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         (SelectSettings(TextConfig(bpe="joint")), "text.bpe must be 'none'"),
         (SelectSettings(order=0), "at least 1, not 0"),
@@ -146,6 +146,6 @@ def test_a_small_pool_is_sampled_whole_without_blank_pairs() -> None:
         (SelectSettings(pairs=-1), "not -1 pairs"),
     ],
 )
-def test_contradictory_settings_are_refused(settings: SelectSettings, told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_contradictory_settings_are_refused(settings: SelectSettings, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         settings.check()

@@ -1,4 +1,4 @@
-"""The cut of a ranking against sorting all of it."""
+"""The cutoff of a ranking equals that of sorting all of it."""
 
 import random
 
@@ -11,25 +11,29 @@ from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, find_cutoff
 
 
 def records(scores: list[float], words: list[int]) -> np.ndarray:
-    made = np.zeros(len(scores), RECORD)
-    made["score"], made["words"] = scores, words
-    return made
+    array = np.zeros(len(scores), RECORD)
+    array["score"], array["words"] = scores, words
+    return array
 
 
-def by_sorting(made: np.ndarray, limit: int, of: str) -> list[int]:
-    """The numbers of the pairs taken: the first in rank as long as there is room, in order."""
-    order = [n for n in np.argsort(made["score"], kind="stable") if made["score"][n] < np.inf]
+def by_sorting(ranking_records: np.ndarray, limit: int, unit: str) -> list[int]:
+    """Return the numbers of the best pairs within the limit, in order, found by sorting."""
+    order = [
+        n
+        for n in np.argsort(ranking_records["score"], kind="stable")
+        if ranking_records["score"][n] < np.inf
+    ]
     selected, used = [], 0
     for number in order:
-        used += 1 if of == "pairs" else int(made["words"][number])
+        used += 1 if unit == "pairs" else int(ranking_records["words"][number])
         if used > limit:
             break
         selected.append(int(number))
     return sorted(selected)
 
 
-def selected(made: np.ndarray, cut: Cutoff) -> list[int]:
-    return np.flatnonzero(cut.selects(made, 0)).tolist()
+def selected(ranking_records: np.ndarray, cutoff: Cutoff) -> list[int]:
+    return np.flatnonzero(cutoff.selects(ranking_records, 0)).tolist()
 
 
 @pytest.mark.parametrize("of", ["pairs", "words"])

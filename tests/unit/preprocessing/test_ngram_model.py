@@ -23,7 +23,7 @@ Gram = tuple[object, ...]
 
 
 class Reference:
-    """p(w | h) by the paper's recursion, from dictionaries, for words 0 (the end), 1, 2, ..."""
+    """p(w | h) by the paper's recursion over dictionaries, for words 0 (`</s>`), 1, 2, ..."""
 
     def __init__(self, lines: list[list[int]], words: int, order: int) -> None:
         self.words, self.order = words, order
@@ -59,7 +59,7 @@ class Reference:
         return values[min(count, 3) - 1]
 
     def p(self, word: int, context: Gram) -> float:
-        """The context holds what precedes the word, nearest last; only so much of it counts."""
+        """Return p(word | context), where the context ends with the nearest word."""
         context = context[max(0, len(context) - self.order + 1) :]
         size = len(context) + 1
         counts = self.counts[size]
@@ -78,7 +78,7 @@ def ids_of(lines: list[list[int]]) -> np.ndarray:
 
 
 def text(seed: int, lines: int, words: int) -> list[list[int]]:
-    """Lines in which few words are frequent, as in real text; the last words never come up."""
+    """Return lines in which few words are frequent, as in real text; the last words never occur."""
     draw = random.Random(seed)
     weights = [1 / rank for rank in range(1, words - 1)]
     return [
@@ -89,22 +89,22 @@ def text(seed: int, lines: int, words: int) -> list[list[int]]:
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize(("lines", "words"), [(60, 30), (3, 6)])
 def test_every_probability_is_the_papers(order: int, lines: int, words: int) -> None:
-    learned, asked = text(1, lines, words), text(2, 8, words) + [[words - 1, 1, words - 1]]
+    learned, test_text = text(1, lines, words), text(2, 8, words) + [[words - 1, 1, words - 1]]
     reference = Reference(learned, words, order)
-    found = NgramModel.train(ids_of(learned), words, order).log_probs(ids_of(asked))
-    wanted = [
-        math.log(reference.p(word, (START, *line[:place])))
-        for line in asked
-        for place, word in enumerate((*line, END))
+    log_probs = NgramModel.train(ids_of(learned), words, order).log_probs(ids_of(test_text))
+    expected = [
+        math.log(reference.p(word, (START, *line[:position])))
+        for line in test_text
+        for position, word in enumerate((*line, END))
     ]
-    np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    np.testing.assert_allclose(log_probs, expected, rtol=1e-10)
 
 
 def test_the_discounts_of_the_larger_text_are_estimated() -> None:
     counts = np.array([3, 2, 2, 1, 1, 1, 1, 1, 4, 9])
     y = 5 / (5 + 2 * 2)
-    wanted = (1 - 2 * y * 2 / 5, 2 - 3 * y * 1 / 2, 3 - 4 * y * 1 / 1)
-    assert estimate_discounts(counts) == pytest.approx(wanted)
+    expected = (1 - 2 * y * 2 / 5, 2 - 3 * y * 1 / 2, 3 - 4 * y * 1 / 1)
+    assert estimate_discounts(counts) == pytest.approx(expected)
     learned = Reference(text(1, 60, 30), 30, 2)
     assert learned.discount(2, 1) != FALLBACK_DISCOUNTS[0]  # estimated, not given
 
@@ -132,8 +132,8 @@ def test_probabilities_sum_to_1_after_every_context(order: int) -> None:
     for word in range(words):
         lines = [[*context, word] if word else [*context] for context in contexts]
         ids = ids_of(lines)
-        places = np.flatnonzero(ids == END) - (word != END)
-        totals += np.exp(model.log_probs(ids)[places])
+        positions = np.flatnonzero(ids == END) - (word != END)
+        totals += np.exp(model.log_probs(ids)[positions])
     np.testing.assert_allclose(totals, 1, rtol=1e-10)
 
 
@@ -150,7 +150,7 @@ def test_a_model_of_no_text_is_uniform() -> None:
     assert len(model.log_probs(np.zeros(0, np.int64))) == 0
 
 
-def test_more_of_the_text_itself_is_likelier_than_of_another() -> None:
+def test_text_like_the_training_text_is_likelier_than_other_text() -> None:
     learned = [[1, 2, 3], [1, 2, 4], [5, 2, 3]] * 4
     model = NgramModel.train(ids_of(learned), 6, 3)
     assert model.log_probs(ids_of([[1, 2, 3]])).sum() > model.log_probs(ids_of([[3, 2, 1]])).sum()
@@ -159,26 +159,26 @@ def test_more_of_the_text_itself_is_likelier_than_of_another() -> None:
 def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
     model = NgramModel.train(ids_of(text(6, 50, 9)), 9, 3)
     model.save(tmp_path / "model")
-    again = NgramModel.load(tmp_path / "model")
-    assert again.words == 9 and again.order == 3
-    asked = ids_of(text(7, 20, 9))
-    np.testing.assert_array_equal(again.log_probs(asked), model.log_probs(asked))
+    loaded = NgramModel.load(tmp_path / "model")
+    assert loaded.words == 9 and loaded.order == 3
+    ids = ids_of(text(7, 20, 9))
+    np.testing.assert_array_equal(loaded.log_probs(ids), model.log_probs(ids))
 
 
-def test_sums_of_lines() -> None:
+def test_line_sums_add_up_the_values_of_each_line() -> None:
     ids = ids_of([[1, 2], [3], [4, 1, 1]])
     assert line_sums(np.arange(9.0), ids).tolist() == [3, 7, 26]
     assert line_sums(np.zeros(0), np.zeros(0, np.int64)).tolist() == []
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 1000])
-def test_keys_are_found_where_they_are_and_nowhere_else(size: int) -> None:
+def test_keys_are_found_at_their_indices_and_other_keys_are_not(size: int) -> None:
     draw = random.Random(size)
     keys = np.array(sorted(draw.sample(range(1 << 40), size)), np.int64)
     table = _HashTable(keys)
     assert table.find(keys).tolist() == list(range(size))
-    others = np.array([n for n in range(3000) if n not in set(keys.tolist())], np.int64)
-    assert set(table.find(others).tolist()) == {-1}
+    missing_keys = np.array([n for n in range(3000) if n not in set(keys.tolist())], np.int64)
+    assert set(table.find(missing_keys).tolist()) == {-1}
 
 
 def test_keys_that_collide_in_one_slot_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Prepared folders: what stays and what goes, whole or not at all, whoever did the work."""
+"""Prepared folders: cleaning, atomic writing, and independence of the number of workers."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def lines(path: Path) -> list[str]:
 
 
 def alone(tmp_path: Path) -> bool:
-    """Whether no temporary folder was left behind."""
+    """Return whether no temporary folder was left behind."""
     return not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
@@ -120,7 +120,7 @@ def test_dev_and_test_keep_every_line(tmp_path: Path, train: Files) -> None:
         assert "gone" not in manifest["splits"][name]
 
 
-def test_empty_dev_set(tmp_path: Path, train: Files) -> None:
+def test_an_empty_dev_set_is_prepared(tmp_path: Path, train: Files) -> None:
     prepare(PrepareSettings(), tmp_path / "out", train, dev=write(tmp_path, "dev", []))
     assert (tmp_path / "out" / "dev.src").read_bytes() == b""
 
@@ -178,25 +178,23 @@ def test_bpe_is_undone_to_the_text_without_it(tmp_path: Path, train: Files) -> N
     for name in ("train.src", "train.tgt", "dev.src", "dev.tgt"):
         pieces = lines(tmp_path / "pieces" / name)
         assert any("@@" in line for line in pieces)
-        whole = [" ".join(undo_bpe(line.split())) for line in pieces]
-        assert whole == lines(tmp_path / "words" / name)
+        joined = [" ".join(undo_bpe(line.split())) for line in pieces]
+        assert joined == lines(tmp_path / "words" / name)
 
 
 @pytest.mark.parametrize("text", [JOINT, SEPARATE])
-def test_given_codes_do_what_learned_ones_do(
-    tmp_path: Path, train: Files, text: TextConfig
-) -> None:
+def test_given_codes_equal_learned_ones(tmp_path: Path, train: Files, text: TextConfig) -> None:
     prepare(PrepareSettings(text, merges=8), tmp_path / "learned", train, dev=train)
     sides = ("src",) if text.bpe == "joint" else ("src", "tgt")
     codes = tuple(str(tmp_path / "learned" / f"bpe.{side}") for side in sides)
     manifest = prepare(PrepareSettings(text, codes=codes), tmp_path / "given", train, dev=train)
-    learned, given = content(tmp_path / "learned"), content(tmp_path / "given")
-    assert learned.pop("manifest.json") != given.pop("manifest.json")
-    assert learned == given
+    learned, from_codes = content(tmp_path / "learned"), content(tmp_path / "given")
+    assert learned.pop("manifest.json") != from_codes.pop("manifest.json")
+    assert learned == from_codes
     assert set(codes) < set(manifest["inputs"])
 
 
-def test_tokenised_text_is_left_alone(tmp_path: Path) -> None:
+def test_tokenised_text_is_unchanged(tmp_path: Path) -> None:
     files = write(tmp_path, "train", [("l' a  &apos; @-@ U.S.", "x-y  .")])
     prepare(PrepareSettings(TextConfig(tokenized=True)), tmp_path / "out", files)
     assert lines(tmp_path / "out" / "train.src") == ["l' a &apos; @-@ U.S."]
@@ -206,8 +204,8 @@ def test_the_pipeline_loads_from_the_folder(tmp_path: Path, train: Files) -> Non
     prepare(PrepareSettings(SEPARATE, merges=9), tmp_path / "out", train, dev=train)
     for side, index in (("src", 0), ("tgt", 1)):
         pipeline = TextPipeline.load(tmp_path / "out", side, SEPARATE)  # type: ignore[arg-type]
-        made = [" ".join(pipeline.tokens(pair[index])) for pair in PAIRS]
-        assert made == lines(tmp_path / "out" / f"dev.{side}")
+        tokens = [" ".join(pipeline.tokens(pair[index])) for pair in PAIRS]
+        assert tokens == lines(tmp_path / "out" / f"dev.{side}")
 
 
 @pytest.mark.parametrize(("where", "workers"), [("train", 1), ("dev", 1), ("train", 2)])
@@ -252,7 +250,7 @@ def test_missing_files_and_codes(tmp_path: Path, train: Files) -> None:
     assert alone(tmp_path)
 
 
-def test_no_pair_left(tmp_path: Path, train: Files) -> None:
+def test_no_training_pair_left_is_an_error(tmp_path: Path, train: Files) -> None:
     for settings in (PrepareSettings(max_length=1), PrepareSettings(JOINT, max_length=1, merges=3)):
         with pytest.raises(DataError, match="no training pair is left of 9"):
             prepare(settings, tmp_path / "out", train)
@@ -327,7 +325,7 @@ def test_an_interruption_leaves_nothing(
     assert not (tmp_path / "out").exists() and alone(tmp_path)
 
 
-def test_the_old_folder_comes_back_when_the_new_one_cannot(
+def test_the_old_folder_is_restored_if_the_new_one_fails(
     tmp_path: Path, train: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
@@ -349,9 +347,9 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot(
 def test_manifest_is_the_same_on_every_run(tmp_path: Path, train: Files) -> None:
     for name in ("one", "two"):
         prepare(PrepareSettings(JOINT, merges=3), tmp_path / name, train)
-    one, two = (tmp_path / name / "manifest.json" for name in ("one", "two"))
-    assert one.read_bytes() == two.read_bytes()
-    assert json.loads(one.read_text())["splits"]["train"]["pairs"] == 7
+    first, second = (tmp_path / name / "manifest.json" for name in ("one", "two"))
+    assert first.read_bytes() == second.read_bytes()
+    assert json.loads(first.read_text())["splits"]["train"]["pairs"] == 7
 
 
 def test_shortlists_of_a_folder(
@@ -367,7 +365,7 @@ def test_shortlists_of_a_folder(
     assert f"100.00 % of {tgt.tokens} tokens, 100.00 % of {tgt.types} types" in caplog.text
 
 
-def test_shortlists_come_both_or_not_at_all(tmp_path: Path, train: Files) -> None:
+def test_both_shortlists_are_written_or_neither(tmp_path: Path, train: Files) -> None:
     out = tmp_path / "out"
     prepare(PrepareSettings(), out, train)
     (out / "vocab.tgt").write_text("old")

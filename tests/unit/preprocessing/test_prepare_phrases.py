@@ -38,32 +38,34 @@ def write(path: Path, pairs: list[tuple[str, str]]) -> tuple[Path]:
     return (path,)
 
 
-def made(folder: Path, name: str = "train") -> list[tuple[str, str]]:
+def read_pairs(folder: Path, name: str = "train") -> list[tuple[str, str]]:
     sides = (list(read_lines(folder / f"{name}.{side}")) for side in ("src", "tgt"))
     return list(zip(*sides, strict=True))
 
 
 @pytest.mark.parametrize("name", ["table", "table.gz"])
 def test_a_table_gives_each_pair_once(tmp_path, name):
-    """Copies stand with their source phrase; one that does not is found by --dedup alone."""
+    """Copies are next to their source phrase; only --dedup finds copies elsewhere."""
     table = write(tmp_path / name, TABLE)
     manifest = prepare(PrepareSettings(TOKENS), tmp_path / "out", table)
-    assert made(tmp_path / "out") == [pair for n, pair in enumerate(TABLE) if n != 2]
+    assert read_pairs(tmp_path / "out") == [pair for n, pair in enumerate(TABLE) if n != 2]
     assert manifest["splits"]["train"]["gone"]["duplicate"] == 1
     assert manifest["splits"]["train"]["read"] == len(TABLE)
     assert manifest["inputs"] == {str(table[0]): file_sha256(table[0])}
     manifest = prepare(PrepareSettings(TOKENS, dedup=True), tmp_path / "whole", table)
-    assert made(tmp_path / "whole") == [pair for n, pair in enumerate(TABLE) if n not in (2, 4)]
+    assert read_pairs(tmp_path / "whole") == [
+        pair for n, pair in enumerate(TABLE) if n not in (2, 4)
+    ]
     assert manifest["splits"]["train"]["gone"]["duplicate"] == 2
 
 
-def test_a_group_may_go_over_many_blocks(tmp_path):
+def test_a_group_may_span_many_blocks(tmp_path):
     pairs = [("a", f"b{n % 5}") for n in range(20)] + [("c", f"b{n % 5}") for n in range(20)]
     prepare(PrepareSettings(TOKENS), tmp_path / "out", write(tmp_path / "table", pairs))
-    assert made(tmp_path / "out") == [(src, f"b{n}") for src in ("a", "c") for n in range(5)]
+    assert read_pairs(tmp_path / "out") == [(src, f"b{n}") for src in ("a", "c") for n in range(5)]
 
 
-def test_the_other_rules_are_those_of_bitexts(tmp_path):
+def test_phrase_tables_are_cleaned_by_the_rules_of_bitexts(tmp_path):
     pairs = [*TABLE, ("\u00a0", "x"), ("a", "b b b b")]
     settings = PrepareSettings(TOKENS, max_length=4, max_ratio=3)
     manifest = prepare(settings, tmp_path / "out", write(tmp_path / "table", pairs))
@@ -77,12 +79,12 @@ def test_lines_that_are_not_utf8(tmp_path):
         prepare(PrepareSettings(TOKENS), tmp_path / "out", (tmp_path / "table",))
     settings = PrepareSettings(TOKENS, invalid="drop")
     manifest = prepare(settings, tmp_path / "out", (tmp_path / "table",))
-    assert made(tmp_path / "out") == [("a", "b"), ("c", "d")]
+    assert read_pairs(tmp_path / "out") == [("a", "b"), ("c", "d")]
     assert manifest["splits"]["train"]["gone"]["invalid"] == 1
 
 
 @pytest.mark.parametrize("merges", [0, 6])
-def test_held_out_of_either_source_of_pairs(tmp_path, merges):
+def test_pairs_are_held_out_of_bitexts_and_phrase_tables(tmp_path, merges):
     text = TextConfig(tokenized=True, bpe="joint" if merges else "none")
     settings = PrepareSettings(text, merges=merges, held_out=2)
     table = write(tmp_path / "table", TABLE)
@@ -93,15 +95,20 @@ def test_held_out_of_either_source_of_pairs(tmp_path, merges):
         out = tmp_path / f"{name}-out"
         manifest = prepare(settings, out, train)
         sets = [
-            {tuple(" ".join(undo_bpe(line.split())) for line in pair) for pair in made(out, split)}
+            {
+                tuple(" ".join(undo_bpe(line.split())) for line in pair)
+                for pair in read_pairs(out, split)
+            }
             for split in ("train", "dev")
         ]
         assert len(sets[1]) == 2 and sets[0] | sets[1] == set(TABLE) and not sets[0] & sets[1]
         assert set(manifest["splits"]) == {"train", "dev"}
         for split in ("train", "dev"):
-            told = manifest["splits"][split]
-            assert told["pairs"] == len(made(out, split))
-            assert told["src_tokens"] == sum(len(src.split()) for src, _ in made(out, split))
+            counts = manifest["splits"][split]
+            assert counts["pairs"] == len(read_pairs(out, split))
+            assert counts["src_tokens"] == sum(
+                len(src.split()) for src, _ in read_pairs(out, split)
+            )
         train_told = manifest["splits"]["train"]
         gone = sum(train_told["gone"].values()) + train_told["held_out"]
         assert train_told["read"] == len(TABLE) == train_told["pairs"] + gone
@@ -116,11 +123,11 @@ def test_bpe_is_learned_without_what_is_held_out(tmp_path):
     text = TextConfig(tokenized=True, bpe="joint")
     settings = PrepareSettings(text, merges=40, held_out=5)
     prepare(settings, tmp_path / "out", write(tmp_path / "table", pairs))
-    held = {undo_bpe(tgt.split())[0] for _, tgt in made(tmp_path / "out", "dev")}
+    held = {undo_bpe(tgt.split())[0] for _, tgt in read_pairs(tmp_path / "out", "dev")}
     codes = (tmp_path / "out" / "bpe.src").read_text()
-    kept = {f"xy{n}" for n in range(6)} | {"qqqq"}
+    training_words = {f"xy{n}" for n in range(6)} | {"qqqq"}
     assert len(held) == 5
-    for word in kept:
+    for word in training_words:
         assert (f"{word[-1]}</w>" in codes) == (word not in held), (word, codes)
 
 
@@ -140,7 +147,7 @@ def test_dev_and_test_sets_stand_beside_a_table(tmp_path):
         path.write_text("l' a  &apos; @-@ U.S.\n\n")
     table = write(tmp_path / "table", TABLE)
     manifest = prepare(PrepareSettings(TOKENS), tmp_path / "out", table, files, {"news": files})
-    assert made(tmp_path / "out", "news") == [("l' a &apos; @-@ U.S.",) * 2, ("", "")]
+    assert read_pairs(tmp_path / "out", "news") == [("l' a &apos; @-@ U.S.",) * 2, ("", "")]
     assert set(manifest["splits"]) == {"train", "dev", "news"}
 
 

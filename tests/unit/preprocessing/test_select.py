@@ -1,4 +1,4 @@
-"""Selecting from Python: what contradicts itself, and a pool that does not stay as it is."""
+"""Selection from Python: contradictory settings, and a pool that changes while it is read."""
 
 from pathlib import Path
 from typing import Any
@@ -32,17 +32,17 @@ def pool(tmp_path: Path) -> tuple[Path, Path]:
 def test_the_selection_is_logged(pool: tuple[Path, Path], tmp_path: Path) -> None:
     domain = bitext(tmp_path, "domain", ["a b", "a b", "c a b"])
     output = (tmp_path / "out.src", tmp_path / "out.tgt")
-    made = select(SelectSettings(TOKENS, words=5), [pool, pool], output, domain)
-    assert (made.read, made.pairs, made.words) == (10, 2, 4)
+    selection = select(SelectSettings(TOKENS, words=5), [pool, pool], output, domain)
+    assert (selection.read, selection.pairs, selection.words) == (10, 2, 4)
     assert output[0].read_text() == output[1].read_text() == "a b\na b\n"
-    assert np.isfinite(made.cutoff.score)
+    assert np.isfinite(selection.cutoff.score)
 
 
 PAIR = ("a", "b")
 
 
 @pytest.mark.parametrize(
-    ("settings", "given", "message"),
+    ("settings", "arguments", "message"),
     [
         ({"pairs": 1}, {"pool": []}, "there is no pool"),
         ({"pairs": 1}, {"dev": PAIR}, "the best cutoff, and nothing else, needs a dev set"),
@@ -57,12 +57,12 @@ PAIR = ("a", "b")
     ],
 )
 def test_contradictory_settings_and_arguments_are_refused(
-    settings: dict[str, Any], given: dict[str, Any], message: str, tmp_path: Path
+    settings: dict[str, Any], arguments: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     output = (tmp_path / "x", tmp_path / "y")
-    arguments = {"pool": [PAIR], "output": output, "domain": PAIR, **given}
+    all_arguments = {"pool": [PAIR], "output": output, "domain": PAIR, **arguments}
     with pytest.raises(ConfigError, match=message):
-        select(SelectSettings(**settings), **arguments)
+        select(SelectSettings(**settings), **all_arguments)
 
 
 @pytest.mark.parametrize("lines", [3, 8])

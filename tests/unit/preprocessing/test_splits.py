@@ -1,4 +1,4 @@
-"""Pairs held out of training data: the same ones everywhere, and never in both."""
+"""Pairs held out of training data: always the same ones, and never in both sets."""
 
 import random
 from pathlib import Path
@@ -17,7 +17,7 @@ def files(folder: Path, name: str) -> Files:
 
 
 def write(paths: Files, pairs: Pairs) -> SplitCounts:
-    """The files, and what is reported of them."""
+    """Write prepared files of pairs and return their counts."""
     report = SplitCounts(clean=True, read=len(pairs), pairs=len(pairs))
     for number, (path, side) in enumerate(zip(paths, ("src", "tgt"), strict=True)):
         path.write_text("".join(f"{pair[number]}\n" for pair in pairs), encoding="utf-8")
@@ -30,12 +30,12 @@ def read(paths: Files) -> Pairs:
 
 
 def held(folder: Path, pairs: Pairs, count: int) -> tuple[Pairs, Pairs, SplitCounts, SplitCounts]:
-    """Training and dev pairs, and their reports."""
-    whole, train, dev = (files(folder, name) for name in ("whole", "train", "dev"))
-    report = write(whole, pairs)
-    made = hold_out(whole, train, dev, count, report)
+    """Hold out pairs; return training pairs, dev pairs and the counts of both."""
+    all_pairs, train, dev = (files(folder, name) for name in ("whole", "train", "dev"))
+    report = write(all_pairs, pairs)
+    dev_report = hold_out(all_pairs, train, dev, count, report)
     assert len(list(folder.iterdir())) == 6
-    return read(train), read(dev), report, made
+    return read(train), read(dev), report, dev_report
 
 
 def some(size: int, seed: int = 1) -> Pairs:
@@ -45,44 +45,44 @@ def some(size: int, seed: int = 1) -> Pairs:
 
 def test_each_pair_is_in_train_or_dev_in_order(tmp_path):
     pairs = some(300)
-    train, dev, report, made = held(tmp_path, pairs, 40)
-    chosen = set(dev)
-    assert len(dev) == len(chosen) == made.pairs == made.read == 40
-    assert train == [pair for pair in pairs if pair not in chosen]
-    assert dev == [pair for pair in pairs if pair in chosen]
+    train, dev, report, dev_report = held(tmp_path, pairs, 40)
+    dev_pairs = set(dev)
+    assert len(dev) == len(dev_pairs) == dev_report.pairs == dev_report.read == 40
+    assert train == [pair for pair in pairs if pair not in dev_pairs]
+    assert dev == [pair for pair in pairs if pair in dev_pairs]
     assert (report.pairs, report.held_out) == (260, 40)
-    for kept, told in ((train, report), (dev, made)):
+    for split, counts in ((train, report), (dev, dev_report)):
         for number, side in enumerate(("src", "tgt")):
-            assert told.tokens[side] == sum(len(pair[number].split()) for pair in kept)
+            assert counts.tokens[side] == sum(len(pair[number].split()) for pair in split)
 
 
 def test_copies_of_a_held_out_pair_leave_train_and_are_not_repeated(tmp_path):
     pairs = some(30) * 3
-    train, dev, report, made = held(tmp_path, pairs, 10)
+    train, dev, report, dev_report = held(tmp_path, pairs, 10)
     assert len(set(dev)) == len(dev) == 10
     assert not set(train) & set(dev)
-    assert (len(train), report.held_out, made.pairs) == (60, 30, 10)
+    assert (len(train), report.held_out, dev_report.pairs) == (60, 30, 10)
 
 
 def test_the_held_out_pairs_depend_on_the_pairs_alone(tmp_path):
     for name in ("one", "two", "three"):
         (tmp_path / name).mkdir()
     pairs, more = some(200), some(200, seed=2)
-    _, one, _, _ = held(tmp_path / "one", pairs, 50)
-    _, two, _, _ = held(tmp_path / "two", pairs[::-1], 50)
-    assert two == one[::-1]
-    _, three, _, _ = held(tmp_path / "three", pairs + more, 50)
-    assert {pair for pair in three if pair in set(pairs)} <= set(one)
-    assert 10 < len(set(three) & set(one)) < 40
+    _, dev, _, _ = held(tmp_path / "one", pairs, 50)
+    _, dev_of_reversed, _, _ = held(tmp_path / "two", pairs[::-1], 50)
+    assert dev_of_reversed == dev[::-1]
+    _, dev_of_larger, _, _ = held(tmp_path / "three", pairs + more, 50)
+    assert {pair for pair in dev_of_larger if pair in set(pairs)} <= set(dev)
+    assert 10 < len(set(dev_of_larger) & set(dev)) < 40
 
 
 def test_held_out_pairs_come_from_the_whole_corpus(tmp_path):
     pairs = [(f"a{n}", "b") for n in range(4000)]
     _, dev, _, _ = held(tmp_path, pairs, 1000)
-    places = sorted(int(src[1:]) for src, _ in dev)
+    line_numbers = sorted(int(src[1:]) for src, _ in dev)
     for quarter in range(4):
         # binomial, standard deviation about 13
-        assert 180 < sum(1000 * quarter <= n < 1000 * quarter + 1000 for n in places) < 320
+        assert 180 < sum(1000 * quarter <= n < 1000 * quarter + 1000 for n in line_numbers) < 320
 
 
 @pytest.mark.parametrize("count", [5, 6, 100])

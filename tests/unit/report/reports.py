@@ -27,19 +27,21 @@ def line(text: str) -> TokenizedLine:
 
 
 def output(
-    text: str, source: TokenizedLine, seed: int = 1, aligned: bool = True, others: int = 2
+    text: str, source: TokenizedLine, seed: int = 1, aligned: bool = True, n_alternatives: int = 2
 ) -> SystemOutput:
-    """A translation with random weights and scores."""
+    """Return a translation with random weights and scores."""
     generator = torch.Generator().manual_seed(seed)
     words = text.split()
     rows, columns = len(words) + 1, len(source.words) + 1
     weights = torch.rand(rows, columns, generator=generator) ** 20
     scores = (-5 * torch.rand(rows, generator=generator) ** 3).tolist()
     best = translation(text, scores)
-    rest = [translation(f"{text} {'etc ' * (n + 1)}".strip(), scores) for n in range(others)]
+    alternatives = [
+        translation(f"{text} {'etc ' * (n + 1)}".strip(), scores) for n in range(n_alternatives)
+    ]
     matrix = weights / weights.sum(1, keepdim=True)
     alignment = Alignment(source.words, words, matrix) if aligned else None
-    return SystemOutput(line(text), best, alignment, tuple(rest))
+    return SystemOutput(line(text), best, alignment, tuple(alternatives))
 
 
 def translation(text: str, scores: Sequence[float]) -> Translation:

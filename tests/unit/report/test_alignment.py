@@ -28,7 +28,7 @@ def x_words(figure):
     return [label.get_text() for label in figure.axes[0].get_xticklabels()]
 
 
-def drawn(figure):
+def pixels_of(figure):
     figure.canvas.draw()
     return np.asarray(figure.canvas.buffer_rgba()).copy()
 
@@ -54,11 +54,11 @@ def test_weights_are_grey_from_black_0_to_white_1() -> None:
 
 
 def test_each_cell_is_below_its_source_word_and_beside_its_target_word() -> None:
-    """Seen in the pixels: the one white cell, and where the labels' ticks are."""
+    """Compare the pixels of the only white cell with the positions of the labels' ticks."""
     weights = np.zeros((6, 4))
     weights[1, 2] = 1
     figure = draw_alignment(ENGLISH, FRENCH, weights)
-    pixels = drawn(figure)[:, :, 0]
+    pixels = pixels_of(figure)[:, :, 0]
     axes = figure.axes[0]
     height = pixels.shape[0]
 
@@ -95,9 +95,9 @@ def test_words_do_not_overlap(longest: int) -> None:
 def test_omitting_words_of_a_long_sentence_moves_no_other_label() -> None:
     words = [str(i) for i in range(1000)]
     figure = draw_alignment(words, ["a"], np.zeros((1, 1000)))
-    shown = x_words(figure)
-    assert 50 < len(shown) < 1000
-    assert [int(word) for word in shown] == figure.axes[0].get_xticks().tolist()
+    labels = x_words(figure)
+    assert 50 < len(labels) < 1000
+    assert [int(word) for word in labels] == figure.axes[0].get_xticks().tolist()
 
 
 def test_figure_grows_with_the_sentence_up_to_a_limit() -> None:
@@ -129,11 +129,11 @@ def test_matplotlibrc_is_neither_used_nor_changed() -> None:
 
     changed: Any = {"text.usetex": True, "axes.grid": True, "image.origin": "lower"}
     changed |= {"figure.facecolor": "black", "xtick.color": "red"}
-    plain = drawn(draw_alignment(ENGLISH, FRENCH, WEIGHTS))
+    expected = pixels_of(draw_alignment(ENGLISH, FRENCH, WEIGHTS))
     with matplotlib.rc_context(changed):
         before = dict(matplotlib.rcParams)
         figure = draw_alignment(ENGLISH, FRENCH, WEIGHTS)
-        np.testing.assert_array_equal(drawn(figure), plain)
+        np.testing.assert_array_equal(pixels_of(figure), expected)
         assert dict(matplotlib.rcParams) == before
     assert "matplotlib.pyplot" not in sys.modules or not _pyplot_knows_figures()
 
@@ -174,7 +174,7 @@ def test_svg_stays_well_formed_whatever_the_words(tmp_path: Path) -> None:
 
 
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
-    """Another hash seed, another time of day."""
+    """The other process has another hash seed and another time."""
     code = (
         "import sys, numpy as np; from nmtkit.report.alignment import plot_alignment\n"
         "for path in sys.argv[1:]:\n"
@@ -184,9 +184,9 @@ def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, *map(str, paths)], env=env, check=True)
     for path in paths:
-        here = path.with_stem("here")
-        plot_alignment(here, ENGLISH, FRENCH, np.eye(6, 4))
-        assert _sha256(path) == _sha256(here)
+        own_path = path.with_stem("here")
+        plot_alignment(own_path, ENGLISH, FRENCH, np.eye(6, 4))
+        assert _sha256(path) == _sha256(own_path)
 
 
 def _sha256(path: Path) -> str:

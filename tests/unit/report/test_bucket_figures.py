@@ -29,7 +29,7 @@ def comparison(
     systems: Sequence[str] = SYSTEMS,
     intervals: bool = False,
 ) -> Comparison:
-    """Figure 10 s + place for system s at the places 5, 15, 25; one more for each side."""
+    """Return a comparison with figure 10 s + x for system s at x = 5, 15, 25, plus 1 per side."""
     levels = []
     for number, side in enumerate(sides):
         for size, place in zip(sizes, (5.0, 15.0, 25.0), strict=True):

@@ -13,7 +13,7 @@ from nmtkit.report.chart import Axes, Series, draw_chart, draw_legend_key, round
 AXES = Axes("A & B: <by length>", "Length", "BLEU, %")
 
 
-def drawn(series, axes=AXES):
+def svg_of(series, axes=AXES):
     return ElementTree.fromstring(draw_chart(axes, series))
 
 
@@ -29,22 +29,22 @@ def test_points_are_at_their_values():
         Series(0, "one", ((0.0, 10.0), (5.0, 20.0), (10.0, 30.0))),
         Series(1, "two", ((0.0, 30.0), (10.0, 10.0)), ((25.0, 35.0), None)),
     ]
-    one, two = lines_of(drawn(series))
-    assert one[1][0] == pytest.approx((one[0][0] + one[2][0]) / 2, abs=0.1)
-    assert one[1][1] == pytest.approx((one[0][1] + one[2][1]) / 2, abs=0.1)
-    assert one[0][1] > one[2][1]  # down is less
-    assert two == [(one[0][0], one[2][1]), (one[2][0], one[0][1])]
+    first, second = lines_of(svg_of(series))
+    assert first[1][0] == pytest.approx((first[0][0] + first[2][0]) / 2, abs=0.1)
+    assert first[1][1] == pytest.approx((first[0][1] + first[2][1]) / 2, abs=0.1)
+    assert first[0][1] > first[2][1]  # down is less
+    assert second == [(first[0][0], first[2][1]), (first[2][0], first[0][1])]
 
 
 def test_error_bars_span_their_intervals():
-    svg = drawn([Series(0, "a", ((1.0, 5.0), (2.0, 6.0)), ((4.0, 7.0), None))])
+    svg = svg_of([Series(0, "a", ((1.0, 5.0), (2.0, 6.0)), ((4.0, 7.0), None))])
     (bar,) = (line for line in svg.iter("line") if line.attrib["class"] == "bar")
     assert float(bar.attrib["y1"]) > float(bar.attrib["y2"])
     assert bar.attrib["x1"] == bar.attrib["x2"]
 
 
 def test_a_chart_has_a_title_and_escapes_its_text():
-    svg = drawn([Series(2, "a <b>", ((1.0, 5.0),))])
+    svg = svg_of([Series(2, "a <b>", ((1.0, 5.0),))])
     assert svg.attrib["role"] == "img" and svg.attrib["aria-label"] == AXES.title
     titles = [title.text for title in svg.iter("title")]
     assert titles == [AXES.title, "a <b>: 5.00"]
@@ -54,13 +54,13 @@ def test_a_chart_has_a_title_and_escapes_its_text():
 
 def test_non_finite_points_are_left_out():
     series = [Series(0, "a", ((1.0, math.nan), (2.0, 5.0), (3.0, 7.0)))]
-    assert len(lines_of(drawn(series))[0]) == 2
+    assert len(lines_of(svg_of(series))[0]) == 2
     assert draw_chart(AXES, [Series(0, "a", ((1.0, math.nan),))]) == "" == draw_chart(AXES, [])
 
 
 def test_a_logarithmic_axis_spaces_doublings_equally():
     axes = Axes("t", "x", "y", logarithmic=True)
-    (line,) = lines_of(drawn([Series(0, "a", ((100, 1), (200, 2), (400, 3)))], axes))
+    (line,) = lines_of(svg_of([Series(0, "a", ((100, 1), (200, 2), (400, 3)))], axes))
     xs = [x for x, _ in line]
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.2)
 
@@ -77,12 +77,12 @@ def test_systems_differ_without_colour():
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
 def test_ticks_are_round_and_enclose_the_data(low, width):
-    found = round_ticks(low, low + width)
-    steps = {round(b - a, 6) for a, b in zip(found, found[1:], strict=False)}
-    assert len(found) >= 2
+    ticks = round_ticks(low, low + width)
+    steps = {round(b - a, 6) for a, b in zip(ticks, ticks[1:], strict=False)}
+    assert len(ticks) >= 2
     slack = 1e-6 * (abs(low) + width + 1)
-    assert found[0] <= low + slack and found[-1] >= low + width - slack
-    step = found[1] - found[0]
+    assert ticks[0] <= low + slack and ticks[-1] >= low + width - slack
+    step = ticks[1] - ticks[0]
     if width > 1e-3 * (abs(low) + 1):
-        assert len(steps) == 1 and len(found) <= 9
+        assert len(steps) == 1 and len(ticks) <= 9
         assert round(step / 10 ** math.floor(math.log10(step) + 1e-9), 6) in (1, 2, 5)

@@ -9,8 +9,8 @@ WORDS = ["élan", "$b$", "</s>"]
 LEVELS = [[[0.8, 0.15, 0.05], [0.05, 0.05, 0.9]], [[0.2, 0.2, 0.6]]]
 
 
-def drawn(figure):
-    """Lines as ((x, y) from, (x, y) to, darkness), and discs as ((x, y), darkness)."""
+def lines_and_discs(figure):
+    """Return lines as ((x, y) from, (x, y) to, darkness), and discs as ((x, y), darkness)."""
     lines, discs = {}, {}
     for line in figure.axes[0].lines:
         points = list(zip(*line.get_data(), strict=True))
@@ -23,7 +23,7 @@ def drawn(figure):
 
 def test_edges_above_a_tenth_are_drawn_darker_for_larger_weights():
     pytest.importorskip("matplotlib")
-    lines, discs = drawn(draw_composition(WORDS, LEVELS))
+    lines, discs = lines_and_discs(draw_composition(WORDS, LEVELS))
     assert set(lines) == {
         ((0.5, 1), (0, 0)),  # 0.15
         ((1.5, 1), (2, 0)),  # 0.9

@@ -137,19 +137,19 @@ def test_the_table_does_not_round():
 
 
 def test_curves_are_named_after_their_folders(tmp_path):
-    one, two = folder(tmp_path / "x" / "m", WITH_BLEU), folder(tmp_path / "n", YOUNG)
-    found = read_curves([one, f"{two}/"])
-    assert list(found) == ["m", "n"]
-    assert found["m"].validation == VALIDATED
-    other = folder(tmp_path / "y" / "m", YOUNG)
-    assert list(read_curves([one, other])) == [str(one), str(other)]
+    first, second = folder(tmp_path / "x" / "m", WITH_BLEU), folder(tmp_path / "n", YOUNG)
+    curves = read_curves([first, f"{second}/"])
+    assert list(curves) == ["m", "n"]
+    assert curves["m"].validation == VALIDATED
+    same_name = folder(tmp_path / "y" / "m", YOUNG)
+    assert list(read_curves([first, same_name])) == [str(first), str(same_name)]
 
 
 def test_folders_without_metrics_or_given_twice_are_refused(tmp_path):
-    one = folder(tmp_path / "m", WITH_BLEU)
+    trained = folder(tmp_path / "m", WITH_BLEU)
     with pytest.raises(DataError, match="given twice"):
-        read_curves([one, one])
+        read_curves([trained, trained])
     with pytest.raises(DataError, match="e: training has logged no metrics yet"):
-        read_curves([one, folder(tmp_path / "e", Curve((), ()))])
+        read_curves([trained, folder(tmp_path / "e", Curve((), ()))])
     with pytest.raises(ModelError, match=r"none/metrics.jsonl: no such file"):
         read_curves([tmp_path / "none"])

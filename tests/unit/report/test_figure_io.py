@@ -15,7 +15,7 @@ NOWHERE = "\U0003fff0"  # not assigned, so in no font
 
 @pytest.fixture
 def installed(monkeypatch):
-    """`installed({"name": "characters"})`: a machine with just these other fonts."""
+    """`installed({"name": "characters"})` simulates a machine with only these other fonts."""
 
     def install(fonts):
         found = {name: frozenset(characters) for name, characters in fonts.items()}
@@ -40,7 +40,7 @@ def test_missing_characters_come_from_the_fonts_with_most_of_them(installed):
 
 
 def test_an_installed_font_is_used_without_warnings(tmp_path, caplog):
-    """matplotlib brings fonts of mathematics with it, which have what DejaVu Sans lacks."""
+    """Matplotlib ships mathematical fonts, which have characters that DejaVu Sans lacks."""
     others = frozenset().union(*figure_io._installed_fonts().values())
     from matplotlib.font_manager import findfont, get_font
 

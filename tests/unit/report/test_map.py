@@ -21,12 +21,12 @@ def dots(axes):
 
 
 def written(axes):
-    """Labels and letters: what is written at which point."""
+    """Return labels and letters with the points that they belong to."""
     return [(text.get_text(), text.xy) for text in axes.texts if hasattr(text, "xy")]
 
 
 def boxes(figure, axes):
-    """Where the texts are, without the lines that lead to some."""
+    """Return the boxes of the texts, without their leader lines."""
     from matplotlib.text import Text
 
     figure.canvas.draw()  # finds the places of annotations
@@ -48,7 +48,7 @@ def test_each_text_is_a_dot_at_its_position():
     positions = dict(zip(MANY.texts, MANY.positions.tolist(), strict=True))
     labels = written(figure.axes[0])
     assert 20 < len(labels) < 300
-    assert all(list(place) == positions[text] for text, place in labels)
+    assert all(list(position) == positions[text] for text, position in labels)
     assert labels[0][0] == "word0"  # the first has its label whatever comes after
 
 
@@ -57,13 +57,13 @@ def test_no_label_covers_another_or_leaves_the_panel(text_map):
     figure = draw_map(text_map, [text_map.texts[3]])
     for axes in figure.axes:
         panel = axes.get_window_extent()
-        found = boxes(figure, axes)
-        for box in found:
+        label_boxes = boxes(figure, axes)
+        for box in label_boxes:
             assert panel.x0 <= box.x0 and box.x1 <= panel.x1
             assert panel.y0 <= box.y0 and box.y1 <= panel.y1
-        for one, other in itertools.combinations(found, 2):
-            apart = one.x1 <= other.x0 or other.x1 <= one.x0
-            assert apart or one.y1 <= other.y0 + 1 or other.y1 <= one.y0 + 1
+        for first, second in itertools.combinations(label_boxes, 2):
+            apart = first.x1 <= second.x0 or second.x1 <= first.x0
+            assert apart or first.y1 <= second.y0 + 1 or second.y1 <= first.y0 + 1
 
 
 def test_each_of_few_texts_has_a_label_that_covers_no_dot():
@@ -85,21 +85,23 @@ def test_one_text_and_coinciding_texts_are_drawn():
 
 def test_a_region_shows_the_nearest_texts_and_is_framed_on_the_map():
     figure = draw_map(MANY, ["word7", "word100"], nearest=15)
-    whole, *panels = figure.axes
-    assert len(panels) == 2 and len(dots(whole)) == 600
-    for axes, number, frame, letter in zip(panels, (7, 100), frames(whole), "AB", strict=True):
+    whole_map, *panels = figure.axes
+    assert len(panels) == 2 and len(dots(whole_map)) == 600
+    for axes, number, frame, letter in zip(panels, (7, 100), frames(whole_map), "AB", strict=True):
         limits = (*axes.get_xlim(), *axes.get_ylim())
         assert frame == pytest.approx(limits)
-        shown = {tuple(place) for place in dots(axes).tolist()}
-        scale = np.array([np.ptp(whole.get_xlim()), np.ptp(whole.get_ylim())])
-        away = np.linalg.norm((MANY.positions - MANY.positions[number]) / scale, axis=1)
-        nearest = {tuple(place) for place in MANY.positions[np.argsort(away)[:15]].tolist()}
-        assert nearest <= shown and len(shown) < 60
+        positions = {tuple(position) for position in dots(axes).tolist()}
+        scale = np.array([np.ptp(whole_map.get_xlim()), np.ptp(whole_map.get_ylim())])
+        distances = np.linalg.norm((MANY.positions - MANY.positions[number]) / scale, axis=1)
+        nearest = {
+            tuple(position) for position in MANY.positions[np.argsort(distances)[:15]].tolist()
+        }
+        assert nearest <= positions and len(positions) < 60
         assert axes.texts[0].get_text() == letter
-        assert dict(written(whole))[letter] == pytest.approx((frame[0], frame[3]))
+        assert dict(written(whole_map))[letter] == pytest.approx((frame[0], frame[3]))
         size = np.array([frame[1] - frame[0], frame[3] - frame[2]])
         np.testing.assert_allclose(size / size[0], scale / scale[0])
-    edges = [patch.get_linestyle() for patch in whole.patches]
+    edges = [patch.get_linestyle() for patch in whole_map.patches]
     assert len(set(edges)) == 2  # told apart without colour
 
 
@@ -126,8 +128,8 @@ def test_a_map_without_axis_labels_has_equal_scales():
 
 
 def test_positions_are_drawn_unchanged_and_longer_vectors_refused():
-    found = make_map(["a"], np.array([[1.0, 2.0]]), "none")
-    assert found.positions.tolist() == [[1, 2]] and found.axes == ("", "")
+    text_map = make_map(["a"], np.array([[1.0, 2.0]]), "none")
+    assert text_map.positions.tolist() == [[1, 2]] and text_map.axes == ("", "")
     with pytest.raises(
         DataError, match="vectors have 3 numbers, positions have 2; use --method pca"
     ):
@@ -147,8 +149,8 @@ def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
 def test_words_are_shown_literally(tmp_path):
     words = ["$x$", "a_b", "<b>&amp;", "x" * 60, "a\x07b"]
     text_map = Map(words, RANDOM.standard_normal((5, 2)))
-    shown = [text for text, _ in written(draw_map(text_map).axes[0])]
-    assert sorted(shown) == sorted([*words[:3], "x" * 39 + "…", "a\ufffdb"])
+    labels = [text for text, _ in written(draw_map(text_map).axes[0])]
+    assert sorted(labels) == sorted([*words[:3], "x" * 39 + "…", "a\ufffdb"])
     plot_map(tmp_path / "a.svg", text_map)
 
 

@@ -28,7 +28,7 @@ FEW = ReportSettings(samples=20, device="cpu")
 
 @pytest.fixture
 def saved(make_model, tmp_path):
-    """`saved("name", seed, origin=None, text={}, **options)`: the folder of a small model."""
+    """`saved("name", seed, origin=None, text={}, **options)` writes a small model folder."""
 
     def save(name, seed=1, origin=None, text=None, bpe=None, **options):
         made = make_model(seed, bpe=bpe, **options)
@@ -52,7 +52,7 @@ def saved(make_model, tmp_path):
 
 @pytest.fixture
 def test_set(tmp_path):
-    """The files of a test set."""
+    """Write the files of a test set."""
     paths = tmp_path / "test.en", tmp_path / "test.fr"
     for path, lines in zip(paths, (SOURCES, REFERENCES), strict=True):
         path.write_text("".join(f"{line}\n" for line in lines))
@@ -61,21 +61,21 @@ def test_set(tmp_path):
 
 def test_outputs_equal_the_translators(saved, test_set):
     folder = saved("model")
-    found = build_report([folder], test_set, FEW)
+    report = build_report([folder], test_set, FEW)
     translator = Translator.load(folder, device="cpu")
     expected = list(translator.translate(SOURCES, 4, alignments=True))  # a beam of 4
-    assert list(found.outputs) == ["model"]
-    for output, (best, *others) in zip(found.outputs["model"], expected, strict=True):
+    assert list(report.outputs) == ["model"]
+    for output, (best, *alternatives) in zip(report.outputs["model"], expected, strict=True):
         assert output.best and output.alignment and best.word_alignment
         assert output.line.text == best.text and output.line.words == best.tokens
         assert output.best.score == pytest.approx(best.score, rel=1e-5)
         assert output.best.word_scores == pytest.approx(best.word_scores, rel=1e-4, abs=1e-5)
         assert output.alignment.columns == best.word_alignment.columns
         assert torch.allclose(output.alignment.matrix, best.word_alignment.matrix, atol=1e-5)
-        assert [o.tokens for o in output.alternatives] == [o.tokens for o in others]
+        assert [o.tokens for o in output.alternatives] == [o.tokens for o in alternatives]
         assert all(o.alignment is None for o in output.alternatives)
-    assert [line.words for line in found.sources][4] == ["b", "a", "."]
-    assert found.model_cards[0].aligns
+    assert [line.words for line in report.sources][4] == ["b", "a", "."]
+    assert report.model_cards[0].aligns
 
 
 def test_a_report_with_an_unaligned_model_and_a_file(saved, test_set, tmp_path):
@@ -83,47 +83,49 @@ def test_a_report_with_an_unaligned_model_and_a_file(saved, test_set, tmp_path):
     enc, search = saved("enc", sizes=sizes), saved("search")
     (tmp_path / "other").write_text("".join(f"{line}\n" for line in REFERENCES))
     settings = dataclasses.replace(FEW, systems=(("Other", str(tmp_path / "other")),))
-    found = build_report([enc, search], test_set, settings)
-    assert [card.aligns for card in found.model_cards] == [False, True, False]
-    assert all(output.alignment is None for output in found.outputs["enc"])
-    assert [output.line.text for output in found.outputs["Other"]] == REFERENCES
-    assert found.sentence_scores["Other"][:2] == [100.0, 100.0]
-    whole = found.comparison.whole
-    assert whole.figures["TER"]["Other"].value == 0.0
-    assert found.by_bucket.whole.figures["BLEU (multi-bleu)"] == whole.figures["BLEU (multi-bleu)"]
+    report = build_report([enc, search], test_set, settings)
+    assert [card.aligns for card in report.model_cards] == [False, True, False]
+    assert all(output.alignment is None for output in report.outputs["enc"])
+    assert [output.line.text for output in report.outputs["Other"]] == REFERENCES
+    assert report.sentence_scores["Other"][:2] == [100.0, 100.0]
+    result = report.comparison.whole
+    assert result.figures["TER"]["Other"].value == 0.0
     assert (
-        len(evaluation_commands(found)) == 4
-        and "--system Other Other.hyp" in evaluation_commands(found)[0]
+        report.by_bucket.whole.figures["BLEU (multi-bleu)"] == result.figures["BLEU (multi-bleu)"]
     )
-    assert render_page(found, evaluation_commands(found)) == render_page(
-        found, evaluation_commands(found)
+    assert (
+        len(evaluation_commands(report)) == 4
+        and "--system Other Other.hyp" in evaluation_commands(report)[0]
+    )
+    assert render_page(report, evaluation_commands(report)) == render_page(
+        report, evaluation_commands(report)
     )
 
 
 def test_subwords_are_joined(saved, test_set, tmp_path):
     src = "a b c d e a@@ b@@ c@@ d@@ ab cd </w>"
     folder = saved("bpe", bpe=MERGES, src=src, tgt="v w x v@@ w@@ x@@ vw")
-    found = build_report([folder], test_set, FEW)
-    for output in found.outputs["bpe"]:
+    report = build_report([folder], test_set, FEW)
+    for output in report.outputs["bpe"]:
         assert output.best and output.alignment
         words = " ".join(output.best.tokens).replace("@@ ", "").removesuffix("@@").split(" ")
         assert output.line.words == [word for word in words if word]
         assert len(output.alignment.tgt_words) == len(output.line.words)
-    assert {level.bucketing.by for level in found.by_bucket.buckets} == {"length"}
-    assert "subwords (BPE)" in found.left_out[0] and len(evaluation_commands(found)) == 2
-    assert found.left_out[0] in render_page(found, [])
+    assert {level.bucketing.by for level in report.by_bucket.buckets} == {"length"}
+    assert "subwords (BPE)" in report.left_out[0] and len(evaluation_commands(report)) == 2
+    assert report.left_out[0] in render_page(report, [])
 
 
 def test_each_model_uses_its_own_subwords(saved, test_set):
-    """Also if the first model has none."""
+    """The first model has no subwords, the second has."""
     src, tgt = "a b c d e a@@ b@@ c@@ d@@ ab cd </w>", "v w x v@@ w@@ x@@ vw"
-    found = build_report(
+    report = build_report(
         [saved("words"), saved("bpe", bpe=MERGES, src=src, tgt=tgt)], test_set, FEW
     )
-    best = [output.best for output in found.outputs["bpe"] if output.best]
+    best = [output.best for output in report.outputs["bpe"] if output.best]
     pieces = [token for translation in best for token in translation.tokens]
     assert any(token.endswith("@@") for token in pieces)
-    words = [word for output in found.outputs["bpe"] for word in output.line.words]
+    words = [word for output in report.outputs["bpe"] for word in output.line.words]
     assert words and not any(word.endswith("@@") for word in words)
 
 
@@ -132,9 +134,9 @@ def test_escaped_words_are_shown_unescaped(saved, tmp_path):
     folder = saved("escaped", text={"escape": True}, src=vocabulary, tgt=vocabulary)
     for name in ("src", "ref"):
         (tmp_path / name).write_text('l\'d "l"\n')
-    found = build_report([folder], (tmp_path / "src", tmp_path / "ref"), FEW)
-    assert found.sources[0].words == ["l", "'d", '"', "l", '"']
-    assert "&apos;" not in pack_sentences(found).text and "escape" in found.left_out[0]
+    report = build_report([folder], (tmp_path / "src", tmp_path / "ref"), FEW)
+    assert report.sources[0].words == ["l", "'d", '"', "l", '"']
+    assert "&apos;" not in pack_sentences(report).text and "escape" in report.left_out[0]
 
 
 @pytest.mark.parametrize(
@@ -149,9 +151,9 @@ def test_models_with_different_text_settings_are_refused(saved, test_set, text, 
 
 def test_models_are_named_after_their_folders(saved, test_set):
     folders = [saved("a/model"), saved("b/model")]
-    found = build_report(folders, test_set, FEW)
-    assert [card.name for card in found.model_cards] == [str(folder) for folder in folders]
-    names = [shlex.split(evaluation_commands(found)[0])[n] for n in (2, 8)]
+    report = build_report(folders, test_set, FEW)
+    assert [card.name for card in report.model_cards] == [str(folder) for folder in folders]
+    names = [shlex.split(evaluation_commands(report)[0])[n] for n in (2, 8)]
     assert names == [f"{str(folder).replace('/', '_')}.hyp" for folder in folders]
     with pytest.raises(ConfigError, match="two systems are called 'model'"):
         systems = (("model", str(test_set[1])),)
@@ -161,11 +163,11 @@ def test_models_are_named_after_their_folders(saved, test_set):
 
 
 def test_search_settings_apply_to_all_models(saved, test_set):
-    found = build_report([saved("model")], test_set, dataclasses.replace(FEW, search={"beam": 2}))
-    assert all(len(output.alternatives) <= 1 for output in found.outputs["model"])
-    assert found.model_cards[0].facts["Search"].startswith("beam 2, ")
+    report = build_report([saved("model")], test_set, dataclasses.replace(FEW, search={"beam": 2}))
+    assert all(len(output.alternatives) <= 1 for output in report.outputs["model"])
+    assert report.model_cards[0].facts["Search"].startswith("beam 2, ")
     fewer = build_report(
-        [found.model_cards[0].source], test_set, dataclasses.replace(FEW, n_best=1)
+        [report.model_cards[0].source], test_set, dataclasses.replace(FEW, n_best=1)
     )
     assert not any(output.alternatives for output in fewer.outputs["model"])
 
@@ -178,10 +180,11 @@ def test_unexpected_tokenised_text_is_logged(saved, tmp_path, caplog):
         build_report([folder], both, FEW)
         assert "add --tokenized" in caplog.text
         caplog.clear()
-        found = build_report([folder], both, dataclasses.replace(FEW, tokenized=True))
+        report = build_report([folder], both, dataclasses.replace(FEW, tokenized=True))
         assert caplog.text == ""
     assert (
-        found.references[0].text == "a b ." and "--tokenized -t fr" in evaluation_commands(found)[0]
+        report.references[0].text == "a b ."
+        and "--tokenized -t fr" in evaluation_commands(report)[0]
     )
 
 

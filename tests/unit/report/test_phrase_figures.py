@@ -63,7 +63,7 @@ def test_labels_name_what_is_drawn():
 
 
 def test_the_two_colours_differ_in_grey_print():
-    """Their lightness differs in grey, too (weights of ITU-R BT.709)."""
+    """Compare their lightness in grey (weights of ITU-R BT.709)."""
     pytest.importorskip("matplotlib")
     from matplotlib.colors import to_rgb
 
@@ -89,7 +89,7 @@ def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
 
 
 def rows(text, heading):
-    """The cells of the table below a heading."""
+    """Return the cells of the table below a heading."""
     table = text.split(f"## {heading}\n\n")[1].split("\n\n")[0].splitlines()
     return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in table[2:]]
 
@@ -109,12 +109,12 @@ def test_table_2_has_the_best_targets_of_both():
 
 def test_table_3_has_the_five_likeliest_samples():
     text = format_phrase_tables(comparison([phrase(samples=SAMPLES, unfinished=3)]), ABOUT)
-    found = rows(text, "Long, frequent source phrases: samples of the model")
+    sample_rows = rows(text, "Long, frequent source phrases: samples of the model")
     assert "| sample | times of 50 |" in text
-    assert found[0] == ["at the end of", "s0", "7", "-1.00", "no"]
-    assert found[1] == ["", "s1", "6", "-2.00", "yes"]
-    assert [row[1] for row in found] == ["s0", "s1", "s2", "s3", "s4", "(unfinished)"]
-    assert found[5] == ["", "(unfinished)", "3", "", ""]
+    assert sample_rows[0] == ["at the end of", "s0", "7", "-1.00", "no"]
+    assert sample_rows[1] == ["", "s1", "6", "-2.00", "yes"]
+    assert [row[1] for row in sample_rows] == ["s0", "s1", "s2", "s3", "s4", "(unfinished)"]
+    assert sample_rows[5] == ["", "(unfinished)", "3", "", ""]
     empty = phrase(samples=[Sample("", -0.5, 9, False)])
     text = format_phrase_tables(comparison([], [empty]), ABOUT)
     [row] = rows(text, "Long, rare source phrases: samples of the model")
@@ -137,24 +137,29 @@ def test_a_column_is_named_if_there_is_no_model():
 
 def test_all_files_of_the_folder_agree(tmp_path):
     pytest.importorskip("matplotlib")
-    found = comparison([phrase(samples=SAMPLES, unfinished=3)])
-    write_phrase_report(tmp_path, found, ABOUT, "svg")
+    compared = comparison([phrase(samples=SAMPLES, unfinished=3)])
+    write_phrase_report(tmp_path, compared, ABOUT, "svg")
     names = ["phrases.json", "phrases.md", "scores.svg", "scores.tsv"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     plot_scores(tmp_path / "alone.svg", XS, YS, 834748)
     assert (tmp_path / "scores.svg").read_bytes() == (tmp_path / "alone.svg").read_bytes()
     table = json.loads((tmp_path / "phrases.json").read_text(encoding="utf-8"))
-    assert table == phrase_report_json(found, ABOUT)
+    assert table == phrase_report_json(compared, ABOUT)
     assert table["settings"] == ABOUT and table["rare"] == []
     assert (table["pairs"], table["drawn"], table["certain"]) == (834748, 4, 1)
-    [one] = table["frequent"]
-    assert one["model"] == [
+    [phrase_json] = table["frequent"]
+    assert phrase_json["model"] == [
         {"target": "l&apos; <fin> a|b *c* d_e $x", "translation_model": -7.0, "model": -0.5},
         {"target": "à la fin", "translation_model": -1.0, "model": -8.0},
     ]
-    assert [pair["target"] for pair in one["translation_model"]] == ["à la fin", "la fin"]
-    assert len(one["samples"]) == 6 and one["unfinished"] == 3
-    assert one["samples"][1] == {"target": "s1", "times": 6, "score": -2.0, "in_table": True}
+    assert [pair["target"] for pair in phrase_json["translation_model"]] == ["à la fin", "la fin"]
+    assert len(phrase_json["samples"]) == 6 and phrase_json["unfinished"] == 3
+    assert phrase_json["samples"][1] == {
+        "target": "s1",
+        "times": 6,
+        "score": -2.0,
+        "in_table": True,
+    }
     lines = (tmp_path / "scores.tsv").read_text().splitlines()
     assert lines[0].split("\t") == ["source", "target", "translation_model", "model"]
     assert [tuple(map(float, line.split("\t")[2:])) for line in lines[1:]] == [

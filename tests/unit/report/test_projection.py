@@ -13,7 +13,7 @@ VECTORS = RANDOM.standard_normal((40, 6)) * np.array([5.0, 3, 1, 1, 0.5, 0.1]) +
 
 
 def test_components_are_those_of_the_covariance_matrix():
-    """Computed from its definition: eigenvectors of sum (x - mean)(x - mean)^T, largest first."""
+    """Compare with the eigenvectors of sum (x - mean)(x - mean)^T, largest first."""
     mean = sum(VECTORS) / len(VECTORS)
     covariance = np.zeros((6, 6))
     for vector in VECTORS:
@@ -29,9 +29,9 @@ def test_components_are_those_of_the_covariance_matrix():
 
 def test_all_components_keep_all_distances():
     positions, variance_shares = principal_components(VECTORS, 6)
-    for one, other in ((0, 1), (5, 30), (12, 39)):
-        expected = np.linalg.norm(VECTORS[one] - VECTORS[other])
-        assert np.linalg.norm(positions[one] - positions[other]) == pytest.approx(expected)
+    for first, second in ((0, 1), (5, 30), (12, 39)):
+        expected = np.linalg.norm(VECTORS[first] - VECTORS[second])
+        assert np.linalg.norm(positions[first] - positions[second]) == pytest.approx(expected)
     assert variance_shares.sum() == pytest.approx(1) and (np.diff(variance_shares) <= 0).all()
 
 

@@ -1,4 +1,4 @@
-"""The encoded sentences can be decoded by the documentation alone, and fit."""
+"""The encoded sentences can be decoded as documented, and stay within the size limit."""
 
 import json
 
@@ -20,20 +20,20 @@ from tests.unit.report.reports import large_report, line, output, report
 
 
 def unpacked_alignment(digits, columns):
-    """{(row, column): 63rds}, written from the description."""
-    found, at, place = {}, 0, 0
-    while place < len(digits):
+    """Decode an alignment as documented: {(row, column): weight in 63rds}."""
+    weights, cell, index = {}, 0, 0
+    while index < len(digits):
         passed, unit = 0, 1
-        while DIGITS.index(digits[place]) >= 32:
-            passed += (DIGITS.index(digits[place]) - 32) * unit
+        while DIGITS.index(digits[index]) >= 32:
+            passed += (DIGITS.index(digits[index]) - 32) * unit
             unit *= 32
-            place += 1
-        passed += DIGITS.index(digits[place]) * unit
-        at += passed
-        found[divmod(at, columns)] = DIGITS.index(digits[place + 1])
-        place += 2
-        at += 1
-    return found
+            index += 1
+        passed += DIGITS.index(digits[index]) * unit
+        cell += passed
+        weights[divmod(cell, columns)] = DIGITS.index(digits[index + 1])
+        index += 2
+        cell += 1
+    return weights
 
 
 @given(
@@ -46,21 +46,21 @@ def unpacked_alignment(digits, columns):
 )
 def test_alignment_weights_are_rounded_to_a_126th_and_small_ones_omitted(matrix):
     columns = len(matrix[0]) if matrix else 1
-    found = unpacked_alignment(pack_alignment(matrix), columns)
+    unpacked = unpacked_alignment(pack_alignment(matrix), columns)
     for i, row in enumerate(matrix):
         for j, weight in enumerate(row):
-            assert ((i, j) in found) == (weight >= 0.03)
+            assert ((i, j) in unpacked) == (weight >= 0.03)
             if weight >= 0.03:
-                assert found.pop((i, j)) / 63 == pytest.approx(min(weight, 1), abs=1 / 126)
-    assert not found
+                assert unpacked.pop((i, j)) / 63 == pytest.approx(min(weight, 1), abs=1 / 126)
+    assert not unpacked
 
 
 @given(st.lists(st.floats(-50, 0)))
 def test_word_scores_are_rounded_to_hundredths(scores):
     digits = pack_scores(scores)
     pairs = zip(digits[::2], digits[1::2], strict=True)
-    found = [-(64 * DIGITS.index(a) + DIGITS.index(b)) / 100 for a, b in pairs]
-    for score, expected in zip(found, scores, strict=True):
+    unpacked = [-(64 * DIGITS.index(a) + DIGITS.index(b)) / 100 for a, b in pairs]
+    for score, expected in zip(unpacked, scores, strict=True):
         assert score == pytest.approx(max(expected, -40.95), abs=0.0051)
 
 
@@ -69,7 +69,7 @@ def test_impossible_words_have_the_lowest_score():
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "places"),
+    ("text", "words", "indices"),
     [
         ("I see him.", ["I", "see", "him", "."], [3]),
         ("  l'été   va ", ["l'", "été", "va"], [1]),
@@ -80,8 +80,8 @@ def test_impossible_words_have_the_lowest_score():
         ("non\u00a0!", ["non", "!"], []),
     ],
 )
-def test_positions_of_words_without_a_space(text, words, places):
-    assert positions_without_space(text, words) == places
+def test_positions_of_words_without_a_space(text, words, indices):
+    assert positions_without_space(text, words) == indices
 
 
 HOSTILE = '</script><script>boom()</script><!-- & "\u2028\u2029\x00'
@@ -93,8 +93,8 @@ def test_json_cannot_close_its_script_element():
     assert not set("<>&\u2028\u2029\x00") & set(text)
 
 
-def rows_of(found):
-    return json.loads(pack_sentences(found).text)
+def rows_of(built_report):
+    return json.loads(pack_sentences(built_report).text)
 
 
 def test_a_sentence_has_all_its_fields():
@@ -102,59 +102,59 @@ def test_a_sentence_has_all_its_fields():
     outputs = [output("le chat noir", source)]
     ((src, ref, (packed,)),) = rows_of(report(["x"], ["un chat"], {"A": outputs}, ["A"]))
     assert src == ["x", []] and ref == ["un chat", []]
-    text, quality, score, finished, scores, tokens, alignment, others = packed
+    text, quality, score, finished, scores, tokens, alignment, alternatives = packed
     best = outputs[0].best
     assert best
     assert text == ["le chat noir", []] and quality == 50.0 and finished is True
     assert score == pytest.approx(best.score, abs=1e-3) and len(scores) == 2 * 4 and tokens == ""
     assert alignment == ""  # of a source with another number of words
-    assert [other[:3] for other in others] == [[3, 0, "etc"], [3, 0, "etc etc"]]
+    assert [alternative[:3] for alternative in alternatives] == [[3, 0, "etc"], [3, 0, "etc etc"]]
 
 
 def test_alignments_include_the_end_of_sentence():
     source = line("a b c")
-    made = output("x y", source, seed=3)
-    ((_, _, (packed,)),) = rows_of(report(["a b c"], ["x"], {"A": [made]}, ["A"]))
-    found = unpacked_alignment(packed[6], 4)
-    assert made.alignment
-    for i, row in enumerate(made.alignment.matrix.tolist()):
+    system_output = output("x y", source, seed=3)
+    ((_, _, (packed,)),) = rows_of(report(["a b c"], ["x"], {"A": [system_output]}, ["A"]))
+    unpacked = unpacked_alignment(packed[6], 4)
+    assert system_output.alignment
+    for i, row in enumerate(system_output.alignment.matrix.tolist()):
         for j, weight in enumerate(row):
-            told = found.get((i, j), 0) / 63
-            assert told == pytest.approx(weight if weight >= 0.03 else 0, abs=1 / 126 + 1e-6)
+            rounded = unpacked.get((i, j), 0) / 63
+            assert rounded == pytest.approx(weight if weight >= 0.03 else 0, abs=1 / 126 + 1e-6)
 
 
 def test_a_text_that_differs_from_its_words_is_appended():
-    made = output("a  b", line("s"))  # two blanks
-    ((_, _, (packed,)),) = rows_of(report(["s"], ["x"], {"A": [made]}))
+    system_output = output("a  b", line("s"))  # two blanks
+    ((_, _, (packed,)),) = rows_of(report(["s"], ["x"], {"A": [system_output]}))
     assert packed[0] == ["a b", [], "a  b"]
 
 
 def test_three_thousand_newspaper_sentences_by_two_systems_fit():
-    """A thirtieth of them, in a thirtieth of the room: n-best lists alone are left out."""
-    found = large_report(100, 25)
-    packed = pack_sentences(found, MAX_SENTENCE_BYTES // 30)
+    """A thirtieth of the sentences in a thirtieth of the size: only n-best lists are left out."""
+    built_report = large_report(100, 25)
+    packed = pack_sentences(built_report, MAX_SENTENCE_BYTES // 30)
     assert len(packed.text.encode()) <= MAX_SENTENCE_BYTES // 30
-    assert all("n-best" in told for told in packed.left_out)
+    assert all("n-best" in phrase for phrase in packed.left_out)
     assert len(json.loads(packed.text)) == 100
 
 
 def test_what_does_not_fit_is_left_out_and_reported():
-    found = large_report(20, 10)
-    whole = pack_sentences(found)
-    assert whole.left_out == ()
-    size = len(whole.text.encode())
-    lists = pack_sentences(found, size - 1)
+    built_report = large_report(20, 10)
+    unlimited = pack_sentences(built_report)
+    assert unlimited.left_out == ()
+    size = len(unlimited.text.encode())
+    lists = pack_sentences(built_report, size - 1)
     assert lists.left_out == ("the n-best lists of the 1 longest sentences",)
     rows = json.loads(lists.text)
     emptied = [n for n, row in enumerate(rows) if not any(output[7] for output in row[2])]
     lengths = [row[0][0].count(" ") for row in rows]
     assert [lengths[n] for n in emptied] == [max(lengths)]
-    least = pack_sentences(found, 700)
-    assert len(least.text.encode()) <= 700
-    kinds = [text.split(" of ")[0] for text in least.left_out[:3]]
+    smallest = pack_sentences(built_report, 700)
+    assert len(smallest.text.encode()) <= 700
+    kinds = [text.split(" of ")[0] for text in smallest.left_out[:3]]
     assert kinds == ["the n-best lists", "the word scores", "the alignments"]
-    count = len(json.loads(least.text))
+    count = len(json.loads(smallest.text))
     assert 0 < count < 20
-    assert least.left_out[3] == f"all sentences after the first {count}"
-    first = json.loads(least.text)[0]
-    assert first[:2] == json.loads(whole.text)[0][:2]
+    assert smallest.left_out[3] == f"all sentences after the first {count}"
+    first = json.loads(smallest.text)[0]
+    assert first[:2] == json.loads(unlimited.text)[0][:2]

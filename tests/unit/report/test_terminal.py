@@ -18,7 +18,7 @@ WEIGHTS = [
 
 
 def cells(text: str) -> int:
-    """The width in a terminal: wide characters take two cells, combining ones none."""
+    """Return the width in a terminal: wide characters take two cells, combining ones none."""
     wide = sum(unicodedata.east_asian_width(c) in ("W", "F") for c in text)
     none = sum(unicodedata.combining(c) > 0 for c in text)
     return len(text) + wide - none
@@ -92,12 +92,15 @@ def test_a_wide_matrix_is_split() -> None:
     rng = np.random.default_rng(0)
     src, tgt = [f"s{i}" for i in range(50)], ["un", "deux", "trois"]
     weights = rng.random((3, 50))
-    whole, cut = render_alignment(src, tgt, weights), render_alignment(src, tgt, weights, width=40)
+    unsplit, cut = (
+        render_alignment(src, tgt, weights),
+        render_alignment(src, tgt, weights, width=40),
+    )
     blocks = cut.split("\n\n")
     assert max(cells(line) for line in cut.split("\n")) <= 40
-    assert max(cells(line) for line in whole.split("\n")) > 100
+    assert max(cells(line) for line in unsplit.split("\n")) > 100
     joined = ["".join(rows) for rows in zip(*map(matrix_rows, blocks), strict=True)]
-    assert joined == matrix_rows(whole)
+    assert joined == matrix_rows(unsplit)
 
 
 def test_a_terminal_too_narrow_still_gets_every_column() -> None:

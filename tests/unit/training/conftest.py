@@ -1,4 +1,4 @@
-"""A tiny model, corpus and training; figures of the dev set that a test makes up."""
+"""A tiny model, corpus and trainer, and a dev set with made-up figures."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ WORDS = 9
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Tensors are so small here that several threads would only wait for each other."""
+    """Use one thread: tensors are so small that several threads would only wait for each other."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -31,7 +31,7 @@ def one_thread() -> Iterator[None]:
 
 
 def make_corpus(size: int = 23) -> Corpus:
-    """Sentences of 1 to 6 words, numbered so that the target is the source plus one."""
+    """Return sentences of 1 to 6 random word ids; the target is the source plus one."""
     random = np.random.default_rng(5)
     sides: list[list[list[int]]] = [[], []]
     for _ in range(size):
@@ -48,7 +48,7 @@ def _side(sentences: list[list[int]]) -> Side:
 
 @dataclass
 class Dev:
-    """Stands for the dev set: its figures come from a list, or from the parameters."""
+    """Stand-in for the dev set, with figures from a list or computed from the parameters."""
 
     costs: list[float] = field(default_factory=list)
     bleus: list[float] = field(default_factory=list)

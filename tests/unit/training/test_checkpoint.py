@@ -1,4 +1,4 @@
-"""Checkpoints: what was written is loaded completely, or a message says what is wrong."""
+"""Checkpoints are loaded completely, or a message says what is wrong."""
 
 import dataclasses
 import json

@@ -79,7 +79,7 @@ def test_an_empty_file_is_an_empty_curve(tmp_path):
         b"\xff",
     ],
 )
-def test_an_invalid_line_is_reported_with_its_place(written, line):
+def test_an_invalid_line_is_reported_with_its_position(written, line):
     path = written / "metrics.jsonl"
     path.write_bytes(path.read_bytes() + line + b"\n")
     with pytest.raises(DataError, match=r"metrics\.jsonl:5: not "):

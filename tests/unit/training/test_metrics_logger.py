@@ -99,7 +99,7 @@ def test_resuming_survives_invalid_lines(tmp_path, row):
     assert (tmp_path / "metrics.jsonl").read_bytes() == content
 
 
-def test_resuming_without_metrics_is_no_error(tmp_path):
+def test_resuming_without_metrics_is_not_an_error(tmp_path):
     monitored(tmp_path).resume(5)
     assert not (tmp_path / "metrics.jsonl").exists()
 

@@ -108,7 +108,7 @@ def test_warmup_cooldown_and_decay_multiply():
 
 
 def test_the_rate_is_halved_every_half_epoch_after_the_fifth():
-    """Sutskever et al. 2014, section 3.4; the first time when five epochs are over."""
+    """As in Sutskever et al. 2014, section 3.4: first after five epochs."""
     config = TrainingConfig(learning_rate=0.7, lr_decay=0.5, lr_decay_after=5.0, lr_decay_every=0.5)
     epochs = [0.0, 4.99, 5.0, 5.49, 5.5, 6.0, 7.4]
     factors = [learning_rate(config, 1000, epoch, 0) / 0.7 for epoch in epochs]

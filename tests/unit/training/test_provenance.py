@@ -1,4 +1,4 @@
-"""How a model was made is noted once, and read back."""
+"""The provenance of a model is written once and read back."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Signals while a training lasts, and the lock on its folder."""
+"""Signals during training, and the lock on the model folder."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from nmtkit.training.signals import LOCK_FILE, StopSignals, lock_model_folder
 
 @pytest.fixture(autouse=True)
 def usual_handlers():
-    """Set the signal handlers of a program in the foreground, wherever the tests run."""
+    """Set the signal handlers of a foreground program, even if tests run in the background."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -92,7 +92,7 @@ def test_the_lock_file_of_a_killed_process_locks_nothing(tmp_path):
         assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
 
 
-def test_removing_the_locked_folder_is_no_error(tmp_path):
+def test_removing_the_locked_folder_is_not_an_error(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     with lock_model_folder(folder):

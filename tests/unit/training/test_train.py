@@ -483,7 +483,7 @@ def test_the_start_is_logged_with_versions_and_seed(run, caplog):
 @pytest.mark.parametrize("name", [".lock", "metrics.jsonl", "config.toml", "checkpoints/00000009"])
 @pytest.mark.parametrize("exists", [True, False])
 def test_nothing_is_written_through_a_link_out_of_the_folder(run, tmp_path, name, exists):
-    """In a folder from a stranger the lock file may be a link, whose target would be emptied."""
+    """In an untrusted folder the lock file may be a link, whose target would be emptied."""
     folder = run()
     target = tmp_path / "mine"
     if exists:

@@ -528,7 +528,7 @@ def test_resuming_without_a_checkpoint_starts_from_the_beginning(make_trainer):
 
 
 @pytest.mark.parametrize("settings", [{"max_updates": 4}, {"max_updates": 0, "patience": 1}])
-def test_a_finished_training_is_known_to_be(make_trainer, dev, settings):
+def test_a_finished_training_is_recognised(make_trainer, dev, settings):
     first = make_trainer(dev=dev(costs=[1.0, 2.0]), **settings)
     assert not first.finished()
     first.run()

@@ -1,4 +1,4 @@
-"""The dev set's cost: that of the model, sentence by sentence, with no dropout."""
+"""The cost of the dev set equals the model's cost sentence by sentence, without dropout."""
 
 import pytest
 import torch
