@@ -96,7 +96,8 @@ class TrainingConfig:
     validate_epochs: number of epochs between two validations, counted in whole sort pools, instead
         of `validate_every`; 0: use `validate_every`.
     patience: stop training after this many validations without a new best; 0: never.
-    early_stopping_metric: dev figure that a best validation improves: cost per token, or BLEU.
+    early_stopping_metric: dev figure by which the best parameters are chosen: cost per token or
+        BLEU.
     dev_bleu: measure BLEU on the dev set at each validation.
     dev_beam: beam size for that BLEU.
     max_epochs: stop training after this many epochs, counted in whole sort pools; 0: never.
@@ -108,7 +109,7 @@ class TrainingConfig:
     cooldown: number of updates before `max_updates` over which it falls linearly to 0.
     max_nonfinite: stop training after this many consecutive updates whose cost or gradient is not
         finite; such updates leave the parameters unchanged.
-    average_checkpoints: validate and save the mean of the last so many checkpoints.
+    average_checkpoints: number of last checkpoints whose mean is validated and saved.
     keep_checkpoints: number of checkpoints to keep in the folder.
     """
 

@@ -109,8 +109,8 @@ def _check_format(version: object, path: Path) -> None:
 def _check_file(folder: Path, path: Path, max_bytes: int | None = None) -> None:
     """Check that a file, if it exists, is a regular file in the folder and not too large.
 
-    :param max_bytes: None for no limit.
-    :raises ModelError: it is not.
+    :param max_bytes: maximum size; None: no limit.
+    :raises ModelError: the file is not regular, is outside the folder, or is too large.
     """
     try:
         real = path.resolve(strict=True)

@@ -136,17 +136,16 @@ def command(
 ) -> None:
     """Align the words of each line of SRC with those of the same line of TGT.
 
-    Each pair gives one line: links 'i-j' from source word i to target word j, counted from
-    0. Every target word is linked to the source word with the highest attention weight, never to
-    </s>. Words are those after tokenisation; BPE pieces are joined. With
-    --soft a line is a JSON object with the words, and for each target word the weights of the
-    source words; both sides end with </s>. --show splits matrices that are wider than the terminal.
+    Each pair gives one line: links 'i-j' from source word i to target word j, counted from 0. Every
+    target word is linked to the source word with the highest attention weight, never to </s>. Words
+    are those after tokenisation; BPE pieces are joined. With --soft a line is a JSON object with
+    the words, and for each target word the weights of the source words; both sides end with </s>.
+    --show splits matrices that are wider than the terminal.
 
     A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
     ordered by source word, the most probable first. Words are the model's tokens, with BPE
-    subwords; p is the share of the links of the source word that go to the target word. A
-    table of the model's own training corpus makes translation faster; see
-    docs/how-to/decode.md.
+    subwords; p is the share of the links of the source word that go to the target word. A table of
+    the model's own training corpus makes translation faster; see docs/how-to/decode.md.
 
     With --composition a line is a JSON object with the words of the source, which end with </s>,
     and the levels of the pyramid over them: for each node the weights of its new activation, its

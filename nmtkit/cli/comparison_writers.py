@@ -71,7 +71,7 @@ def as_json(comparison: "Comparison", files: Mapping[str, str], references: str)
 
 
 def as_csv(comparison: "Comparison") -> str:
-    """Format as CSV, one row per figure; rows of the whole test set come first, `by` is empty."""
+    """Format as CSV, one row per figure; rows of the whole test set are first, with empty `by`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

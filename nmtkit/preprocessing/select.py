@@ -7,8 +7,8 @@ select(SelectSettings(pairs=100_000), [("crawl.en", "crawl.fr")], ("near.en", "n
 The general corpus, the pool, is read as a stream: once for a sample, once to score its pairs, once
 to write the selected ones (and once more to find the best cutoff). The domain's text, the equally
 long sample and their models are in memory; the scores are in a temporary file, 12 bytes per pair,
-in the folder that TMPDIR names. The selection depends on inputs and settings alone, not on
-the number of workers.
+in the folder that TMPDIR names. The selection depends on inputs and settings alone, not on the
+number of workers.
 """
 
 import logging

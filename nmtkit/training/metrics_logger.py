@@ -56,7 +56,7 @@ class MetricsLogger:
         self._reset()
 
     def _reset(self) -> None:
-        """Start a new mean."""
+        """Reset the sums and the start time of the next mean."""
         self.cost, self.tokens, self.norm, self.count = 0.0, 0, 0.0, 0
         self.started = time.monotonic()
 

@@ -91,7 +91,10 @@ def large_report(sentences: int, words: int, seed: int = 1) -> ModelReport:
 
     sources, references = ([sentence() for _ in range(sentences)] for _ in "sr")
     systems = {
-        name: [output(sentence(), line(source), n, others=4) for n, source in enumerate(sources)]
+        name: [
+            output(sentence(), line(source), n, n_alternatives=4)
+            for n, source in enumerate(sources)
+        ]
         for name in ("one", "two")
     }
     return report(sources, references, systems, aligned=("one", "two"))
