@@ -107,7 +107,7 @@ class Batches:
         self._check_max_length()
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield batches endlessly; while one is used, `position` is that of the following one."""
+        """Yield batches endlessly; `position` is that of the batch after the one yielded."""
         while True:
             pool = self.position
             pairs, end = self._read_pool(pool)

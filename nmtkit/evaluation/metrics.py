@@ -91,7 +91,11 @@ class Metric:
     score_parts: "Callable[[str, Statistics, str], MetricScore] | None" = None
 
     def score(self, sums: "Statistics", retokenizer: str = AS_GIVEN) -> MetricScore:
-        """Return the score of a corpus from its summed statistics. Shape: [statistics]."""
+        """Return the score of a corpus.
+
+        :param sums: summed sufficient statistics. Shape: [statistics].
+        :param retokenizer: name of the applied tokeniser or detokeniser, for the signature.
+        """
         signature = self.signature(retokenizer)
         if self.score_parts:
             return self.score_parts(self.title, sums, signature)

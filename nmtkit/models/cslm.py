@@ -129,7 +129,7 @@ class CSLM(EncoderDecoder):
         return Step(self.readout(words), State(words), None)
 
     def readout(self, words: Tensor) -> Tensor:
-        """Return t_i of y_{i-c}, ..., y_{i-1}. [..., c] to [..., l]."""
+        """Compute t_i from y_{i-c}, ..., y_{i-1}. [..., c] to [..., l]."""
         if self.inference is not None:
             return self.inference.readout(words)
         p = self.target_embeddings(words).flatten(-2)  # p_i [..., c m]

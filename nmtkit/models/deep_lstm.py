@@ -4,7 +4,7 @@ Biases left out; the unit is that of Graves 2013 (`lstm_step`), L layers of it:
 
     source       x_{T_x-1}, ..., x_2, x_1, </s>: its words reversed (section 3.3), if `reverse`
     encoder      (h_j^l, c_j^l) = LSTM_l(h_j^{l-1}, h_{j-1}^l, c_{j-1}^l), with h_j^0 = E_x x_j
-    start        (s_0^l, d_0^l) = (h^l, c^l) of the encoder behind its last position
+    start        (s_0^l, d_0^l) = (h^l, c^l) of the encoder after its last position
     decoder      (s_i^l, d_i^l) = LSTM'_l(s_i^{l-1}, s_{i-1}^l, d_{i-1}^l), with s_i^0 = E_y y_{i-1}
     words        p(y_i | y_<i, x) = softmax(W_o s_i^L)
 
@@ -23,7 +23,8 @@ Departures and readings:
 - `tied`: W_o = E_y P with P [n, m]. `dropout` (Zaremba et al. 2014; not in the paper): on the
   inputs of each layer and on s_i^L.
 - `initialisation` "paper": all parameters, biases too, uniform in +-0.08 (section 3.4); "scaled":
-  matrices as in Glorot and Bengio 2010, biases 0 but 1 for the forget gate.
+  matrices as in Glorot and Bengio 2010, embeddings from N(0, 1/m), peepholes and biases 0, but
+  biases of the forget gate 1.
 """
 
 from collections.abc import Callable, Iterator

@@ -182,7 +182,7 @@ class FixedContextModel(EncoderDecoder):
         return gates, readout
 
     def _readout(self, s: Tensor, y: Tensor, C_o_c: Tensor) -> Tensor:
-        """Return t_i of s_i [..., n], E_y y_{i-1} [..., m] and C_o c [..., 2l].
+        """Compute t_i from s_i [..., n], E_y y_{i-1} [..., m] and C_o c [..., 2l].
 
         :return: Shape: [..., l], or [..., m] or [..., r] where the softmax is factored.
         """

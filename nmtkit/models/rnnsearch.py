@@ -12,21 +12,22 @@ Equations (appendix A.2; biases left out, as there), * element-wise:
     readout      t~_i = U_o s + V_o E_y y_{i-1} + C_o c_i,  t_i = pairwise maximum
     words        p(y_i | y_<i, x) = softmax(W_o t_i)
 
-`encode` computes U_a h_j, C h_j and C_o h_j once for each source position: the average of C h_j by
-alpha_i is C c_i. `step` decodes one target position of k hypotheses per sentence. `teacher_forced`
-does the same for all positions of given translations: the recursion in `decoder_scan`, the rest at
-once. The gated unit is `layers.gru_step`. Shapes: B sentences, N real positions; m, n, n'
-and l as in B.1.
+`encode` computes U_a h_j, C h_j and C_o h_j once for each source position; the average of C h_j
+weighted by alpha_i is C c_i. `step` decodes one target position of k hypotheses per sentence.
+`teacher_forced` does the same for all positions of given translations: `decoder_scan` has the
+recursion, and the rest is computed for all positions at once. The gated unit is `layers.gru_step`.
+Shapes: B sentences, N real positions; m, n, n' and l as in B.1.
 
 Departures and readings:
 
-- `decoder_variant` chooses one of three published readings of the decoder's indices.
-  "paper-v1" (first arXiv version; eq. (4) of both): the readout has s = s_i. "paper-v2" (the later
-  appendix, taken literally): s = s_{i-1}. "groundhog" (the authors' code, which made the tables):
-  s_{i-1} has already read y_{i-1} when it is the query for c_i, and is the readout's s, too. After
-  1,140 updates on Multi30k (examples/multi30k-en-fr, `make readings`) the dev cost per token was
-  1.642 with "groundhog", 1.712 with "paper-v1" and 1.791 with "paper-v2", greedy dev BLEU 46.8,
-  43.9 and 41.4: hence the default.
+- `decoder_variant` selects one of three published variants of the decoder's indices.
+  "paper-v1" (first arXiv version; eq. (4) of both versions): s = s_i in the readout.
+  "paper-v2" (appendix of the later version, taken literally): s = s_{i-1} in the readout.
+  "groundhog" (the authors' code, which gave their results): s_{i-1} has already read y_{i-1} when
+  it is the query for c_i, and is also s in the readout.
+  "groundhog" is the default: after 1,140 updates on Multi30k (examples/multi30k-en-fr, `make
+  readings`) its dev cost per token was 1.642, that of "paper-v1" 1.712 and of "paper-v2" 1.791;
+  greedy dev BLEU was 46.8, 43.9 and 41.4.
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
 - Every affine map has one bias; where two maps are added they share it. GroundHog has fewer.
 - The source ends with `</s>`, which has an annotation of its own (GroundHog).
@@ -318,11 +319,11 @@ class RNNsearch(EncoderDecoder):
         return attention(state @ self.W_a, encoded.keys, self.v_a, encoded.src_mask)
 
     def _next_state(self, s: Tensor, y: Tensor, context: Tensor) -> Tensor:
-        """Return s_i of s_{i-1} [..., n], E_y y_{i-1} [..., m] and C c_i [..., 3n]."""
+        """Compute s_i from s_{i-1} [..., n], E_y y_{i-1} [..., m] and C c_i [..., 3n]."""
         return gru_step(y @ self.W_dec + self.b_dec + context, s, self.U_zr_dec, self.U_dec)
 
     def _readout(self, s: Tensor, y: Tensor, context: Tensor) -> Tensor:
-        """Return t_i of s [..., n], E_y y_{i-1} [..., m] and C_o c_i [..., 2l].
+        """Compute t_i from s [..., n], E_y y_{i-1} [..., m] and C_o c_i [..., 2l].
 
         :return: Shape: [..., l], or projected to the embedding size [..., m] if W_o is tied.
         """

@@ -259,9 +259,10 @@ def _log_softmax(logits: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _active_rows(scores: Tensor) -> Tensor:
-    """Return the rows in use among the B * k slots, and unused ones up to a multiple.
+    """Return the used ones of the B * k slots, rounded up to a multiple of `ROW_MULTIPLE`.
 
-    On a GPU all rows are returned, because counting them would make the host wait.
+    Unused slots fill the rest. On a GPU all slots are returned, because counting would make the
+    host wait.
     """
     active = (scores > -torch.inf).flatten()
     size = active.numel()

@@ -42,7 +42,9 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
 
 
 def length_divisor(settings: SearchConfig, lengths: Lengths) -> Lengths:
-    """Return the number by which a score is divided to rank a hypothesis.
+    """Return the length penalty: n^a, or ((5 + n) / 6)^a of Wu et al. 2016, eq. (14).
+
+    A hypothesis is ranked by its score divided by this number.
 
     :param lengths: lengths of hypotheses, `</s>` counted: a number or a tensor.
     """

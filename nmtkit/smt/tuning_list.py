@@ -114,7 +114,7 @@ def load_tuning_list(
 def reference_for(entry: Entry, references: Sequence[str]) -> str:
     """Return the reference of a line's sentence.
 
-    :raises DataError: there are fewer references.
+    :raises DataError: the sentence number is beyond the references.
     """
     if entry.sentence >= len(references):
         raise DataError(

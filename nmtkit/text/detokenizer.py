@@ -120,15 +120,15 @@ class _Line:
         self.joined = [False] * (len(words) + 1)
         self.open: set[str] = set()  # quotation marks that are not closed yet
         self.rules: dict[str, Callable[[int], None]] = {
-            **dict.fromkeys(",.)]}", self.left),
-            **dict.fromkeys("[{¿¡“„", self.right),
+            **dict.fromkeys(",.)]}", self.join_left),
+            **dict.fromkeys("[{¿¡“„", self.join_right),
             "(": self.bracket,
             **dict.fromkeys("?!:;%", self.mark),
             **dict.fromkeys("$£€¥", self.currency),
             '"': self.quotation,
-            **dict.fromkeys("”′″", self.left),
+            **dict.fromkeys("”′″", self.join_left),
             "‘": self.opening,
-            "/": self.both,
+            "/": self.join_both,
             "#": self.number_sign,
             "&": self.ampersand,
             "@": self.at_sign,
@@ -156,18 +156,18 @@ class _Line:
         """Return the next word, or "" at the end."""
         return self.words[index + 1] if index + 1 < len(self.words) else ""
 
-    def left(self, index: int) -> None:
+    def join_left(self, index: int) -> None:
         """Join the word to the previous word."""
         self.joined[index] = True
 
-    def right(self, index: int) -> None:
+    def join_right(self, index: int) -> None:
         """Join the word to the next word."""
         self.joined[index + 1] = True
 
-    def both(self, index: int) -> None:
+    def join_both(self, index: int) -> None:
         """Join the word to both neighbours."""
-        self.left(index)
-        self.right(index)
+        self.join_left(index)
+        self.join_right(index)
 
     def between_digits(self, index: int) -> bool:
         """Return whether the word stands between two digits."""
@@ -180,39 +180,39 @@ class _Line:
     def word(self, index: int) -> None:
         """Join dots to the previous word; subclasses also handle clitics."""
         if not self.words[index].strip("."):
-            self.left(index)
+            self.join_left(index)
 
     def mark(self, index: int) -> None:
         """Join a punctuation mark to the previous word, as in English."""
-        self.left(index)
+        self.join_left(index)
         if self.words[index] == ":" and self.between_digits(index):
-            self.right(index)
+            self.join_right(index)
 
     def bracket(self, index: int) -> None:
-        """Join an opening bracket; laws cite paragraph 50.1(1)(a) as one word."""
-        self.right(index)
+        """Join an opening bracket to the next word; join references like 50.1(1)(a) to one word."""
+        self.join_right(index)
         inside, end = self.after(index), self.words[index + 2 : index + 3]
         if end == [")"] and _PARAGRAPH.fullmatch(inside):
             before = self.before(index)
             if before == ")" or _PARAGRAPH.fullmatch(before) and before[0].isdigit():
-                self.left(index)
+                self.join_left(index)
 
     def currency(self, index: int) -> None:
         """Join a currency sign to the amount after it."""
         if self.after(index)[:1].isdigit():
-            self.right(index)
+            self.join_right(index)
 
     def quotation(self, index: int) -> None:
         """Join a straight quotation mark; such marks open and close quotations alternately."""
         sign = self.words[index]
         if sign in self.open:
             self.open.remove(sign)
-            self.left(index)
+            self.join_left(index)
         elif self.unpaired(index) and self.closes(index):
-            self.left(index)
+            self.join_left(index)
         else:
             self.open.add(sign)
-            self.right(index)
+            self.join_right(index)
 
     def closes(self, index: int) -> bool:
         """Return whether an unpaired mark closes a quotation that an earlier line opened."""
@@ -222,36 +222,36 @@ class _Line:
     def opening(self, index: int) -> None:
         """Join an opening single quotation mark to the next word."""
         self.open.add("‘")
-        self.right(index)
+        self.join_right(index)
 
     def number_sign(self, index: int) -> None:
         """Join # to the number after it."""
         if self.after(index)[:1].isdigit():
-            self.right(index)
+            self.join_right(index)
 
     def ampersand(self, index: int) -> None:
         """Join `S&P`, and the parts of an XML entity in the original text."""
         before, after = self.before(index), self.after(index)
         if before.isupper() and after.isupper() and len(before) == len(after) == 1:
-            self.both(index)
+            self.join_both(index)
         if after in _ENTITY_NAMES and self.words[index + 2 : index + 3] == [";"]:
-            self.right(index)
-            self.right(index + 1)
+            self.join_right(index)
+            self.join_right(index + 1)
 
     def at_sign(self, index: int) -> None:
         """Join the parts of an e-mail address."""
         if "." in self.after(index)[1:-1]:
-            self.both(index)
+            self.join_both(index)
 
     def degree(self, index: int) -> None:
         """Join a degree sign to its number, and to C or F."""
-        self.left(index)
+        self.join_left(index)
         if self.after(index) in ("C", "F"):
-            self.right(index)
+            self.join_right(index)
 
 
 class _English(_Line):
-    """English: it's, don't, the boys' house."""
+    """The rules of English: it's, don't, the boys' house."""
 
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__(words)
@@ -263,34 +263,34 @@ class _English(_Line):
         word = self.words[index]
         contraction = word[0] == "'" and word[1:2].isalpha() or word.lower() == "n't"
         if contraction and self.before(index)[-1:].isalnum():
-            self.left(index)
+            self.join_left(index)
 
     def apostrophe(self, index: int) -> None:
-        """Join an apostrophe: contraction, possessive or quotation mark."""
+        """Join an apostrophe, which is part of a contraction or possessive, or a quotation mark."""
         before, after = self.before(index), self.after(index)
         if after in _CONTRACTED and before[-1:].isalpha():
-            self.both(index)
+            self.join_both(index)
         elif after.lower() in _CLIPPED or (after[:1].isdigit() and self.unpaired(index)):
-            self.right(index)
+            self.join_right(index)
         elif "'" in self.open or not before[-1:].isalnum():
             self.quotation(index)
         elif before[-1] in "sS" and before not in _BEFORE_QUOTATION or self.unpaired(index):
-            self.left(index)
+            self.join_left(index)
         else:
             self.quotation(index)
 
     def typographic(self, index: int) -> None:
         """Join a typographic apostrophe to the previous word, or to a year after it."""
-        self.left(index)
+        self.join_left(index)
         if self.after(index).lower() in _CONTRACTED or self.before(index) in ("O", "D", "L"):
-            self.right(index)
+            self.join_right(index)
         elif self.after(index)[:1].isdigit():
             self.joined[index] = False
-            self.right(index)
+            self.join_right(index)
 
 
 class _French(_Line):
-    """French: l'arbre, aujourd’hui, « quoi ? »."""
+    """The rules of French: l'arbre, aujourd’hui, « quoi ? »."""
 
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__(words)
@@ -301,22 +301,22 @@ class _French(_Line):
         }
 
     def closing_bracket(self, index: int) -> None:
-        """Join a closing bracket; French laws cite l'alinéa 8(1)a) as one word."""
-        self.left(index)
+        """Join a closing bracket to the previous word; join references like 8(1)a) to one word."""
+        self.join_left(index)
         if self.words[index - 2 : index - 1] == [")"] and _PARAGRAPH.fullmatch(self.before(index)):
-            self.left(index - 1)
+            self.join_left(index - 1)
 
     def word(self, index: int) -> None:
         """Join a word with an elision to the next word."""
         super().word(index)
         word = self.words[index]
         if word[-1] == "'" and word[-2:-1].isalpha() and self.after(index):
-            self.right(index)
+            self.join_right(index)
 
     def quotation(self, index: int) -> None:
         """Join a quotation mark as in English, except in l"arbre, a typing error for l'arbre."""
         if self.words[index] not in self.open and _ELISION.fullmatch(self.before(index)):
-            self.both(index)
+            self.join_both(index)
         else:
             super().quotation(index)
 
@@ -324,40 +324,40 @@ class _French(_Line):
         """Leave one blank before a punctuation mark, except within `?!`, `16:30` and `http://`."""
         word, before, after = self.words[index], self.before(index), self.after(index)
         if word == ":" and self.between_digits(index):
-            self.both(index)
+            self.join_both(index)
         elif (word in "?!" and before in ("?", "!", "...")) or (word == ":" and after == "/"):
-            self.left(index)
+            self.join_left(index)
         elif word == ";" and before in _ENTITY_NAMES and self.words[index - 2 : index - 1] == ["&"]:
-            self.left(index)
+            self.join_left(index)
 
     def currency(self, index: int) -> None:
         """Keep a blank between an amount and its currency sign; join the sign to a unit."""
         if self.before(index) in ("M", "k", "G", "US", "CAN"):
-            self.left(index)
+            self.join_left(index)
         elif not self.before(index)[-1:].isdigit():
             super().currency(index)
 
     def degree(self, index: int) -> None:
         """Join a degree sign to C or F, otherwise to its number."""
         if self.after(index) in ("C", "F"):
-            self.right(index)
+            self.join_right(index)
         else:
-            self.left(index)
+            self.join_left(index)
 
     def apostrophe(self, index: int) -> None:
-        """Join an apostrophe: elision or quotation mark."""
+        """Join an apostrophe, which marks an elision or is a quotation mark."""
         if _ELISION.fullmatch(self.before(index)) and self.after(index):
-            self.both(index)
+            self.join_both(index)
         else:
             self.quotation(index)
 
     def typographic(self, index: int) -> None:
-        """Join a typographic apostrophe: elision or closing quotation mark."""
+        """Join a typographic apostrophe, which marks an elision or closes a quotation."""
         before = self.before(index)
         if "‘" in self.open and not _ELISION.fullmatch(before):
             self.open.remove("‘")
-            self.left(index)
+            self.join_left(index)
         else:
-            self.left(index)
+            self.join_left(index)
             if before[-1:].isalpha():
-                self.right(index)
+                self.join_right(index)

@@ -26,7 +26,7 @@ class CSLMInference(OutputInference):
         super().__init__(model.output_words(), model.b_y, quantize)
 
     def readout(self, words: Tensor) -> Tensor:
-        """Return t_i of the words before position i. [..., c] to [..., l]."""
+        """Compute t_i from y_{i-c}, ..., y_{i-1}. [..., c] to [..., l]."""
         p = self._model.target_embeddings(words).flatten(-2)  # [..., c m]
         h = torch.relu(linear(p, self._W_1, self._model.b_1))
         return torch.relu(linear(h, self._W_2, self._model.b_2))

@@ -30,7 +30,7 @@ class EmbeddingCache:
         self._caches_all = cached > words
 
     def __call__(self, words: Tensor) -> Tensor:
-        """Return the words' rows. [...] to [..., w]."""
+        """Return the row of each word. [...] to [..., w]."""
         slots = words.flatten() + 1
         if self._caches_all:
             rows = self._cached(slots)

@@ -112,20 +112,20 @@ class _GRUScan(Function):
         factors = [torch.split(factor, sizes, dim=1) for factor in gate_factors(h, gates)]
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
         by_gate, (zr, _) = split_steps(grads, sizes, n, n, n), split_steps(grads, sizes, 2 * n, n)
-        r, arriving = split_steps(gates, sizes, n, n, n)[1], torch.split(grad, sizes, dim=1)
+        r, grad_steps = split_steps(gates, sizes, n, n, n)[1], torch.split(grad, sizes, dim=1)
         d_state = torch.zeros_like(h_0)
         packed_U_zr_t, packed_U_t = Prepacked(U_zr.transpose(1, 2)), Prepacked(U.transpose(1, 2))
         for t in reversed(range(len(sizes))):
             d_h = d_state[:, : sizes[t]]
-            d_h += arriving[t]
+            d_h += grad_steps[t]
             reset_grad = gate_grads(d_h, factors, by_gate, packed_U_t, t)
             d_h *= factors[3][t]
             d_h.addcmul_(reset_grad, r[t])
             packed_U_zr_t.addmm(d_h, zr[t], out=d_h)
         reset = gates[..., n : 2 * n] * h
-        low = grads.to(dtype)
-        grad_U_zr = matmul_transposed(h.to(dtype), low[..., : 2 * n])
-        grad_U = matmul_transposed(reset.to(dtype), low[..., 2 * n :])
+        low_grads = grads.to(dtype)
+        grad_U_zr = matmul_transposed(h.to(dtype), low_grads[..., : 2 * n])
+        grad_U = matmul_transposed(reset.to(dtype), low_grads[..., 2 * n :])
         return grads, d_state, grad_U_zr.to(h.dtype), grad_U.to(h.dtype), None
 
 

@@ -106,13 +106,13 @@ class _LSTMScan(Function):
         factors = [torch.split(f, sizes) for f in _gate_factors(gates, cells, c_before)]
         grads = torch.empty_like(gates)  # of x, and so of every gate's input
         by_step, by_gate = torch.split(grads, sizes), torch.split(grads, n, dim=1)
-        arriving_h, arriving_c = torch.split(grad_h, sizes), torch.split(grad_c, sizes)
+        grad_h_steps, grad_c_steps = torch.split(grad_h, sizes), torch.split(grad_c, sizes)
         d_h, d_c = torch.zeros_like(h_0), torch.zeros_like(c_0)
         packed_U_t = Prepacked(U.t())
         for t in reversed(range(len(sizes))):
             h, c = d_h[: sizes[t]], d_c[: sizes[t]]
-            h += arriving_h[t]
-            c += arriving_c[t]
+            h += grad_h_steps[t]
+            c += grad_c_steps[t]
             o_factor, cell_factor, ifg_factor, f_gate = (factor[t] for factor in factors)
             o, ifg = by_step[t][:, 2 * n : 3 * n], by_step[t].view(-1, 4, n)
             torch.mul(h, o_factor, out=o)

@@ -126,7 +126,7 @@ def test_short_output_is_punished_by_the_brevity_penalty() -> None:
 
 def test_tokenized_bleu_is_cased_and_not_smoothed() -> None:
     assert tokenized_bleu(["A b c d e"], ["a b c d e"]).value < 100
-    assert tokenized_bleu(["a b c x e"], ["a b c d e"]).value == 0  # no 4-gram is right
+    assert tokenized_bleu(["a b c x e"], ["a b c d e"]).value == 0  # no 4-gram matches
     assert tokenized_bleu(["a b c"], ["a b c"]).value == 0  # there is no 4-gram
     assert tokenized_bleu(["", ""], ["a b c d", ""]).value == 0
 

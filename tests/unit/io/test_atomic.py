@@ -66,7 +66,7 @@ def test_a_path_for_a_library_gets_its_name_when_the_block_succeeds(tmp_path):
     (tmp_path / "other").touch()
     with atomic_path(tmp_path / "out.bin") as path:
         assert path.name == "out.bin" and not (tmp_path / "out.bin").exists()
-        path.unlink()  # as libraries do that write another file and rename it
+        path.unlink()  # like libraries that rename another file
         path.write_bytes(b"1")
         path.chmod(0o600)
         (path.parent / ".tmp12345").touch()

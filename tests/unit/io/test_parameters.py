@@ -39,7 +39,7 @@ def test_parameters_are_loaded_into_a_model_on_meta(tmp_path):
         empty = nn.Linear(3, 2)
     load_parameters(empty, path)
     assert same(empty, model)
-    path.write_bytes(bytes(path.stat().st_size))  # what was read is the model's own
+    path.write_bytes(bytes(path.stat().st_size))  # the model has copies
     assert same(empty, model)
     assert all(parameter.data_ptr() % 64 == 0 for parameter in empty.parameters())
 

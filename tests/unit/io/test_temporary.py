@@ -46,7 +46,12 @@ def test_leftovers_of_a_killed_process_are_removed_by_the_next_writer(writing, t
     with open_output(tmp_path / "file") as file, output_folder(tmp_path / "made", "m", "k") as made:
         file.write("whole")
         (made / "m").touch()
-        assert hidden(tmp_path) == ["file", "file", "made", "made"]  # the other's are in use
+        assert hidden(tmp_path) == [
+            "file",
+            "file",
+            "made",
+            "made",
+        ]  # those of the other process are in use
     writing.send_signal(signal.SIGKILL)
     writing.wait()
     assert hidden(tmp_path) == ["file", "made"]
@@ -67,7 +72,7 @@ def test_an_old_folder_gets_its_name_back(tmp_path):
     remove_leftovers(tmp_path / "made")
     assert [path.name for path in tmp_path.rglob("*")] == ["made", "m"]
     old.mkdir()
-    remove_leftovers(tmp_path / "made")  # and where the new one has it, the old one goes
+    remove_leftovers(tmp_path / "made")  # if the new folder has the name, the old one is removed
     assert [path.name for path in tmp_path.rglob("*")] == ["made", "m"]
 
 

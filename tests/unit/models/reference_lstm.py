@@ -28,13 +28,13 @@ Cells = tuple[Array, Array]
 def advanced(unit: Unit, x: Array, h: Array, c: Array) -> Cells:
     """Graves 2013, eqs. (7) to (11)."""
 
-    def asked(gate: str) -> Array:
+    def requested(gate: str) -> Array:
         return unit.W[gate] @ x + unit.U[gate] @ h + unit.b[gate]
 
-    i = sigmoid(asked("i") + unit.p["i"] * c)
-    f = sigmoid(asked("f") + unit.p["f"] * c)
-    cells = f * c + i * np.tanh(asked("g"))
-    o = sigmoid(asked("o") + unit.p["o"] * cells)
+    i = sigmoid(requested("i") + unit.p["i"] * c)
+    f = sigmoid(requested("f") + unit.p["f"] * c)
+    cells = f * c + i * np.tanh(requested("g"))
+    o = sigmoid(requested("o") + unit.p["o"] * cells)
     return o * np.tanh(cells), cells
 
 

@@ -142,8 +142,8 @@ def teacher_forced(
 ) -> list[Position]:
     """Compute every position of a target sentence by teacher forcing."""
     h = annotations(weights, source)
-    s = start(weights, h)  # s_{i-1}; in the reading "groundhog" the state that asks
-    embedded = np.zeros(weights.E_y.shape[1])  # E_y y_{i-1}; y_0 has none
+    s = start(weights, h)  # s_{i-1}; with "groundhog" the state of the query
+    embedded = np.zeros(weights.E_y.shape[1])  # E_y y_{i-1}; 0 for y_0
     positions = []
     for word in target:
         energy = energies(weights, s, h)

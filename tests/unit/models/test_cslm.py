@@ -71,7 +71,7 @@ def test_only_the_context_words_matter():
     torch.manual_seed(4)
     model = CSLM(CSLMConfig(6, 3, 5, 4), 9, 7).double()
     far, near = TARGETS[1].copy(), TARGETS[1].copy()
-    far[0], near[1] = 5, 5  # 7 and 6 words before the one at place 7
+    far[0], near[1] = 5, 5  # 7 and 6 words before position 7
     without_far, without_near = (model.score(*pad([[0]]), *pad([t])).log_probs for t in (far, near))
     whole = model.score(*pad([[0]]), *pad(TARGETS[1:2])).log_probs
     assert torch.equal(whole[0, 7:], without_far[0, 7:]) and whole[0, 6] != without_far[0, 6]

@@ -31,7 +31,9 @@ def model(request):
     model = MODELS[model_name(request.param)](request.param, 9, 7).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.normal_(std=0.4 if isinstance(model, GrConv) else 0.8)  # rectifiers add up
+            parameter.normal_(
+                std=0.4 if isinstance(model, GrConv) else 0.8
+            )  # rectified values grow by level
     return model
 
 

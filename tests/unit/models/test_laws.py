@@ -359,7 +359,7 @@ def test_for_inference_takes_the_same_steps(model, batch):
     src, src_mask, tgt, _ = batch
     expected = stepped(model, src, src_mask, tgt)
     fast_model = model.for_inference()
-    for _ in range(2):  # the second time from what was kept
+    for _ in range(2):  # the second time from the cache
         for actual, other in zip(stepped(fast_model, src, src_mask, tgt), expected, strict=True):
             torch.testing.assert_close(actual, other)
     again = fast_model.for_inference()
@@ -410,7 +410,7 @@ def test_a_summary_is_one_vector_for_each_sentence_whatever_its_batch(model, bat
 def test_summaries_depend_on_every_word_and_on_their_order(model):
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(0.3)  # so that no gate shuts a word out
+            parameter.mul_(0.3)  # so that no gate is closed to a word
     sources = [[3, 8, 1, 0], [8, 3, 1, 0], [3, 1, 8, 0], [3, 8, 2, 0], [5, 8, 1, 0]]
     first, *others = with_source_vectors(model).summarise(*pad(sources))
     assert all((first - other).abs().max() > 1e-6 for other in others)

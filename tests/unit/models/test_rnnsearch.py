@@ -99,7 +99,7 @@ def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
         encoded = model.encode(*pad([source]))
         state, prev = model.initial_state(encoded), torch.tensor([[BOS]])
         for i, position in enumerate(expected[row]):
-            if model.config.decoder_variant != "groundhog":  # whose state still waits for y_{i-1}
+            if model.config.decoder_variant != "groundhog":  # its state has not read y_{i-1} yet
                 close(state.state[0, 0], position.query)
             hidden, state, alignment = model.step(prev, state, encoded)
             close(alignment[0, 0], position.alignment)

@@ -98,7 +98,7 @@ def test_gru_scan(dtype, lengths, units):
 def test_attention(dtype, lengths):
     mask = torch.arange(max(lengths) + 1) < torch.tensor(lengths).unsqueeze(1)
     query, keys, v_a = leaves(dtype, (len(lengths), 2, ALIGN), (*mask.shape, ALIGN), (ALIGN,))
-    with torch.no_grad():  # the fast one is for search, which computes no gradients
+    with torch.no_grad():  # the fast twin is for search only
         fast = rnnsearch.attention.fast(query, keys, v_a, mask)
         plain = rnnsearch.attention.plain(query, keys, v_a, mask)
     torch.testing.assert_close(fast, plain, **TOLERANCES[dtype])
@@ -233,7 +233,7 @@ def test_models_have_nearly_the_same_gradients_in_bfloat16(name):
             gradients.append(torch.cat([grad.flatten() for grad in grads]))
     torch.testing.assert_close(*losses, rtol=0.02, atol=0.0)
     cosine = torch.cosine_similarity(gradients[0], gradients[1], dim=0)
-    assert cosine > 0.8  # 0.9999 for most; near ties of maxout are decided by rounding
+    assert cosine > 0.8  # most are 0.9999; rounding decides near ties of maxout
 
 
 @precision

@@ -81,7 +81,7 @@ def needed(src_lengths, tgt_lengths):
     ids=["equally long", "much padding", "more padding"],
 )
 def test_only_the_products_of_the_equations_are_computed(src, tgt):
-    # Sums over the source for C_o are made of padded rows, and two terms of v_a are extra.
+    # Sums over the source for C_o include padding, and v_a has two additional terms.
     assert needed(src, tgt) * 0.9 < work(src, tgt).products < needed(src, tgt) * 1.1
 
 

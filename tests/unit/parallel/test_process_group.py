@@ -112,7 +112,7 @@ def test_collective_operations_of_three_processes(run_ranks, tmp_path):
             ]
             process_group.broadcast_parameters(tensors)
             actual["equal"] = [tensor.sum().item() for tensor in tensors]
-            for _ in range(2):  # the second time over what the first has left
+            for _ in range(2):  # the second time with the gradients of the first
                 layer = gradients(process_group.rank)
                 sums = process_group.all_reduce_gradients(
                     layer.parameters(), torch.tensor([1.0, process_group.rank])

@@ -31,7 +31,7 @@ def test_coverage_penalises_words_with_less_than_1_of_attention():
     alignment = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.5, 0.1, 0.3, 0.1]])
     assert coverage(alignment) == pytest.approx(math.log(0.2) + math.log(0.3))
     assert coverage(torch.tensor([[0.5, 0.5], [0.5, 0.5]])) == 0
-    assert coverage(torch.tensor([[1.0]])) == 0  # the source is </s> alone
+    assert coverage(torch.tensor([[1.0]])) == 0  # the source is only </s>
 
 
 def test_an_unattended_word_has_a_finite_penalty():
@@ -50,7 +50,7 @@ def test_the_beam_is_reranked_by_the_equation(prefix_model, sources):
             ranks = [h.ranking_score(COVERING) for h in best]
             assert ranks == pytest.approx([slow_rank(h, COVERING) for h in expected])
             changed += best[0].ids != all_of_one[0].ids
-    assert changed > 0  # else nothing was shown
+    assert changed > 0  # otherwise the test shows nothing
 
 
 def test_ranking_without_the_penalty_needs_no_alignment():

@@ -100,7 +100,7 @@ RIGHT, HALF, WRONG = [5, 4, 3, 2, 5, 4, 3, 2, 5], [3, 2, 2, 1, 5, 4, 3, 2, 5], [
     [
         (1.5, [WRONG, RIGHT, WRONG, RIGHT], 4.0),  # 1 to 1.5, or from 3 on
         (1.5, [WRONG, RIGHT, WRONG, HALF], 1.25),
-        (1.0 + 1e-12, [WRONG, RIGHT, WRONG, HALF], 4.0),  # 1 to 1.000000000001 is not to be hit
+        (1.0 + 1e-12, [WRONG, RIGHT, WRONG, HALF], 4.0),  # 1 to 1.000000000001 is too narrow
     ],
 )
 def test_the_widest_of_the_best_intervals_is_used(second, statistics, expected):

@@ -106,7 +106,7 @@ def test_the_same_seed_gives_the_same_weights():
 def test_an_update_closes_the_gap_or_has_maximum_size():
     difference = np.array([1.0, -2.0, 0.0])  # square 5
     assert mira_update(difference, gain=3.0, margin=1.0, c=1.0) == pytest.approx(difference * 2 / 5)
-    weights = np.array([1.0, 0.0, 7.0])  # sets hope 1 above fear
+    weights = np.array([1.0, 0.0, 7.0])  # hope is 1 above fear
     moved = weights + mira_update(difference, 3.0, 1.0, 1.0)
     assert moved @ difference == pytest.approx(3.0)
     assert mira_update(difference, 3.0, 1.0, c=0.01) == pytest.approx(difference * 0.01)

@@ -77,7 +77,7 @@ def test_a_window_has_whole_sentences(scorers, entries):
 
     actual = Rescorer(scorers[1:], batch_size=2).rescore(stream())
     assert next(actual).number == 1
-    assert len(taken) == 6 + 40 + 1  # and the line that ends the sentence
+    assert len(taken) == 6 + 40 + 1  # and the line after the sentence
 
 
 def test_the_word_penalty_counts_words_unknown_to_the_first_model(scorers, entries):

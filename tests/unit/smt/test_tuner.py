@@ -68,8 +68,8 @@ def test_before_is_the_bleu_of_the_start(start):
 
 
 def test_the_weight_of_the_rest_counts_at_the_start():
-    # LM0 + 2 (total - LM0 / 2) = 2 total, by which the right one is the better; total + LM0 / 2
-    # would choose the other.
+    # LM0 + 2 (total - LM0 / 2) = 2 total, under which the right hypothesis is better; under
+    # total + LM0 / 2 the other is.
     rows = [(0, "x", -1, 0, -3), (0, REFERENCES[0], -9, 0, -2.9)]
     start = Weights({"LM0": (1.0,), "Rest0": (2.0,)}, {"LM0": (0.5,)})
     tuned = tune(entries_of(rows), REFERENCES[:1], start, MertConfig(restarts=0))

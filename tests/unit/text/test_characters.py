@@ -11,7 +11,7 @@ from nmtkit.text.characters import WESTERN, WESTERN_CODES, moses_characters, mos
 
 @pytest.mark.parametrize("name", WESTERN._fields)
 def test_western_classes_are_the_moses_classes_restricted(name: str) -> None:
-    whole = set(getattr(moses_characters("en"), name)) - {"\n"}  # no line holds one
+    whole = set(getattr(moses_characters("en"), name)) - {"\n"}  # lines have none
     ours = getattr(WESTERN, name)
     assert set(ours) == whole & set(map(chr, WESTERN_CODES))
     assert len(set(ours)) == len(ours) > 200 * (name != "number")

@@ -77,8 +77,8 @@ def test_errors_under_autocast_are_within_bfloat16_rounding():
         actual, _ = compose(h, W, b, packing)
     assert actual.dtype == torch.float32
     assert 0 < (actual - expected).abs().max() < 0.1
-    actual.sum().backward()  # out of autocast, as training does it
+    actual.sum().backward()  # outside of autocast, as in training
     assert W.grad is not None and W.grad.dtype == torch.float32
     (exact,) = torch.autograd.grad(compose(h, W, b, packing)[0].sum(), W)
     assert 1e-3 < (W.grad - exact).abs().max() / exact.abs().max() < 0.1
-    assert (W.grad.bfloat16().float() == W.grad).all()  # it is a product in bfloat16
+    assert (W.grad.bfloat16().float() == W.grad).all()  # computed as a product in bfloat16

@@ -92,7 +92,7 @@ def gated_arguments(lengths, units):
 
 
 def attention_arguments(lengths, padded=True):
-    lengths = sorted(lengths, reverse=True)  # as the scan wants them
+    lengths = sorted(lengths, reverse=True)  # the order that the scan needs
     torch.manual_seed(len(lengths))
     batch = len(lengths)
     mask = torch.ones(batch, T_X, dtype=torch.bool)

@@ -114,23 +114,23 @@ def test_logits_at_columns_are_those_of_the_whole_product():
 @pytest.mark.parametrize("room", [0, 3, 100])
 def test_rows_beyond_the_cache_are_computed_again(monkeypatch, room):
     monkeypatch.setattr(embedding_cache, "MAX_CACHE_BYTES", 8 * room)
-    asked = []
+    requested = []
 
     def compute(words):
-        asked.extend(words.tolist())
+        requested.extend(words.tolist())
         return words.unsqueeze(1).double() ** 2
 
     rows = EmbeddingCache(compute, 10)
     for words in ([7, 0, 7, -1], [1, 7, 9, 0], [5, 5, 1, 0]):
         assert rows(torch.tensor(words)).squeeze(1).tolist() == [word * word for word in words]
-    assert asked.count(7) == (1 if room == 100 else 2)
+    assert requested.count(7) == (1 if room == 100 else 2)
 
 
 def test_cache_computes_a_row_once_and_only_when_its_word_occurs():
-    asked = []
+    requested = []
 
     def compute(words):
-        asked.extend(words.tolist())
+        requested.extend(words.tolist())
         return torch.stack([words, words * words], 1).double()
 
     rows = EmbeddingCache(compute, 10)
@@ -138,7 +138,7 @@ def test_cache_computes_a_row_once_and_only_when_its_word_occurs():
         actual = rows(torch.tensor(words))
         expected = [[[word, word * word] for word in line] for line in words]
         assert actual.tolist() == expected
-    assert sorted(asked[1:]) == [-1, 0, 3, 9]  # the first is asked for the width
+    assert sorted(requested[1:]) == [-1, 0, 3, 9]  # the first call determines the width
 
 
 @pytest.mark.parametrize("packs", [True, False])

@@ -69,7 +69,7 @@ def test_packed_rows_and_their_sums_equal_the_fallbacks() -> None:
     packed, plain = pack_rows(rows), plain_pack_rows(rows)
     assert packed.shape == plain.shape == (7, 20)
     steps = (packed[:, :12].int() - plain[:, :12].int()).abs()
-    changing = torch.tensor([0, 1, 2, 4, 5, 6])  # of a constant row every step means the same
+    changing = torch.tensor([0, 1, 2, 4, 5, 6])  # in a constant row all steps are equal
     assert steps[changing].max() <= 1  # halves may be rounded either way
     positions, bags = torch.tensor([0, 3, 5, 6, 1]), torch.tensor([0, 2])
     weights = torch.tensor([0.5, 1.0, -2.0, 0.25, 3.0])
