@@ -1,13 +1,12 @@
 #!/bin/sh
-# Builds an environment for each peer: bench/peers/build.sh FOLDER [PEER ...]
+# Build an environment for each peer: bench/peers/build.sh FOLDER [PEER ...]
 #
-# PEERs are opennmt, eole, joeynmt, which are installed when none is named, and marian: the package
-# pymarian, 600 MB, which holds Marian for CPU and GPU. Versions are pinned in
-# requirements-PEER.txt. torch comes first and is the same in all: PIP_TORCH may name where to take
-# it from, such as PIP_TORCH='--index-url https://download.pytorch.org/whl/cpu'. The rest is
-# installed without looking at dependencies, as the peers ask for other versions of torch.
-# What they need beyond that is in bench/systems.py.
-# PYTHON names the interpreter, 3.11 (the only one that all three have been tried with).
+# PEERs are opennmt, eole and joeynmt, the default, and marian: the package pymarian, 600 MB, which
+# contains Marian for CPU and GPU. Versions are pinned in requirements-PEER.txt. torch is installed
+# first, in the same version for all; PIP_TORCH can name its index, such as
+# PIP_TORCH='--index-url https://download.pytorch.org/whl/cpu'. The rest is installed without
+# dependencies, because the peers require other versions of torch. bench/systems.py has the other
+# settings that they need. PYTHON names the interpreter, 3.11 (the only one tried with all three).
 set -eu
 
 if [ $# -lt 1 ]; then

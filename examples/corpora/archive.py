@@ -25,7 +25,7 @@ from typing import IO, cast
 from corpora import CorpusError, quotes, sgm
 
 RAW = "raw/"
-"""Texts under this folder are left as they are."""
+"""Texts under this folder are not changed."""
 
 _BLOCK = 4 << 20
 

@@ -1,9 +1,9 @@
 """Imports point one way, and commands start without torch.
 
 The rooms (packages and top-level modules) and the allowed imports between them are those of
-docs/explanation/architecture.md. Every import counts, also
-inside functions. Lazy imports, which are inside functions or for types only, have additional
-targets, because they cost nothing at start-up.
+docs/explanation/architecture.md. Every import counts, also inside functions. Lazy imports, which
+are inside functions or for types only, have additional targets, because they cost nothing at
+start-up.
 """
 
 import ast
