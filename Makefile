@@ -6,12 +6,12 @@ INSTALLED = $(VENV)/.installed
 BIN = $(VENV)/bin
 SOURCES = nmtkit bench tests examples docs setup.py
 
-.PHONY: help demo wmt14 test check docs slow faults bench bench-peers clean
+.PHONY: help demo wmt14 test coverage check docs slow faults bench bench-peers clean
 
 help:
 	@echo 'make demo    train a small English-French translator and translate with it'
 	@echo 'make wmt14   reproduce the papers on WMT14 English-French; SIZE=smoke: in minutes, without network'
-	@echo 'make test    run the tests and measure coverage'
+	@echo 'make test    run the tests; make coverage also measures which lines they run'
 	@echo 'make check   check format, style and types'
 	@echo 'make docs    build the documentation site into build/docs; warnings are errors'
 	@echo 'make slow    run the tests that take many minutes'
@@ -39,9 +39,12 @@ wmt14: $(INSTALLED)
 
 # TEST_PROCESSES run in parallel, with one thread each unless a test uses more.
 TEST_PROCESSES ?= 2
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 test: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
-	    --cov --cov-report=term --durations=5
+	$(PYTEST) --durations=5
+
+coverage: $(INSTALLED)
+	$(PYTEST) --cov --cov-report=term
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check $(SOURCES)

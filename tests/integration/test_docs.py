@@ -11,14 +11,15 @@ import gzip
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tests.integration.command_server import command_server
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -133,18 +134,15 @@ def write_phrase_table(folder: Path) -> None:
     (folder / "phrase-table").write_text("\n".join(rows) + "\n")
 
 
-def environment(folder: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Return an environment whose `nmtkit` and `python` are those of this test."""
-    bin_folder = folder / ".bin"
-    bin_folder.mkdir()
-    for name, words in (("nmtkit", "-m nmtkit"), ("python", "")):
-        script = bin_folder / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    path = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
-    python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("COV")}  # not measured
-    return {**outside, "PATH": path, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
+    with command_server(tmp_path_factory.mktemp("bin")) as bin_folder:
+        (bin_folder / "python").symlink_to(sys.executable)
+        path = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
+        python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        outside = {k: v for k, v in os.environ.items() if not k.startswith("COV")}  # not measured
+        yield {**outside, "PATH": path, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
 
 
 def name_of(path: Path) -> str:
@@ -155,8 +153,9 @@ RUNNABLE = [page for page in PAGES if any(not b.reason for b in blocks_of(page.r
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
-def test_the_code_of_a_page_runs(page: Path, provide: Provide, tmp_path: Path) -> None:
-    env = environment(tmp_path)
+def test_the_code_of_a_page_runs(
+    page: Path, provide: Provide, environment: dict[str, str], tmp_path: Path
+) -> None:
     for block in blocks_of(page.read_text("utf-8")):
         for name in block.needs:
             provide(tmp_path, name)
@@ -164,7 +163,9 @@ def test_the_code_of_a_page_runs(page: Path, provide: Provide, tmp_path: Path) -
             continue
         shell = ["bash", "-euo", "pipefail", "-c"]
         command = [*(shell if block.language == "sh" else [sys.executable, "-c"]), block.code]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
         said = f"{name_of(page)}:{block.line}:\n{block.code}\n{done.stderr[-2000:]}"
         assert done.returncode == 0, said
         assert "warning: " not in done.stderr or "old spelling" not in done.stderr, said

@@ -11,7 +11,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
-from nmtkit.inference.translator import Translator
+from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
 from nmtkit.models.kernels import plain_pieces
 from nmtkit.parallel import fork
 from nmtkit.text.subword.bpe import BPE
@@ -52,7 +52,7 @@ def test_translations_do_not_depend_on_the_number_of_cores(
     if forks and sys.platform != "linux":
         pytest.skip("forks are for Linux")
     monkeypatch.setattr(fork, "can_fork", lambda: forks)
-    lines = random_lines(75)
+    lines = random_lines(3 * MIN_LINES_PER_CORE + 3)
     ensemble = Ensemble((make_model(1), make_model(2)))
     before, results = torch.get_num_threads(), []
     for cores in (1, 3, 2):
