@@ -56,8 +56,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
     Torch is not imported.
     """
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    if kinds & {"MemoryError", "OutOfMemoryError"}:
+    class_names = {cls.__name__ for cls in type(error).__mro__}
+    if class_names & {"MemoryError", "OutOfMemoryError"}:
         return True
     return isinstance(error, RuntimeError) and "allocate memory" in str(error)
 

@@ -110,9 +110,7 @@ class Command(click.Command):
         """Write the first screen of help: the common options and one example."""
         self.format_usage(ctx, formatter)
         paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
-        formatter.write(
-            f"\n{textwrap.indent(_wrapped(paragraphs[0], formatter.width - 2), '  ')}\n"
-        )
+        formatter.write(f"\n{textwrap.indent(_wrap(paragraphs[0], formatter.width - 2), '  ')}\n")
         rows = [(o.group, *_help_row(o, ctx)) for o in self._options(ctx) if o.common]
         column = max((len(n) for _, n, _ in rows if len(n) <= MAX_NAMES_WIDTH), default=0)
         title = ""
@@ -206,17 +204,17 @@ def _show_full_help(context: click.Context, _: click.Parameter, value: bool) -> 
         context.exit()
 
 
-def _help_row(shown: Option, context: click.Context) -> tuple[str, str]:
+def _help_row(described: Option, context: click.Context) -> tuple[str, str]:
     """Return a row of the first screen: the option's names, and its help's first sentence."""
-    names, _ = shown.get_help_record(context) or ("", "")
-    text = inspect.cleandoc(shown.help or "")
+    names, _ = described.get_help_record(context) or ("", "")
+    text = inspect.cleandoc(described.help or "")
     first = re.split(r"\.\s+(?=[^\W\d_]|['-])", text.partition("  [")[0], maxsplit=1)[0]
-    written = re.search(r"  \[(default: .*)\]$", text)
-    extra = shown.get_help_extra(context)
-    notes = [written.group(1)] if written else []
-    if shown.required:
+    default_note = re.search(r"  \[(default: .*)\]$", text)
+    extra = described.get_help_extra(context)
+    notes = [default_note.group(1)] if default_note else []
+    if described.required:
         notes = ["required"]
-    elif "default" in extra and shown.default is not None and shown.default is not False:
+    elif "default" in extra and described.default is not None and described.default is not False:
         notes = [f"default: {extra['default']}"]
     return names, "  ".join([first.rstrip(".") + ".", *(f"[{note}]" for note in notes)])
 
@@ -230,5 +228,5 @@ def mark_preformatted(text: str) -> str:
     return "\n\n".join(f"\b\n{p}" if re.search("^ ", p, re.MULTILINE) else p for p in paragraphs)
 
 
-def _wrapped(text: str, width: int) -> str:
+def _wrap(text: str, width: int) -> str:
     return textwrap.fill(" ".join(text.split()), width)

@@ -53,9 +53,9 @@ class LazyGroup(Command, click.Group):
         args = resolve_moved_command(args, self.moved, ctx.command_path, ctx.resilient_parsing)
         name = args[0]
         if name not in self.lazy_commands and not ctx.resilient_parsing:
-            near = difflib.get_close_matches(name, self.lazy_commands, n=1)
-            known = ", ".join(self.lazy_commands)
-            remedy = f"did you mean '{near[0]}'?" if near else f"there are {known}."
+            matches = difflib.get_close_matches(name, self.lazy_commands, n=1)
+            names = ", ".join(self.lazy_commands)
+            remedy = f"did you mean '{matches[0]}'?" if matches else f"there are {names}."
             ctx.fail(f"No such command '{name}'; {remedy}")
         return super().resolve_command(ctx, args)
 

@@ -32,11 +32,11 @@ COLUMNS = (
 
 def table(comparison: "Comparison") -> str:
     """Format as text: the whole test set, pairs of systems, then the buckets for each metric."""
-    blocks = [_whole(comparison)]
+    blocks = [_overall_table(comparison)]
     if comparison.whole.sentences < comparison.lines:
         blocks.append(f"{comparison.whole.sentences} of {comparison.lines} sentences")
     if comparison.whole.pairs:
-        blocks.append(_pairs(comparison.whole.pairs))
+        blocks.append(_pair_table(comparison.whole.pairs))
     for buckets in _group_by_bucketing(comparison):
         for name in comparison.whole.figures:
             blocks.append(_bucket_table(buckets, name, list(comparison.scores)))
@@ -84,7 +84,7 @@ def as_csv(comparison: "Comparison") -> str:
     return text.getvalue().rstrip("\n")
 
 
-def _whole(comparison: "Comparison") -> str:
+def _overall_table(comparison: "Comparison") -> str:
     """Format the figures of the whole test set, one line per metric and system."""
     several = len(comparison.scores) > 1
     rows = []
@@ -95,10 +95,10 @@ def _whole(comparison: "Comparison") -> str:
             names = [name, system] if several else [name]
             rows.append([*names, f"{figure.value:6.2f}", *interval, signature])
     columns = len(rows[0])
-    return _aligned(rows, left={0, columns - 1, 1 if several else 0})
+    return _align_columns(rows, left={0, columns - 1, 1 if several else 0})
 
 
-def _pairs(pairs: Sequence["PairedDifference"]) -> str:
+def _pair_table(pairs: Sequence["PairedDifference"]) -> str:
     names = list(dict.fromkeys(pair.measure for pair in pairs))
     rows = [["difference (p)", *names]]
     for first, second in dict.fromkeys((pair.first, pair.second) for pair in pairs):
@@ -108,7 +108,7 @@ def _pairs(pairs: Sequence["PairedDifference"]) -> str:
             if (pair.first, pair.second) == (first, second)
         ]
         rows.append([f"{second} - {first}", *cells])
-    return _aligned(rows)
+    return _align_columns(rows)
 
 
 def _bucket_table(buckets: Sequence["BucketResult"], measure: str, systems: Sequence[str]) -> str:
@@ -119,7 +119,7 @@ def _bucket_table(buckets: Sequence["BucketResult"], measure: str, systems: Sequ
         figures = entry.result.figures.get(measure, {})
         cells = [_format_figure(figures[system]) if figures else "-" for system in systems]
         rows.append([_label(entry), str(entry.result.sentences), *cells])
-    return f"{measure}\n{_aligned(rows)}"
+    return f"{measure}\n{_align_columns(rows)}"
 
 
 def _label(entry: "BucketResult") -> str:
@@ -152,7 +152,7 @@ def _group_by_bucketing(comparison: "Comparison") -> Iterable[list["BucketResult
     return bucketings.values()
 
 
-def _aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+def _align_columns(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     """Align columns, those in `left` to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -175,8 +175,11 @@ def _bucket_json(entry: "BucketResult") -> dict[str, Any]:
         "place": _number(bucket.position),
         "sentences": result.sentences,
         "figures": {
-            name: {system: {"value": f.value, "interval": _interval(f)} for system, f in of.items()}
-            for name, of in result.figures.items()
+            name: {
+                system: {"value": f.value, "interval": _interval(f)}
+                for system, f in by_system.items()
+            }
+            for name, by_system in result.figures.items()
         },
         "pairs": [asdict(pair) for pair in result.pairs],
     }

@@ -43,11 +43,11 @@ def _config_settings() -> dict[str, list[str]]:
     for section, config in SECTIONS.items():
         types = typing.get_type_hints(config)
         for field in dataclasses.fields(config):
-            known[f"{section}.{field.name}"] = _values(types[field.name])
+            known[f"{section}.{field.name}"] = _possible_words(types[field.name])
     return known
 
 
-def _values(kind: Any) -> list[str]:
+def _possible_words(kind: Any) -> list[str]:
     if kind is bool:
         return ["true", "false"]
     return [str(value) for value in typing.get_args(kind) if isinstance(value, str)]

@@ -222,8 +222,8 @@ def _bucketings(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
     by, sides, bounds = options["by"], options["sides"], options["bounds"]
     window, neighbours = options["window"], options["neighbours"]
     return tuple(
-        Bucketing(by, of, bounds, window or 0, neighbours or 0)
-        for of in (dict.fromkeys(sides) or ["source"])
+        Bucketing(by, side, bounds, window or 0, neighbours or 0)
+        for side in (dict.fromkeys(sides) or ["source"])
         if by
     )
 

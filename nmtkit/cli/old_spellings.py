@@ -38,7 +38,7 @@ class Renamed:
             return None
         values = {}
         for expected, word in zip(pattern[1:], words[1:], strict=False):
-            if not _fits(expected, word):
+            if not _word_matches(expected, word):
                 return None
             values[expected] = word
         return values
@@ -53,7 +53,7 @@ class Renamed:
         return f"{old} is now {new}" if new else f"{old} is the default now; leave it out"
 
 
-def _fits(expected: str, word: str) -> bool:
+def _word_matches(expected: str, word: str) -> bool:
     if not expected.startswith("{"):
         return word == expected
     return "=" in word or "=" not in expected
@@ -104,9 +104,9 @@ def _refuse_merged_options(used: list[Renamed]) -> None:
     options: dict[str, str] = {}
     for change in used:
         for option in re.findall(r"--\S+", change.new):
-            other = options.setdefault(option, change.option)
-            if other != change.option:
-                raise click.UsageError(f"{other} and {change.option} exclude each other.")
+            old_option = options.setdefault(option, change.option)
+            if old_option != change.option:
+                raise click.UsageError(f"{old_option} and {change.option} exclude each other.")
 
 
 def warn_on_rank_0(message: str) -> None:

@@ -32,7 +32,7 @@ def _unique_names(
     return files_by_name
 
 
-def _one_or_two(
+def _at_most_two(
     context: click.Context, parameter: click.Parameter, files: tuple[str, ...]
 ) -> tuple[str, ...]:
     if len(files) > 2:
@@ -134,7 +134,7 @@ def _one_or_two(
         "--bpe-codes",
         type=click.Path(),
         multiple=True,
-        callback=_one_or_two,
+        callback=_at_most_two,
         metavar="FILE",
         help="Apply the merges of this subword-nmt file. Given twice, the first is for the source"
         " and the second for the target.",

@@ -198,9 +198,9 @@ def one_of(*names: str, unless: str = "") -> Exclusive:
     return Exclusive(names, required=True, unless=unless)
 
 
-def excludes(name: str, *others: str, because: str = "") -> list[Exclusive]:
+def excludes(name: str, *excluded: str, because: str = "") -> list[Exclusive]:
     """Forbid each of the other options together with the first; they may be combined."""
-    return [Exclusive((name, other), because) for other in others]
+    return [Exclusive((name, excluded_name), because) for excluded_name in excluded]
 
 
 def at_least_one(*names: str) -> AtLeastOne:

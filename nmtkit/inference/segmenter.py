@@ -200,14 +200,14 @@ class ConfidentSegmenter(Segmenter):
         return max(1, self._translator.window // self._longest)
 
     def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
-        for group in _groups(sentences, self._longest):
+        for group in _group_by_spans(sentences, self._longest):
             span_texts = [_span_texts(words, self._longest) for words in group]
             unique_texts = dict.fromkeys(text for texts in span_texts for text in texts.values())
             best = self._best_translations(list(unique_texts))
             for words, texts in zip(group, span_texts, strict=True):
                 confidences = {span: best[text][1] for span, text in texts.items()}
-                chosen = [texts[span] for span in best_segmentation(len(words), confidences)]
-                yield [Segment(text, *best[text]) for text in chosen]
+                best_spans = [texts[span] for span in best_segmentation(len(words), confidences)]
+                yield [Segment(text, *best[text]) for text in best_spans]
 
     def _best_translations(self, texts: list[str]) -> dict[str, ConfidentTranslation]:
         """Find the translation of each span with the highest confidence: eq. (3)."""
@@ -297,10 +297,10 @@ def random_lengths(path: str | Path, max_words: int = MAX_SEGMENT_WORDS) -> Draw
 
 def segments_line(segments: Sequence[Segment]) -> str:
     """Format the segments of a line as JSON: objects with `source`, `target` and numbers."""
-    return json.dumps([_entry(segment) for segment in segments], ensure_ascii=False)
+    return json.dumps([_segment_json(segment) for segment in segments], ensure_ascii=False)
 
 
-def _entry(segment: Segment) -> dict[str, str | float]:
+def _segment_json(segment: Segment) -> dict[str, str | float]:
     best = segment.translation
     entry: dict[str, str | float] = {"source": segment.source, "target": best.text}
     entry["score"] = round(best.score, 6)
@@ -323,7 +323,7 @@ def _lengths(line: str, where: str) -> list[int]:
     return lengths
 
 
-def _groups(sentences: list[list[str]], max_words: int) -> Iterator[list[list[str]]]:
+def _group_by_spans(sentences: list[list[str]], max_words: int) -> Iterator[list[list[str]]]:
     """Yield consecutive sentences that have at most `MAX_SPANS` spans together, or one alone."""
     group: list[list[str]] = []
     room = MAX_SPANS

@@ -138,14 +138,14 @@ class CleanedBlock:
 
     def drop_duplicates(self, duplicates: DuplicateFilter) -> None:
         """Drop the pairs that occurred earlier, in this block or in another."""
-        kept = [
+        new_indices = [
             index
             for index, digest in enumerate(self.digests)
             if duplicates.is_new(self.src[index], digest)
         ]
-        self.dropped["duplicate"] = len(self.digests) - len(kept)
-        self.src = [self.src[index] for index in kept]
-        self.tgt = [self.tgt[index] for index in kept]
+        self.dropped["duplicate"] = len(self.digests) - len(new_indices)
+        self.src = [self.src[index] for index in new_indices]
+        self.tgt = [self.tgt[index] for index in new_indices]
 
 
 @lru_cache(maxsize=4)

@@ -72,10 +72,10 @@ def find_cutoff(records: Records, limit: int, unit: Literal["pairs", "words"]) -
             return SELECT_ALL
         below = int(sums[index - 1]) if index else below
         prefix = prefix << 16 | index
-    return _cut_among_equals(records, limit - below, unit, np.uint64(prefix))
+    return _cutoff_among_equals(records, limit - below, unit, np.uint64(prefix))
 
 
-def _cut_among_equals(
+def _cutoff_among_equals(
     records: Records, limit: int, unit: Literal["pairs", "words"], key: np.uint64
 ) -> Cutoff:
     """Return the cutoff among pairs with the same score, which exceed the limit together.

@@ -84,8 +84,8 @@ class _HashTable:
         """Return a mask of the indices whose key differs from the query."""
         if not len(self._keys):
             return np.zeros(len(indices), bool)
-        other: NDArray[np.bool_] = (indices != _NOT_FOUND) & (self._keys[indices] != queries)
-        return other
+        differs: NDArray[np.bool_] = (indices != _NOT_FOUND) & (self._keys[indices] != queries)
+        return differs
 
     def _first_slots(self, keys: Ints) -> Ints:
         """Return the hash of each key: leading bits of its product with 2^64 / golden ratio."""
@@ -197,22 +197,22 @@ class NgramModel:
 
     def save(self, path: Path) -> None:
         """Write the arrays to a file, without compression."""
-        named = {"words": np.array(self.words)}
+        arrays_by_name = {"words": np.array(self.words)}
         for name, arrays in (("keys", self.keys), ("logs", self.logs), ("backoffs", self.backoffs)):
-            named |= {f"{name}{number}": array for number, array in enumerate(arrays)}
+            arrays_by_name |= {f"{name}{number}": array for number, array in enumerate(arrays)}
         with open(path, "wb") as output:
-            np.savez(output, allow_pickle=False, **named)
+            np.savez(output, allow_pickle=False, **arrays_by_name)
 
     @classmethod
     def load(cls, path: Path) -> "NgramModel":
         """Load the file that `save` wrote."""
-        with np.load(path, allow_pickle=False) as named:
-            order = sum(name.startswith("logs") for name in named.files)
+        with np.load(path, allow_pickle=False) as arrays:
+            order = sum(name.startswith("logs") for name in arrays.files)
             return cls(
-                int(named["words"]),
-                tuple(named[f"keys{number}"] for number in range(order - 1)),
-                tuple(named[f"logs{number}"] for number in range(order)),
-                tuple(named[f"backoffs{number}"] for number in range(order - 1)),
+                int(arrays["words"]),
+                tuple(arrays[f"keys{number}"] for number in range(order - 1)),
+                tuple(arrays[f"logs{number}"] for number in range(order)),
+                tuple(arrays[f"backoffs{number}"] for number in range(order - 1)),
             )
 
 

@@ -123,17 +123,17 @@ def hold_out(
 
 def smallest(numbers: Iterable[int], count: int) -> set[int]:
     """Return the `count` smallest distinct numbers, or all if there are fewer."""
-    kept: set[int] = set()
+    selected: set[int] = set()
     heap: list[int] = []  # the same, negated: the largest is first
     for number in numbers:
-        if number in kept or (len(heap) == count and number >= -heap[0]):
+        if number in selected or (len(heap) == count and number >= -heap[0]):
             continue
-        kept.add(number)
+        selected.add(number)
         if len(heap) < count:
             heapq.heappush(heap, -number)
         else:
-            kept.remove(-heapq.heappushpop(heap, -number))
-    return kept
+            selected.remove(-heapq.heappushpop(heap, -number))
+    return selected
 
 
 def _read_pairs(files: Files) -> Iterator[Pair]:

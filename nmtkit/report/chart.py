@@ -182,10 +182,10 @@ def _dashes(system: int) -> str:
 def _drop_non_finite(curve: Series) -> Series:
     """Return the curve without its non-finite points."""
     intervals = curve.intervals or (None,) * len(curve.points)
-    kept = [
+    finite = [
         (point, interval)
         for point, interval in zip(curve.points, intervals, strict=True)
         if all(map(math.isfinite, point))
     ]
-    points, bars = tuple(point for point, _ in kept), tuple(interval for _, interval in kept)
+    points, bars = tuple(point for point, _ in finite), tuple(interval for _, interval in finite)
     return Series(curve.system, curve.name, points, bars, curve.faint)

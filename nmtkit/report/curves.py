@@ -130,7 +130,7 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
         grid = {"height_ratios": heights, "hspace": 0.08}
         panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, gridspec_kw=grid)
         cost, lowest = panels[0, 0], panels[-1, 0]
-        unit, name = _unit(curves, x_axis)
+        unit, name = _x_unit(curves, x_axis)
         for number, (model, curve) in enumerate(curves.items()):
             _draw_cost(cost, number, model, curve, x_axis, unit)
             if has_bleu:
@@ -174,7 +174,7 @@ def _x_of(point: Point, x_axis: XAxis) -> float:
     return {"updates": point.update, "epochs": point.epoch, "seconds": point.seconds}[x_axis]
 
 
-def _unit(curves: Mapping[str, Curve], x_axis: XAxis) -> tuple[float, str]:
+def _x_unit(curves: Mapping[str, Curve], x_axis: XAxis) -> tuple[float, str]:
     """Return the divisor that scales x values, and the label of the x axis."""
     if x_axis != "seconds":
         return 1.0, x_axis

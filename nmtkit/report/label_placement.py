@@ -73,7 +73,7 @@ def place_labels(
     line_height = _size(renderer, "lp", properties)[1]  # matplotlib's minimum height of a text
     background: dict[str, Any] = {} if sparse else {"bbox": LABEL_BACKGROUND}
     rings = next((rings for count, rings in MAX_RINGS if len(texts) <= count), 1)
-    written = []
+    labelled = []
     for index, text in enumerate(texts):
         size = np.maximum(_size(renderer, text, properties), (0, line_height))
         for offset, has_leader in _offsets(size, pixels_per_point, rings):
@@ -81,7 +81,7 @@ def place_labels(
             box = np.concatenate([centre - size / 2, centre + size / 2])
             if _inside(box, axes_box) and not _overlaps(box + padding, occupied):
                 occupied.append(box)
-                written.append(index)
+                labelled.append(index)
                 _write(
                     axes,
                     text,
@@ -91,7 +91,7 @@ def place_labels(
                     font | background,
                 )
                 break
-    return written
+    return labelled
 
 
 def _size(renderer: Any, text: str, properties: "FontProperties") -> Box:

@@ -155,7 +155,7 @@ def build_report(
         name: [output.line.text for output in translations]
         for name, translations in outputs.items()
     }
-    whole, by_bucket, left_out = _compare_systems(texts, columns, test_text, settings.samples)
+    overall, by_bucket, left_out = _compare_systems(texts, columns, test_text, settings.samples)
     return ModelReport(
         version=nmtkit.__version__,
         model_cards=tuple(cards),
@@ -164,7 +164,7 @@ def build_report(
         text=text,
         tokenized=tokenized,
         samples=settings.samples,
-        comparison=whole,
+        comparison=overall,
         by_bucket=by_bucket,
         left_out=left_out,
         sources=[test_text.source(line) for line in columns[0]],
@@ -263,7 +263,9 @@ class _TestSetText:
     def __init__(self, model: LoadedModel, text: TextConfig, tokenized: bool) -> None:
         self.model, self.text, self.tokenized = model, text, tokenized
         languages = text.src_language, text.tgt_language
-        src, tgt = (None if tokenized else moses_tokenizer(of, text.hyphens) for of in languages)
+        src, tgt = (
+            None if tokenized else moses_tokenizer(language, text.hyphens) for language in languages
+        )
         self.protocol = ComparisonConfig(
             tokenize=tgt,
             detokenize=moses_detokenizer(text.tgt_language) if tokenized else None,

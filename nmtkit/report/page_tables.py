@@ -81,10 +81,10 @@ def score_tables(report: "ModelReport", commands: Sequence[str]) -> Iterator[str
     signatures = [
         (metric.name, metric.signature) for metric in next(iter(comparison.scores.values()))
     ]
-    yield details("Signatures and commands", _method(signatures, commands))
+    yield details("Signatures and commands", _signatures_and_commands(signatures, commands))
 
 
-def _method(signatures: Sequence[tuple[str, str]], commands: Sequence[str]) -> str:
+def _signatures_and_commands(signatures: Sequence[tuple[str, str]], commands: Sequence[str]) -> str:
     lines = escape("\n".join(commands))
     return (
         f"{table(['metric', 'signature'], signatures, 'Signatures of the metrics')}"

@@ -95,7 +95,7 @@ class _PhraseModel:
         self, drawn: Sequence[ScoredPair], phrases: Sequence[SourcePhrase]
     ) -> tuple[list[ScoredPair], list[SourcePhrase]]:
         """Return the pairs and phrases with the model's scores."""
-        pairs = self._scored([*drawn, *itertools.chain(*(phrase.pairs for phrase in phrases))])
+        pairs = self._score_pairs([*drawn, *itertools.chain(*(phrase.pairs for phrase in phrases))])
         with_scores = list(itertools.islice(pairs, len(drawn)))
         return with_scores, [
             dataclasses.replace(phrase, pairs=list(itertools.islice(pairs, len(phrase.pairs))))
@@ -108,7 +108,7 @@ class _PhraseModel:
         drawn = self._translator.sample(lines, self._samples, self._seed, tokenized=True)
         return [_with_samples(*pair) for pair in zip(phrases, drawn, strict=True)]
 
-    def _scored(self, pairs: Sequence[ScoredPair]) -> Iterator[ScoredPair]:
+    def _score_pairs(self, pairs: Sequence[ScoredPair]) -> Iterator[ScoredPair]:
         def pair_name(number: int) -> str:
             return f"the phrase pair that begins with {pairs[number - 1].src[:50]!r}"
 

@@ -67,10 +67,10 @@ def pack_sentences(report: "ModelReport", limit: int = MAX_SENTENCE_BYTES) -> Pa
             break
         size, count = _empty_fields(rows, fields, size, limit)
         left_out.append(f"the {name} of the {count:,} longest sentences")
-    shown = _count_fitting(rows, limit)
-    if shown < len(rows):
-        left_out.append(f"all sentences after the first {shown:,}")
-    return Packed(script_json(rows[:shown]), tuple(left_out))
+    n_shown = _count_fitting(rows, limit)
+    if n_shown < len(rows):
+        left_out.append(f"all sentences after the first {n_shown:,}")
+    return Packed(script_json(rows[:n_shown]), tuple(left_out))
 
 
 def script_json(value: Any) -> str:

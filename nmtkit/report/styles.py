@@ -48,13 +48,13 @@ def draw_legend(
     """
     if len(names) < 2:
         return
-    shown = [shorten_label(name) for name in names]
+    labels = [shorten_label(name) for name in names]
     legend = axes.legend(
         handles,
-        shown,
+        labels,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0 + above),
-        ncols=min(len(names), max(1, MAX_LEGEND_CHARACTERS // (max(map(len, shown)) + 8))),
+        ncols=min(len(names), max(1, MAX_LEGEND_CHARACTERS // (max(map(len, labels)) + 8))),
         frameon=False,
         handlelength=3.5,
         fontsize=9,

@@ -59,18 +59,18 @@ def _block(src_words: Sequence[str], labels: Sequence[str], weights: NDArray[np.
         f"{label}│{''.join(_shade(weight) * CELLS_PER_WORD for weight in row)}│"
         for label, row in zip(labels, weights, strict=True)
     ]
-    header = [f"{margin} {line}".rstrip() for line in _upright(src_words)]
+    header = [f"{margin} {line}".rstrip() for line in _vertical_words(src_words)]
     return "\n".join([*header, f"{margin}┌{edge}┐", *rows, f"{margin}└{edge}┘"])
 
 
 def _labels(words: Sequence[str], max_cells: int) -> list[str]:
     """Return the target words right-aligned to equal width, cut to `max_cells`."""
-    texts = [_cut(_characters(word), max_cells) for word in words]
+    texts = [_truncate(_characters(word), max_cells) for word in words]
     widest = max(_cells(text) for text in texts)
     return [" " * (widest - _cells(text)) + text for text in texts]
 
 
-def _cut(characters: Sequence[str], max_cells: int) -> str:
+def _truncate(characters: Sequence[str], max_cells: int) -> str:
     if sum(map(_cells, characters)) <= max_cells:
         return "".join(characters)
     shortened = list(characters)
@@ -79,7 +79,7 @@ def _cut(characters: Sequence[str], max_cells: int) -> str:
     return "".join([*shortened, "…"])
 
 
-def _upright(words: Sequence[str]) -> list[str]:
+def _vertical_words(words: Sequence[str]) -> list[str]:
     """Return lines that spell the source words vertically, aligned at the bottom."""
     columns = [_characters(word) for word in words]
     height = max(len(column) for column in columns)

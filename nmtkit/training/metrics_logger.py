@@ -69,9 +69,9 @@ class MetricsLogger:
             lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines(
                 keepends=True
             )
-            kept = [line for line in lines if _update_number(line) <= updates]
+            kept_lines = [line for line in lines if _update_number(line) <= updates]
             with open_output(self.path, force=True) as file:
-                file.writelines(kept)
+                file.writelines(kept_lines)
         self.bar.update(updates)
 
     def log_update(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:

@@ -124,20 +124,20 @@ class Trainer:
         grace = SIGNAL_GRACE if self.process_group.size > 1 else 0.0
         with StopSignals(grace) as self.stop_signals:
             while not self.finished():
-                started, before = time.monotonic(), self.progress
+                started, previous = time.monotonic(), self.progress
                 update = self.update()
                 self.progress = dataclasses.replace(
-                    before,
-                    updates=before.updates + 1,
+                    previous,
+                    updates=previous.updates + 1,
                     position=self.batches.position,
-                    seconds=before.seconds + time.monotonic() - started,
-                    skipped=before.skipped + update.skipped,
-                    skipped_in_a_row=before.skipped_in_a_row + 1 if update.skipped else 0,
+                    seconds=previous.seconds + time.monotonic() - started,
+                    skipped=previous.skipped + update.skipped,
+                    skipped_in_a_row=previous.skipped_in_a_row + 1 if update.skipped else 0,
                 )
                 self.metrics_logger.log_update(
                     self.progress, update.cost, update.tokens, update.norm
                 )
-                validation_due = self._validation_due(before) or self._limit_reached()
+                validation_due = self._validation_due(previous) or self._limit_reached()
                 if validation_due:
                     self.validate_and_save()
                 signal = self._stop_signal(update)
@@ -319,7 +319,7 @@ class Trainer:
         patience = self.config.patience
         return self._limit_reached() or bool(patience and self.progress.stale >= patience)
 
-    def _validation_due(self, before: Progress) -> bool:
+    def _validation_due(self, previous: Progress) -> bool:
         """Return whether a validation is due after the last update.
 
         :param before: progress before the last update.
@@ -327,7 +327,7 @@ class Trainer:
         every = self.config.validate_epochs
         if not every:
             return self.progress.updates % self.config.validate_every == 0
-        old, new = (self.batches.epochs(p.position) // every for p in (before, self.progress))
+        old, new = (self.batches.epochs(p.position) // every for p in (previous, self.progress))
         return new > old
 
     def _limit_reached(self) -> bool:

@@ -113,8 +113,8 @@ def test_options_mean_one_thing() -> None:
             for spelling in option.opts:
                 kinds[spelling].add(kind(option))
                 partners[spelling].add(tuple(long))
-    assert {name for name, found in partners.items() if len(found) > 1} == set()
-    differing = {name for name, found in kinds.items() if len(found) > 1}
+    assert {name for name, declarations in partners.items() if len(declarations) > 1} == set()
+    differing = {name for name, declarations in kinds.items() if len(declarations) > 1}
     assert differing - {"-o"} <= set(SAME_MEANING)
 
 

@@ -65,12 +65,12 @@ def test_word_vectors_are_read_in_several_windows(make_model, monkeypatch):
 def test_a_language_model_has_target_word_vectors_only(make_model):
     loaded = make_model(1, sizes=CSLMConfig(2, 3, 4, 5))
     assert [word for word, _ in Embedder(loaded).embed_words("target")] == list("vwxyz")
-    for asked in (
+    for call in (
         lambda: list(Embedder(loaded).embed(["a"])),
         lambda: Embedder(loaded).embed_words("source"),
     ):
         with pytest.raises(ModelError, match="reads no source.*--words target"):
-            list(asked())
+            list(call())
 
 
 def test_dropout_does_not_change_vectors(make_model):

@@ -38,8 +38,8 @@ def test_probabilities_of_all_translations_add_up_to_one(make_model):
     for score in scorer.score([("a b", " ".join(s)) for s in strings]):
         total += math.exp(score.log_prob)
         if len(score.tgt_tokens) == 3:
-            rest = 1 - math.exp(score.word_scores[-1])
-            total += math.exp(sum(score.word_scores[:-1])) * rest
+            probability_to_continue = 1 - math.exp(score.word_scores[-1])
+            total += math.exp(sum(score.word_scores[:-1])) * probability_to_continue
     assert total == pytest.approx(1, abs=1e-5)
 
 

@@ -36,10 +36,10 @@ def selected(ranking_records: np.ndarray, cutoff: Cutoff) -> list[int]:
     return np.flatnonzero(cutoff.selects(ranking_records, 0)).tolist()
 
 
-@pytest.mark.parametrize("of", ["pairs", "words"])
+@pytest.mark.parametrize("unit", ["pairs", "words"])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_cutoff_equals_that_of_sorting(
-    seed: int, of: str, monkeypatch: pytest.MonkeyPatch
+    seed: int, unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranking, "RECORDS_PER_BLOCK", 17)
     draw = random.Random(seed)
@@ -48,26 +48,28 @@ def test_the_cutoff_equals_that_of_sorting(
         draw.choice(few) if seed % 2 else draw.choice([draw.gauss(0, 1), 1e300, float("inf")])
         for _ in range(60)
     ]
-    made = records(scores, [draw.randrange(1, 30) for _ in scores])
+    ranking_records = records(scores, [draw.randrange(1, 30) for _ in scores])
     for limit in (1, 2, 7, 20, 45, 59, 60, 61, 200, 500, 900, 2000):
-        assert selected(made, find_cutoff(made, limit, of)) == by_sorting(made, limit, of), limit  # type: ignore[arg-type]
+        assert selected(ranking_records, find_cutoff(ranking_records, limit, unit)) == by_sorting(
+            ranking_records, limit, unit
+        ), limit  # type: ignore[arg-type]
 
 
 def test_all_selectable_pairs_are_selected_below_the_limit() -> None:
-    made = records([1, np.inf, -1], [5, 0, 5])
-    for limit, of in ((2, "pairs"), (3, "pairs"), (10, "words")):
-        assert find_cutoff(made, limit, of) == SELECT_ALL  # type: ignore[arg-type]
-    assert selected(made, SELECT_ALL) == [0, 2]
+    ranking_records = records([1, np.inf, -1], [5, 0, 5])
+    for limit, unit in ((2, "pairs"), (3, "pairs"), (10, "words")):
+        assert find_cutoff(ranking_records, limit, unit) == SELECT_ALL  # type: ignore[arg-type]
+    assert selected(ranking_records, SELECT_ALL) == [0, 2]
 
 
 def test_nothing_is_selected_if_the_best_pair_exceeds_the_limit() -> None:
-    made = records([1, -1], [1, 5])
-    assert selected(made, find_cutoff(made, 4, "words")) == []
+    ranking_records = records([1, -1], [1, 5])
+    assert selected(ranking_records, find_cutoff(ranking_records, 4, "words")) == []
 
 
 def test_earlier_pairs_win_ties_also_in_blocks() -> None:
-    made = records([2.0] * 10, [1] * 10)
-    cut = find_cutoff(made, 4, "pairs")
-    assert ranking.selected(made, cut).tolist() == [True] * 4 + [False] * 6
-    assert selected(made, cut) == [0, 1, 2, 3]
-    assert cut.selects(made[3:6], 3).tolist() == [True, False, False]
+    ranking_records = records([2.0] * 10, [1] * 10)
+    cutoff = find_cutoff(ranking_records, 4, "pairs")
+    assert ranking.selected(ranking_records, cutoff).tolist() == [True] * 4 + [False] * 6
+    assert selected(ranking_records, cutoff) == [0, 1, 2, 3]
+    assert cutoff.selects(ranking_records[3:6], 3).tolist() == [True, False, False]

@@ -56,9 +56,12 @@ def report(
     aligned: Sequence[str] = (),
 ) -> ModelReport:
     """Return a report on these outputs, evaluated as usual."""
-    texts = {name: [output.line.text for output in of] for name, of in systems.items()}
+    texts = {
+        name: [output.line.text for output in system_outputs]
+        for name, system_outputs in systems.items()
+    }
     divided = ComparisonConfig(metrics=("bleu",), bucketings=(Bucketing("length"),))
-    given = EvaluationSet(references, sources)
+    evaluation_set = EvaluationSet(references, sources)
     facts = {"Model": "made by hand", "Folder": "folder"}
     return ModelReport(
         version="1.2.3",
@@ -71,13 +74,16 @@ def report(
         text=TextConfig(),
         tokenized=True,
         samples=0,
-        comparison=compare(texts, given, ComparisonConfig()),
-        by_bucket=compare(texts, given, divided),
+        comparison=compare(texts, evaluation_set, ComparisonConfig()),
+        by_bucket=compare(texts, evaluation_set, divided),
         left_out=(),
         sources=[line(source) for source in sources],
         references=[line(reference) for reference in references],
         outputs=systems,
-        sentence_scores={name: [50.0 + n for n in range(len(of))] for name, of in systems.items()},
+        sentence_scores={
+            name: [50.0 + n for n in range(len(system_outputs))]
+            for name, system_outputs in systems.items()
+        },
     )
 
 

@@ -32,21 +32,21 @@ def comparison(
     """Return a comparison with figure 10 s + x for system s at x = 5, 15, 25, plus 1 per side."""
     levels = []
     for number, side in enumerate(sides):
-        for size, place in zip(sizes, (5.0, 15.0, 25.0), strict=True):
-            values = [place + 10 * s + number for s in range(len(systems))]
+        for size, x in zip(sizes, (5.0, 15.0, 25.0), strict=True):
+            values = [x + 10 * s + number for s in range(len(systems))]
             figures = {
                 name: Figure(v, Interval(v, v - 2, v + 3) if intervals else None)
                 for name, v in zip(systems, values, strict=True)
             }
-            stratum = Bucket(place - 5, place + 5, place, np.arange(size))
+            stratum = Bucket(x - 5, x + 5, x, np.arange(size))
             result = SubsetResult(size, {BLEU: figures} if size else {}, ())
             levels.append(BucketResult(Bucketing(by, side), stratum, result))
     measures = {name: (MetricScore(BLEU, 1.0, ""),) for name in systems}
     return Comparison(90, measures, levels[0].result, tuple(levels))
 
 
-def picture(found: Comparison, measure: str) -> Any:
-    return draw_buckets(found, measure)
+def picture(compared: Comparison, measure: str) -> Any:
+    return draw_buckets(compared, measure)
 
 
 def drawn_curves(figure):

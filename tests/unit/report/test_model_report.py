@@ -31,20 +31,20 @@ def saved(make_model, tmp_path):
     """`saved("name", seed, origin=None, text={}, **options)` writes a small model folder."""
 
     def save(name, seed=1, origin=None, text=None, bpe=None, **options):
-        made = make_model(seed, bpe=bpe, **options)
+        loaded = make_model(seed, bpe=bpe, **options)
         prepared = tmp_path / f"prepared-{name.replace('/', '-')}"
         prepared.mkdir()
-        for side, vocabulary in (("src", made.src_vocab), ("tgt", made.tgt_vocab)):
+        for side, vocabulary in (("src", loaded.src_vocab), ("tgt", loaded.tgt_vocab)):
             with open(prepared / f"vocab.{side}", "w") as file:
                 vocabulary.write(file)
             if bpe:
                 bpe.save(prepared / f"bpe.{side}")
         config = dataclasses.replace(
-            made.config, text=dataclasses.replace(made.config.text, **(text or {}))
+            loaded.config, text=dataclasses.replace(loaded.config.text, **(text or {}))
         )
         folder = tmp_path / name
         create_model_folder(folder, config, prepared, origin)
-        write_parameters(folder / "params.best.safetensors", parameters_of(made.model))
+        write_parameters(folder / "params.best.safetensors", parameters_of(loaded.model))
         return folder
 
     return save

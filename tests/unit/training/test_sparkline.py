@@ -24,16 +24,16 @@ def test_too_many_values_are_averaged():
     assert sparkline([0, 2, 7, 9, 14, 16, 21, 23], 4) == sparkline([1, 8, 15, 22], 4)
     for count in range(1, 60):
         values = [float(value) for value in range(count)]
-        drawn = sparkline(values, 13)
-        assert len(drawn) == min(count, 13) and list(drawn) == sorted(drawn)
+        blocks = sparkline(values, 13)
+        assert len(blocks) == min(count, 13) and list(blocks) == sorted(blocks)
 
 
 @pytest.mark.parametrize(
-    ("values", "drawn"),
+    ("values", "blocks"),
     [([3.0], "▁"), ([2.0] * 3, "▁▁▁"), ([1.0, math.nan, 2.0, math.inf], "▁ █ ")],
 )
-def test_single_equal_and_infinite_values(values, drawn):
-    assert sparkline(values, 5) == drawn
+def test_single_equal_and_infinite_values(values, blocks):
+    assert sparkline(values, 5) == blocks
 
 
 def test_first_and_last_figures_stand_beside_the_curve():
@@ -54,8 +54,8 @@ def test_one_validation_gives_an_empty_line():
 
 @pytest.mark.parametrize("columns", [60, 72, 92, 400])
 def test_the_line_fits_the_terminal(columns):
-    many = validations([12.0] * 100, [55.5] * 100)
-    assert len(validation_sparklines(many, columns)) <= columns
-    assert len(validation_sparklines(many, 20)) == len(
-        validation_sparklines(many, 53)
+    points = validations([12.0] * 100, [55.5] * 100)
+    assert len(validation_sparklines(points, columns)) <= columns
+    assert len(validation_sparklines(points, 20)) == len(
+        validation_sparklines(points, 53)
     )  # at least one block each
