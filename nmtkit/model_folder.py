@@ -96,8 +96,8 @@ def _check_format(version: object, path: Path) -> None:
     readable = " and ".join(map(str, READABLE_FORMATS))
     if type(version) is int and version > FORMAT:
         raise ModelError(
-            f"{path}: format {version} is of a later nmtkit, this one reads {readable}; install a"
-            " newer nmtkit (pip install --upgrade nmtkit)"
+            f"{path}: format {version} was written by a later nmtkit, this one reads {readable}; install"
+            " a newer nmtkit (pip install --upgrade nmtkit)"
         )
     if type(version) is not int or version not in READABLE_FORMATS:
         raise ModelError(
@@ -117,7 +117,7 @@ def _check_file(folder: Path, path: Path, max_bytes: int | None = None) -> None:
     except FileNotFoundError:
         return
     except (OSError, RuntimeError) as error:
-        raise ModelError(f"{path}: cannot be followed: {error}") from error
+        raise ModelError(f"{path}: the link cannot be followed: {error}") from error
     if not real.is_relative_to(folder.resolve()):
         raise ModelError(
             f"{path}: is a link that leads out of the model folder, to {real}; if you trust it, put"

@@ -106,7 +106,7 @@ def _parse_point(line: str, where: str) -> TrainingPoint | ValidationPoint:
         raise ValueError(f"unknown kind {row['kind']!r}")
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{where}: not a line of 'nmtkit train'; remove it, or restore the file"
+            f"{where}: not a metrics line of 'nmtkit train'; remove it, or restore the file"
         ) from error
 
 

@@ -62,7 +62,7 @@ def test_invalid_and_damaged_folders_are_refused(
     with open(copy / "metrics.jsonl", "a") as file:
         file.write("rubbish\n")
     stderr = nmtkit("curves", model, copy, "-o", tmp_path / "t.tsv", status=1).stderr
-    assert "copy/metrics.jsonl:3: not a line of 'nmtkit train'" in stderr
+    assert "copy/metrics.jsonl:3: not a metrics line of 'nmtkit train'" in stderr
     assert not (tmp_path / "t.tsv").exists()
 
 

@@ -145,7 +145,7 @@ def test_a_later_format_is_refused(model_folder):
     text = (model_folder / "config.toml").read_text()
     (model_folder / "config.toml").write_text(text.replace("format = 2", "format = 3\nnews = 1"))
     with pytest.raises(
-        ModelError, match="format 3 is of a later nmtkit, this one reads 1 and 2; install"
+        ModelError, match="format 3 was written by a later nmtkit, this one reads 1 and 2; install"
     ):
         load_model(model_folder)
 

@@ -50,9 +50,8 @@ def test_the_cutoff_equals_that_of_sorting(
     ]
     ranking_records = records(scores, [draw.randrange(1, 30) for _ in scores])
     for limit in (1, 2, 7, 20, 45, 59, 60, 61, 200, 500, 900, 2000):
-        assert selected(ranking_records, find_cutoff(ranking_records, limit, unit)) == by_sorting(
-            ranking_records, limit, unit
-        ), limit  # type: ignore[arg-type]
+        cutoff = find_cutoff(ranking_records, limit, unit)  # type: ignore[arg-type]
+        assert selected(ranking_records, cutoff) == by_sorting(ranking_records, limit, unit), limit
 
 
 def test_all_selectable_pairs_are_selected_below_the_limit() -> None:
