@@ -96,8 +96,8 @@ def _check_format(version: object, path: Path) -> None:
     readable = " and ".join(map(str, READABLE_FORMATS))
     if type(version) is int and version > FORMAT:
         raise ModelError(
-            f"{path}: format {version} was written by a later nmtkit, this one reads {readable}; install"
-            " a newer nmtkit (pip install --upgrade nmtkit)"
+            f"{path}: format {version} was written by a later nmtkit, this one reads {readable};"
+            " install a newer nmtkit (pip install --upgrade nmtkit)"
         )
     if type(version) is not int or version not in READABLE_FORMATS:
         raise ModelError(
