@@ -69,7 +69,7 @@ class EvaluationSet:
     """References of a test set, and the texts that buckets depend on.
 
     reference, source: lines, words separated by blanks; source is empty if unknown.
-    src_vocab, tgt_vocab: words by frequency, as the compared models know them.
+    src_vocab, tgt_vocab: vocabularies of the compared models, sorted by frequency.
     """
 
     reference: Sequence[str]

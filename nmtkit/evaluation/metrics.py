@@ -133,7 +133,7 @@ def tokenized_bleu(
     It is 0 if no 4-gram matches.
 
     :param hypotheses: one line per sentence, words separated by spaces, no subwords.
-    :param references: one line per sentence, tokenised likewise.
+    :param references: one line per sentence, tokenised in the same way.
     :param names: of the two texts in error messages, for example their files.
     :param tokenization: name of the tokenisation in the signature.
     :raises DataError: there are no lines, or the numbers of lines differ.

@@ -24,8 +24,8 @@ SAMPLES, SEED = 1000, 12345
 class Interval:
     """95 % confidence interval of a figure.
 
-    mean: of all samples; sacreBLEU writes `mean ± margin`.
-    low, high: ends, in the unit of the figure.
+    mean: mean over all samples; sacreBLEU writes `mean ± margin`.
+    low, high: ends of the interval, in the unit of the figure.
     """
 
     mean: float

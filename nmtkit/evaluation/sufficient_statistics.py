@@ -70,6 +70,6 @@ def collect_statistics(
 
 
 def extend_signature(signature: str, fields: Mapping[str, object]) -> str:
-    """Insert fields into a signature behind `nrefs`, where sacreBLEU writes such fields."""
+    """Insert fields into a signature after `nrefs`, where sacreBLEU writes such fields."""
     first, bar, rest = signature.partition("|")
     return "|".join([first, *(f"{key}:{value}" for key, value in fields.items())]) + bar + rest

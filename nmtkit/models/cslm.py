@@ -13,7 +13,7 @@ positions of a batch are computed at once: there is no loop.
 Departures and readings:
 
 - Positions before the beginning of the sentence have no vector: their part of p_i is zero, as is
-  that of y_0 in the other models. The context never reaches into the sentence before.
+  that of y_0 in the other models. The context never includes words of the previous sentence.
 - `</s>` is predicted as in the other models; `perplexity` counts it.
 - All layers have biases. "All the weight parameters were initialized uniformly": the matrices and
   E_y in +-0.01; biases begin at 0.

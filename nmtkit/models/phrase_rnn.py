@@ -11,7 +11,7 @@ m = 100 columns of the embedding, and `softmax_rank` 100 in W_o = F_o P.
 
 Departures and readings:
 
-- The appendix multiplies r into U s + C c together; here, as in the sentence models, into s alone.
+- In the appendix r multiplies U s + C c; here, as in the sentence models, it multiplies s only.
 - The phrase ends with `</s>`, which is read last (GroundHog).
 """
 

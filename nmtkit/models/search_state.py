@@ -1,4 +1,4 @@
-"""What search carries from step to step: each model's state, and its encoded source sentences.
+"""Decoder states and encoded sources, which search carries from step to step.
 
 Search never looks inside them, so they may have any form: a recurrent state of fixed size, or a
 cache of keys and values that grows by one position per step. Their own methods select sentences and

@@ -91,7 +91,7 @@ class EncoderDecoder(nn.Module):
         """Return W of the output layer, one row per word. Shape: [K, l]."""
 
     def output_layer(self) -> OutputLayer:
-        """Return `output_words` and the bias; see `TranslationModel.output_layer`."""
+        """Return the layer of `output_words` and the bias; see `TranslationModel.output_layer`."""
         if self.inference is not None:
             return self.inference.output
         return output_layer(self.output_words(), self.b_y)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("nmtkit")
 
 TIMEOUT = timedelta(hours=1)
-"""How long a process waits for the others. It exceeds the longest work of a single rank, such as
+"""Time that a process waits for the others. It exceeds the longest work of a single rank, such as
 translating the dev set or writing the ids of a large corpus to a shared disk. If a process ends,
 the others notice at once."""
 

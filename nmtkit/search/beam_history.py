@@ -1,6 +1,6 @@
 """The tree of all hypotheses of a beam search, backtracked at its end.
 
-A node is one token of one hypothesis. It has a number and knows the number of its parent, so that
+A node is one token of one hypothesis. It has a number and stores the number of its parent, so that
 hypotheses share their prefixes and nothing is copied during search. The tokens are
 collected only for the hypotheses that are returned.
 """

@@ -309,7 +309,10 @@ def _top_expansions(scores: Tensor, parents: Tensor, tokens: Tensor, count: int)
 
 
 def sort_ties(scores: Tensor, parents: Tensor, tokens: Tensor) -> Expansions:
-    """Sort expansions of equal score by parent, then token. Already best first. Shapes: [B, c]."""
+    """Sort expansions of equal score by parent, then token.
+
+    :param scores, parents, tokens: sorted by score, best first. Shapes: [B, c].
+    """
     if scores.size(1) > 1:
         order = (parents * (1 << 32) + tokens).argsort(dim=1)
         ranks = scores.gather(1, order).argsort(dim=1, descending=True, stable=True)

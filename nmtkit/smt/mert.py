@@ -6,13 +6,13 @@ other starting points, and the best result is kept.
 
 Departures and readings
 
-- Directions are the coordinate axes and as many random directions, drawn anew for each step, so
-  that correlated features can change together.
+- Directions are the coordinate axes and the same number of random directions, drawn again for each
+  step, so that correlated features can change together.
 - Other starting points are random: each weight uniform in [-1, 1], divided by the sum of the
   absolute values. The given starting point is always the first.
 - BLEU does not change when all weights are multiplied by a positive number. The starting weights,
   with that of `Rest0`, are divided by the sum of their absolute values. After each step, as in
-  Moses, the weights are divided again, but not that of `Rest0`: it keeps its size.
+  Moses, the weights are divided again, except that of `Rest0`, which stays the same.
 - A step is taken only if BLEU, recomputed from the new weights, is higher. Rounding therefore
   cannot make the result worse than the start.
 """

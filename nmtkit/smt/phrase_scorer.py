@@ -143,7 +143,7 @@ class PhraseScorer:
         return [*columns, 0.0 - self._unknown_tokens(scores[0])] if self._count_unknown else columns
 
     def _unknown_tokens(self, score: Score) -> int:
-        """Count the tokens of a pair that the first model does not know."""
+        """Count the tokens of a pair that are not in the first model's vocabularies."""
         known = self._models[0].src_vocab
         return score.unknown + sum(token not in known for token in score.src_tokens)
 

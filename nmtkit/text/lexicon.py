@@ -41,7 +41,7 @@ MAX_ENTRIES_UNPRUNED = 4_000_000
 """Entries in memory before all but the best translations of each word are dropped."""
 
 ROUNDING_TOLERANCE = 1e-6
-"""How far a probability may exceed 1, because programs round them."""
+"""Amount by which a rounded probability may exceed 1."""
 
 MIN_SHARE_DIFFERENCE = 0.2
 """A table has the wrong direction if its source words are in the target vocabulary more often than

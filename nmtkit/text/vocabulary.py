@@ -52,7 +52,7 @@ class Vocabulary:
         return len(self.words)
 
     def __contains__(self, word: object) -> bool:
-        """Return whether a word of the text has an id of its own."""
+        """Return whether a word of the text is in the vocabulary and not a special word."""
         return word in self._ids
 
     def __iter__(self) -> Iterator[str]:

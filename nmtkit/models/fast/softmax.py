@@ -1,7 +1,7 @@
 """The softmax over words and its cost, a few rows of logits at a time.
 
 The logits of a batch, rows times words, are by far its largest tensor. Here they are computed for a
-chunk of rows at a time, and at once their gradient, so that memory does not grow with both.
+chunk of rows at a time, together with their gradient, so that memory does not grow with both.
 """
 
 from typing import Any

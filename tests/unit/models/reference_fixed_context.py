@@ -12,11 +12,11 @@ import numpy as np
 from tests.unit.models.reference_rnnsearch import (
     Array,
     Unit,
-    gated,
+    gru_step,
     paired_maxima,
     parameters,
     softmax,
-    unit_of,
+    split_unit,
 )
 
 
@@ -43,7 +43,7 @@ def last_state(E_x: Array, unit: Unit, source: list[int]) -> Array:
     """Return h_{T_x}, the state after the last word."""
     h = np.zeros(len(unit.b))
     for word in source:
-        h = gated(unit, E_x[word], h, (np.zeros_like(h),) * 3)
+        h = gru_step(unit, E_x[word], h, (np.zeros_like(h),) * 3)
     return h
 
 
@@ -54,7 +54,7 @@ def probabilities(decoder: Decoder, c: Array, target: list[int]) -> list[Array]:
     result = []
     for word in target:
         extra = (decoder.C_z @ c, decoder.C_r @ c, decoder.C @ c)
-        s = gated(decoder.unit, embedded, s, extra)
+        s = gru_step(decoder.unit, embedded, s, extra)
         readout = decoder.U_o @ s + decoder.V_o @ embedded + decoder.C_o @ c + decoder.b_o
         result.append(softmax(decoder.W_o @ paired_maxima(readout) + decoder.b_y))
         embedded = decoder.E_y[word]
@@ -81,7 +81,7 @@ def compose(weights: dict[str, Array], source: list[int]) -> tuple[Array, list[l
 
 def encoder_of(model: Any) -> Unit:
     p = parameters(model)
-    return unit_of(p["W_enc"], p["U_zr_enc"], p["U_enc"], p["b_enc"])
+    return split_unit(p["W_enc"], p["U_zr_enc"], p["U_enc"], p["b_enc"])
 
 
 def decoder_of(model: Any) -> Decoder:
@@ -91,7 +91,7 @@ def decoder_of(model: Any) -> Decoder:
     assert words is not None
     return Decoder(
         E_y=p["E_y"],
-        unit=unit_of(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
+        unit=split_unit(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
         C=p["C"][:, 2 * n :].T,
         C_z=p["C"][:, :n].T,
         C_r=p["C"][:, n : 2 * n].T,

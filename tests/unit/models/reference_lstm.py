@@ -25,7 +25,7 @@ Cells = tuple[Array, Array]
 """h and c."""
 
 
-def advanced(unit: Unit, x: Array, h: Array, c: Array) -> Cells:
+def next_state(unit: Unit, x: Array, h: Array, c: Array) -> Cells:
     """Graves 2013, eqs. (7) to (11)."""
 
     def requested(gate: str) -> Array:
@@ -38,11 +38,11 @@ def advanced(unit: Unit, x: Array, h: Array, c: Array) -> Cells:
     return o * np.tanh(cells), cells
 
 
-def composed(units: list[Unit], x: Array, states: list[Cells]) -> list[Cells]:
+def layers_step(units: list[Unit], x: Array, states: list[Cells]) -> list[Cells]:
     """Compute one position of every layer, from the lowest."""
     after = []
     for unit, (h, c) in zip(units, states, strict=True):
-        h, c = advanced(unit, x, h, c)
+        h, c = next_state(unit, x, h, c)
         after.append((h, c))
         x = h
     return after
@@ -54,7 +54,7 @@ def encoded(E_x: Array, units: list[Unit], source: list[int], reverse: bool) -> 
     states: list[Cells] = [(zeros, zeros) for _ in units]
     words = [*source[:-1][::-1], source[-1]] if reverse else source
     for word in words:
-        states = composed(units, E_x[word], states)
+        states = layers_step(units, E_x[word], states)
     return states
 
 
@@ -69,7 +69,7 @@ def probabilities(
     W_o, b_y = output
     embedded, result = np.zeros(E_y.shape[1]), []
     for word in target:
-        states = composed(units, embedded, states)
+        states = layers_step(units, embedded, states)
         result.append(softmax(W_o @ states[-1][0] + b_y))
         embedded = E_y[word]
     return result

@@ -83,7 +83,7 @@ def gates(unit: Unit, x: Array, h: Array, extra: tuple[Array, Array]) -> tuple[A
     return z, r
 
 
-def gated(unit: Unit, x: Array, h: Array, extra: tuple[Array, Array, Array]) -> Array:
+def gru_step(unit: Unit, x: Array, h: Array, extra: tuple[Array, Array, Array]) -> Array:
     """h' = (1 - z) * h + z * tanh(W x + U (r * h)): reset before the matrix, z replaces."""
     z, r = gates(unit, x, h, extra[:2])
     candidate = np.tanh(unit.W @ x + unit.U @ (r * h) + extra[2] + unit.b)
@@ -97,12 +97,12 @@ def annotations(weights: Weights, source: list[int]) -> list[Array]:
     forwards: list[Array] = []
     h = none
     for word in source:
-        h = gated(weights.forward, weights.E_x[word], h, nothing)
+        h = gru_step(weights.forward, weights.E_x[word], h, nothing)
         forwards.append(h)
     backwards: list[Array] = []
     h = none
     for word in reversed(source):
-        h = gated(weights.backward, weights.E_x[word], h, nothing)
+        h = gru_step(weights.backward, weights.E_x[word], h, nothing)
         backwards.insert(0, h)
     return [np.concatenate(both) for both in zip(forwards, backwards, strict=True)]
 
@@ -122,10 +122,10 @@ def energies(weights: Weights, s: Array, h: list[Array]) -> Array:
     return np.array(result)
 
 
-def advanced(weights: Weights, embedded: Array, s: Array, context: Array) -> Array:
+def next_state(weights: Weights, embedded: Array, s: Array, context: Array) -> Array:
     """The next state from a word's embedding, the state before, and a context vector."""
     extra = (weights.C_z @ context, weights.C_r @ context, weights.C @ context)
-    return gated(weights.decoder, embedded, s, extra)
+    return gru_step(weights.decoder, embedded, s, extra)
 
 
 def readout(weights: Weights, s: Array, embedded: Array, context: Array) -> Array:
@@ -151,14 +151,14 @@ def teacher_forced(
         context = np.zeros_like(h[0])
         for weight, annotation in zip(alpha, h, strict=True):
             context = context + weight * annotation
-        following = advanced(weights, embedded, s, context)
-        seen = following if variant == "paper-v1" else s
-        t = readout(weights, seen, embedded, context)
+        following = next_state(weights, embedded, s, context)
+        readout_state = following if variant == "paper-v1" else s
+        t = readout(weights, readout_state, embedded, context)
         pooled = paired_maxima(t)
         p = softmax(weights.W_o @ pooled + weights.b_y)
         positions.append(Position(s, energy, alpha, context, t, pooled, p))
         embedded = weights.E_y[word]
-        s = advanced(weights, embedded, s, context) if variant == "groundhog" else following
+        s = next_state(weights, embedded, s, context) if variant == "groundhog" else following
     return positions
 
 
@@ -167,7 +167,7 @@ def parameters(model: Any) -> dict[str, Array]:
     return {name: value.detach().double().numpy() for name, value in model.named_parameters()}
 
 
-def unit_of(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
+def split_unit(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
     """Split a unit's joined matrices; the model has row vectors, so they are transposed."""
     z, r, candidate = (slice(k * len(U), (k + 1) * len(U)) for k in range(3))
     return Unit(
@@ -192,7 +192,7 @@ def weights_of(model: Any) -> Weights:
     n = len(p["b_s"])
     third = [slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)]
     both = [
-        unit_of(W, U_zr, U, b)
+        split_unit(W, U_zr, U, b)
         for W, U_zr, U, b in zip(
             np.split(p["W_enc"], 2, axis=1),
             p["U_zr_enc"],
@@ -206,7 +206,7 @@ def weights_of(model: Any) -> Weights:
     return Weights(
         forward=both[0],
         backward=both[1],
-        decoder=unit_of(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
+        decoder=split_unit(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
         C=p["C"][:, third[2]].T,
         C_z=p["C"][:, third[0]].T,
         C_r=p["C"][:, third[1]].T,

@@ -33,7 +33,7 @@ def expected_probabilities(model, target):
     return [reference.next_word(network, target[:i], context) for i in range(len(target))]
 
 
-def close(actual, expected):
+def assert_close(actual, expected):
     np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -43,7 +43,7 @@ def test_teacher_forcing_gives_the_reference_log_probs(model):
     for row, target in enumerate(TARGETS):
         positions = expected_probabilities(model, target)
         expected = [np.log(p[word]) for p, word in zip(positions, target, strict=True)]
-        close(scored.log_probs[row, : len(target)], expected)
+        assert_close(scored.log_probs[row, : len(target)], expected)
 
 
 def test_each_step_gives_the_reference_probabilities(model):
@@ -52,7 +52,7 @@ def test_each_step_gives_the_reference_probabilities(model):
         state, prev = model.initial_state(encoded), torch.tensor([[BOS]])
         for word, expected in zip(target, expected_probabilities(model, target), strict=True):
             hidden, state, alignment = model.step(prev, state, encoded)
-            close(log_probs(model.output_layer(), hidden)[0, 0].exp(), expected)
+            assert_close(log_probs(model.output_layer(), hidden)[0, 0].exp(), expected)
             assert alignment is None
             prev = torch.tensor([[word]])
 

@@ -46,7 +46,7 @@ def expected_probabilities(model, source, target):
     return reference.probabilities(units, p["E_y"], (W_o, p["b_y"]), states, target)
 
 
-def close(actual, expected):
+def assert_close(actual, expected):
     np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -54,8 +54,8 @@ def test_encode_returns_every_layers_last_states(model):
     encoded = model.encode(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
         for layer, (h, c) in enumerate(states_of(model, source)):
-            close(encoded.h[row, layer], h)
-            close(encoded.c[row, layer], c)
+            assert_close(encoded.h[row, layer], h)
+            assert_close(encoded.c[row, layer], c)
 
 
 def test_summarise_returns_all_states_of_the_encoder(model):
@@ -63,7 +63,7 @@ def test_summarise_returns_all_states_of_the_encoder(model):
     assert actual.shape == (len(SOURCES), 2 * model.config.layers * model.config.hidden)
     for row, source in enumerate(SOURCES):
         hidden, cells = zip(*states_of(model, source), strict=True)
-        close(actual[row], np.concatenate([*hidden, *cells]))
+        assert_close(actual[row], np.concatenate([*hidden, *cells]))
 
 
 def test_teacher_forcing_gives_the_reference_log_probs(model):
@@ -71,7 +71,7 @@ def test_teacher_forcing_gives_the_reference_log_probs(model):
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         positions = expected_probabilities(model, source, target)
         expected = [np.log(p[word]) for p, word in zip(positions, target, strict=True)]
-        close(scored.log_probs[row, : len(target)], expected)
+        assert_close(scored.log_probs[row, : len(target)], expected)
 
 
 def test_each_step_gives_the_reference_probabilities(model):
@@ -82,7 +82,7 @@ def test_each_step_gives_the_reference_probabilities(model):
             target, expected_probabilities(model, source, target), strict=True
         ):
             hidden, state, alignment = model.step(prev, state, encoded)
-            close(log_probs(model.output_layer(), hidden)[0, 0].exp(), expected)
+            assert_close(log_probs(model.output_layer(), hidden)[0, 0].exp(), expected)
             assert alignment is None
             prev = torch.tensor([[word]])
 

@@ -46,14 +46,14 @@ def summary(model, source):
     return np.tanh(p["V"].T @ h + p["b_V"]) if "V" in p else h
 
 
-def close(actual, expected):
+def assert_close(actual, expected):
     np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_summaries_equal_the_reference(model):
     actual = model.summarise(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
-        close(actual[row], summary(model, source))
+        assert_close(actual[row], summary(model, source))
 
 
 def test_log_probabilities_equal_the_reference(model):
@@ -63,7 +63,7 @@ def test_log_probabilities_equal_the_reference(model):
         decoder = reference.decoder_of(model)
         positions = reference.probabilities(decoder, summary(model, source), target)
         expected = [np.log(p[word]) for p, word in zip(positions, target, strict=True)]
-        close(scored.log_probs[row, : len(target)], expected)
+        assert_close(scored.log_probs[row, : len(target)], expected)
 
 
 def test_composition_coefficients_equal_the_reference():
@@ -76,7 +76,7 @@ def test_composition_coefficients_equal_the_reference():
         _, expected = reference.compose(reference.composition_of(model), source)
         assert len(actual) == len(expected) == len(source) - 1
         for level, nodes in zip(actual, expected, strict=True):
-            close(level, np.array(nodes))
+            assert_close(level, np.array(nodes))
 
 
 def test_the_papers_sizes_are_the_defaults():

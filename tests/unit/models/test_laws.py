@@ -80,7 +80,7 @@ def batch():
     return (*pad(SOURCES), *pad(TARGETS))
 
 
-def stepped(model, src, src_mask, tgt):
+def step_log_probs(model, src, src_mask, tgt):
     """Feed the target words to `step`, one after the other.
 
     :return: log-probabilities of all words [B, T_y, K]; alignments [B, T_y, T_x] or None.
@@ -105,7 +105,7 @@ def tensors(state):
     return result
 
 
-def own_words(values: Tensor, tgt: Tensor) -> Tensor:
+def log_probs_of_targets(values: Tensor, tgt: Tensor) -> Tensor:
     return values.gather(2, tgt.unsqueeze(2)).squeeze(2)
 
 
@@ -115,7 +115,7 @@ def with_source_vectors(model):
     return model
 
 
-def widened(ids, mask, columns, garbage):
+def add_padding(ids, mask, columns, garbage):
     """Add padding to the end of each sentence, with ids that are not 0."""
     more = torch.full((len(ids), columns), garbage)
     ids = torch.where(mask, ids, garbage)
@@ -133,7 +133,7 @@ def test_the_default_config_builds_the_model_that_its_name_says():
 
 
 def test_next_words_have_probabilities_that_sum_to_1(model, batch):
-    actual, _ = stepped(model, batch[0], batch[1], batch[2])
+    actual, _ = step_log_probs(model, batch[0], batch[1], batch[2])
     assert actual.shape == (4, 5, TGT_SIZE)
     torch.testing.assert_close(actual.exp().sum(2), torch.ones(4, 5).double())
 
@@ -155,8 +155,8 @@ def test_cost_and_gradients_are_the_same_by_onednn(model, batch, monkeypatch, on
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 def test_loss_equals_repeated_step(model, batch, smoothing):
     src, src_mask, tgt, tgt_mask = batch
-    actual, _ = stepped(model, src, src_mask, tgt)
-    target = (1 - smoothing) * own_words(actual, tgt) + smoothing * actual.mean(2)
+    actual, _ = step_log_probs(model, src, src_mask, tgt)
+    target = (1 - smoothing) * log_probs_of_targets(actual, tgt) + smoothing * actual.mean(2)
     loss = model.loss(*batch, label_smoothing=smoothing)
     torch.testing.assert_close(loss, -target[tgt_mask].sum())
 
@@ -176,9 +176,11 @@ def test_translations_with_shared_prefixes_are_scored_as_each_alone(model, monke
 
 def test_score_equals_repeated_step(model, batch):
     src, src_mask, tgt, tgt_mask = batch
-    actual, alignment = stepped(model, src, src_mask, tgt)
+    actual, alignment = step_log_probs(model, src, src_mask, tgt)
     scored = model.score(*batch)
-    torch.testing.assert_close(scored.log_probs[tgt_mask], own_words(actual, tgt)[tgt_mask])
+    torch.testing.assert_close(
+        scored.log_probs[tgt_mask], log_probs_of_targets(actual, tgt)[tgt_mask]
+    )
     assert (scored.log_probs[~tgt_mask] == 0).all()
     assert (scored.alignment is None) == (alignment is None)
     if alignment is not None:
@@ -192,7 +194,7 @@ def test_loss_is_minus_the_sum_of_scores(model, batch):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_padding_changes_nothing(model, batch, smoothing):
     src, src_mask, tgt, tgt_mask = batch
-    wide = (*widened(src, src_mask, 3, 7), *widened(tgt, tgt_mask, 2, 5))
+    wide = (*add_padding(src, src_mask, 3, 7), *add_padding(tgt, tgt_mask, 2, 5))
     torch.testing.assert_close(model.loss(*wide, smoothing), model.loss(*batch, smoothing))
     narrow, scored = model.score(*batch), model.score(*wide)
     torch.testing.assert_close(scored.log_probs[:, : tgt.size(1)], narrow.log_probs)
@@ -205,7 +207,7 @@ def test_padding_changes_nothing(model, batch, smoothing):
 
 def test_padding_changes_no_gradient(model, batch):
     src, src_mask, tgt, tgt_mask = batch
-    wide = (*widened(src, src_mask, 3, 7), *widened(tgt, tgt_mask, 2, 5))
+    wide = (*add_padding(src, src_mask, 3, 7), *add_padding(tgt, tgt_mask, 2, 5))
     parameters = list(model.parameters())
     expected = torch.autograd.grad(model.loss(*batch), parameters)
     actual = torch.autograd.grad(model.loss(*wide), parameters)
@@ -214,9 +216,9 @@ def test_padding_changes_no_gradient(model, batch):
 
 def test_steps_do_not_see_padding(model, batch):
     src, src_mask, tgt, _ = batch
-    expected, _ = stepped(model, src, src_mask, tgt)
-    wide, wide_mask = widened(src, src_mask, 4, 8)
-    actual, _ = stepped(model, wide, wide_mask, tgt)
+    expected, _ = step_log_probs(model, src, src_mask, tgt)
+    wide, wide_mask = add_padding(src, src_mask, 4, 8)
+    actual, _ = step_log_probs(model, wide, wide_mask, tgt)
     torch.testing.assert_close(actual, expected)
 
 
@@ -262,7 +264,7 @@ def test_the_loss_depends_on_every_parameter(model, batch):
 
 def test_alignment_rows_sum_to_1_and_are_0_at_padding(model, batch):
     src, src_mask, tgt, tgt_mask = batch
-    for alignment in (model.score(*batch).alignment, stepped(model, src, src_mask, tgt)[1]):
+    for alignment in (model.score(*batch).alignment, step_log_probs(model, src, src_mask, tgt)[1]):
         if alignment is None:
             continue
         assert alignment.shape == (4, tgt.size(1), src.size(1))
@@ -274,7 +276,7 @@ def test_alignment_rows_sum_to_1_and_are_0_at_padding(model, batch):
         assert (alignment.masked_select(src_mask.unsqueeze(1) & tgt_mask.unsqueeze(2)) > 0).all()
 
 
-def grown(model, encoded, prefixes):
+def state_after(model, encoded, prefixes):
     """Return the state after several prefixes of equal length per sentence, step by step.
 
     :param prefixes: Shape: [B, k, length].
@@ -302,9 +304,9 @@ def test_initial_state_has_one_hypothesis(model, batch):
 
 def test_k_hypotheses_are_k_separate_steps(model, batch, prefixes):
     encoded = model.encode(*batch[:2])
-    together = model.step(*grown(model, encoded, prefixes), encoded)
+    together = model.step(*state_after(model, encoded, prefixes), encoded)
     for k in range(3):
-        alone = model.step(*grown(model, encoded, prefixes[:, k : k + 1]), encoded)
+        alone = model.step(*state_after(model, encoded, prefixes[:, k : k + 1]), encoded)
         torch.testing.assert_close(together.readout[:, k], alone.readout[:, 0])
         for ours, theirs in zip(tensors(together.state), tensors(alone.state), strict=True):
             torch.testing.assert_close(ours[:, k], theirs[:, 0])
@@ -315,7 +317,7 @@ def test_k_hypotheses_are_k_separate_steps(model, batch, prefixes):
 def test_selected_sentences_continue_independently(model, batch, prefixes):
     rows = torch.tensor([2, 0, 2])
     encoded = model.encode(*batch[:2])
-    prev, state = grown(model, encoded, prefixes)
+    prev, state = state_after(model, encoded, prefixes)
     all_of_them = model.step(prev, state, encoded)
     some = model.step(prev[rows], state.select_sentences(rows), encoded.select_sentences(rows))
     torch.testing.assert_close(some.readout, all_of_them.readout[rows])
@@ -324,7 +326,7 @@ def test_selected_sentences_continue_independently(model, batch, prefixes):
 def test_selected_hypotheses_continue_from_their_parents(model, batch, prefixes):
     parents = torch.tensor([[2, 2, 0, 1], [0, 0, 0, 0], [1, 2, 0, 1], [2, 1, 1, 0]])
     encoded = model.encode(*batch[:2])
-    prev, state = grown(model, encoded, prefixes)
+    prev, state = state_after(model, encoded, prefixes)
     before = model.step(prev, state, encoded)
     after = model.step(prev.gather(1, parents), state.select_hypotheses(parents), encoded)
     for sentence in range(4):
@@ -338,7 +340,7 @@ def test_trim_padding_changes_no_step(model, batch, prefixes):
     encoded = model.encode(*batch[:2]).select_sentences(rows)
     narrow = encoded.trim_padding()
     assert type(narrow) is type(encoded) and all(len(value) == 2 for value in tensors(narrow))
-    prev, state = grown(model, encoded, prefixes[:2])
+    prev, state = state_after(model, encoded, prefixes[:2])
     expected, actual = (model.step(prev, state, read) for read in (encoded, narrow))
     torch.testing.assert_close(actual.readout, expected.readout)
     if expected.alignment is not None:
@@ -347,7 +349,7 @@ def test_trim_padding_changes_no_step(model, batch, prefixes):
 
 def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes):
     encoded = model.encode(*batch[:2])
-    prev, state = grown(model, encoded, prefixes)
+    prev, state = state_after(model, encoded, prefixes)
     copies = [value.clone() for value in (prev, *tensors(state), *tensors(encoded))]
     model.step(prev, state, encoded)
     state.select_hypotheses(torch.zeros(4, 2, dtype=torch.int64))
@@ -357,13 +359,15 @@ def test_neither_step_nor_selection_changes_its_arguments(model, batch, prefixes
 
 def test_for_inference_takes_the_same_steps(model, batch):
     src, src_mask, tgt, _ = batch
-    expected = stepped(model, src, src_mask, tgt)
+    expected = step_log_probs(model, src, src_mask, tgt)
     fast_model = model.for_inference()
     for _ in range(2):  # the second time from the cache
-        for actual, other in zip(stepped(fast_model, src, src_mask, tgt), expected, strict=True):
+        for actual, other in zip(
+            step_log_probs(fast_model, src, src_mask, tgt), expected, strict=True
+        ):
             torch.testing.assert_close(actual, other)
     again = fast_model.for_inference()
-    torch.testing.assert_close(stepped(again, src, src_mask, tgt)[0], expected[0])
+    torch.testing.assert_close(step_log_probs(again, src, src_mask, tgt)[0], expected[0])
 
 
 @fast_only
@@ -371,8 +375,8 @@ def test_in_8_bits_steps_are_nearly_the_same(model, batch):
     if isinstance(model, GrowingModel):
         pytest.skip("only its output layer has 8 bits, in search")
     src, src_mask, tgt, tgt_mask = batch
-    expected, _ = stepped(model, src, src_mask, tgt)
-    actual, alignment = stepped(model.for_inference(quantize=True), src, src_mask, tgt)
+    expected, _ = step_log_probs(model, src, src_mask, tgt)
+    actual, alignment = step_log_probs(model.for_inference(quantize=True), src, src_mask, tgt)
     error = (actual - expected).abs()[tgt_mask]
     assert 0 < error.mean() < 0.1
     torch.testing.assert_close(actual.exp().sum(2), torch.ones(4, 5).double())
@@ -384,7 +388,7 @@ def test_in_8_bits_steps_are_nearly_the_same(model, batch):
 def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, batch, prefixes):
     model = model.for_inference(quantize=True)
     encoded = model.encode(*batch[:2])
-    prev, state = grown(model, encoded, prefixes)
+    prev, state = state_after(model, encoded, prefixes)
     together = model.step(prev, state, encoded)
     for row in range(4):
         rows = torch.tensor([row])
@@ -402,7 +406,7 @@ def test_a_summary_is_one_vector_for_each_sentence_whatever_its_batch(model, bat
     src, src_mask = batch[:2]
     summary = with_source_vectors(model).summarise(src, src_mask)
     assert summary.dim() == 2 and len(summary) == len(SOURCES)
-    torch.testing.assert_close(summary, model.summarise(*widened(src, src_mask, 3, 7)))
+    torch.testing.assert_close(summary, model.summarise(*add_padding(src, src_mask, 3, 7)))
     for row, source in enumerate(SOURCES):
         torch.testing.assert_close(summary[row], model.summarise(*pad([source]))[0])
 

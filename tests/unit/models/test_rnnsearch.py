@@ -44,7 +44,7 @@ def expected_positions(model):
     ]
 
 
-def close(actual, expected):
+def assert_close(actual, expected):
     np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -53,9 +53,9 @@ def test_annotations_are_projected_for_energies_gates_and_readout(model):
     encoded = model.encode(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
         for j, h in enumerate(reference.annotations(weights, source)):
-            close(encoded.keys[row, j], weights.U_a @ h + weights.b_a)
+            assert_close(encoded.keys[row, j], weights.U_a @ h + weights.b_a)
             gate_values = [weights.C_z @ h, weights.C_r @ h, weights.C @ h]
-            close(encoded.values[row, j], np.concatenate([*gate_values, weights.C_o @ h]))
+            assert_close(encoded.values[row, j], np.concatenate([*gate_values, weights.C_o @ h]))
 
 
 def test_the_start_is_the_backward_state_at_the_first_word(model):
@@ -63,7 +63,7 @@ def test_the_start_is_the_backward_state_at_the_first_word(model):
     state = model.initial_state(model.encode(*pad(SOURCES)))
     for row, source in enumerate(SOURCES):
         s_0 = reference.start(weights, reference.annotations(weights, source))
-        close(state.state[row, 0], s_0)
+        assert_close(state.state[row, 0], s_0)
 
 
 def test_summarise_returns_the_backward_state_at_the_first_word(model):
@@ -71,7 +71,7 @@ def test_summarise_returns_the_backward_state_at_the_first_word(model):
     actual = model.summarise(*pad(SOURCES))
     for row, source in enumerate(SOURCES):
         h_1 = reference.annotations(weights, source)[0]
-        close(actual[row], h_1[model.config.hidden :])
+        assert_close(actual[row], h_1[model.config.hidden :])
 
 
 def test_alignment_is_the_softmax_of_the_energies(model):
@@ -83,7 +83,7 @@ def test_alignment_is_the_softmax_of_the_energies(model):
         h = reference.annotations(weights, source)
         for k in range(2):
             energies = reference.energies(weights, queries[row, k].numpy(), h)
-            close(alignment[row, k, : len(source)], reference.softmax(energies))
+            assert_close(alignment[row, k, : len(source)], reference.softmax(energies))
 
 
 def test_alignment_is_the_same_in_pieces(model, monkeypatch):
@@ -100,13 +100,13 @@ def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
         state, prev = model.initial_state(encoded), torch.tensor([[BOS]])
         for i, position in enumerate(expected[row]):
             if model.config.decoder_variant != "groundhog":  # its state has not read y_{i-1} yet
-                close(state.state[0, 0], position.query)
+                assert_close(state.state[0, 0], position.query)
             hidden, state, alignment = model.step(prev, state, encoded)
-            close(alignment[0, 0], position.alignment)
+            assert_close(alignment[0, 0], position.alignment)
             actual = log_probs(model.output_layer(), hidden)
-            close(actual[0, 0].exp(), position.probabilities)
+            assert_close(actual[0, 0].exp(), position.probabilities)
             if model.config.decoder_variant == "groundhog":
-                close(state.state[0, 0], position.query)
+                assert_close(state.state[0, 0], position.query)
             prev = torch.tensor([[target[i]]])
 
 
@@ -115,8 +115,8 @@ def test_teacher_forcing_gives_the_reference_log_probs_and_alignments(model):
     for row, positions in enumerate(expected_positions(model)):
         for i, position in enumerate(positions):
             word = TARGETS[row][i]
-            close(scored.log_probs[row, i], np.log(position.probabilities[word]))
-            close(scored.alignment[row, i, : len(SOURCES[row])], position.alignment)
+            assert_close(scored.log_probs[row, i], np.log(position.probabilities[word]))
+            assert_close(scored.alignment[row, i, : len(SOURCES[row])], position.alignment)
 
 
 def test_loss_equals_the_reference(model):
@@ -125,7 +125,7 @@ def test_loss_equals_the_reference(model):
         for positions, target in zip(expected_positions(model), TARGETS, strict=True)
         for position, word in zip(positions, target, strict=True)
     )
-    close(model.loss(*pad(SOURCES), *pad(TARGETS)), expected)
+    assert_close(model.loss(*pad(SOURCES), *pad(TARGETS)), expected)
 
 
 def test_decoder_variants_differ():

@@ -241,10 +241,10 @@ def test_models_have_nearly_the_same_gradients_in_bfloat16(name):
 def test_models_take_the_same_steps(name, dtype):
     model = model_of(name, dtype)
     (src, src_mask), (tgt, _) = pad(laws.SOURCES), pad(laws.TARGETS)
-    fast = laws.stepped(model.for_inference(), src, src_mask, tgt)
+    fast = laws.step_log_probs(model.for_inference(), src, src_mask, tgt)
     with plain_pieces():
         assert model.for_inference() is model
-        plain = laws.stepped(model, src, src_mask, tgt)
+        plain = laws.step_log_probs(model, src, src_mask, tgt)
     for ours, theirs in zip(fast, plain, strict=True):
         if ours is not None:
             torch.testing.assert_close(ours, theirs, **WHOLE_MODEL[dtype])

@@ -25,19 +25,19 @@ def settings(**changes):
 
 def next_log_probs(models, src, src_mask, prefix, averaging=EQUAL_WEIGHTS):
     """Compute log p of the next token by teacher forcing, averaged over models. Shape: [K]."""
-    result = []
+    by_model = []
     for model in models:
         encoded = model.encode(src, src_mask)
         state, prev = model.initial_state(encoded), torch.tensor([[-1]])
         for word in [*prefix, None]:
             readout, state, _ = model.step(prev, state, encoded)
             prev = torch.tensor([[0 if word is None else word]])
-        result.append(log_probs(model.output_layer(), readout)[0, 0])
+        by_model.append(log_probs(model.output_layer(), readout)[0, 0])
     weights = torch.tensor(averaging.weights or [1.0] * len(models)).double()
     shares = (weights / weights.sum()).unsqueeze(1)
     if averaging.log_linear:
-        return (torch.stack(result) * shares).sum(0)
-    return (torch.stack(result).exp() * shares).sum(0).log()
+        return (torch.stack(by_model) * shares).sum(0)
+    return (torch.stack(by_model).exp() * shares).sum(0).log()
 
 
 def limit_of(source, ratio):
@@ -47,30 +47,30 @@ def limit_of(source, ratio):
 def plain_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
     """Search one sentence with plain lists, without early stopping except by the beam mode."""
     src, src_mask = pad([source])
-    live: list[tuple[list[int], float]] = [([], 0.0)]
+    active: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[tuple[list[int], float]] = []
     width = config.beam
     for step in range(1, limit_of(source, config.max_length_ratio) + 1):
-        result = []
-        for prefix, score in live:
+        expansions = []
+        for prefix, score in active:
             values = next_log_probs(models, src, src_mask, prefix, averaging).tolist()
             for word, value in enumerate(values):
                 short = step < max(2, len(source) * config.min_length_ratio)
                 early = word == EOS and short and len(source) > 1
                 if not early and not (word == UNK and config.forbid_unk):
-                    result.append(([*prefix, word], score + value))
-        result.sort(key=lambda pair: -pair[1])
-        ending = [pair for pair in result[:width] if pair[0][-1] == EOS]
+                    expansions.append(([*prefix, word], score + value))
+        expansions.sort(key=lambda pair: -pair[1])
+        ending = [pair for pair in expansions[:width] if pair[0][-1] == EOS]
         finished += ending
         if config.beam_mode == "shrinking" or config.beam == 1:
             width -= len(ending)
-        live = [pair for pair in result if pair[0][-1] != EOS][:width]
-        if not live:
+        active = [pair for pair in expansions if pair[0][-1] != EOS][:width]
+        if not active:
             break
-    return sorted(finished or live, key=lambda pair: -worth(pair, config))[:n_best]
+    return sorted(finished or active, key=lambda pair: -ranking_score(pair, config))[:n_best]
 
 
-def worth(pair, config):
+def ranking_score(pair, config):
     """Return the score that ranks a hypothesis."""
     length = (5 + len(pair[0])) / 6 if config.penalty == "wu" else len(pair[0])
     return pair[1] / length**config.length_penalty
@@ -110,7 +110,7 @@ def test_other_penalties_and_minimum_lengths_equal_the_plain_search(
     for source, hypotheses in zip(sources, actual, strict=True):
         assert_same(hypotheses, plain_beam_search([model], source, config, beam))
         for h in hypotheses:
-            assert h.ranking_score(config) == pytest.approx(worth((h.ids, h.score), config))
+            assert h.ranking_score(config) == pytest.approx(ranking_score((h.ids, h.score), config))
             if len(source) > 1:
                 assert len(h.ids) >= len(source) * config.min_length_ratio
 
