@@ -99,14 +99,18 @@ class TrainingConfig:
     early_stopping_metric: dev figure by which the best parameters are chosen: cost per token or
         BLEU.
     dev_bleu: measure BLEU on the dev set at each validation.
-    dev_beam: beam size for that BLEU.
+    dev_beam: beam size for the BLEU of the dev set.
     max_epochs: stop training after this many epochs, counted in whole sort pools; 0: never.
     lr_decay: factor by which the learning rate decays.
-    lr_decay_patience: decay it after this many validations without a new best dev cost; 0: never.
-    lr_decay_after: also decay it after this many epochs; 0: never (Sutskever et al. 2014: 5).
-    lr_decay_every: epochs between two decays after the first (Sutskever et al. 2014: 0.5).
+    lr_decay_patience: decay the learning rate after this many validations without a new best dev
+        cost; 0: never.
+    lr_decay_after: also decay the learning rate after this many epochs; 0: never (Sutskever et al.
+        2014: 5).
+    lr_decay_every: number of epochs between two decays after `lr_decay_after` (Sutskever et al.
+        2014: 0.5).
     warmup: number of updates over which the learning rate rises linearly to its value.
-    cooldown: number of updates before `max_updates` over which it falls linearly to 0.
+    cooldown: number of updates before `max_updates` over which the learning rate falls
+        linearly to 0.
     max_nonfinite: stop training after this many consecutive updates whose cost or gradient is not
         finite; such updates leave the parameters unchanged.
     average_checkpoints: number of last checkpoints whose mean is validated and saved.

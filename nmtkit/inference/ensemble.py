@@ -151,7 +151,7 @@ class Ensemble:
             if candidates is not None:
                 ids = [candidates.candidates(tokens[0]) for tokens in batch_sentences]
                 rows = [torch.as_tensor(line_ids, dtype=torch.int64) for line_ids in ids]
-                lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)
+                lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)  # [B, K]
                 lists = lists.to(lengths.device)
             yield EncodedBatch(encoded, lengths, lists)
 

@@ -235,7 +235,7 @@ class Scorer:
                 tree_log_probs(model, *ensemble.source_batch([src_tokens], number), tree)
                 for number, model in enumerate(ensemble.models)
             ]
-            log_probs = ensemble.averaging(model_log_probs).double().cpu()
+            log_probs = ensemble.averaging(model_log_probs).double().cpu()  # [nodes]
         with self._ensemble.error_context():
             _check_finite(log_probs)
         node_scores: list[float] = log_probs.tolist()
@@ -303,8 +303,8 @@ class Scorer:
                 for number, model in enumerate(self._ensemble.models)
             ]
             mean = self._ensemble.averaging([part.log_probs for part in scored])
-            log_probs = mean.double().cpu()
-        matrices = scored[0].alignment
+            log_probs = mean.double().cpu()  # [B, T_y]
+        matrices = scored[0].alignment  # [B, T_y, T_x]
         if alignments and matrices is None:
             raise ModelError("this model has no alignment")
         with self._ensemble.error_context():

@@ -78,8 +78,8 @@ def word_alignment(src: JoinedTokens, tgt: JoinedTokens, matrix: Tensor) -> Alig
         return Alignment(src_words, tgt_words, matrix)
     rows = [*rows, len(tgt_words)][: len(matrix)]
     sums = matrix.new_zeros(len(matrix), len(src_words) + 1)
-    sums.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)
+    sums.index_add_(1, torch.tensor([*columns, len(src_words)]), matrix)  # [rows, source words + 1]
     row_words = torch.tensor(rows, dtype=torch.int64)
-    pieces = row_words.bincount()
+    pieces = row_words.bincount()  # subwords of each target word
     means = matrix.new_zeros(len(pieces), sums.size(1)).index_add_(0, row_words, sums)
     return Alignment(src_words, tgt_words, means / pieces.unsqueeze(1))

@@ -21,7 +21,7 @@ log = logging.getLogger("nmtkit")
 
 FONT = "DejaVu Sans"  # ships with matplotlib: the same figure on every machine, with accents
 LAST_RESORT_FONT = "Last Resort"  # fonts of this name draw a box for every character
-MAX_LABEL_CHARACTERS = 40  # of one word in a figure
+MAX_LABEL_CHARACTERS = 40  # maximum length of a word in a figure
 DOTS_PER_INCH = 150
 MAX_VECTOR_DOTS = 1000  # dots beyond this number are rasterized in SVG and PDF
 

@@ -19,8 +19,8 @@ MAX_RINGS = ((15, 14), (MAX_SPARSE_TEXTS, 3))
 """Maximum number of texts, and the number of distances from its dot that a label may have."""
 
 DOT_RADIUS_POINTS = 2.0
-DENSE_PADDING_POINTS = np.array([9.0, 5.0, 9.0, 5.0])  # around labels of more than the sparse texts
-LEADER_WIDTH_POINTS = 0.4  # of the line from a dot to a distant label
+DENSE_PADDING_POINTS = np.array([9.0, 5.0, 9.0, 5.0])  # space around labels if there are many texts
+LEADER_WIDTH_POINTS = 0.4  # width of the line from a dot to a distant label
 DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
 _OUTWARD = np.array([-1.0, -1.0, 1.0, 1.0])

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MAX_MARKERS = 12  # of one curve
-MAX_LEGEND_CHARACTERS = 60  # in one row of the legend
+MAX_MARKERS = 12  # maximum number of markers on a curve
+MAX_LEGEND_CHARACTERS = 60  # maximum width of a row of the legend
 
 
 def curve_style(system: int, points: int) -> dict[str, Any]:

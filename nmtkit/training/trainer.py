@@ -265,7 +265,7 @@ class Trainer:
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Return the sum of -log p over a batch, with matrix products in the type `precision`."""
-        src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]
+        src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]  # [B, T_x], [B, T_y]
         bfloat16 = self.config.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
             return self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)

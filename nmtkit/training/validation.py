@@ -54,7 +54,7 @@ def validate(
     model.eval()
     cost, tokens, sentences = 0.0, 0, 0
     for batch in batches:
-        src, src_mask, tgt, tgt_mask = batch.to(device)[:4]
+        src, src_mask, tgt, tgt_mask = batch.to(device)[:4]  # [B, T_x], [B, T_y]
         cost += float(model.loss(src, src_mask, tgt, tgt_mask))
         tokens += int(tgt_mask.sum())
         sentences += len(batch.lines)
