@@ -178,8 +178,9 @@ def command(
     written completely or not at all. Files are UTF-8, and gzip if the name ends in .gz.
 
     Examples:
-      nmtkit prepare --train train.en train.fr --dev dev.en dev.fr -s en -t fr -o prepared
-      nmtkit prepare --train a.en a.fr --dev b.en b.fr --test news c.en c.fr --bpe 10000 -o prepared
+      nmtkit prepare --train a.en a.fr --dev b.en b.fr -o prepared
+      nmtkit prepare --train a.en a.fr --dev b.en b.fr -s en -t fr --bpe 10000 -o prepared
+      nmtkit prepare --train a.en a.fr --dev b.en b.fr --test news c.en c.fr -o prepared
       nmtkit prepare --phrase-table phrase-table.gz -o phrases
 
     """

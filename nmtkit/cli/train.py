@@ -106,6 +106,7 @@ def command(
     work on a part of every batch.
 
     Examples:
+      nmtkit train prepared -o model --recipe rnnsearch-50
       nmtkit train prepared -o model --recipe rnnsearch-50 --set training.seed=2
       torchrun --nproc-per-node 2 -m nmtkit train prepared -o model
 
