@@ -75,7 +75,7 @@ class Packing:
         return padded.flatten(0, 1).index_select(0, self.rows)
 
     def pad(self, packed: Tensor) -> Tensor:
-        """Put packed positions back, with zeros at padding. [N, w] to [B, T, w]."""
+        """Restore the padded layout, with zeros at padding. [N, w] to [B, T, w]."""
         size = self.ranks.size(0) * self.width
         padded: Tensor = _Scatter.apply(packed, self.rows, size)  # type: ignore[no-untyped-call]
         return padded.view(-1, self.width, packed.size(1))

@@ -109,7 +109,7 @@ def _hill_climb(
 
 
 def _best_step(tuning: TuningList, point: WeightPoint, directions: Vector) -> WeightPoint:
-    """Return the best point on the lines through `point` along the directions.
+    """Return the point of highest BLEU on the lines through `point` along the directions.
 
     :param directions: Shape: [directions, columns].
     """

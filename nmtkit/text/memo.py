@@ -15,7 +15,7 @@ MAX_WORD_LENGTH = 50
 class Memo(dict[str, Value]):
     """`memo[word]` is `function(word)`, computed at the first look-up.
 
-    Values must not be changed. A look-up of a known word calls no Python function.
+    Values must not be modified. Looking up a known word calls no Python function.
     """
 
     def __init__(self, function: Callable[[str], Value]) -> None:

@@ -118,7 +118,7 @@ class Tokenizer:
         return _escape(text) if self._escape else text
 
     def _tokenize_words(self, words: Sequence[str]) -> str | None:
-        """Tokenise without periods; return None if the result for a word depends on its context."""
+        """Tokenise words, but leave periods attached; return None if a word depends on others."""
         if len(words) == 1:
             return None
         first, *inner, last = words
