@@ -1,8 +1,8 @@
 """Selection of the pairs of a general corpus that are most like a domain, by language models.
 
-from nmtkit.preprocessing.select import SelectSettings, select
-select(SelectSettings(pairs=100_000), [("crawl.en", "crawl.fr")], ("near.en", "near.fr"),
-       domain=("news.en", "news.fr"))
+    from nmtkit.preprocessing.select import SelectSettings, select
+    select(SelectSettings(pairs=100_000), [("crawl.en", "crawl.fr")], ("near.en", "near.fr"),
+           domain=("news.en", "news.fr"))
 
 The general corpus, the pool, is read as a stream: once for a sample, once to score its pairs, once
 to write the selected ones (and once more to find the best cutoff). The domain's text, the equally
