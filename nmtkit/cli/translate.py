@@ -37,6 +37,7 @@ def command(
     counts: bool,
     seed: int,
     scores: bool,
+    as_json: bool,
     alignments: str | None,
     alignment_format: str,
     quantize: bool,
@@ -64,11 +65,13 @@ def command(
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
 
     for each translation, where NUMBER counts the lines of input from 0. --counts adds 'count= C'
-    behind SCORE; the last field includes a coverage penalty. Alignments link words by their
-    positions from 0: words of the input after tokenisation, and words of the translation before
-    detokenisation. They have a line for each translation written. The soft format is a JSON object
-    with the words, and for each target word the weights of the source words; both sides end with
-    </s>.
+    behind SCORE; the last field includes a coverage penalty. With --json a line of input has one
+    object: its 'source_tokens', and its 'translations' with 'text', 'tokens', 'score',
+    'ranking_score', 'word_scores' of the tokens and </s>, and 'finished'. Alignments link words by
+    their positions from 0: words of the input after tokenisation, and words of the translation
+    before detokenisation. They have a line for each translation written. The soft format is a JSON
+    object with the words, and for each target word the weights of the source words; both sides end
+    with </s>.
 
     With --segment all spans of a line, up to --max-segment words, are translated, and scored by the
     --reverse-model: a line of 20 words takes about 200 times as long as otherwise. The score is the
@@ -86,6 +89,7 @@ def command(
     as_list = n_best is not None or (sample or 1) > 1
     format: Format
     format = "counts" if counts else "n-best" if as_list else "scores" if scores else "text"
+    format = "json" if as_json else format
     configure_threads(threads)
     with contextlib.ExitStack() as stack:
         from nmtkit.io.lines import open_output

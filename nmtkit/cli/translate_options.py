@@ -12,6 +12,7 @@ from nmtkit.cli.shared_options import (
     FILE,
     averaging_options,
     force_option,
+    json_option,
     model_run_options,
     models_option,
     output_option,
@@ -27,6 +28,8 @@ RULES: list[Rule] = [
     exclusive("--scores", "--n-best", because=N_BEST_HAS_SCORES),
     exclusive("--scores", "--sample >1", because=N_BEST_HAS_SCORES),
     exclusive("--scores", "--counts", because=N_BEST_HAS_SCORES),
+    exclusive("--json", "--scores", because="JSON has the scores"),
+    exclusive("--json", "--counts", because="JSON lists every sample"),
     *SEGMENT_RULES,
     *excludes("--segment", "--n-best", "--sample", "--alignments"),
     different_files("--output", "--alignments", "--segments"),
@@ -75,6 +78,7 @@ FILES_AND_FORMAT = group(
         help="Write 'SCORE<TAB>TRANSLATION'. '<TAB>unfinished' follows translations that reached"
         " the maximum length.",
     ),
+    json_option("Write one JSON object per line of input."),
     option(
         "--alignments",
         type=FILE,

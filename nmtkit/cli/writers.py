@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from nmtkit.inference.translation import Translation
     from nmtkit.inference.word_alignment import Alignment
 
-Format = Literal["text", "scores", "n-best", "counts"]
+Format = Literal["text", "scores", "n-best", "counts", "json"]
 """Format of the translations of a line."""
 
 
@@ -23,11 +23,30 @@ def translation_lines(
         return n_best_lines(number, translations)
     if format == "counts":
         return counted_lines(number, translations)
+    if format == "json":
+        return [json_line(translations)]
     best = translations[0]
     if format == "text":
         return [best.text]
     suffix = "" if best.finished else "\tunfinished"
     return [f"{best.score:.6f}\t{best.text}{suffix}"]
+
+
+def json_line(translations: "list[Translation]") -> str:
+    """Format all translations of a line of input as one JSON object."""
+    entries = [
+        {
+            "text": t.text,
+            "tokens": t.tokens,
+            "score": t.score,
+            "ranking_score": t.ranking_score,
+            "word_scores": t.word_scores,
+            "finished": t.finished,
+        }
+        for t in translations
+    ]
+    table = {"source_tokens": translations[0].src_tokens, "translations": entries}
+    return json.dumps(table, ensure_ascii=False)
 
 
 def n_best_lines(number: int, translations: "list[Translation]") -> list[str]:

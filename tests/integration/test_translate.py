@@ -55,6 +55,20 @@ def test_results_do_not_depend_on_neighbours_or_batch_size(translate):
         assert float(score) == pytest.approx(float(expected_score), abs=1e-4)
 
 
+def test_json_has_what_the_other_formats_have(translate):
+    records = [json.loads(line) for line in rows(translate(LINES, "--json", "--n-best", 2))]
+    assert len(records) == len(LINES)
+    n_best = [N_BEST_LINE.fullmatch(line) for line in rows(translate(LINES, "--n-best", 2))]
+    entries = [(str(i), t) for i, record in enumerate(records) for t in record["translations"]]
+    for (number, entry), line in zip(entries, n_best, strict=True):
+        assert line is not None and (number, entry["text"]) == line.groups()[:2]
+        assert entry["score"] == pytest.approx(float(line[3]), abs=1e-5)
+        assert entry["ranking_score"] == pytest.approx(float(line[4]), abs=1e-5)
+        assert sum(entry["word_scores"]) == pytest.approx(entry["score"], abs=1e-5)
+        assert len(entry["word_scores"]) == len(entry["tokens"]) + entry["finished"]
+    assert [" ".join(record["source_tokens"]) for record in records[:2]] == ["one two three", ""]
+
+
 def test_lines_end_at_newlines_only(translate):
     lines = ["one\r", "two\u2028three", "four\u0085", "five\x0csix", "\ufeffseven"]
     assert len(rows(translate(lines))) == len(lines)
@@ -322,6 +336,8 @@ def test_a_folder_that_is_not_a_model_is_reported(nmtkit, tmp_path):
     [
         ["--sample", 2, "--n-best", 2],
         ["--n-best", 2, "--scores"],
+        ["--json", "--scores"],
+        ["--sample", 2, "--counts", "--json"],
         ["--alignments", "-"],
         ["--beam", 0],
         ["--length-penalty", -1],
