@@ -9,6 +9,7 @@ again and again for --seconds. A ratio above 1 means that the fast one is faster
 """
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ from nmtkit.special_symbols import BOS
 
 BATCH, LENGTH = 80, 14
 SENTENCES, BEAM = 64, 5
-WORDS, CANDIDATES = 10_000, 300
+WORDS, CANDIDATES, FREQUENT_CANDIDATES = 10_000, 300, 100
 SHARD_WORDS, SHARD_MULTIPLE = 2048, 1024  # as search cuts the output layer
 
 Run = Callable[[], object]
@@ -98,6 +99,9 @@ def training_cases(sizes: Sizes) -> list[Case]:
     m, n, align, pool = sizes.embedding, sizes.hidden, sizes.align, sizes.maxout
     rows, units = BATCH * LENGTH, grconv_units(sizes)
     packing = Packing.of(torch.ones(BATCH, LENGTH, dtype=torch.bool), torch.device("cpu"))
+    lengths = torch.arange(BATCH) % LENGTH + LENGTH // 2 + 1  # 8 to 21, as without sorting
+    mixed_mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
+    mixed = Packing.of(mixed_mask, torch.device("cpu"))
     mask = torch.ones(BATCH, LENGTH, dtype=torch.bool)
     memory = random(BATCH, LENGTH, align), random(BATCH, LENGTH, 3 * n), mask
     weights = random(n, align + 2 * n), random(n, n), random(align)
@@ -126,6 +130,11 @@ def training_cases(sizes: Sizes) -> list[Case]:
             random(rows, units), random(units, 2 * (units + 3)), random(units + 3), packing,
         ),
         training_case(
+            "compose, mixed lengths", f"{BATCH} x 8 to 21 positions, {units} units", grconv.compose,
+            random(int(lengths.sum()), units), random(units, 2 * (units + 3)), random(units + 3),
+            mixed,
+        ),
+        training_case(
             "softmax_cost", f"{rows} rows, l = {pool}, K = {WORDS:,}", layers.softmax_cost,
             random(rows, pool), random(WORDS, pool), random(WORDS), words_of(rows), 0.1,
         ),
@@ -140,7 +149,7 @@ def search_cases(sizes: Sizes) -> list[Case]:
     W, bias, readout = random(WORDS, pool), random(WORDS), random(rows, pool)
     scored = W, bias, words_of(rows)
     plain_layer, fast_layer = OutputLayer(W, bias), output_layer(W, bias)
-    lists = torch.randint(0, WORDS, (SENTENCES, CANDIDATES))
+    lists = candidate_lists()
     beams = readout.view(SENTENCES, BEAM, pool)
     attention, mask = rnnsearch.attention, torch.ones(SENTENCES, LENGTH, dtype=torch.bool)
     query_keys = (
@@ -189,22 +198,26 @@ def search_cases(sizes: Sizes) -> list[Case]:
 
 
 def step_case(model: Any) -> Case:
-    """Time `encode` and as many steps as a sentence has words, with one hypothesis a sentence."""
-    src = torch.randint(2, WORDS, (SENTENCES, LENGTH))
-    mask, ready = torch.ones_like(src, dtype=torch.bool), model.for_inference()
+    """Time `encode` and as many steps as a sentence has words, the first with one hypothesis."""
+    src = words_of(SENTENCES, LENGTH)
+    mask = torch.ones_like(src, dtype=torch.bool)
+    with torch.inference_mode():
+        ready = model.for_inference()
+    tokens = words_of(LENGTH, SENTENCES, BEAM)
+    parents = torch.zeros(SENTENCES, BEAM, dtype=torch.long)
 
     def run(searched: Any) -> None:
         encoded = searched.encode(src, mask)
         state, prev = searched.initial_state(encoded), torch.full((SENTENCES, 1), BOS)
         for position in range(LENGTH):
-            state = searched.step(prev, state, encoded).state
-            prev = src[:, position : position + 1]
+            state = searched.step(prev, state, encoded).state.select_hypotheses(parents)
+            prev = tokens[position]
 
     def run_plain() -> None:
         with plain_pieces():
             run(model)
 
-    shapes = f"{SENTENCES} sentences, {LENGTH} steps"
+    shapes = f"{SENTENCES} x {BEAM} hypotheses, {LENGTH} steps"
     return search_case(
         f"{type(model).__name__} encode, step", shapes, run_plain, lambda: run(ready)
     )
@@ -227,9 +240,22 @@ def random(*shape: int) -> Tensor:
     return scale * torch.randn(*shape)
 
 
-def words_of(rows: int) -> Tensor:
-    """Return random words."""
-    return torch.randint(0, WORDS, (rows,))
+def words_of(*shape: int) -> Tensor:
+    """Return random words, as frequent as by Zipf's law."""
+    frequencies = 1 / torch.arange(1, WORDS + 1).double()
+    drawn = torch.multinomial(frequencies, math.prod(shape), replacement=True)
+    return drawn.view(*shape)
+
+
+def candidate_lists() -> Tensor:
+    """Return the candidates of each sentence: the most frequent words, and others by Zipf's law.
+
+    Shape: [SENTENCES, CANDIDATES].
+    """
+    frequent = torch.arange(FREQUENT_CANDIDATES).expand(SENTENCES, -1)
+    rare = 1 / torch.arange(FREQUENT_CANDIDATES, WORDS).double()
+    drawn = torch.multinomial(rare.expand(SENTENCES, -1), CANDIDATES - FREQUENT_CANDIDATES)
+    return torch.cat([frequent, drawn.sort(dim=1).values + FREQUENT_CANDIDATES], dim=1)
 
 
 def seconds_of(run: Run, seconds: float) -> float:
