@@ -99,8 +99,9 @@ def training_cases(sizes: Sizes) -> list[Case]:
     m, n, align, pool = sizes.embedding, sizes.hidden, sizes.align, sizes.maxout
     rows, units = BATCH * LENGTH, grconv_units(sizes)
     packing = Packing.of(torch.ones(BATCH, LENGTH, dtype=torch.bool), torch.device("cpu"))
-    lengths = torch.arange(BATCH) % LENGTH + LENGTH // 2 + 1  # 8 to 21, as without sorting
+    lengths = torch.arange(BATCH) % LENGTH + LENGTH // 2 + 1  # as without sorting
     mixed_mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
+    mixed_positions = f"{BATCH} x {int(lengths.min())} to {int(lengths.max())} positions"
     mixed = Packing.of(mixed_mask, torch.device("cpu"))
     mask = torch.ones(BATCH, LENGTH, dtype=torch.bool)
     memory = random(BATCH, LENGTH, align), random(BATCH, LENGTH, 3 * n), mask
@@ -130,7 +131,7 @@ def training_cases(sizes: Sizes) -> list[Case]:
             random(rows, units), random(units, 2 * (units + 3)), random(units + 3), packing,
         ),
         training_case(
-            "compose, mixed lengths", f"{BATCH} x 8 to 21 positions, {units} units", grconv.compose,
+            "compose, mixed lengths", f"{mixed_positions}, {units} units", grconv.compose,
             random(int(lengths.sum()), units), random(units, 2 * (units + 3)), random(units + 3),
             mixed,
         ),

@@ -20,6 +20,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         "SENTENCES": 2,
         "WORDS": 20,
         "CANDIDATES": 4,
+        "FREQUENT_CANDIDATES": 2,
     }.items():
         monkeypatch.setattr(twins, name, value)
 
