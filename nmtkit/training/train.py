@@ -13,13 +13,13 @@ import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from nmtkit import __version__
 from nmtkit.config import Config, TextConfig, parse_config, parse_section, rename_settings
 from nmtkit.config_io import (
     merge_tables,
@@ -348,7 +348,7 @@ def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
 def _log_start(config: Config, data: Path, folder: Path, process_group: ProcessGroup) -> None:
     log.info(
         "nmtkit %s, torch %s, Python %s, %d threads, process %d: %s to %s, seed %d",
-        version("nmtkit"),
+        __version__,
         torch.__version__,
         platform.python_version(),
         torch.get_num_threads(),
