@@ -120,7 +120,7 @@ class Batches:
                     else Position(pool.epoch, pool.start, number + 1)
                 )
                 yield self._read_part(batches[number])
-            if not batches:
+            if pool.used >= len(batches):  # all pairs are too long, or the corpus has shrunk
                 self.position = self._next_pool(pool.epoch, end)
 
     def _read_part(self, pairs: Ids) -> Batch:

@@ -43,12 +43,14 @@ class Side:
     """One side of a corpus. `ids` and `offsets` are memory-mapped; see the top of this file.
 
     vocabulary_size: ids are below this. stem: path of the files without extension, for messages.
+    checksum: SHA-256 of the text, "" if there is none.
     """
 
     ids: npt.NDArray[Any]
     offsets: npt.NDArray[np.int64]
     vocabulary_size: int = 1 << 31
     stem: str = "the corpus"
+    checksum: str = ""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -91,6 +93,11 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.src)
 
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the checksums of both sides."""
+        return hashlib.sha256(f"{self.src.checksum} {self.tgt.checksum}".encode()).hexdigest()
+
     @classmethod
     def open(
         cls,
@@ -118,11 +125,11 @@ def open_side(text: Path, vocabulary: Vocabulary) -> Side:
     dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
     if not _is_fresh(stem, text, vocabulary_sum, dtype):
         _write_ids_files(stem, text, vocabulary, dtype, vocabulary_sum)
+    checksum = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))["sha256"]
     offsets: npt.NDArray[np.int64] = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
-    if offsets[-1] == 0:
-        return Side(np.zeros(0, dtype), offsets)
-    ids = np.memmap(f"{stem}.ids", dtype=dtype, mode="r")
-    return Side(ids, offsets, len(vocabulary), str(stem))
+    empty = offsets[-1] == 0  # an empty file cannot be mapped
+    ids = np.zeros(0, dtype) if empty else np.memmap(f"{stem}.ids", dtype=dtype, mode="r")
+    return Side(ids, offsets, len(vocabulary), str(stem), checksum)
 
 
 def _vocabulary_checksum(vocabulary: Vocabulary) -> str:

@@ -77,6 +77,7 @@ class Progress:
     seconds: time spent in updates and validations.
     skipped: updates that were skipped because cost or gradient was not finite.
     skipped_in_a_row: number of consecutive skipped updates up to now.
+    corpus: checksum of the training data, "" in checkpoints of nmtkit 0.1.
     """
 
     updates: int = 0
@@ -89,6 +90,7 @@ class Progress:
     seconds: float = 0.0
     skipped: int = 0
     skipped_in_a_row: int = 0
+    corpus: str = ""
 
 
 def save_checkpoint(
@@ -225,6 +227,8 @@ def _parse_progress(table: dict[str, Any]) -> Progress:
         for field_ in dataclasses.fields(part):
             value = getattr(part, field_.name)
             if field_.type is int and not (type(value) is int and 0 <= value < 1 << 62):
+                raise ValueError(f"{field_.name} is {value!r}")
+            if field_.type is str and type(value) is not str:
                 raise ValueError(f"{field_.name} is {value!r}")
             optional = field_.type == float | None
             if (field_.type is float or optional) and type(value) not in (float, int):

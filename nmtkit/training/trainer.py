@@ -15,7 +15,7 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.errors import ModelError, TrainingInterrupted, is_out_of_memory
+from nmtkit.errors import DataError, ModelError, TrainingInterrupted, is_out_of_memory
 from nmtkit.io.parameters import (
     Parameters,
     average_parameters,
@@ -96,10 +96,13 @@ class Trainer:
         self.process_group = process_group
         self.stop_signals = StopSignals()
         self.optimizer = make_optimizer(model, config)
-        self.progress = Progress()
+        self.progress = Progress(corpus=batches.corpus.checksum)
 
     def resume(self) -> bool:
-        """Load the newest checkpoint; return False if there is none."""
+        """Load the newest checkpoint; return False if there is none.
+
+        :raises DataError: it was trained on another corpus.
+        """
         progress = self.process_group.broadcast(
             lambda: load_newest_checkpoint(self.folder, self.model, self.optimizer)
         )
@@ -108,7 +111,12 @@ class Trainer:
         if progress is None:
             self.metrics_logger.resume(0)
             return False
-        self.progress = progress
+        if progress.corpus not in ("", self.progress.corpus):
+            raise DataError(
+                f"{Path(self.batches.corpus.src.stem).parent}: the training data is not that"
+                f" which {self.folder} was trained on; restore it, or use --force to start anew"
+            )
+        self.progress = dataclasses.replace(progress, corpus=self.progress.corpus)
         self.batches.position = self.progress.position
         self.stream = iter(self.batches)
         self.metrics_logger.resume(self.progress.updates)

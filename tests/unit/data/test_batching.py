@@ -257,6 +257,13 @@ def test_resuming_from_any_position_gives_the_same_batches(unit, order, shuffle)
         assert number + 3 >= len(positions) or resumed.position == positions[number + 3]
 
 
+def test_a_position_beyond_its_pool_goes_on_with_the_next_pool():
+    position = Position(epoch=1, start=12, used=1000)
+    batches = Batches(corpus(50), settings(), seed=3, position=position)
+    next(iter(batches))
+    assert batches.position.epoch == 1 and batches.position.start > 12
+
+
 def test_the_position_can_be_set():
     pairs = corpus(50)
     first = Batches(pairs, settings(), seed=3)

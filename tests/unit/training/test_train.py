@@ -5,6 +5,7 @@ import dataclasses
 import json
 import logging
 import math
+import os
 import resource
 from pathlib import Path
 
@@ -394,6 +395,39 @@ def test_resuming_with_other_shortlists_is_refused(run, prepared):
     with pytest.raises(DataError, match=r"vocab\.tgt: not the shortlist that .* was started with"):
         run("model", "training.max_updates=8")
     assert (folder / "params.last.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_resuming_on_other_training_data_is_refused(run, prepared, side):
+    folder = run()
+    before = {path: path.read_bytes() for path in folder.rglob("*.safetensors")}
+    text = prepared / f"train.{side}"
+    lines = text.read_text("utf-8").splitlines()
+    write(text, lines[::-1])
+    with pytest.raises(DataError, match=rf"^{prepared}: .* not that which {folder} was trained"):
+        run("model", "training.max_updates=8")
+    assert {path: path.read_bytes() for path in folder.rglob("*.safetensors")} == before
+    write(text, lines)
+    run("model", "training.max_updates=8")
+
+
+def test_a_copy_of_the_prepared_folder_resumes_the_training(run, prepared):
+    run()
+    os.utime(prepared / "train.src")
+    for path in prepared.glob("train.src.*"):
+        path.unlink()
+    run("model", "training.max_updates=8")
+
+
+def test_a_checkpoint_without_checksum_of_the_data_resumes(run):
+    folder = run()
+    for path in folder.glob("checkpoints/*/state.json"):  # as nmtkit 0.1 wrote them
+        state = json.loads(path.read_text("utf-8"))
+        assert len(state["progress"].pop("corpus")) == 64
+        path.write_text(json.dumps(state), "utf-8")
+    run("model", "training.max_updates=8")
+    newest = folder / "checkpoints" / "00000008" / "state.json"
+    assert json.loads(newest.read_text("utf-8"))["progress"]["corpus"]
 
 
 def test_an_empty_dev_set_is_refused(run, prepared):
