@@ -109,7 +109,7 @@ def training_cases(sizes: Sizes) -> list[Case]:
     positions = f"{BATCH} x {LENGTH} positions"
     return [
         training_case(
-            "addmm", f"[{rows}, {m}] [{m}, {6 * n}]", layers.addmm,
+            "addmm", f"{rows} x {m} by {m} x {6 * n}", layers.addmm,
             random(6 * n), random(rows, m), random(m, 6 * n),
         ),
         training_case(
@@ -139,7 +139,7 @@ def training_cases(sizes: Sizes) -> list[Case]:
             "softmax_cost", f"{rows} rows, l = {pool}, K = {WORDS:,}", layers.softmax_cost,
             random(rows, pool), random(WORDS, pool), random(WORDS), words_of(rows), 0.1,
         ),
-        training_case("dropout", f"[{rows}, {2 * n}]", layers.dropout, random(rows, 2 * n), 0.2),
+        training_case("dropout", f"{rows} x {2 * n}", layers.dropout, random(rows, 2 * n), 0.2),
     ]  # fmt: skip
 
 
@@ -191,7 +191,7 @@ def search_cases(sizes: Sizes) -> list[Case]:
             lambda: plain_lists.logits(beams), lambda: fast_lists.logits(beams),
         ),
         search_case(
-            "EmbeddingCache", f"{rows} words, [{n}, {3 * n}]",
+            "EmbeddingCache", f"{rows} words, {n} x {3 * n}",
             lambda: compute(words), lambda: cache(words),
         ),
         *(step_case(model) for model in models_of(sizes)),
