@@ -123,9 +123,9 @@ def open_side(text: Path, vocabulary: Vocabulary) -> Side:
     vocabulary_sum = _vocabulary_checksum(vocabulary)
     stem = text.with_name(f"{text.name}.{vocabulary_sum[:8]}")
     dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
-    if not _is_fresh(stem, text, vocabulary_sum, dtype):
-        _write_ids_files(stem, text, vocabulary, dtype, vocabulary_sum)
-    checksum = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))["sha256"]
+    checksum = _fresh_checksum(stem, text, vocabulary_sum, dtype)
+    if checksum is None:
+        checksum = _write_ids_files(stem, text, vocabulary, dtype, vocabulary_sum)
     offsets: npt.NDArray[np.int64] = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
     empty = offsets[-1] == 0  # an empty file cannot be mapped
     ids = np.zeros(0, dtype) if empty else np.memmap(f"{stem}.ids", dtype=dtype, mode="r")
@@ -136,23 +136,28 @@ def _vocabulary_checksum(vocabulary: Vocabulary) -> str:
     return hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
 
 
-def _is_fresh(stem: Path, text: Path, vocabulary_sum: str, dtype: np.dtype[Any]) -> bool:
-    """Return whether the files are complete and were made from this text and vocabulary."""
+def _fresh_checksum(
+    stem: Path, text: Path, vocabulary_sum: str, dtype: np.dtype[Any]
+) -> str | None:
+    """Return the text's checksum if the files are complete and made from it and the vocabulary."""
     try:
         description = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))
         sizes = [os.path.getsize(f"{stem}.{name}") for name in ("ids", "offsets")]
     except (OSError, ValueError):
-        return False
+        return None
     if not isinstance(description, dict):
-        return False
+        return None
     if (description.get("format"), description.get("vocabulary")) != (FORMAT, vocabulary_sum):
-        return False
+        return None
     if description.get("sizes") != sizes or not _sizes_agree(stem, sizes[0], sizes[1], dtype):
-        return False
+        return None
+    checksum = description.get("sha256")
+    if not isinstance(checksum, str):
+        return None
     stat = text.stat()
     recorded = [description.get("size"), description.get("mtime_ns")]
     unchanged = [stat.st_size, stat.st_mtime_ns] == recorded
-    return unchanged or file_sha256(text) == description.get("sha256")
+    return checksum if unchanged or file_sha256(text) == checksum else None
 
 
 def _sizes_agree(stem: Path, ids_size: int, offsets_size: int, dtype: np.dtype[Any]) -> bool:
@@ -165,8 +170,8 @@ def _sizes_agree(stem: Path, ids_size: int, offsets_size: int, dtype: np.dtype[A
 
 def _write_ids_files(
     stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
-) -> None:
-    """Write the three files atomically, the JSON file last."""
+) -> str:
+    """Write the three files atomically, the JSON file last; return the text's checksum."""
     Path(f"{stem}.json").unlink(missing_ok=True)
     with contextlib.ExitStack() as stack:  # closes the last file first
         json_file, offsets, ids = (
@@ -175,15 +180,17 @@ def _write_ids_files(
         )
         stat = text.stat()
         sizes = _write_ids(text, vocabulary, dtype, ids, offsets)
+        checksum = file_sha256(text)
         description = {
             "format": FORMAT,
             "vocabulary": vocabulary_sum,
             "size": stat.st_size,
             "mtime_ns": stat.st_mtime_ns,
-            "sha256": file_sha256(text),
+            "sha256": checksum,
             "sizes": sizes,
         }
         json_file.write(json.dumps(description, indent=1).encode())
+    return checksum
 
 
 def _write_ids(

@@ -1,5 +1,6 @@
 """The memory-mapped ids equal the text, and stale files are rewritten."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -228,6 +229,20 @@ def test_inconsistent_files_are_rewritten(text, vocabulary):
         made_of["sizes"] = [files[name].stat().st_size for name in (".ids", ".offsets")]
         files[".json"].write_text(json.dumps(made_of))
         assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+
+
+@pytest.mark.parametrize("checksum", [None, 7, ["a"]])
+def test_files_without_a_checksum_of_the_text_are_rewritten(text, vocabulary, checksum):
+    expected_checksum = open_side(text, vocabulary).checksum
+    assert expected_checksum == hashlib.sha256(text.read_bytes()).hexdigest()
+    path = stored(text)[".json"]
+    description = json.loads(path.read_text())
+    del description["sha256"]
+    path.write_text(
+        json.dumps(description if checksum is None else {**description, "sha256": checksum})
+    )
+    assert open_side(text, vocabulary).checksum == expected_checksum
+    assert json.loads(path.read_text())["sha256"] == expected_checksum
 
 
 @pytest.mark.parametrize(
