@@ -87,9 +87,9 @@ def command(
 
     """
     as_list = n_best is not None or (sample or 1) > 1
-    format: Format
-    format = "counts" if counts else "n-best" if as_list else "scores" if scores else "text"
-    format = "json" if as_json else format
+    format: Format = "n-best" if as_list else "scores" if scores else "text"
+    if counts or as_json:  # they exclude each other
+        format = "counts" if counts else "json"
     configure_threads(threads)
     with contextlib.ExitStack() as stack:
         from nmtkit.io.lines import open_output
