@@ -85,7 +85,7 @@ def sentences(words: list[str], seed: int, count: int) -> list[str]:
 
 
 def prepared(work: Path) -> Path:
-    """A prepared folder with joint BPE and shortlists."""
+    """Make a prepared folder with joint BPE and shortlists."""
     files = {}
     for split, count in (("train", 400), ("dev", 20)):
         for language, words in (("en", ENGLISH), ("fr", FRENCH)):
@@ -102,27 +102,27 @@ def prepared(work: Path) -> Path:
 
 
 def outputs(folder: Path, kind: str) -> dict[str, Any]:
-    """What a model gives, and what it was given."""
-    given: dict[str, Any] = {"command": "python tests/data/make.py", "torch": torch.__version__}
-    given |= {"nmtkit": nmtkit.__version__, "lines": LINES, "targets": TARGETS, "search": SEARCH}
+    """Return the inputs and outputs of a model, to compare later versions with."""
+    inputs: dict[str, Any] = {"command": "python tests/data/make.py", "torch": torch.__version__}
+    inputs |= {"nmtkit": nmtkit.__version__, "lines": LINES, "targets": TARGETS, "search": SEARCH}
     scorer = Scorer.load(folder, device="cpu")
     if kind == "cslm":
         scores = list(scorer.score_text(TARGETS))
-        return {**given, "scores": [score.log_prob for score in scores]}
+        return {**inputs, "scores": [score.log_prob for score in scores]}
     translator = Translator.load(folder, device="cpu").with_search(**SEARCH)
-    found = list(translator.translate(LINES, n_best=N_BEST))
-    lists = [[[t.text, t.score, t.ranking_score] for t in of_line] for of_line in found]
+    translations = list(translator.translate(LINES, n_best=N_BEST))
+    lists = [[[t.text, t.score, t.ranking_score] for t in n_best] for n_best in translations]
     scores = list(scorer.score(zip(LINES, TARGETS, strict=True)))
-    told = {**given, "translations": lists, "scores": [score.log_prob for score in scores]}
+    record = {**inputs, "translations": lists, "scores": [score.log_prob for score in scores]}
     if kind.startswith("rnnsearch"):
         aligner = Aligner(scorer)
-        told["links"] = [a.moses() for a in aligner.align(zip(LINES, TARGETS, strict=True))]
-    return told
+        record["links"] = [a.moses() for a in aligner.align(zip(LINES, TARGETS, strict=True))]
+    return record
 
 
-def margin(told: dict[str, Any]) -> float:
-    """The least difference by which neighbours of a list are ordered."""
-    ranked = [[entry[2] for entry in entries] for entries in told.get("translations", [])]
+def margin(record: dict[str, Any]) -> float:
+    """Return the smallest difference of ranking scores between neighbours of an n-best list."""
+    ranked = [[entry[2] for entry in entries] for entries in record.get("translations", [])]
     return min((a - b for row in ranked for a, b in zip(row, row[1:], strict=False)), default=1.0)
 
 

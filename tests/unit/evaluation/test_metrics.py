@@ -49,7 +49,7 @@ HYPOTHESES = [
 
 
 def slow_multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """The definition with loops: words between ASCII spaces, one reference, no smoothing."""
+    """Compute BLEU by its definition: words between ASCII spaces, one reference, no smoothing."""
     right, given = [0] * 4, [0] * 4
     hypothesis_length = reference_length = 0
     for hypothesis, reference in zip(hypotheses, references, strict=True):

@@ -123,7 +123,7 @@ def energies(weights: Weights, s: Array, h: list[Array]) -> Array:
 
 
 def next_state(weights: Weights, embedded: Array, s: Array, context: Array) -> Array:
-    """The next state from a word's embedding, the state before, and a context vector."""
+    """Compute s_i from a word's embedding, s_{i-1} and a context vector."""
     extra = (weights.C_z @ context, weights.C_r @ context, weights.C @ context)
     return gru_step(weights.decoder, embedded, s, extra)
 
@@ -163,7 +163,7 @@ def teacher_forced(
 
 
 def parameters(model: Any) -> dict[str, Array]:
-    """A model's parameters by name."""
+    """Return a model's parameters by name."""
     return {name: value.detach().double().numpy() for name, value in model.named_parameters()}
 
 

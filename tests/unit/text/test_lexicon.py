@@ -46,7 +46,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def swapped(table: str) -> str:
-    """The same table in the format of fast_align."""
+    """Return the same table in the format of fast_align."""
     rows = (line.split() for line in table.splitlines())
     return "".join(f"{s}\t{t}\t{math.log(float(p)):.6g}\n" for t, s, p in rows)
 
