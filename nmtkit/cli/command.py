@@ -95,6 +95,10 @@ class Command(click.Command):
         self.rules, self.renamed = rules, renamed
         self.params += general_options()
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """Return the names of the help option, which click keeps from the first context it sees."""
+        return ["-h", "--help"]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments in today's or earlier spellings."""
         return super().parse_args(

@@ -239,7 +239,6 @@ def print_versions(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     lazy_commands=COMMANDS,
     moved=MOVED,
     context_settings={
-        "help_option_names": ["-h", "--help"],
         "max_content_width": 100,
         "show_default": True,
     },

@@ -30,6 +30,14 @@ def visible(command: Command) -> list[click.Option]:
 
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_help_has_two_names_in_any_context(path: tuple[str, ...]) -> None:
+    command = EVERY[path]
+    help_option = command.get_help_option(click.Context(command))
+    assert help_option is not None and help_option.opts == ["-h", "--help"]
+    assert help_text(*path, "-h") == help_text(*path, "--help")
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
 def test_help_fits_one_screen(path: tuple[str, ...]) -> None:
     lines = help_text(*path, "--help").splitlines()
     assert len(lines) <= SCREEN_LINES
