@@ -23,6 +23,8 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make started by a test is no sub-make
     os.environ.pop(name, None)
 
+pytest_plugins = ["tests.watchdog"]
+
 RANKS_TIMEOUT = 60.0
 """Seconds after which ranks that still run are killed."""
 

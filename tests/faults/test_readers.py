@@ -10,6 +10,8 @@ from tests.faults.hostile import fixed_cases
 from tests.faults.readers import READERS, Fault, Reader, accepts
 from tests.faults.sample_files import write_sample_files
 
+pytestmark = pytest.mark.time_limit(90)
+
 CASE_STRIDE = 24
 """Each reader gets every 24th case here, from a different start."""
 

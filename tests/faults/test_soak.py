@@ -7,15 +7,19 @@ import sys
 from pathlib import Path
 
 from tests.faults.soak import MAX_GROWTH, ResourceUsage
+from tests.watchdog import finish
 
 
 def test_open_files_and_memory_do_not_grow():
     script = Path(__file__).with_name("soak.py")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(script), "--updates", "300", "--lines", "5000"]
-    result = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert result.returncode == 0, result.stderr + result.stdout
-    assert re.match(r"300 updates in .*\n5000 lines in .*\n$", result.stdout)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    stdout, stderr = finish(process, 120)
+    assert process.returncode == 0, stderr + stdout
+    assert re.match(r"300 updates in .*\n5000 lines in .*\n$", stdout)
 
 
 def test_growth_is_reported():

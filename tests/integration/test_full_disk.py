@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+pytestmark = pytest.mark.time_limit(90)
+
 Nmtkit = Callable[..., Result]
 
 LIST = "".join(

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.watchdog import end, finish
+
+pytestmark = pytest.mark.time_limit(90)
+
 ENDLESS = [
     "--recipe", "toy", "--device", "cpu", "--threads", "1",
     *(f"--set={key}={value}" for key, value in {
@@ -29,8 +33,10 @@ def start_training(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in the foreground
     )
     metrics = folder / "metrics.jsonl"
+    deadline = time.monotonic() + 60
     while not (metrics.is_file() and metrics.stat().st_size):
         assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < deadline, end(process.pid)
         time.sleep(0.05)
     return process
 
@@ -40,10 +46,8 @@ def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, status):
     process = start_training(prepared, tmp_path / "model")
     second = nmtkit("train", prepared, "--output", tmp_path / "model", *ENDLESS, status=1)
     assert f"process {process.pid} is training there" in second.stderr
-    sent = time.monotonic()
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=60)
-    assert time.monotonic() - sent < 10
+    _, stderr = finish(process, 10)
     assert process.returncode == status
     assert "saving after this update" in stderr and "resumes from there" in stderr
     assert "Traceback" not in stderr

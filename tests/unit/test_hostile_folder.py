@@ -19,6 +19,8 @@ from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
 
+pytestmark = pytest.mark.time_limit(60)
+
 CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2), text=TextConfig(tokenized=True))
 PARAMS = "params.best.safetensors"
 MEMORY_LIMIT = 300 << 20
