@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from nmtkit.cli.console import choose_verbosity
 from nmtkit.cli.old_spellings import Renamed, replace_old_spellings
-from nmtkit.cli.rules import Rule, check
+from nmtkit.cli.rules import Rule, check, check_pipes
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
@@ -108,6 +108,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Check the command's rules, and run it."""
         check(self.rules, ctx)
+        check_pipes(ctx)
         return super().invoke(ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

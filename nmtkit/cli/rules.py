@@ -6,8 +6,9 @@ A rule names options and arguments as the user writes them: `--beam`, `SRC`, or 
     @declare_command(rules=[exclusive("--sample", "--n-best"), needs("--counts", "--sample")])
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import click
@@ -77,6 +78,27 @@ def check(rules: Iterable[Rule], context: click.Context) -> None:
     for rule in rules:
         if message := rule.violation(command_line):
             raise click.UsageError(message, context)
+
+
+def check_pipes(context: click.Context) -> None:
+    """Refuse a pipe that a command line names twice: after the first reading it is empty.
+
+    :raises DataError: an option or argument is the pipe of another.
+    """
+    from nmtkit.io.inputs import STANDARD, refuse_repeated_pipes
+
+    refuse_repeated_pipes(text for text in _texts(context.params) if text != STANDARD)
+
+
+def _texts(values: object) -> Iterator[str]:
+    """Yield the strings and paths among the values of parameters."""
+    if isinstance(values, str | Path):
+        yield str(values)
+    elif isinstance(values, dict):
+        yield from _texts(tuple(values.values()))
+    elif isinstance(values, tuple | list):
+        for value in values:
+            yield from _texts(value)
 
 
 @dataclass(frozen=True)

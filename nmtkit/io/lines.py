@@ -12,29 +12,41 @@ import io
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from itertools import islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
 from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
-
-STANDARD = "-"
-"""The name for stdin as an input, and for stdout as an output."""
+from nmtkit.io.inputs import STANDARD as STANDARD
+from nmtkit.io.inputs import Source, open_source, refuse_repeated_pipes
 
 _GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-def read_raw_lines(path: str | Path) -> Generator[bytes, None, None]:
+def read_raw_lines(path: Source) -> Generator[bytes, None, None]:
     """Yield the lines of a file as bytes, without newlines.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
     :raises DataError: the file cannot be read, or its gzip data is damaged or incomplete.
     """
+    with contextlib.ExitStack() as stack:
+        yield from _open_lines(path, stack)
+
+
+def _open_lines(path: Source, stack: contextlib.ExitStack) -> Iterator[bytes]:
+    """Open a file, which `stack` closes; return its lines like `read_raw_lines`."""
     try:
-        with _open_binary(path) as stream:
-            for line in stream:
-                yield line[:-1] if line.endswith(b"\n") else line
+        stream = stack.enter_context(open_source(path))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    return _lines_of(stream, path)
+
+
+def _lines_of(stream: IO[bytes], path: Source) -> Iterator[bytes]:
+    try:
+        for line in stream:
+            yield line[:-1] if line.endswith(b"\n") else line
     except _GZIP_ERRORS as error:
         raise DataError(
             f"{path}: damaged or incomplete gzip file; fetch or make it again"
@@ -43,7 +55,7 @@ def read_raw_lines(path: str | Path) -> Generator[bytes, None, None]:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: Source) -> Iterator[str]:
     """Yield the lines of a file, without newlines but otherwise unchanged.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
@@ -53,7 +65,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
         yield decode_line(line, path, number)
 
 
-def decode_line(line: bytes, path: str | Path, number: int) -> str:
+def decode_line(line: bytes, path: Source, number: int) -> str:
     """Decode one line.
 
     :param number: the line number in its file, from 1, for the message.
@@ -69,7 +81,7 @@ def decode_line(line: bytes, path: str | Path, number: int) -> str:
 
 
 def decode_lines(
-    data: bytes, path: str | Path, first: int, strict: bool = True
+    data: bytes, path: Source, first: int, strict: bool = True
 ) -> tuple[list[str], set[int]]:
     """Decode lines; return them and the indices of those that are not UTF-8.
 
@@ -94,7 +106,7 @@ def decode_lines(
     return lines, invalid
 
 
-def read_text_blocks(path: str | Path, size: int) -> Iterator[str]:
+def read_text_blocks(path: Source, size: int) -> Iterator[str]:
     """Yield the text of a file, `size` lines at a time; every line ends with a newline.
 
     :raises DataError: as `read_lines`.
@@ -110,7 +122,7 @@ def read_text_blocks(path: str | Path, size: int) -> Iterator[str]:
         first += len(lines)
 
 
-def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
+def read_parallel(*paths: Source) -> Iterator[tuple[str, ...]]:
     """Yield line n of every file together, for each n.
 
     :raises DataError: a file cannot be read, a line is not UTF-8, or the files differ in length;
@@ -122,12 +134,12 @@ def read_parallel(*paths: str | Path) -> Iterator[tuple[str, ...]]:
         )
 
 
-def line_locator(*paths: str | Path) -> Callable[[int], str]:
+def line_locator(*paths: Source) -> Callable[[int], str]:
     """Return a function from n to FILE:LINE of line n in files read together, for messages."""
     return lambda number: " and ".join(f"{path}:{number}" for path in paths)
 
 
-def read_raw_parallel(*paths: str | Path) -> Iterator[tuple[bytes, ...]]:
+def read_raw_parallel(*paths: Source) -> Iterator[tuple[bytes, ...]]:
     """Yield line n of every file as bytes, which need not be UTF-8; otherwise as `read_parallel`.
 
     :raises DataError: a file cannot be read, or the files differ in length.
@@ -136,28 +148,27 @@ def read_raw_parallel(*paths: str | Path) -> Iterator[tuple[bytes, ...]]:
         yield from zip(*blocks, strict=True)
 
 
-def read_raw_blocks(size: int, *paths: str | Path) -> Iterator[tuple[list[bytes], ...]]:
+def read_raw_blocks(size: int, *paths: Source) -> Iterator[tuple[list[bytes], ...]]:
     """Yield blocks of `size` lines of every file as bytes; the last block may have fewer.
 
-    :raises DataError: a file cannot be read, or the files differ in length.
+    Lines are read from the files in turn, so that one process may write all of them into pipes.
+
+    :raises DataError: a file cannot be read, a pipe is named twice, or the files differ in length.
     """
-    if sum(str(path) == STANDARD for path in paths) > 1:
-        raise DataError("stdin ('-') can be only one of the files read together; name the others")
+    refuse_repeated_pipes(paths)
     with contextlib.ExitStack() as stack:
-        files = [stack.enter_context(contextlib.closing(read_raw_lines(path))) for path in paths]
+        rows = zip_longest(*[_open_lines(path, stack) for path in paths])
         number = 0
-        while True:
-            blocks = tuple(list(islice(file, size)) for file in files)
-            if len({len(block) for block in blocks}) > 1:
+        while block := list(islice(rows, size)):
+            if None in block[-1]:
                 break
-            if not blocks[0]:
-                return
-            number += len(blocks[0])
-            yield blocks
-        counts = [
-            number + len(block) + sum(1 for _ in file)
-            for block, file in zip(blocks, files, strict=True)
-        ]
+            number += len(block)
+            yield tuple(map(list, zip(*block, strict=True)))
+        else:
+            return
+        counts = [number] * len(paths)
+        for row in chain(block, rows):
+            counts = [count + (line is not None) for count, line in zip(counts, row, strict=True)]
         lengths = ", ".join(
             f"{path} has {count}" for path, count in zip(paths, counts, strict=True)
         )
@@ -177,18 +188,6 @@ def file_sha256(path: str | Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-@contextlib.contextmanager
-def _open_binary(path: str | Path) -> Iterator[IO[bytes]]:
-    if str(path) == STANDARD:
-        yield sys.stdin.buffer
-    elif str(path).endswith(".gz"):
-        with gzip.open(path, "rb") as zipped:
-            yield cast(IO[bytes], zipped)
-    else:
-        with open(path, "rb") as stream:
-            yield stream
 
 
 @contextlib.contextmanager

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
+from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_lines, read_raw_blocks
 from nmtkit.preprocessing.ngram_model import Floats, Ints, NgramModel, line_sums
 from nmtkit.special_symbols import SPECIAL_WORDS
@@ -167,7 +168,8 @@ class KenlmDifference:
         self._models = []
         for path in (domain, general):
             if not Path(path).is_file():
-                raise DataError(f"{path}: no such file; give a language model")
+                problem = "KenLM needs a regular file" if Path(path).exists() else "no such file"
+                raise DataError(f"{path}: {problem}; give a language model")
             try:
                 self._models.append(kenlm.Model(path, quiet))
             except OSError as error:
@@ -247,7 +249,7 @@ def score_block(settings: SelectSettings, models: ModelFiles, block: PairBlock) 
     return records
 
 
-def read_blocks(bitexts: Iterable[tuple[str | Path, str | Path]]) -> Iterator[PairBlock]:
+def read_blocks(bitexts: Iterable[tuple[Source, Source]]) -> Iterator[PairBlock]:
     """Yield the blocks of several bitexts, one bitext after another.
 
     :raises DataError: a file cannot be read, or the sides of a bitext differ in length.

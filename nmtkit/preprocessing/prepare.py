@@ -21,10 +21,11 @@ import logging
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,7 +35,8 @@ import nmtkit
 from nmtkit.data.manifest import FORMAT, MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
-from nmtkit.io.lines import STANDARD, file_sha256, open_output, read_raw_blocks
+from nmtkit.io.inputs import HashedFile, Source, refuse_repeated_pipes
+from nmtkit.io.lines import file_sha256, open_output, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.cleaning import PrepareSettings as PrepareSettings
@@ -54,7 +56,8 @@ Bitext = tuple[str | Path, str | Path]
 PhraseTable = tuple[str | Path]
 """A phrase table of Moses, as training data."""
 
-Files = Bitext | PhraseTable
+Files = tuple[Source, ...]
+"""The two files of a bitext, or a phrase table."""
 
 logger = logging.getLogger("nmtkit")
 
@@ -88,11 +91,13 @@ def prepare(
         raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
     _check_test_names(tests or {})
     splits: dict[str, Files] = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
+    refuse_repeated_pipes([*chain.from_iterable(splits.values()), *settings.codes])
     with (
         output_folder(output, MANIFEST_FILE, "prepared folder", force) as folder,
         ProcessPool(workers) as pool,
+        ExitStack() as stack,
     ):
-        return _FolderWriter(settings, folder, pool).write(splits)
+        return _FolderWriter(settings, folder, pool, _Inputs(stack)).write(splits)
 
 
 def _check_test_names(tests: Mapping[str, Bitext]) -> None:
@@ -104,27 +109,53 @@ def _check_test_names(tests: Mapping[str, Bitext]) -> None:
             )
 
 
+class _Inputs:
+    """The files that a prepared folder is made from, with the checksum of every byte read.
+
+    :param stack: closes the files.
+    """
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._files: list[HashedFile] = []
+
+    def open(self, paths: Iterable[Source]) -> tuple[HashedFile, ...]:
+        """Return files to read once."""
+        files = tuple(self._stack.enter_context(HashedFile(str(path))) for path in paths)
+        self._files += files
+        return files
+
+    def checksums(self) -> dict[str, str]:
+        """Return the SHA-256 of every file, by its path."""
+        return {str(file): file.sha256() for file in self._files}
+
+
 class _FolderWriter:
     """Writes the files of one prepared folder, one split after another."""
 
-    def __init__(self, settings: PrepareSettings, folder: Path, pool: ProcessPool) -> None:
+    def __init__(
+        self, settings: PrepareSettings, folder: Path, pool: ProcessPool, inputs: _Inputs
+    ) -> None:
         self.settings = settings
         self.folder = folder
         self.pool = pool
+        self.inputs = inputs
         self.subword_folder: str | None = None
 
     def write(self, splits: Mapping[str, Files]) -> dict[str, Any]:
         """Write all files of the folder, the manifest last; return the manifest."""
         if self.settings.codes:
             method = METHODS[self.settings.subword_method]
-            self._save_subwords([method.load(path) for path in self.settings.codes])
-        counts = self._write_train(splits["train"])
+            self._save_subwords(
+                [method.load(file) for file in self.inputs.open(self.settings.codes)]
+            )
+        counts = self._write_train(self.inputs.open(splits["train"]))
         _log_counts(counts)
         for name, files in splits.items():
             if name != "train":
-                counts[name] = self._write_split(name, files)
+                counts[name] = self._write_split(name, self.inputs.open(files))
                 _log_counts({name: counts[name]})
-        manifest = _manifest(self.settings, splits, counts, self.folder)
+        manifest = _manifest(self.settings, self.inputs.checksums(), counts, self.folder)
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (self.folder / MANIFEST_FILE).write_text(text, encoding="utf-8", newline="\n")
         return read_manifest(self.folder)
@@ -253,7 +284,7 @@ def _write(lines: list[str], output: BinaryIO) -> int:
 
 def _manifest(
     settings: PrepareSettings,
-    splits: Mapping[str, Files],
+    inputs: Mapping[str, str],
     counts: Mapping[str, SplitCounts],
     folder: Path,
 ) -> dict[str, Any]:
@@ -261,7 +292,6 @@ def _manifest(
     text = options.pop("text")
     if settings.subword_method == DEFAULT_METHOD:
         del options["subword_method"]  # manifests had no such entry while BPE was the only method
-    inputs = [path for files in splits.values() for path in files] + list(settings.codes)
     return {
         "format": FORMAT,
         "text": text,
@@ -272,9 +302,7 @@ def _manifest(
             "python": platform.python_version(),
             "sacremoses": metadata.version("sacremoses"),
         },
-        "inputs": {
-            str(path): None if str(path) == STANDARD else file_sha256(path) for path in inputs
-        },
+        "inputs": inputs,
         "outputs": {path.name: file_sha256(path) for path in sorted(folder.iterdir())},
     }
 

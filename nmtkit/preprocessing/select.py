@@ -5,7 +5,8 @@
            domain=("news.en", "news.fr"))
 
 The general corpus, the pool, is read as a stream: once for a sample, once to score its pairs, once
-to write the selected ones (and once more to find the best cutoff). The domain's text, the equally
+to write the selected ones (and once more to find the best cutoff). A pool from pipes or stdin is
+first copied to a temporary folder. The domain's text, the equally
 long sample and their models are in memory; the scores are in a temporary file, 12 bytes per pair,
 in the folder that TMPDIR names. The selection depends on inputs and settings alone, not on the
 number of workers.
@@ -18,13 +19,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
 from nmtkit.errors import ConfigError, DataError
-from nmtkit.io.lines import STANDARD, open_output
+from nmtkit.io.inputs import Source, copy_pipes, refuse_repeated_pipes
+from nmtkit.io.lines import open_output
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cross_entropy import (
     RECORD,
@@ -106,7 +109,7 @@ def select(
 ) -> Selection:
     """Write the best pairs of the pool, unchanged and in its order, both files or neither.
 
-    :param pool: bitexts; not stdin, because they are read more than once.
+    :param pool: bitexts; they are read more than once, so pipes and stdin are copied first.
     :param output: the source file and the target file to write.
     :param domain: text of the domain; None if `lms` are given, unless the best cutoff is searched.
     :param dev: held-out text of the domain, to find the best cutoff.
@@ -132,7 +135,9 @@ def select(
         scores_file = stack.enter_context(open_output(scores, force)) if scores else None
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nmtkit-select-"))
         processes = stack.enter_context(ProcessPool(workers))
-        selector = _PairSelector(settings, pool, Path(folder), processes)
+        copies = copy_pipes([path for bitext in pool for path in bitext], Path(folder))
+        bitexts = list(zip(copies[::2], copies[1::2], strict=True))
+        selector = _PairSelector(settings, bitexts, Path(folder), processes)
         if domain:
             selector.read_domain(domain)
         records = selector.score(ModelFiles(None, *map(tuple, lms)) if lms else selector.learn())
@@ -160,11 +165,7 @@ def _check_inputs(
 ) -> None:
     if not pool:
         raise ConfigError("there is no pool to select from; give --pool")
-    for path in (path for files in pool for path in files):
-        if str(path) == STANDARD:
-            raise DataError(
-                "the pool is read more than once, so it cannot be stdin ('-'); write it to a file"
-            )
+    refuse_repeated_pipes(chain(*pool, domain or (), dev or ()))
     if settings.by_perplexity != bool(dev):
         raise ConfigError(
             "the best cutoff, and nothing else, needs a dev set; give both or neither"
@@ -196,7 +197,11 @@ class _PairSelector:
     """
 
     def __init__(
-        self, settings: SelectSettings, pool: Sequence[Bitext], folder: Path, processes: ProcessPool
+        self,
+        settings: SelectSettings,
+        pool: Sequence[tuple[Source, Source]],
+        folder: Path,
+        processes: ProcessPool,
     ) -> None:
         self.settings = settings
         self.pool = pool

@@ -41,10 +41,13 @@ class ModelCard:
     aligns: bool = False
 
 
-def describe_file(name: str, path: str | Path) -> ModelCard:
-    """Describe a system from its translations alone."""
+def describe_file(name: str, path: str | Path, checksum: str) -> ModelCard:
+    """Describe a system from its translations alone.
+
+    :param checksum: SHA-256 of the file.
+    """
     facts = {"Type": "translations from a file", "File": str(path)}
-    return ModelCard(name, str(path), facts, {str(path): file_sha256(path)})
+    return ModelCard(name, str(path), facts, {str(path): checksum})
 
 
 def describe_model(

@@ -13,6 +13,7 @@ commands.
 import logging
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
-from nmtkit.io.lines import STANDARD, file_sha256, read_parallel
+from nmtkit.io.inputs import HashedFile
+from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.special_symbols import BOS
@@ -97,7 +99,7 @@ class ModelReport:
     """Everything that a report shows.
 
     version: version of nmtkit.
-    files: source and reference; checksums: their SHA-256, except for stdin.
+    files: source and reference; checksums: their SHA-256.
     text: text settings of the test set; tokenized: True if it was tokenised already.
     comparison: all metrics on the whole test set; by_bucket: one metric, also by bucket.
     left_out: sentences that say which buckets are missing, and why.
@@ -134,7 +136,7 @@ def build_report(
     """
     names = _names(folders, [name for name, _ in settings.systems])
     files = (str(test[0]), str(test[1]))
-    columns = _columns([*files, *(path for _, path in settings.systems)])
+    columns, checksums = _columns([*files, *(path for _, path in settings.systems)])
     models = [_TranslatingModel.load(folder, settings) for folder in folders]
     text = _common_text([model.model for model in models], names)
     tokenized = settings.tokenized or text.tokenized
@@ -149,7 +151,7 @@ def build_report(
         cards.append(model.card(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):
         outputs[name] = [SystemOutput(test_text.target(line)) for line in lines]
-        cards.append(describe_file(name, path))
+        cards.append(describe_file(name, path, checksums[path]))
     log.info("evaluating")
     texts = {
         name: [output.line.text for output in translations]
@@ -160,7 +162,7 @@ def build_report(
         version=nmtkit.__version__,
         model_cards=tuple(cards),
         files=files,
-        checksums={name: file_sha256(name) for name in files if name != STANDARD},
+        checksums={name: checksums[name] for name in files},
         text=text,
         tokenized=tokenized,
         samples=settings.samples,
@@ -192,15 +194,17 @@ def _names(folders: Sequence[str | Path], other_systems: Sequence[str]) -> list[
     return names
 
 
-def _columns(files: Sequence[str]) -> list[list[str]]:
-    """Return the lines of each file.
+def _columns(paths: Sequence[str]) -> tuple[list[list[str]], dict[str, str]]:
+    """Return the lines of each file, and the SHA-256 of each file by its path.
 
     :raises DataError: The files are empty or differ in their number of lines.
     """
-    columns = [list(column) for column in zip(*read_parallel(*files), strict=True)]
-    if not columns:
-        raise DataError(f"{files[0]}: is empty; a report needs sentences")
-    return columns
+    with ExitStack() as stack:
+        files = [stack.enter_context(HashedFile(path)) for path in paths]
+        columns = [list(column) for column in zip(*read_parallel(*files), strict=True)]
+        if not columns:
+            raise DataError(f"{paths[0]}: is empty; a report needs sentences")
+        return columns, {str(file): file.sha256() for file in files}
 
 
 def _common_text(models: Sequence[LoadedModel], names: Sequence[str]) -> TextConfig:

@@ -10,9 +10,9 @@ Moses sorts its tables.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from nmtkit.errors import DataError
+from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_line, read_raw_lines
 
 _BAR = b" ||| "
@@ -69,7 +69,7 @@ class PhrasePair:
         return _BAR.join(fields)[:-1]
 
 
-def read_phrase_table(path: str | Path) -> Iterator[PhrasePair]:
+def read_phrase_table(path: Source) -> Iterator[PhrasePair]:
     """Yield the phrase pairs of a table in order.
 
     :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
@@ -84,7 +84,7 @@ def read_phrase_table(path: str | Path) -> Iterator[PhrasePair]:
 
 
 def read_phrase_blocks(
-    size: int, path: str | Path, any_bytes: bool = False
+    size: int, path: Source, any_bytes: bool = False
 ) -> Iterator[tuple[list[bytes], list[bytes]]]:
     """Yield the source phrases and the target phrases of `size` lines at a time.
 
@@ -106,7 +106,7 @@ def read_phrase_blocks(
         yield sources, targets
 
 
-def _fields(line: bytes, path: str | Path, number: int) -> list[bytes]:
+def _fields(line: bytes, path: Source, number: int) -> list[bytes]:
     """Split and check the fields of a line, see `PhrasePair`."""
     fields = (line + b" ").split(_BAR)  # ` |||` at the end of the line separates, too
     if len(fields) < len(_REQUIRED):

@@ -1,6 +1,7 @@
 """`nmtkit prepare` through the real command line."""
 
 import gzip
+import hashlib
 import json
 import os
 import subprocess
@@ -50,7 +51,8 @@ def test_gzip_and_stdin(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
     nmtkit("prepare", "--train", "-", zipped, "--output", tmp_path / "out", input=source)
     assert (tmp_path / "out" / "train.src").read_bytes() == source
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["inputs"]["-"] is None
+    sums = {"-": source, str(zipped): zipped.read_bytes()}
+    assert manifest["inputs"] == {k: hashlib.sha256(v).hexdigest() for k, v in sums.items()}
 
 
 def test_every_option_reaches_the_manifest(

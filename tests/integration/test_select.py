@@ -276,15 +276,11 @@ def test_invalid_files_are_reported(
     assert not {"out.en", "out.fr", "scores"} & {path.name for path in tmp_path.iterdir()}
 
 
-def test_an_empty_pool_and_a_pool_from_stdin_are_refused(
-    nmtkit: Nmtkit, folder: Path, tmp_path: Path
-) -> None:
+def test_an_empty_pool_is_refused(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
     command = ["select", "--domain", *files(folder, "domain"), "--pairs", 2, "--workers", 1]
     command += ["--output", *files(tmp_path, "out")]
     empty = write_pairs(tmp_path, "empty", [])
     assert "the pool is empty" in nmtkit(*command, "--pool", *empty, status=1).stderr
-    result = nmtkit(*command, "--pool", "-", empty[1], status=1)
-    assert "so it cannot be stdin" in result.stderr
 
 
 def test_existing_output_is_kept(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol, Self
 
+from nmtkit.io.inputs import Source
 from nmtkit.text.subword.bpe import BPE
 
 
@@ -28,9 +29,10 @@ class SubwordModel(Protocol):
         ...
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: Source) -> Self:
         """Load a model from its file.
 
+        :param path: a path, or an input that `nmtkit.io.lines.read_lines` reads like one.
         :raises DataError: the file cannot be read; the message names a malformed line.
         """
         ...

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from nmtkit.errors import DataError
+from nmtkit.io.inputs import Source
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.text.memo import Memo
 from nmtkit.text.subword.bpe_learner import END_OF_WORD, MAX_WORD_LENGTH, Pair, learn_merges
@@ -53,7 +54,7 @@ class BPE:
         return cls(learn_merges(counts, size))
 
     @classmethod
-    def load(cls, path: str | Path) -> "BPE":
+    def load(cls, path: Source) -> "BPE":
         """Load a file of merges.
 
         :raises DataError: the file cannot be read, its version is unknown, or a line is not two

@@ -7,6 +7,8 @@ import pytest
 
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
+from nmtkit.io.inputs import Source
+from nmtkit.io.lines import read_lines
 from nmtkit.preprocessing.prepare import PrepareSettings, prepare
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword import METHODS, SubwordModel, load_subword_model
@@ -20,8 +22,8 @@ class Characters:
         return cls()
 
     @classmethod
-    def load(cls, path: str | Path) -> "Characters":
-        assert Path(path).read_text() == "characters\n"
+    def load(cls, path: Source) -> "Characters":
+        assert list(read_lines(path)) == ["characters"]
         return cls()
 
     def save(self, path: str | Path, force: bool = False) -> None:

@@ -1,0 +1,238 @@
+"""Inputs that can be read only once, such as pipes, beside files that can be read again.
+
+A pipe, `/dev/fd/63` of a shell's `<(...)` and stdin are empty after they were read. A function that
+needs the checksum of its input takes it while it reads (`HashedFile`); one that reads its input
+several times copies a pipe first (`copy_pipes`). Both stand for a path in the functions of
+`nmtkit.io.lines`, and `str()` gives that path for messages.
+
+Named pipes are opened without waiting for their writers, so that one process may write several of
+them, whichever it opens first.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import io
+import os
+import select
+import selectors
+import shutil
+import stat
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, BinaryIO, Self, cast
+
+from nmtkit.errors import DataError
+
+STANDARD = "-"
+"""The name for stdin as an input, and for stdout as an output."""
+
+_CHUNK = 1 << 18
+"""Bytes that are read and hashed together."""
+
+
+class NamedInput(ABC):
+    """An input that stands for its path."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._name = str(path)
+
+    def __str__(self) -> str:
+        return self._name
+
+    @abstractmethod
+    def open(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Open the input for reading; gzip data stays compressed."""
+
+
+Source = str | Path | NamedInput
+"""What the functions of `nmtkit.io.lines` read."""
+
+
+class HashedFile(NamedInput):
+    """An input that is read once, with the SHA-256 of all its bytes.
+
+    with HashedFile("train.en.gz") as file:
+        lines = list(read_lines(file))
+        checksum = file.sha256()
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self._stack = contextlib.ExitStack()
+        self._stream: BinaryIO | None = None
+        self._digest = hashlib.sha256()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the input, or go on with it where it was left."""
+        if self._stream is None:
+            stream = self._stack.enter_context(open_bytes(self._name))
+            hashing = _HashingStream(stream, self._digest)
+            self._stream = cast(BinaryIO, io.BufferedReader(hashing, _CHUNK))
+        yield self._stream
+
+    def sha256(self) -> str:
+        """Read the rest of the input; return the SHA-256 of its bytes in hexadecimal digits.
+
+        :raises DataError: the input cannot be read.
+        """
+        try:
+            with self.open() as stream:
+                while stream.read(_CHUNK):
+                    pass
+        except OSError as error:
+            raise DataError(f"{self}: cannot be read: {error.strerror}") from error
+        return self._digest.hexdigest()
+
+
+class _HashingStream(io.RawIOBase):
+    """Passes on the bytes of a stream and hashes them."""
+
+    def __init__(self, stream: BinaryIO, digest: "hashlib._Hash") -> None:
+        self._source = stream
+        self._digest = digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        count: int = cast(io.BufferedReader, self._source).readinto1(buffer)
+        self._digest.update(buffer[:count])
+        return count
+
+
+class CopiedFile(NamedInput):
+    """A copy of an input, which can be read several times under the name of the input."""
+
+    def __init__(self, path: str | Path, copy: Path) -> None:
+        super().__init__(path)
+        self._copy = copy
+
+    def open(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Open the copy at its beginning."""
+        return open(self._copy, "rb")
+
+
+def copy_pipes(paths: Sequence[str | Path], folder: Path) -> list[Source]:
+    """Copy stdin and all pipes among the paths into a folder; return inputs to read repeatedly.
+
+    All pipes are read at the same time, because one process may write them in turn.
+
+    :raises DataError: a pipe cannot be read, or occurs twice.
+    """
+    refuse_repeated_pipes(paths)
+    inputs: list[Source] = []
+    with contextlib.ExitStack() as stack, selectors.PollSelector() as selector:
+        for number, path in enumerate(paths):
+            if _can_be_read_again(path):
+                inputs.append(path)
+                continue
+            copy = folder / f"pipe-{number}"
+            inputs.append(CopiedFile(path, copy))
+            output = stack.enter_context(open(copy, "wb"))
+            try:
+                source = stack.enter_context(open_bytes(path))
+                _register(selector, source, output)
+            except OSError as error:
+                raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        while selector.get_map():
+            for key, _ in selector.select():
+                chunk = os.read(key.fd, _CHUNK)
+                key.data.write(chunk)
+                if not chunk:
+                    selector.unregister(key.fd)
+    return inputs
+
+
+def _register(selector: selectors.PollSelector, source: BinaryIO, output: BinaryIO) -> None:
+    """Copy `source` to `output` with the others of the selector; at once if it is no file."""
+    try:
+        descriptor = source.fileno()
+    except OSError:  # stdin that a program has replaced
+        shutil.copyfileobj(source, output)
+    else:
+        selector.register(descriptor, selectors.EVENT_READ, output)
+
+
+def _can_be_read_again(path: str | Path) -> bool:
+    """Return whether a path is a regular file, or is missing and will be reported when opened."""
+    return str(path) != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+
+
+def refuse_repeated_pipes(sources: Iterable[Source]) -> None:
+    """Raise DataError if stdin or a pipe is named twice, because it can be read only once."""
+    names: dict[Hashable, str] = {}
+    for source in sources:
+        pipe, name = _pipe_identity(source), str(source)
+        if pipe is None:
+            continue
+        if pipe in names:
+            if names[pipe] == name == STANDARD:
+                raise DataError("stdin ('-') can be only one of the files; name the others")
+            raise DataError(
+                f"{names[pipe]} and {name} are the same pipe, which can be read only once; write it"
+                " to a file first"
+            )
+        names[pipe] = name
+
+
+def _pipe_identity(source: Source) -> Hashable:
+    """Return what tells a pipe from others; None for anything that can be read twice."""
+    name = str(source)
+    try:
+        status = os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
+    except (OSError, ValueError):  # missing, or stdin that a program has replaced
+        return name if name == STANDARD else None
+    if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+        return status.st_dev, status.st_ino
+    return name if name == STANDARD else None
+
+
+@contextlib.contextmanager
+def open_source(source: Source) -> Iterator[IO[bytes]]:
+    """Open an input for reading; data of a name that ends in `.gz` is decompressed."""
+    with contextlib.ExitStack() as stack:
+        opened = source.open() if isinstance(source, NamedInput) else open_bytes(source)
+        stream = stack.enter_context(opened)
+        if str(source).endswith(".gz"):
+            unzipped = stack.enter_context(gzip.GzipFile(fileobj=stream, mode="rb"))
+            stream = cast(BinaryIO, unzipped)
+        yield stream
+
+
+@contextlib.contextmanager
+def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
+    """Open the bytes of a file, of a pipe, or of stdin, which is not closed."""
+    if str(path) == STANDARD:
+        yield sys.stdin.buffer
+        return
+    file = _File(path, "rb", opener=_open_at_once)
+    with io.BufferedReader(file, _CHUNK) as stream:
+        yield cast(BinaryIO, stream)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; do not wait until a named pipe has a writer."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+class _File(io.FileIO):
+    """A file whose first read waits until a named pipe has a writer."""
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if stat.S_ISFIFO(os.fstat(self.fileno()).st_mode):
+            waiting = select.poll()
+            waiting.register(self.fileno(), select.POLLIN)
+            waiting.poll()
+        return super().readinto(buffer)
