@@ -166,11 +166,15 @@ def _arriving_stream(path: str | Path) -> Generator[int | None, None, None]:
             yield None
             return
         yield None if stat.S_ISREG(os.fstat(descriptor).st_mode) else descriptor
-    elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+    elif _is_pipe(path) and not str(path).endswith(".gz"):
         with open(path, "rb", buffering=0) as stream:
             yield stream.fileno()
     else:
         yield None
+
+
+def _is_pipe(path: str | Path) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def _is_readable(descriptor: int, seconds: float | None) -> bool:

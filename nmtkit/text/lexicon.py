@@ -145,17 +145,19 @@ def best_translations(path: str | Path, src_vocab: Vocabulary | None = None) -> 
     :raises DataError: as `Lexicon.load`, but any target word is accepted; or a word that would be
         returned is not UTF-8.
     """
-    best: dict[bytes, tuple[float, bytes]] = {}
+    best: dict[bytes, tuple[float, bytes, int]] = {}
+    number = 0
     for sources, targets, values in _read_columns(path, None):
         for source, target, value in zip(sources, targets, values.tolist(), strict=True):
+            number += 1
             if source in NULL_WORDS or target in NULL_WORDS:
                 continue
             if source not in best or value > best[source][0]:
-                best[source] = value, target
-    try:
-        translations = {source.decode(): target.decode() for source, (_, target) in best.items()}
-    except UnicodeDecodeError as error:
-        _raise_for_word(path, error.object)
+                best[source] = value, target, number
+    translations = {
+        _decode_word(source, path, line): _decode_word(target, path, line)
+        for source, (_, target, line) in best.items()
+    }
     if translations and src_vocab is not None:
         share, exchanged = (
             sum(map(src_vocab.__contains__, words)) / len(words)
@@ -169,11 +171,13 @@ def best_translations(path: str | Path, src_vocab: Vocabulary | None = None) -> 
     return translations
 
 
-def _raise_for_word(path: str | Path, word: bytes) -> NoReturn:
-    """Raise DataError for the first line with a word that is not UTF-8."""
-    lines = enumerate(read_raw_lines(path), start=1)
-    number = next((number for number, line in lines if word in line.split()), "unknown")
-    raise DataError(f"{path}:{number}: not valid UTF-8: {word!r}; convert the file to UTF-8")
+def _decode_word(word: bytes, path: str | Path, number: int) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}:{number}: not valid UTF-8: {word!r}; convert the file to UTF-8"
+        ) from error
 
 
 class LinkCounts:
