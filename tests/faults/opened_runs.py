@@ -1,0 +1,243 @@
+"""Short runs of every `nmtkit` command that together use every option that names a file.
+
+The runs are lines of a shell in a folder of tiny files, `SampleFolder`, which the commands
+themselves make. `missing_commands` and `unused_options` compare them with the commands and options
+that exist: a new command, or a new option for a file, needs a run.
+"""
+
+import contextlib
+import gzip
+import importlib.util
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from nmtkit.cli.command import Command
+from nmtkit.cli.command_group import LazyGroup, walk_commands
+from nmtkit.cli.main import cli
+from tests.faults.forked_command import run_forked
+from tests.faults.sample_files import FILES
+
+ENGLISH = ["one", "two", "three", "four", "five", "six", "seven"]
+FRENCH = ["un", "deux", "trois", "quatre", "cinq", "six", "sept"]
+SPLITS = {"train": 12, "dev": 3, "test": 2}
+
+SETTINGS = """
+[model]
+embedding = 4
+hidden = 4
+{sizes}
+
+[data]
+batch_size = 6
+batch_unit = "sentences"
+
+[training]
+max_updates = 2
+validate_every = 1
+keep_checkpoints = 2
+average_checkpoints = 2
+"""
+SMALL_MODELS = {
+    "toy": "align = 3\nmaxout = 2",
+    "grconv": "units = 4\nmaxout = 2",
+    "cslm": "context = 2",
+}
+"""Recipe -> settings of its model."""
+
+LIST = "".join(
+    f"{sentence} ||| {words} ||| LM0= -{sentence}.5 TM0= {number} -2.25 ||| -4.5\n"
+    for sentence in range(SPLITS["test"])
+    for number, words in enumerate(["un deux", "trois un quatre", "six"])
+)
+TABLE = (
+    "one ||| un ||| 0.5 1 0.25 1 ||| 0-0 ||| 2 2 2\n"
+    "one ||| deux ||| 0.25 1 0.25 1 ||| 0-0 ||| 2 2 2\n"
+    "one two ||| un deux ||| 1 1 1 1 ||| 0-0 1-1 ||| 1 1 1\n"
+    "two ||| trois ||| 1 0.5 1 1 ||| 0-0 ||| 9 9 9\n"
+)
+TEXTS = {
+    "list": LIST,
+    "table": TABLE,
+    "weights": FILES["weights"],
+    "moses.ini": FILES["weights"],
+    "lexicon": "un one 0.75\ndeux one 0.25\ndeux two 1.0\nsix NULL 0.5\n",
+    "gold": "0-0 1-1\n0-0\n",
+    "lengths": FILES["segments"],
+    "vectors": "a b\t0.5\t-1e-05\t1\nb\t1\t2\t0\nc\t-1\t2\t1\nd\t0\t0.5\t1\n",
+    "words": "</s>\t3\n<unk>\t0\none\t3\nun\t2\n",
+    "codes": FILES["codes"],
+}
+
+MADE = """
+prepare --train train.en train.fr --dev dev.en dev.fr --bpe 5 -o prepared
+shortlist prepared --size 20
+train prepared -o model -c toy.toml
+train prepared -o reverse -c toy.toml --reverse
+train prepared -o pyramid -c grconv.toml -S training.dev_bleu=false
+train prepared -o lm -c cslm.toml -S training.dev_bleu=false
+""".split("\n")[1:-1]
+"""Commands that make the folders of the sample."""
+
+RUNS = """
+prepare --train train.en train.fr --dev dev.en dev.fr --test news test.en test.fr --bpe 5 -o new
+prepare --train train.en train.fr --held-out 1 --bpe-codes codes --bpe-codes codes -o prepared --force
+prepare --phrase-table table.gz --held-out 1 -o new
+select --domain dev.en dev.fr --pool train.en train.fr --best-cut --dev test.en test.fr -o near.en near.fr --scores-file scores
+select --lm-domain a.arpa --lm-domain a.arpa --lm-general a.arpa --lm-general a.arpa --pool train.en train.fr --pairs 2 -o near.en near.fr
+shortlist train.en --size 9 -o vocabulary
+shortlist prepared --size 9 --force
+train prepared -o new -c toy.toml
+train prepared -o model -c toy.toml -S training.max_updates=3
+train prepared -o model -c toy.toml --force
+curves model -m lm --plot curves.svg -o table.tsv
+translate test.en -m model -m model -o out --alignments links --candidates lexicon --replace-unk lexicon
+translate test.en -m model --segment --reverse-model reverse --segments segments -o out
+translate test.en -m model --segment random --segment-lengths lengths
+score test.en test.fr -m model -o out
+score test.fr -m lm -o out.gz
+nbest score list.gz test.en -m model -m lm -o out
+nbest rerank list --weights-file weights --original moses.ini -o out --list sorted.gz
+nbest rerank list --oracle test.fr
+nbest tune list test.fr --start weights --method mira --epochs 2 -o tuned
+phrase-table score table.gz -m model -o out
+phrase-table report table -m model --pairs 5 --phrases 1 --sample 2 --min-words 1 --top 1 --format svg -o new
+align test.en test.fr -m model -o links --lexicon lexicon.new --gold gold
+align test.en test.fr -m model --plot pictures --format svg
+align test.en -m pyramid --composition --plot pictures --format svg
+embed test.en -m model -o out
+embed --vocabulary source -m model -o out
+map vectors --plot map.svg -o points
+evaluate test.fr test.fr --system other hypotheses --source test.en --src-vocab words --tgt-vocab words --by rank --bootstrap 2 --plot rank.svg -o figures
+report model -m pyramid --source test.en --reference test.fr --system Moses hypotheses --bootstrap 2 -o page.html
+""".strip().splitlines()  # noqa: E501
+
+NEEDED_MODULES = {"--lm-domain": "kenlm"}
+"""Option -> module without which its runs are left out."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command line, and the names of files and folders of the sample that stand in it."""
+
+    arguments: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return shlex.join(self.arguments)
+
+
+class SampleFolder:
+    """A folder with the inputs of all runs."""
+
+    def __init__(self, folder: Path) -> None:
+        """Write the files and run the commands that make the rest."""
+        self.folder = folder
+        folder.mkdir()
+        for split, count in SPLITS.items():
+            for language, words in (("en", ENGLISH), ("fr", FRENCH)):
+                text = "".join(f"{_sentence(words, split, n)}\n" for n in range(count))
+                (folder / f"{split}.{language}").write_text(text, encoding="utf-8")
+        for name, text in TEXTS.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        (folder / "hypotheses").write_text("un deux\ntrois\n")
+        for name in ("list", "table"):
+            (folder / f"{name}.gz").write_bytes(gzip.compress(TEXTS[name].encode(), mtime=0))
+        for recipe, sizes in SMALL_MODELS.items():
+            text = f'base = "{recipe}"\n{SETTINGS.format(sizes=sizes)}'
+            (folder / f"{recipe}.toml").write_text(text)
+        for line in MADE:
+            ended = run_forked(shlex.split(line), folder)
+            assert ended.status == 0, (line, ended.stderr)
+
+    def runs(self) -> list[Run]:
+        """Return the runs that this machine can make."""
+        return [self._run(line) for line in RUNS if _is_possible(line)]
+
+    def _run(self, line: str) -> Run:
+        words = shlex.split(line)
+        return Run(tuple(words), tuple({w: 0 for w in words if (self.folder / w).exists()}))
+
+    @contextlib.contextmanager
+    def copy(self, run: Run, work: Path) -> Iterator[Path]:
+        """Copy the inputs of a run into the folder `work`, which is removed after the block."""
+        work.mkdir()
+        for name in run.inputs:
+            if (self.folder / name).is_dir():
+                shutil.copytree(self.folder / name, work / name)
+            else:
+                shutil.copy2(self.folder / name, work / name)
+        try:
+            yield work
+        finally:
+            _remove(work)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also if parts of it may not be read."""
+    for path, _, _ in os.walk(folder, onerror=None):
+        os.chmod(path, 0o700)
+    shutil.rmtree(folder)
+
+
+def _sentence(words: list[str], split: str, number: int) -> str:
+    return " ".join(
+        words[(number * number + 3 * place + len(split)) % len(words)]
+        for place in range(2 + number % 3)
+    )
+
+
+def _is_possible(line: str) -> bool:
+    needed = (module for option, module in NEEDED_MODULES.items() if option in line)
+    return all(map(importlib.util.find_spec, needed))
+
+
+def commands() -> dict[tuple[str, ...], Command]:
+    """Return all commands that run, without groups, by their words."""
+    return {
+        words: command
+        for words, command in walk_commands(cli)
+        if not isinstance(command, LazyGroup)
+    }
+
+
+def command_of(line: str) -> tuple[str, ...]:
+    """Return the words of the command that a line calls."""
+    words = tuple(shlex.split(line))
+    return max((name for name in commands() if words[: len(name)] == name), key=len)
+
+
+def missing_commands() -> list[str]:
+    """Return the commands that no run calls."""
+    return sorted(" ".join(name) for name in commands().keys() - set(map(command_of, RUNS)))
+
+
+def unused_options() -> list[str]:
+    """Return the options and arguments for files that no run uses."""
+    used = {(name, parameter) for line in RUNS for name, parameter in _used_parameters(line)}
+    return sorted(
+        f"{' '.join(name)} {parameter.opts[-1]}"
+        for name, command in commands().items()
+        for parameter in command.params
+        if names_file(parameter) and (name, parameter.name) not in used
+    )
+
+
+def _used_parameters(line: str) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    name = command_of(line)
+    command = commands()[name]
+    with command.make_context("nmtkit", shlex.split(line)[len(name) :]) as context:
+        for parameter in command.params:
+            if context.params.get(parameter.name or "") not in (None, (), "-"):
+                yield name, parameter.name
+
+
+def names_file(parameter: click.Parameter) -> bool:
+    """Return whether a parameter takes the name of a file or folder."""
+    types = getattr(parameter.type, "types", [parameter.type])
+    return any(isinstance(type_, click.Path) for type_ in types)
