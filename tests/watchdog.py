@@ -103,8 +103,11 @@ def stacks_of_all_threads() -> str:
 
 def children() -> set[int]:
     """Return the processes that this one has started and that still exist."""
-    listings = Path("/proc/self/task").glob("*/children")
-    return {int(number) for listing in listings for number in listing.read_text().split()}
+    numbers: list[str] = []
+    for listing in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            numbers += listing.read_text().split()
+    return set(map(int, numbers))
 
 
 def end(process: int) -> str:

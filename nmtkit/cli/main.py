@@ -26,6 +26,7 @@ from nmtkit.cli.command import GENERAL, group, option
 from nmtkit.cli.command_group import LazyGroup
 from nmtkit.cli.console import LOGGER, configure_logging, write_stderr
 from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.termination import Terminated, raise_on_sigterm
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.parallel import environment
 
@@ -74,6 +75,7 @@ COMPLETION_VARIABLE = "_NMTKIT_COMPLETE"
 FAILED = 1
 SIGNALLED = 128
 INTERRUPTED = 130
+TERMINATED = 143
 BROKEN_PIPE = 141
 
 
@@ -115,14 +117,17 @@ class Program(LazyGroup):
 
             return close_stdout(shell_complete(self, {}, name, COMPLETION_VARIABLE, instruction))
         try:
-            with self.make_context(name, arguments, **context_settings) as context:
-                self.invoke(context)
-            sys.stdout.flush()
+            with raise_on_sigterm():
+                with self.make_context(name, arguments, **context_settings) as context:
+                    self.invoke(context)
+                sys.stdout.flush()
             status = 0
         except Exit as end:
             status = end.exit_code
         except (KeyboardInterrupt, click.Abort):
             status = INTERRUPTED
+        except Terminated:
+            status = TERMINATED
         except TrainingInterrupted as error:
             status = SIGNALLED + error.signal
         except BrokenPipeError:
