@@ -25,6 +25,7 @@ import torch
 from nmtkit.config import FORMAT, READABLE_FORMATS, Config, parse_config
 from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.extras import installed_from
 from nmtkit.io.atomic import atomic_folder
 from nmtkit.io.lines import open_output
 from nmtkit.io.parameters import load_parameters
@@ -97,7 +98,7 @@ def _check_format(version: object, path: Path) -> None:
     if type(version) is int and version > FORMAT:
         raise ModelError(
             f"{path}: format {version} was written by a later nmtkit, this one reads {readable};"
-            " install a newer nmtkit (pip install --upgrade nmtkit)"
+            f" install a newer nmtkit from where you got this one ({installed_from() or 'unknown'})"
         )
     if type(version) is not int or version not in READABLE_FORMATS:
         raise ModelError(

@@ -28,6 +28,7 @@ from nmtkit.cli.console import LOGGER, configure_logging, write_stderr
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.termination import Terminated, raise_on_sigterm
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
+from nmtkit.extras import install_command
 from nmtkit.parallel import environment
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -163,7 +164,7 @@ def explain(error: Exception) -> str | None:
     if isinstance(error, ModuleNotFoundError):
         module = (error.name or "").partition(".")[0]
         if module in EXTRAS:
-            return f"{module} is not installed; run: pip install 'nmtkit[{EXTRAS[module]}]'"
+            return f"{module} is not installed; run: {install_command(EXTRAS[module])}"
     if is_out_of_memory(error):
         return "not enough memory; use smaller batches, or a device that has more"
     return None

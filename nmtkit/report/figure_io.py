@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category
 
 from nmtkit.errors import NmtkitError, OutputError
+from nmtkit.extras import install_command
 from nmtkit.io.atomic import atomic_file
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def check_matplotlib() -> None:
         import matplotlib.style  # noqa: F401
     except ImportError as error:
         raise NmtkitError(
-            'figures need matplotlib, which is not installed; run pip install "nmtkit[plots]"'
+            "figures need matplotlib, which is not installed; run: " + install_command("plots")
         ) from error
 
 

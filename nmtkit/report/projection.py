@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import ConfigError, NmtkitError
+from nmtkit.extras import install_command
 from nmtkit.io.vectors import Vectors
 
 PCA_DIMENSIONS = 50
@@ -90,6 +91,6 @@ def check_sklearn() -> None:
         import sklearn.manifold  # noqa: F401
     except ImportError as error:
         raise NmtkitError(
-            't-SNE needs scikit-learn, which is not installed; run pip install "nmtkit[plots]", or'
-            " use --method pca"
+            "t-SNE needs scikit-learn, which is not installed; use --method pca, or run: "
+            + install_command("plots")
         ) from error

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
+from nmtkit.extras import install_command
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
 from nmtkit.training.checkpoint import Progress
@@ -225,6 +226,6 @@ def require_tensorboard() -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise NmtkitError(
-            "--tensorboard needs the tensorboard package; run: pip install 'nmtkit[tensorboard]'"
+            "--tensorboard needs the tensorboard package; run: " + install_command("tensorboard")
         ) from error
     return SummaryWriter

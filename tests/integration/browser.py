@@ -30,7 +30,7 @@ def browser_or_skip() -> tuple[str, str]:
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     driver = shutil.which("chromedriver")
     if importlib.util.find_spec("selenium") is None:
-        pytest.skip("selenium is not installed; pip install 'nmtkit[dev]'")
+        pytest.skip("selenium is not installed; in the checkout: pip install '.[dev]'")
     if chromium is None or driver is None:
         pytest.skip("no Chromium and chromedriver here; apt-get install chromium chromium-driver")
     return chromium, driver

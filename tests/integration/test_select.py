@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from nmtkit.extras import install_command
 from nmtkit.io.lines import read_lines
 from nmtkit.preprocessing import cross_entropy
 from nmtkit.preprocessing import select as select_module
@@ -381,4 +382,4 @@ def test_without_kenlm_the_extra_is_named(
         "select", *model_options(tmp_path, 0), "--side", "src", "--pool", *files(folder, "pool"),
         "--pairs", 2, "--output", *files(tmp_path, "out"), status=1,
     )  # fmt: skip
-    assert "kenlm is not installed; run: pip install 'nmtkit[kenlm]'" in result.stderr
+    assert f"kenlm is not installed; run: {install_command('kenlm')}" in result.stderr

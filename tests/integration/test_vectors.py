@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from nmtkit.extras import install_command
+
 Nmtkit = Callable[..., Result]
 
 
@@ -101,7 +103,7 @@ def test_without_sklearn_nothing_is_read(
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     stderr = nmtkit("map", "no-vectors", "--method", "tsne", status=1).stderr
-    assert 'pip install "nmtkit[plots]"' in stderr and stderr.count("\n") == 1
+    assert install_command("plots") in stderr and stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

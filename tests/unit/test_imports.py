@@ -23,19 +23,20 @@ PACKAGE = Path(nmtkit.__file__).parent
 
 COMMANDS = dict(walk_commands(cli))
 
-BASE = {"config", "config_io", "seeds", "errors", "special_symbols"}
+BASE = {"config", "config_io", "seeds", "errors", "extras", "special_symbols"}
 """Modules that every room above `models` and `text` may import."""
 
 ROOMS = {
     "nmtkit": {"errors"},
     "errors": set[str](),
+    "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
     "recipes": set[str](),
     "config": {"errors"},
     "config_io": {"config", "errors"},
     "io": {"io", "errors"},
-    "text": {"text", "io", "errors", "special_symbols"},
+    "text": {"text", "io", "errors", "extras", "special_symbols"},
     "parallel": {"parallel", "seeds", "errors"},
     "data": {"data", "text", "io"} | BASE,
     "preprocessing": {
@@ -61,7 +62,7 @@ ROOMS = {
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
     | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
     | BASE,
-    "cli": {"nmtkit", "cli", "parallel.environment", "errors"},
+    "cli": {"nmtkit", "cli", "parallel.environment", "errors", "extras"},
     "__main__": {"cli"},
 }
 """Room -> the rooms or single modules that it may import at any time."""
@@ -86,6 +87,7 @@ LIBRARIES = {
     "config": set[str](),
     "config_io": set[str](),
     "recipes": set[str](),
+    "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
     "io": {"numpy"},

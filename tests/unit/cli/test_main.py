@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 import nmtkit
 from nmtkit.cli import main
 from nmtkit.errors import DataError
+from nmtkit.extras import install_command
 
 Run = Callable[..., Result]
 
@@ -69,8 +70,8 @@ def test_the_return_value_of_a_command_is_not_the_status(run: Run) -> None:
         (PermissionError(errno.EACCES, "Permission denied", Path("x")), "x: Permission denied"),
         (FileNotFoundError(errno.ENOENT, "No such file", b"y"), "y: No such file"),
         (OSError(errno.EIO, "Input/output error"), "reading or writing failed: Input/output"),
-        (ModuleNotFoundError("no", name="matplotlib.figure"), "pip install 'nmtkit[plots]'"),
-        (ModuleNotFoundError("no", name="sklearn"), "pip install 'nmtkit[plots]'"),
+        (ModuleNotFoundError("no", name="matplotlib.figure"), install_command("plots")),
+        (ModuleNotFoundError("no", name="sklearn"), install_command("plots")),
         (MemoryError(), "not enough memory"),
         (OutOfMemoryError("CUDA out of memory"), "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough mem"),

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from nmtkit.errors import NmtkitError, OutputError
+from nmtkit.extras import install_command
 from nmtkit.report.alignment import draw_alignment, plot_alignment
 
 pytest.importorskip("matplotlib")
@@ -246,6 +248,6 @@ def test_without_matplotlib_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
-    with pytest.raises(NmtkitError, match=r'run pip install "nmtkit\[plots\]"'):
+    with pytest.raises(NmtkitError, match=re.escape(install_command("plots"))):
         plot_alignment(tmp_path / "a.png", ENGLISH, FRENCH, WEIGHTS)
     assert not list(tmp_path.iterdir())

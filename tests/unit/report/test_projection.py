@@ -1,11 +1,13 @@
 """Projections: PCA against its definition, t-SNE by its properties."""
 
+import re
 import sys
 
 import numpy as np
 import pytest
 
 from nmtkit.errors import ConfigError, NmtkitError
+from nmtkit.extras import install_command
 from nmtkit.report.projection import principal_components, tsne
 
 RANDOM = np.random.default_rng(3)
@@ -75,5 +77,7 @@ def test_three_vectors_are_too_few_for_tsne():
 
 def test_without_sklearn_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    with pytest.raises(NmtkitError, match=r'pip install "nmtkit\[plots\]", or use --method pca'):
+    with pytest.raises(
+        NmtkitError, match=re.escape(f"use --method pca, or run: {install_command('plots')}")
+    ):
         tsne(VECTORS)
