@@ -30,7 +30,7 @@ def install_command(extra: str) -> str:
     pattern = re.compile(rf"(.*);.*\bextra *== *['\"]{re.escape(extra)}['\"]")
     names = [match[1].strip() for line in requirements if (match := pattern.fullmatch(line))]
     if not names:
-        return f"pip install the packages that nmtkit's pyproject.toml lists as '{extra}'"
+        return f"pip install, with the packages of the extra '{extra}' in pyproject.toml"
     return shlex.join(["pip", "install", *names])
 
 
