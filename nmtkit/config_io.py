@@ -13,6 +13,9 @@ from nmtkit.errors import ConfigError
 
 Table = dict[str, Any]
 
+MAX_TOML_CHARACTERS = 1 << 20
+"""Maximum length of a file of settings, which has about 2,000 characters."""
+
 log = logging.getLogger("nmtkit")
 
 
@@ -22,7 +25,11 @@ def read_toml(path: str | Path) -> Table:
     :raises ConfigError: the file is missing, not UTF-8 or not TOML (with line and column).
     """
     try:
-        return _parse_toml(Path(path).read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MAX_TOML_CHARACTERS + 1)
+        if len(text) > MAX_TOML_CHARACTERS:
+            raise ValueError("it is larger than 1 MiB")
+        return _parse_toml(text)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -15,6 +15,7 @@ from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import different_files, excludes, exclusive, needs
 from nmtkit.cli.shared_options import (
     FILE,
+    PathName,
     force_option,
     json_option,
     model_option,
@@ -82,7 +83,7 @@ NEED_TARGET = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
     option("--show", is_flag=True, common=True, help="Draw the weights with block characters."),
     option(
         "--plot",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=PathName(path_type=Path, file_okay=False),
         metavar="DIR",
         common=True,
         help="Draw a picture of each pair into this folder. They are named 000001.png and so on.",

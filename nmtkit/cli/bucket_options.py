@@ -186,7 +186,7 @@ def bucket_options(function: Any) -> Any:
         ),
         option(
             "--plot",
-            type=click.Path(dir_okay=False),
+            type=FILE,
             metavar="FILE",
             common=True,
             help="Draw the parts: .png, .svg or .pdf. The first metric is drawn. Parts of fewer"

@@ -11,6 +11,7 @@ from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import at_least_one, needs
 from nmtkit.cli.shared_options import (
     FOLDER,
+    PathName,
     force_option,
     json_option,
     models_option,
@@ -36,7 +37,7 @@ from nmtkit.cli.shared_options import (
     "Picture",
     option(
         "--plot",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=PathName(path_type=Path, dir_okay=False),
         metavar="FILE",
         common=True,
         help="Draw the curves: .png, .svg or .pdf.",

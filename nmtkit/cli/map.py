@@ -7,7 +7,7 @@ import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
 from nmtkit.cli.rules import needs
-from nmtkit.cli.shared_options import FILE, force_option, output_option
+from nmtkit.cli.shared_options import FILE, PathName, force_option, output_option
 
 
 @declare_command(
@@ -50,7 +50,7 @@ from nmtkit.cli.shared_options import FILE, force_option, output_option
     "Picture",
     option(
         "--plot",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=PathName(path_type=Path, dir_okay=False),
         metavar="FILE",
         common=True,
         help="Draw the map: .png, .svg or .pdf.",

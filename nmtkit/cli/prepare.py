@@ -7,8 +7,8 @@ import click
 from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
 from nmtkit.cli.rules import exclusive, needs, one_of
 from nmtkit.cli.shared_options import (
+    FILE,
     FOLDER,
-    READABLE_FILE,
     force_option,
     invalid_option,
     language_options,
@@ -54,7 +54,7 @@ def _at_most_two(
     FILES,
     option(
         "--train",
-        type=READABLE_FILE,
+        type=FILE,
         nargs=2,
         metavar="SRC TGT",
         common=True,
@@ -62,7 +62,7 @@ def _at_most_two(
     ),
     option(
         "--phrase-table",
-        type=READABLE_FILE,
+        type=FILE,
         metavar="FILE",
         common=True,
         help="Training data: the pairs of a Moses phrase table. Words are left unchanged, as with"
@@ -72,7 +72,7 @@ def _at_most_two(
     ),
     option(
         "--dev",
-        type=READABLE_FILE,
+        type=FILE,
         nargs=2,
         metavar="SRC TGT",
         common=True,
@@ -89,7 +89,7 @@ def _at_most_two(
     option(
         "--test",
         "tests",
-        type=(str, READABLE_FILE, READABLE_FILE),
+        type=(str, FILE, FILE),
         multiple=True,
         callback=_unique_names,
         metavar="NAME SRC TGT",
@@ -132,7 +132,7 @@ def _at_most_two(
     ),
     option(
         "--bpe-codes",
-        type=click.Path(),
+        type=FILE,
         multiple=True,
         callback=_at_most_two,
         metavar="FILE",

@@ -8,7 +8,7 @@ from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, op
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import needs, one_of, times
 from nmtkit.cli.shared_options import (
-    READABLE_FILE,
+    FILE,
     force_option,
     invalid_option,
     language_options,
@@ -39,7 +39,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
     FILES,
     option(
         "--domain",
-        type=READABLE_FILE,
+        type=FILE,
         nargs=2,
         metavar="SRC TGT",
         common=True,
@@ -47,7 +47,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
     ),
     option(
         "--pool",
-        type=click.Path(),
+        type=FILE,
         nargs=2,
         multiple=True,
         required=True,
@@ -65,7 +65,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
     ),
     option(
         "--scores-file",
-        type=READABLE_FILE,
+        type=FILE,
         metavar="FILE",
         help="File for the score of every pair of the pool, one per line. Lower is better; 'inf' is"
         " never selected.",
@@ -91,7 +91,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
     ),
     option(
         "--dev",
-        type=READABLE_FILE,
+        type=FILE,
         nargs=2,
         metavar="SRC TGT",
         common=True,
@@ -115,7 +115,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
     ),
     option(
         "--lm-domain",
-        type=click.Path(),
+        type=FILE,
         multiple=True,
         metavar="ARPA",
         help="Language model of the domain instead of --domain, an ARPA file or KenLM's binary"
@@ -124,7 +124,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
     ),
     option(
         "--lm-general",
-        type=click.Path(),
+        type=FILE,
         multiple=True,
         metavar="ARPA",
         help="Language model of general text, with the vocabulary of --lm-domain.",

@@ -24,7 +24,6 @@ class PathName(click.Path):
 
 FILE = PathName()
 FOLDER = PathName(file_okay=False)
-READABLE_FILE = click.Path(allow_dash=True)
 
 OptionDecorator = Callable[[Any], Any]
 """Decorator that adds an option to a command's function."""

@@ -3,14 +3,14 @@
 import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
-from nmtkit.cli.shared_options import force_option, output_option
+from nmtkit.cli.shared_options import FILE, force_option, output_option
 
 VOCABULARY_SIZE = click.IntRange(min=3)
 """Vocabulary size: `</s>`, `<unk>` and at least one word of the corpus."""
 
 
 @declare_command()
-@click.argument("corpus", type=click.Path(allow_dash=True))
+@click.argument("corpus", type=FILE)
 @group(
     FILES,
     output_option(

@@ -50,7 +50,7 @@ DEFAULT_RECIPE = "rnnsearch-modern"
         "-c",
         "--config",
         "config_file",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=PathName(path_type=Path, dir_okay=False),
         metavar="FILE",
         common=True,
         help="Settings in a TOML file. Its key 'base' may name a recipe to start from.",

@@ -95,6 +95,7 @@ FILES_AND_FORMAT = group(
     tokenized_option("Input is already tokenised, and so is the output."),
     option(
         "--replace-unk",
+        type=FILE,
         metavar="copy|TABLE",
         help="Replace each unknown word by the source word with the highest attention weight"
         " ('copy'), or by the most probable translation of that word in a lexical table.",

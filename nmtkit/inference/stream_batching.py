@@ -16,7 +16,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
-from nmtkit.io.lines import STANDARD, read_raw_lines
+from nmtkit.errors import DataError
+from nmtkit.io.lines import STANDARD, TOO_LONG, read_raw_lines
 
 log = logging.getLogger("nmtkit")
 
@@ -94,7 +95,8 @@ def arriving_windows(descriptor: int, size: int) -> Iterator[list[bytes]]:
     :param descriptor: an open file descriptor of a pipe, a socket or a terminal.
     """
     pending: list[bytes] = []
-    unfinished_line, at_end = b"", False
+    parts: list[bytes] = []  # of an unfinished line; joined once, as it may be long
+    at_end = False
     while pending or not at_end:
         while not at_end and (
             not pending or (len(pending) < size and _is_readable(descriptor, GATHER_SECONDS))
@@ -102,8 +104,11 @@ def arriving_windows(descriptor: int, size: int) -> Iterator[list[bytes]]:
             _is_readable(descriptor, None)
             chunk = os.read(descriptor, READ_BYTES)
             at_end = not chunk
-            *lines, unfinished_line = (unfinished_line + chunk).split(b"\n")
-            pending += [*lines, unfinished_line] if at_end and unfinished_line else lines
+            first, *others = chunk.split(b"\n")
+            parts.append(first)
+            if others or (at_end and any(parts)):
+                pending += [b"".join(parts), *others[:-1]]
+                parts = others[-1:]
         if pending:
             yield pending[:size]
             del pending[:size]
@@ -152,8 +157,11 @@ def _raw_windows(path: str | Path, size: int) -> Iterator[list[bytes]]:
     with _arriving_stream(path) as descriptor:
         if descriptor is None:
             yield from windows(read_raw_lines(path), size)
-        else:
+            return
+        try:
             yield from arriving_windows(descriptor, size)
+        except MemoryError as error:
+            raise DataError(f"{path}: {TOO_LONG}") from error
 
 
 @contextlib.contextmanager

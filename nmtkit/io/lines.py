@@ -21,6 +21,9 @@ from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import STANDARD as STANDARD
 from nmtkit.io.inputs import Source, open_source, refuse_repeated_pipes
 
+TOO_LONG = "has a line that does not fit into memory; is this a text file?"
+"""What is wrong with an endless line, for messages."""
+
 _GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -53,6 +56,8 @@ def _lines_of(stream: IO[bytes], path: Source) -> Iterator[bytes]:
         ) from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    except MemoryError as error:
+        raise DataError(f"{path}: {TOO_LONG}") from error
 
 
 def read_lines(path: Source) -> Iterator[str]:

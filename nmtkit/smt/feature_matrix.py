@@ -173,7 +173,7 @@ class LinearScorer:
                     " wrote it"
                 )
             return cls(vector)
-        original = columns.weight_vector(weights.original, weights.path)
+        original = columns.weight_vector(weights.original, weights.original_path or weights.path)
         return cls(vector, original, weights.values.get(REST_FEATURE, (1.0,))[0])
 
     def scores(self, features: Vector, totals: Vector) -> Vector:

@@ -41,12 +41,14 @@ class Weights:
     values: by name of the feature, one weight per value.
     original: weights that the list's totals were computed with; None if unknown, and then `Rest0`
         cannot be computed.
-    path: file of the weights, for messages.
+    path: file of the weights, for messages. original_path: that of the original weights, if it is
+        another one.
     """
 
     values: Features
     original: Features | None = None
     path: str = "the weights"
+    original_path: str | None = None
 
     @property
     def text(self) -> str:

@@ -134,6 +134,11 @@ def test_rerank_reads_tuned_weights(nmtkit, files, options, start):
             1,
             "xm: has weights for 'XM0', which is not a feature",
         ),
+        (
+            ["nbest", "rerank", "list", "--weights-file", "moses.ini", "--original", "xm"],
+            1,
+            "xm: has weights for 'XM0', which is not a feature",
+        ),
         (["nbest", "rerank", "list", "--weights-file", "rest"], 1, "no section [original-weight]"),
         (["nbest", "rerank", "list", "--oracle", "short"], 1, "list:4: sentence 2"),
         (

@@ -211,6 +211,7 @@ def test_a_file_overrides_a_recipe_and_overrides_override_both(tmp_path):
     [
         (b"a = = 3", r"my\.toml: not a TOML file: .*line 1"),
         (b"\xff", r"my\.toml: not a TOML file"),
+        (b"#" * (1 << 20) + b"\n", r"my\.toml: not a TOML file: it is larger than 1 MiB"),
         (b'base = "rnnsearch-5"', "no recipe 'rnnsearch-5'; did you mean 'rnnsearch-50'"),
         (b"training.sed = 1", r"my\.toml: training: there is no setting 'sed'; did you mean 'seed"),
     ],

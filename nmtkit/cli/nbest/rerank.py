@@ -162,5 +162,6 @@ def _scores(
         return total_scores
     weights = read_weights(weights_file)
     if original:
-        weights = replace(weights, original=read_weights(original).values)
+        values = read_weights(original).values
+        weights = replace(weights, original=values, original_path=original)
     return WeightedScorer(weights)

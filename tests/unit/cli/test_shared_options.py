@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from nmtkit.cli import shared_options
 from nmtkit.cli.command import declare_command, group
+from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import cli
 
 
@@ -66,6 +67,16 @@ def test_environment_variables_set_defaults() -> None:
 def test_options_override_environment_variables() -> None:
     printed = CliRunner().invoke(command, ["--threads", "5", "--device", "auto"], env=VARIABLES)
     assert printed.output == "auto 5 3 4 False\n"
+
+
+def test_every_path_is_checked_when_it_is_opened() -> None:
+    """A file that cannot be read is a failure, which has status 1, and no wrong usage."""
+    for words, command in walk_commands(cli):
+        for parameter in command.params:
+            for type_ in getattr(parameter.type, "types", [parameter.type]):
+                assert not isinstance(type_, click.Path) or isinstance(
+                    type_, shared_options.PathName
+                ), f"{' '.join(words)} {parameter.opts[0]}"
 
 
 def test_an_empty_environment_variable_is_ignored() -> None:
