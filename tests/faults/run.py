@@ -72,6 +72,11 @@ def main() -> None:
             "bad inputs tried", (f"{folder}/fuzz.py", "--seconds", options.fuzz), r"^(\d+) bad inp"
         ),
         Part(
+            "commands ended by one SIGTERM",
+            (f"{folder}/terminate.py", "--moments", "6"),
+            r"^(\d+) commands ended",
+        ),
+        Part(
             "lines translated in one run",
             (f"{folder}/soak.py", "--updates", options.updates, "--lines", options.lines),
             r"^(\d+) lines in",

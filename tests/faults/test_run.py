@@ -25,6 +25,7 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
         "kill.py": "7 kills (3 at a random moment) in 90 updates: 0 differences",
         "pytest": "....\n12 passed, 1 skipped in 3.00s",
         "fuzz.py": "lines: no fault\n21 bad inputs tried (9 refused): 0 faults",
+        "terminate.py": "9 commands ended by one SIGTERM (9 clean): 0 faults",
         "soak.py": "300 updates in 1 s\n5000 lines in 2 s",
     }
 
@@ -42,5 +43,5 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
     run.main()
     assert capsys.readouterr().out.splitlines()[-1] == (
         "7 kills survived, 7 kills of a rank survived, 12 faults injected, 21 bad inputs tried,"
-        " 5000 lines translated in one run, bytes lost: 0"
+        " 9 commands ended by one SIGTERM, 5000 lines translated in one run, bytes lost: 0"
     )

@@ -1,0 +1,24 @@
+"""A short run of `terminate.py`, in its own process because it forks."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.watchdog import finish
+
+
+@pytest.mark.time_limit(150)
+def test_one_sigterm_ends_a_command_and_leaves_nothing_half_written():
+    script = Path(__file__).with_name("terminate.py")
+    command = [sys.executable, str(script), "--lines", "2", "--moments", "2", "--seed", "5"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    stdout, stderr = finish(process, 120)
+    assert process.returncode == 0, stdout + stderr
+    assert re.search(r"^\d+ commands ended by one SIGTERM .*: 0 faults$", stdout, re.MULTILINE)
