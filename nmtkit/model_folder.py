@@ -7,6 +7,7 @@ params.best.safetensors     the best parameters on the dev set; params.last: tho
                             validation
 metrics.jsonl checkpoints/  metrics of the training, and checkpoints to resume it from
 origin.json                 command, versions and data of the training (`training/provenance.py`)
+SHA256SUMS                  checksums of shortlists, merges and origin.json, which never change
 
 A folder may come from an untrusted source. Its files are checked before they are read: only regular
 files inside the folder, of plausible sizes, are opened; of a parameter file only the header is read
@@ -14,7 +15,6 @@ until names, types and shapes are known to fit the model.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.extras import installed_from
 from nmtkit.io.atomic import atomic_folder
+from nmtkit.io.checksums import SUMS_FILE, check_sums, format_sums
+from nmtkit.io.folder_files import MIB, check_file, read_regular
 from nmtkit.io.lines import open_output
 from nmtkit.io.parameters import load_parameters
 from nmtkit.models import MODELS, Model, model_name
@@ -38,13 +40,12 @@ from nmtkit.text.vocabulary import Vocabulary
 PROVENANCE_FILE = "origin.json"
 """File that records how a model was trained (`training/provenance.py`)."""
 
-MIB = 1 << 20
 MAX_FILE_BYTES = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
 MAX_FILE_BYTES |= {f"{name}.{side}": 64 * MIB for name in METHODS for side in ("src", "tgt")}
 """Maximum sizes of text files in a model folder; a vocabulary of a million words has 20 MiB."""
 
-MAX_LINES = 2_000_000
-"""Maximum number of lines of such a file: short lines take much more memory than bytes on disk."""
+SUMMED_FILES = tuple(name for name in MAX_FILE_BYTES if name != "config.toml")
+"""Files that translating reads, and whose checksums are in `SHA256SUMS`."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def read_config(folder: Path) -> Config:
     if not path.exists():
         raise ModelError(f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?")
     for name, max_bytes in MAX_FILE_BYTES.items():
-        _check_file(folder, folder / name, max_bytes)
+        check_file(folder, folder / name, max_bytes)
     table = read_toml(path)
     _check_format(table.get("format"), path)
     return parse_config(table, str(path))
@@ -107,66 +108,6 @@ def _check_format(version: object, path: Path) -> None:
         )
 
 
-def _check_file(folder: Path, path: Path, max_bytes: int | None = None) -> None:
-    """Check that a file, if it exists, is a regular file in the folder and not too large.
-
-    :param max_bytes: maximum size; None: no limit.
-    :raises ModelError: the file is not regular, is outside the folder, or is too large.
-    """
-    try:
-        real = path.resolve(strict=True)
-    except FileNotFoundError:
-        return
-    except (OSError, RuntimeError) as error:
-        raise ModelError(f"{path}: the link cannot be followed: {error}") from error
-    if not real.is_relative_to(folder.resolve()):
-        raise ModelError(
-            f"{path}: is a link that leads out of the model folder, to {real}; if you trust it, put"
-            " a copy in its place"
-        )
-    if not real.is_file():
-        raise ModelError(f"{path}: is not a regular file; get the model folder again")
-    if max_bytes is not None:
-        _check_size(path, max_bytes)
-
-
-def _check_size(path: Path, max_bytes: int) -> None:
-    """Raise ModelError if a file has too many bytes or lines."""
-    size = path.stat().st_size
-    actual, limit = f"{size:,} bytes", f"{max_bytes:,}"
-    if size <= max_bytes:
-        with open(path, "rb") as file:
-            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(MIB), b""))
-        if lines <= MAX_LINES:
-            return
-        actual, limit = f"{lines:,} lines", f"{MAX_LINES:,}"
-    raise ModelError(
-        f"{path}: has {actual}, but such a file never has more than {limit}; get the model folder"
-        " again"
-    )
-
-
-def check_links(folder: Path) -> None:
-    """Raise ModelError if a link leads out of a folder, because training would write through it.
-
-    The link's target need not exist.
-    """
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() and not _leads_inside(path, folder):
-            raise ModelError(
-                f"{path}: is a link that leads out of the model folder, to {os.readlink(path)},"
-                " which training would write to; remove it"
-            )
-
-
-def _leads_inside(link: Path, folder: Path) -> bool:
-    """Return whether a link's target, existing or not, is inside the folder."""
-    try:
-        return link.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):
-        return False
-
-
 def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
     """Build a model with newly initialised parameters."""
     return MODELS[model_name(config.model)](config.model, src_size, tgt_size)
@@ -181,12 +122,13 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
     """
     folder = Path(folder)
     config = read_config(folder)
+    check_sums(folder, SUMMED_FILES)
     src_vocab, tgt_vocab = read_vocabularies(folder)
     with torch.device("meta"):
         model = build_model(config, len(src_vocab), len(tgt_vocab))
     path = folder / f"params.{params}.safetensors"
     if path.exists():
-        _check_file(folder, path)
+        check_file(folder, path)
     elif Path(params).is_file():
         path = Path(params)
     else:
@@ -222,10 +164,12 @@ def create_model_folder(
     for prepared_side, model_side in zip(config.data.sides, ("src", "tgt"), strict=True):
         subwords = [] if config.text.bpe == "none" else [method_of(prepared, prepared_side)]
         for name in ["vocab", *subwords]:
-            files[f"{name}.{model_side}"] = (prepared / f"{name}.{prepared_side}").read_bytes()
+            path = prepared / f"{name}.{prepared_side}"
+            files[f"{name}.{model_side}"] = read_regular(path, MAX_FILE_BYTES[f"{name}.src"])
     if provenance is not None:
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
         files[PROVENANCE_FILE] = text.encode("utf-8")
+    files[SUMS_FILE] = format_sums(files).encode("utf-8")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with atomic_folder(folder) as hidden:
         for name, content in files.items():

@@ -1,20 +1,24 @@
-"""The prepared corpus as word ids in memory-mapped files, so that its size costs no memory.
+"""The prepared corpus as word ids in files that are read in parts: its size costs no memory.
 
 For a prepared file `train.src` these files are written on first use, and again when they are stale:
 
     train.src.KEY.ids      ids of all sentences, each ending with `</s>`; uint16, or int32 if the
                            vocabulary has more than 65,536 words
     train.src.KEY.offsets  int64: sentence i is ids[offsets[i]:offsets[i + 1]]
-    train.src.KEY.json     size, time and SHA-256 of the text, and SHA-256 of the vocabulary
+    train.src.KEY.json     SHA-256 of the text, of the vocabulary, and of the two files above
 
 KEY is the beginning of the vocabulary's SHA-256, so that models with different vocabularies can be
-trained on the same prepared folder.
+trained on the same prepared folder. All checksums are compared when a corpus is opened. The files
+are read, not mapped: a file that shrinks or a disk that fails while a mapped file is used would end
+the process with a signal.
 """
 
 import contextlib
 import hashlib
 import json
 import os
+import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,30 +28,84 @@ import numpy.typing as npt
 
 from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
+from nmtkit.io.folder_files import open_regular, read_regular
 from nmtkit.io.lines import file_sha256, read_text_blocks
 from nmtkit.io.safe_json import parse_json
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
-FORMAT = 1
-"""Version of the format of the three files."""
+FORMAT = 2
+"""Version of the format of the three files; those of another version are written again."""
+
+MAX_DESCRIPTION_BYTES = 1 << 16
+"""Maximum size of a JSON file."""
 
 READ_LINES = 2000
 """Lines read at a time."""
 
+MAX_GAP = 256
+"""Mean distance between sentences up to which their offsets are read together with all between."""
+
 Ids = npt.NDArray[np.int64]
+
+
+class NumberFile:
+    """Numbers in a regular file, read in parts. The file stays open as long as this object."""
+
+    def __init__(self, path: str | Path, dtype: npt.DTypeLike) -> None:
+        """Open the file.
+
+        :raises OSError: it cannot be opened, or is not a regular file.
+        """
+        self.path = str(path)
+        self.dtype = np.dtype(dtype)
+        with open_regular(path) as file:
+            self._descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def __len__(self) -> int:
+        """Return how many numbers the file has."""
+        return os.fstat(self._descriptor).st_size // self.dtype.itemsize
+
+    def __getitem__(self, part: slice) -> npt.NDArray[Any]:
+        """Return the numbers from `part.start` to `part.stop`, without the latter.
+
+        :raises DataError: the file ends before, or cannot be read.
+        """
+        size = (part.stop - part.start) * self.dtype.itemsize
+        data = b""
+        try:
+            if part.stop <= len(self):
+                data = os.pread(self._descriptor, size, part.start * self.dtype.itemsize)
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
+        if len(data) < size:
+            raise DataError(
+                f"{self.path}: damaged, or cut while it was read; start again, and nmtkit writes"
+                " it again"
+            )
+        return np.frombuffer(data, self.dtype)
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the whole file."""
+        with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+Numbers = NumberFile | npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a corpus. `ids` and `offsets` are memory-mapped; see the top of this file.
+    """One side of a corpus; see the top of this file.
 
     vocabulary_size: ids are below this. stem: path of the files without extension, for messages.
     checksum: SHA-256 of the text, "" if there is none.
     """
 
-    ids: npt.NDArray[Any]
-    offsets: npt.NDArray[np.int64]
+    ids: Numbers
+    offsets: Numbers
     vocabulary_size: int = 1 << 31
     stem: str = "the corpus"
     checksum: str = ""
@@ -60,18 +118,24 @@ class Side:
 
         :raises DataError: the files are damaged.
         """
-        ids: Ids = self.ids[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
-        # negative ids are huge as uint64
-        if not len(ids) or ids[-1] != EOS or ids.view(np.uint64).max() >= self.vocabulary_size:
-            raise DataError(
-                f"{self.stem}.ids: damaged at sentence {index + 1}; remove the file, and nmtkit"
-                " writes it again"
-            )
-        return ids
+        start, stop = self.offsets[index : index + 2].tolist()
+        if 0 <= start < stop:
+            ids: Ids = self.ids[start:stop].astype(np.int64)
+            # negative ids are huge as uint64
+            if ids[-1] == EOS and ids.view(np.uint64).max() < self.vocabulary_size:
+                return ids
+        raise DataError(
+            f"{self.stem}.ids: damaged at sentence {index + 1}; remove the file, and nmtkit writes"
+            " it again"
+        )
 
     def lengths(self, indices: Ids) -> Ids:
         """Return the lengths of some sentences, `</s>` counted."""
-        return self.offsets[indices + 1] - self.offsets[indices]
+        first, last = (int(indices.min()), int(indices.max())) if len(indices) else (0, -1)
+        if last - first < MAX_GAP * len(indices):  # one read of all is faster
+            return np.diff(self.offsets[first : last + 2])[indices - first]
+        bounds: Ids = np.concatenate([self.offsets[i : i + 2] for i in indices.tolist()])
+        return bounds[1::2] - bounds[::2]
 
 
 class Corpus:
@@ -117,91 +181,124 @@ class Corpus:
 
 
 def open_side(text: Path, vocabulary: Vocabulary) -> Side:
-    """Memory-map the ids of a tokenised text; write the files first if they are stale."""
+    """Open the ids of a tokenised text; write the files first if they are stale or damaged.
+
+    :raises DataError: the text cannot be read, or changes while it is read.
+    """
     if not text.is_file():
         raise DataError(f"{text}: no such file; is this a folder that 'nmtkit prepare' made?")
-    vocabulary_sum = _vocabulary_checksum(vocabulary)
-    stem = text.with_name(f"{text.name}.{vocabulary_sum[:8]}")
-    dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
-    checksum = _fresh_checksum(stem, text, vocabulary_sum, dtype)
-    if checksum is None:
-        checksum = _write_ids_files(stem, text, vocabulary, dtype, vocabulary_sum)
-    offsets: npt.NDArray[np.int64] = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
-    empty = offsets[-1] == 0  # an empty file cannot be mapped
-    ids = np.zeros(0, dtype) if empty else np.memmap(f"{stem}.ids", dtype=dtype, mode="r")
-    return Side(ids, offsets, len(vocabulary), str(stem), checksum)
+    files = IdsFiles.of(text, vocabulary)
+    checksum = file_sha256(text)
+    numbers = files.open_fresh(checksum) or files.write(text, vocabulary, checksum)
+    return Side(*numbers, len(vocabulary), str(files.stem), checksum)
 
 
-def _vocabulary_checksum(vocabulary: Vocabulary) -> str:
-    return hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
+@dataclass(frozen=True)
+class IdsFiles:
+    """The three files of ids of a text.
 
+    stem: their path without extension. vocabulary_sum: SHA-256 of the vocabulary. dtype: of ids.
+    """
 
-def _fresh_checksum(
-    stem: Path, text: Path, vocabulary_sum: str, dtype: np.dtype[Any]
-) -> str | None:
-    """Return the text's checksum if the files are complete and made from it and the vocabulary."""
-    try:
-        description = parse_json(Path(f"{stem}.json").read_text(encoding="utf-8"))
-        sizes = [os.path.getsize(f"{stem}.{name}") for name in ("ids", "offsets")]
-    except (OSError, ValueError):
-        return None
-    if not isinstance(description, dict):
-        return None
-    if (description.get("format"), description.get("vocabulary")) != (FORMAT, vocabulary_sum):
-        return None
-    if description.get("sizes") != sizes or not _sizes_agree(stem, sizes[0], sizes[1], dtype):
-        return None
-    checksum = description.get("sha256")
-    if not isinstance(checksum, str):
-        return None
-    stat = text.stat()
-    recorded = [description.get("size"), description.get("mtime_ns")]
-    unchanged = [stat.st_size, stat.st_mtime_ns] == recorded
-    return checksum if unchanged or file_sha256(text) == checksum else None
+    stem: Path
+    vocabulary_sum: str
+    dtype: np.dtype[Any]
 
+    @classmethod
+    def of(cls, text: Path, vocabulary: Vocabulary) -> "IdsFiles":
+        """Return the files of a text and a vocabulary."""
+        vocabulary_sum = hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
+        dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
+        return cls(text.with_name(f"{text.name}.{vocabulary_sum[:8]}"), vocabulary_sum, dtype)
 
-def _sizes_agree(stem: Path, ids_size: int, offsets_size: int, dtype: np.dtype[Any]) -> bool:
-    """Return whether the offsets end at the last id; the sizes of the files are in bytes."""
-    if not offsets_size or offsets_size % 8 or ids_size % dtype.itemsize:
-        return False
-    offsets = np.memmap(f"{stem}.offsets", dtype=np.int64, mode="r")
-    return (int(offsets[0]), int(offsets[-1])) == (0, ids_size // dtype.itemsize)
+    def open_fresh(self, checksum: str) -> tuple[NumberFile, NumberFile] | None:
+        """Open ids and offsets; return None if a file is missing, stale or damaged.
 
+        :param checksum: SHA-256 of the text.
+        """
+        try:
+            numbers = self._open()
+            text = read_regular(f"{self.stem}.json", MAX_DESCRIPTION_BYTES)
+            description = parse_json(text.decode("utf-8"))
+            sums = [file.sha256() for file in numbers]
+        except (OSError, ValueError):
+            return None
+        is_fresh = description == self._description(checksum, sums) and _fit_together(*numbers)
+        return numbers if is_fresh else None
 
-def _write_ids_files(
-    stem: Path, text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], vocabulary_sum: str
-) -> str:
-    """Write the three files atomically, the JSON file last; return the text's checksum."""
-    Path(f"{stem}.json").unlink(missing_ok=True)
-    with contextlib.ExitStack() as stack:  # closes the last file first
-        json_file, offsets, ids = (
-            stack.enter_context(atomic_file(f"{stem}.{name}", force=True))
-            for name in ("json", "offsets", "ids")
+    def write(
+        self, text: Path, vocabulary: Vocabulary, checksum: str
+    ) -> tuple[NumberFile, NumberFile]:
+        """Write the three files atomically, the JSON file last; open ids and offsets.
+
+        :param checksum: SHA-256 of the text.
+        :raises DataError: the text has changed, or there is something else in the place of a file.
+        """
+        self._check_places()
+        Path(f"{self.stem}.json").unlink(missing_ok=True)
+        with contextlib.ExitStack() as stack:  # closes the last file first
+            json_file, offsets, ids = (
+                stack.enter_context(atomic_file(f"{self.stem}.{name}", force=True))
+                for name in ("json", "offsets", "ids")
+            )
+            sums = _write_ids(text, vocabulary, self.dtype, ids, offsets)
+            if file_sha256(text) != checksum:
+                raise DataError(f"{text}: has changed while it was read; start again")
+            json_file.write(json.dumps(self._description(checksum, sums), indent=1).encode())
+        return self._open()
+
+    def _check_places(self) -> None:
+        """Raise DataError if a link, a FIFO, ... would be written through."""
+        for path in (Path(f"{self.stem}.{name}") for name in ("json", "offsets", "ids")):
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise DataError(f"{path}: not a regular file; remove it, and start again")
+
+    def _open(self) -> tuple[NumberFile, NumberFile]:
+        return (
+            NumberFile(f"{self.stem}.ids", self.dtype),
+            NumberFile(f"{self.stem}.offsets", np.int64),
         )
-        stat = text.stat()
-        sizes = _write_ids(text, vocabulary, dtype, ids, offsets)
-        checksum = file_sha256(text)
-        description = {
+
+    def _description(self, checksum: str, sums: Sequence[str]) -> dict[str, Any]:
+        """Return the content of the JSON file.
+
+        :param sums: SHA-256 of ids and offsets.
+        """
+        return {
             "format": FORMAT,
-            "vocabulary": vocabulary_sum,
-            "size": stat.st_size,
-            "mtime_ns": stat.st_mtime_ns,
+            "vocabulary": self.vocabulary_sum,
             "sha256": checksum,
-            "sizes": sizes,
+            "sums": dict(zip(("ids", "offsets"), sums, strict=True)),
         }
-        json_file.write(json.dumps(description, indent=1).encode())
-    return checksum
+
+
+def _fit_together(ids: NumberFile, offsets: NumberFile) -> bool:
+    """Return whether the offsets begin at the first id, and end at the last."""
+    count = len(offsets)
+    return count > 0 and (int(offsets[0:1][0]), int(offsets[count - 1 : count][0])) == (0, len(ids))
 
 
 def _write_ids(
     text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any], ids: BinaryIO, offsets: BinaryIO
-) -> list[int]:
-    """Write ids and offsets, and return the sizes of both files in bytes."""
-    offsets.write(np.zeros(1, np.int64).tobytes())
+) -> list[str]:
+    """Write ids and offsets, and return the SHA-256 of both files."""
+    digests = hashlib.sha256(), hashlib.sha256()
+    parts = _ids_and_offsets(text, vocabulary, dtype)
+    for arrays in parts:
+        for array, file, digest in zip(arrays, (ids, offsets), digests, strict=True):
+            data = array.tobytes()
+            file.write(data)
+            digest.update(data)
+    return [digest.hexdigest() for digest in digests]
+
+
+def _ids_and_offsets(
+    text: Path, vocabulary: Vocabulary, dtype: np.dtype[Any]
+) -> Iterator[tuple[npt.NDArray[Any], Ids]]:
+    """Yield the contents of both files in parts."""
+    yield np.zeros(0, dtype), np.zeros(1, np.int64)
     total = 0
     for lines in read_text_blocks(text, READ_LINES):
         block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
-        ids.write(block.tobytes())
-        offsets.write((total + 1 + np.flatnonzero(block == EOS)).astype(np.int64).tobytes())
+        yield block, total + 1 + np.flatnonzero(block == EOS).astype(np.int64)
         total += len(block)
-    return [ids.tell(), offsets.tell()]

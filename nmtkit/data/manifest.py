@@ -4,12 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.errors import DataError
+from nmtkit.io.folder_files import read_regular
 from nmtkit.io.safe_json import parse_json
 
 FORMAT = 1
 """Version of a prepared folder's layout; raised when older versions of nmtkit cannot read it."""
 
 MANIFEST_FILE = "manifest.json"
+
+MAX_MANIFEST_BYTES = 1 << 24
+"""Maximum size of a manifest, which has some hundred bytes for each file."""
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
@@ -19,7 +23,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     """
     path = Path(folder) / MANIFEST_FILE
     try:
-        manifest = parse_json(path.read_text(encoding="utf-8"))
+        manifest = parse_json(read_regular(path, MAX_MANIFEST_BYTES).decode("utf-8"))
     except OSError as error:
         reason = f"cannot be read ({error.strerror}); name a folder that 'nmtkit prepare' made"
         raise DataError(f"{path}: {reason}") from error

@@ -15,7 +15,11 @@ them (`lines.open_output` for text, `parameters.write_parameters` for tensors):
 The output is written under a hidden name beside its own (`nmtkit.io.temporary`), which is locked
 meanwhile, and renamed when the block succeeds. When the block raises, the hidden output is removed
 and an earlier output of that name stays unchanged. Leftovers of a killed process are removed when
-the same output is next written. Files are synchronised to the disk before they are renamed.
+the same output is next written.
+
+When a block has ended, its output survives a loss of power: files and folders are synchronised to
+the disk before they are renamed, and the folder around them afterwards. A folder takes the place of
+an earlier one in a single step, where the file system can exchange two names.
 """
 
 import contextlib
@@ -27,6 +31,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nmtkit.errors import OutputError
+from nmtkit.io.exchange import exchange
+from nmtkit.io.sync import sync_folder, sync_tree
 from nmtkit.io.temporary import OLD_SUFFIX, hidden_name, lock, locked, remove_leftovers
 
 _DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -57,6 +63,7 @@ def atomic_file(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
             os.replace(hidden, target)
+            sync_folder(target.parent)
     except BaseException:
         hidden.unlink(missing_ok=True)
         raise
@@ -93,6 +100,7 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
                 with open(hidden, "rb") as stream:
                     os.fsync(stream.fileno())
                 os.replace(hidden, target)
+                sync_folder(target.parent)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -112,6 +120,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         hidden.mkdir()
         with locked(hidden):
             yield hidden
+            sync_tree(hidden)
             _move_into_place(hidden, target)
     except BaseException as error:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -189,15 +198,20 @@ def _report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
 
 
 def _move_into_place(folder: Path, target: Path) -> None:
-    """Rename the finished folder, replacing an old one, which is restored on failure."""
+    """Rename the finished folder; an old one of that name is replaced, or restored on failure."""
     if not target.exists():
         os.replace(folder, target)
+        sync_folder(target.parent)
         return
-    old = target.with_name(f"{folder.name}{OLD_SUFFIX}")
-    os.replace(target, old)
-    try:
-        os.replace(folder, target)
-    except BaseException:
-        os.replace(old, target)
-        raise
+    if exchange(folder, target):
+        old = folder
+    else:
+        old = target.with_name(f"{folder.name}{OLD_SUFFIX}")
+        os.replace(target, old)
+        try:
+            os.replace(folder, target)
+        except BaseException:
+            os.replace(old, target)
+            raise
+    sync_folder(target.parent)
     shutil.rmtree(old, ignore_errors=True)

@@ -1,18 +1,36 @@
-"""Parameters in safetensors files, written atomically and checked before they are read.
+"""Parameters in safetensors files, written atomically and checked when they are read.
 
 The header of a file, with the types and shapes of its tensors, is compared with the model before
-memory is allocated for tensors.
+memory is allocated for tensors. Its metadata holds a checksum of all tensors:
+
+    "__metadata__": {"nmtkit": "{\\"sha256\\": \\"...\\", \\"update\\": 12000}"}
+
+(one key, because safetensors writes several in an order that changes from run to run). It is the
+SHA-256 of the SHA-256 of each tensor (name, type, shape and bytes), in the order of names. So a
+file carries its checksum with it, and both change in one step. The update is that of the training
+after which the parameters were written. Files written before nmtkit 0.3 have
+no checksum, and are accepted. The files are read, not mapped: a file that shrinks or a disk that
+fails while a mapped file is used would end the process with a signal.
 """
 
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from nmtkit.errors import ModelError, OutputError
 from nmtkit.io.atomic import atomic_path
+from nmtkit.io.folder_files import open_regular
 from nmtkit.io.safe_json import parse_json
 
 Parameters = dict[str, Tensor]
@@ -20,11 +38,22 @@ Parameters = dict[str, Tensor]
 TensorSpecs = dict[str, tuple[str, list[int]]]
 """Type and shape of each tensor of a safetensors file, by name."""
 
-DTYPE_NAMES = {torch.float32: "F32", torch.uint8: "U8"}
-"""Names that safetensors files use for the types written by this module."""
+DTYPE_NAMES = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64", torch.uint8: "U8"}
+"""Names in safetensors files of the types that this module reads."""
+
+_DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
+
+METADATA_KEY = "nmtkit"
+"""Key in the metadata of a file."""
+
+CHECKSUM_KEY, UPDATE_KEY = "sha256", "update"
+"""Keys of the checksum of all tensors, and of the number of the update."""
 
 MAX_HEADER_BYTES = 1 << 20
 """Maximum size of a file's header, which has about a hundred bytes for each tensor."""
+
+_READ_ERRORS = (OSError, ValueError, TypeError, OverflowError, RuntimeError)
+"""Errors that a damaged file may raise; torch raises RuntimeError for shapes beyond memory."""
 
 MAX_NAMES_SHOWN = 10
 """Maximum number of parameters that a message names."""
@@ -48,46 +77,166 @@ def parameters_of(model: nn.Module) -> Parameters:
     return {name: value.detach().cpu() for name, value in model.named_parameters()}
 
 
-def write_parameters(path: Path, tensors: Parameters) -> None:
-    """Write a safetensors file atomically; an existing one is replaced.
+def write_parameters(path: Path, tensors: Parameters, update: int | None = None) -> None:
+    """Write a safetensors file atomically, with a checksum; an existing one is replaced.
 
+    :param update: number of the update of the training, to be written too.
     :raises OutputError: the file cannot be written.
     """
+    contiguous = {name: value.contiguous() for name, value in tensors.items()}
+    metadata: dict[str, object] = {CHECKSUM_KEY: tensors_sha256(contiguous)}
+    metadata |= {} if update is None else {UPDATE_KEY: update}
     try:
         with atomic_path(path, force=True) as hidden:
-            save_file({name: value.contiguous() for name, value in tensors.items()}, hidden)
+            save_file(contiguous, hidden, {METADATA_KEY: json.dumps(metadata)})
     except (OSError, SafetensorError) as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
 
 
-def read_parameters(path: Path) -> Parameters:
+def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:
+    """Return the checksum of contiguous tensors that files have in their metadata."""
+    sums = {name: _tensor_sha256(name, value) for name, value in tensors.items()}
+    return hashlib.sha256(b"".join(sums[name] for name in sorted(sums))).hexdigest()
+
+
+def _tensor_sha256(name: str, value: Tensor) -> bytes:
+    dtype, shape = tensor_spec(value)
+    digest = hashlib.sha256(f"{name} {dtype} {shape}\n".encode())
+    digest.update(_bytes_of(value))
+    return digest.digest()
+
+
+def _bytes_of(tensor: Tensor) -> memoryview:
+    """Return the memory of a contiguous tensor on the CPU as writable bytes."""
+    array: NDArray[np.uint8] = tensor.detach().view(-1).view(torch.uint8).numpy()
+    return array.data
+
+
+class _Header(NamedTuple):
+    """Header of a safetensors file.
+
+    specs: type and shape by name. offsets: first byte and end of each tensor, by name.
+    start: position in the file of the first tensor. metadata: what nmtkit wrote there.
+    """
+
+    specs: TensorSpecs
+    offsets: dict[str, tuple[int, int]]
+    start: int
+    metadata: dict[str, Any]
+
+
+def read_parameters(path: Path, expected: TensorSpecs | None = None) -> Parameters:
     """Read the parameters of a file.
 
-    :raises CorruptFileError: the file is missing, or not a complete safetensors file.
+    :param expected: types and shapes by name that the file must have, checked before tensors are
+        read; None: any.
+    :raises ModelError: the file has other parameters than expected.
+    :raises CorruptFileError: the file is missing, not a complete safetensors file, or does not
+        match its checksum.
     """
     try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
+        with open_regular(path) as file:
+            header = _parse_header(file)
+            if expected is not None:
+                _check_specs(path, header.specs, expected)
+            tensors = _read_tensors(file, header)
+    except _READ_ERRORS as error:
+        raise CorruptFileError(
+            f"{path}: cannot be read as parameters ({error}); restore it from a copy"
+        ) from error
+    if header.metadata.get(CHECKSUM_KEY) not in (None, tensors_sha256(tensors)):
+        raise CorruptFileError(
+            f"{path}: damaged: its parameters do not match their checksum; restore it from a copy"
+        )
+    return tensors
 
 
 def read_header(path: Path) -> TensorSpecs:
     """Read only the types and shapes in the header of a safetensors file.
 
-    The data may still be incomplete, which `read_parameters` detects.
+    :raises CorruptFileError: the file is missing, or has no valid header.
+    """
+    try:
+        with open_regular(path) as file:
+            return _parse_header(file).specs
+    except (OSError, ValueError) as error:
+        raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Read what nmtkit wrote into the metadata of a safetensors file: checksum and update.
 
     :raises CorruptFileError: the file is missing, or has no valid header.
     """
     try:
-        with open(path, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if length > MAX_HEADER_BYTES:
-                raise ValueError(f"its header would have {length:,} bytes")
-            head = parse_json(file.read(length).decode("utf-8"))
-        parts = {name: part for name, part in head.items() if name != "__metadata__"}
-        return {name: (part["dtype"], part["shape"]) for name, part in parts.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        with open_regular(path) as file:
+            return _parse_header(file).metadata
+    except (OSError, ValueError) as error:
         raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
+
+
+def _parse_header(file: BufferedReader) -> _Header:
+    """Parse the header at the beginning of a safetensors file.
+
+    :raises ValueError: there is no valid header.
+    """
+    length = int.from_bytes(file.read(8), "little")
+    if length > MAX_HEADER_BYTES:
+        raise ValueError(f"its header would have {length:,} bytes")
+    try:
+        head = parse_json(file.read(length).decode("utf-8"))
+        metadata = dict(parse_json(head.pop("__metadata__", {}).get(METADATA_KEY, "{}")))
+        specs = {name: (part["dtype"], part["shape"]) for name, part in head.items()}
+        offsets = {name: tuple(part["data_offsets"]) for name, part in head.items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"invalid header: {error}") from error
+    return _Header(specs, offsets, 8 + length, metadata)
+
+
+def _read_tensors(file: BufferedReader, header: _Header) -> Parameters:
+    """Read all tensors of a file whose position is at the end of its header.
+
+    :raises ValueError: the tensors do not fill the file, one after another.
+    """
+    size = file.seek(0, 2) - header.start
+    file.seek(header.start)
+    tensors, position = {}, 0
+    for name, (begin, end) in sorted(header.offsets.items(), key=lambda item: item[1]):
+        count = _byte_count(*header.specs[name])
+        if (begin, end) != (position, position + count) or end > size:
+            raise ValueError(f"the bytes of {name} are not those of its type and shape")
+        dtype, shape = header.specs[name]
+        tensors[name] = torch.empty(shape, dtype=_DTYPES[dtype])
+        _fill(_bytes_of(tensors[name]), file)
+        position = end
+    if position != size:
+        raise ValueError(f"it has {size - position:,} bytes that belong to no parameter")
+    return tensors
+
+
+def _byte_count(dtype: Any, shape: Any) -> int:
+    """Return the number of bytes of a tensor with a type and shape from a header.
+
+    :raises ValueError: they are not valid, or the type is not one that nmtkit uses.
+    """
+    if dtype not in _DTYPES:
+        raise ValueError(f"the type {dtype!r} is not supported")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError(f"the shape {shape!r} is not valid")
+    return math.prod(shape) * _DTYPES[dtype].itemsize
+
+
+def _fill(memory: memoryview, file: BufferedReader) -> None:
+    """Fill memory from a file.
+
+    :raises ValueError: the file ends before.
+    """
+    position = 0
+    while position < len(memory):
+        count = file.readinto(memory[position:])
+        if not count:
+            raise ValueError("it has been cut short")
+        position += count
 
 
 def tensor_spec(tensor: Tensor) -> tuple[str, list[int]]:
@@ -95,7 +244,7 @@ def tensor_spec(tensor: Tensor) -> tuple[str, list[int]]:
     return DTYPE_NAMES.get(tensor.dtype, str(tensor.dtype)), list(tensor.shape)
 
 
-def _check_header(path: Path, actual: TensorSpecs, expected: TensorSpecs) -> None:
+def _check_specs(path: Path, actual: TensorSpecs, expected: TensorSpecs) -> None:
     """Raise ModelError if the tensors of a file are not those of a model."""
     if actual.keys() != expected.keys():
         names = sorted(actual.keys() ^ expected.keys())
@@ -119,17 +268,13 @@ def _is_finite(value: Tensor) -> bool:
 def load_parameters(model: nn.Module, path: Path) -> None:
     """Load a file's parameters into a model; a model on the device "meta" moves to the CPU.
 
-    The parameters are copied: tensors of a mapped file are seldom aligned to 64 bytes, and matrix
-    products with them take up to 8 % longer.
-
     :raises ModelError: names, shapes or types differ from the model's, which is checked before
         tensors are read; or a value is not finite.
+    :raises CorruptFileError: as `read_parameters`.
     """
     parameters = dict(model.named_parameters())
-    _check_header(
-        path, read_header(path), {name: tensor_spec(parameters[name]) for name in parameters}
-    )
-    tensors = read_parameters(path)
+    expected = {name: tensor_spec(value) for name, value in parameters.items()}
+    tensors = read_parameters(path, expected)
     for name, value in tensors.items():
         if not _is_finite(value):
             raise ModelError(
@@ -137,8 +282,7 @@ def load_parameters(model: nn.Module, path: Path) -> None:
                 " diverged; use other parameters"
             )
     if any(parameter.is_meta for parameter in parameters.values()):
-        copies = {name: value.clone() for name, value in tensors.items()}
-        model.load_state_dict(copies, assign=True)
+        model.load_state_dict(tensors, assign=True)
         return
     with torch.no_grad():
         for name, parameter in parameters.items():

@@ -1,5 +1,6 @@
 """Model cards: model, data, provenance and training of a system in a report."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,11 +8,16 @@ from typing import Any
 
 from nmtkit.config import SearchConfig
 from nmtkit.config_io import write_toml
-from nmtkit.errors import ModelError
 from nmtkit.io.lines import file_sha256
 from nmtkit.model_folder import LoadedModel
 from nmtkit.models import model_name
-from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint, read_curve
+from nmtkit.training.learning_curve import (
+    METRICS_FILE,
+    Curve,
+    TrainingPoint,
+    ValidationPoint,
+    read_curve,
+)
 from nmtkit.training.provenance import read_provenance
 
 PARAMETERS = "params.best.safetensors"
@@ -60,10 +66,8 @@ def describe_model(
     """
     folder = Path(folder)
     provenance = read_provenance(folder)
-    try:
-        curve = read_curve(folder)
-    except ModelError:  # the folder was copied without metrics
-        curve = None
+    has_metrics = os.path.lexists(folder / METRICS_FILE)  # a folder may be copied without
+    curve = read_curve(folder) if has_metrics else None
     facts = {
         **dict(_model_facts(model)),
         **_provenance_facts(provenance),

@@ -4,18 +4,20 @@
                          state.safetensors    tensors of the optimizer, states of the random
                                               generators
                          state.json           progress (`Progress`), numbers of the optimizer, and
-                                              SHA-256 checksums of the other two files
+                                              SHA-256 checksums of the other two files and of
+                                              itself
     checkpoints/00012345.interrupted/         the same, saved because of a stop signal
     params.best.safetensors                   best averaged parameters, for inference
     params.last.safetensors                   averaged parameters of the last validation
 
 A checkpoint is written under a hidden name and renamed, and renamed before it is removed: a folder
 whose name begins with a digit is complete. A checkpoint that does not match its checksums is
-renamed `00012000.damaged`. The checkpoint of an interrupted training exists until the next one is
-written, and is never averaged.
+renamed `00012000.damaged`, or `00012000.damaged2` if there is one. The checkpoint of an interrupted
+training exists until the next one is written, and is never averaged.
 """
 
 import dataclasses
+import itertools
 import json
 import logging
 import os
@@ -30,18 +32,24 @@ from torch import Tensor, nn
 from nmtkit.data.batching import Position
 from nmtkit.errors import DataError, ModelError
 from nmtkit.io.atomic import atomic_file, atomic_folder
+from nmtkit.io.checksums import verify_checksum, with_checksum
+from nmtkit.io.folder_files import read_regular, regular_file_sha256
 from nmtkit.io.lines import file_sha256
 from nmtkit.io.parameters import (
+    UPDATE_KEY,
     CorruptFileError,
     Parameters,
     load_parameters,
     parameters_of,
     read_header,
+    read_metadata,
     read_parameters,
     tensor_spec,
+    tensors_sha256,
     write_parameters,
 )
 from nmtkit.io.safe_json import parse_json, parse_natural
+from nmtkit.io.sync import sync_folder
 from nmtkit.parallel.process_group import ProcessGroup
 
 log = logging.getLogger("nmtkit")
@@ -51,7 +59,12 @@ DAMAGED_SUFFIX = ".damaged"
 TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """Patterns of the hidden names that files of a model folder have while they are written."""
 
+BEST_PARAMETERS = "params.best.safetensors"
+
 CHECKSUMMED_FILES = ("params.safetensors", "state.safetensors")
+
+MAX_STATE_BYTES = 1 << 24
+"""Maximum size of a `state.json`, which has about a hundred bytes for each parameter."""
 
 CPU_GENERATOR, CUDA_GENERATOR = "random.cpu", "random.cuda"
 """Names of the tensors that hold the states of torch's random generators."""
@@ -59,7 +72,7 @@ CPU_GENERATOR, CUDA_GENERATOR = "random.cpu", "random.cuda"
 MAX_GENERATOR_BYTES = 100_000
 """Maximum size of a random generator's state; those of torch have about 5,000 bytes."""
 
-_READ_ERRORS = (OSError, DataError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
+_READ_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
 """Errors that reading a damaged checkpoint may raise."""
 
 
@@ -77,7 +90,9 @@ class Progress:
     seconds: time spent in updates and validations.
     skipped: updates that were skipped because cost or gradient was not finite.
     skipped_in_a_row: number of consecutive skipped updates up to now.
-    corpus: checksum of the training data, "" in checkpoints of nmtkit 0.1.
+    corpus, dev: checksums of the training data and of the dev set.
+    best_parameters: checksum of the tensors in `params.best.safetensors`.
+    Checksums are "" in checkpoints of nmtkit 0.2 and before.
     """
 
     updates: int = 0
@@ -91,6 +106,8 @@ class Progress:
     skipped: int = 0
     skipped_in_a_row: int = 0
     corpus: str = ""
+    dev: str = ""
+    best_parameters: str = ""
 
 
 def save_checkpoint(
@@ -121,6 +138,7 @@ def save_checkpoint(
             "optimizer": numbers,
             "sums": {name: file_sha256(hidden / name) for name in CHECKSUMMED_FILES},
         }
+        state = with_checksum(state)
         with atomic_file(hidden / "state.json") as file:
             file.write(json.dumps(state, indent=1).encode())
     for path in earlier_interruptions:
@@ -138,7 +156,9 @@ def load_checkpoint(
     :raises ModelError: the checkpoint belongs to another model.
     """
     try:
-        state = parse_json((checkpoint / "state.json").read_text(encoding="utf-8"))
+        text = read_regular(checkpoint / "state.json", MAX_STATE_BYTES).decode("utf-8")
+        state = parse_json(text)
+        verify_checksum(state)
         _check_checksums(checkpoint, state.get("sums", {}))
         progress = _parse_progress(state["progress"])
         load_parameters(model, checkpoint / "params.safetensors")
@@ -170,13 +190,64 @@ def load_newest_checkpoint(
             return load_checkpoint(path, model, optimizer)
         except CorruptFileError as error:
             log.warning("%s; trying the one before", error)
-            os.replace(path, path.with_name(f"{path.name}{DAMAGED_SUFFIX}"))
+            os.replace(path, _damaged_name(path))
     if paths:
         raise ModelError(
             f"{folder}: every checkpoint is damaged; use --force to start again, or translate with"
             " params.best.safetensors if it can still be read"
         )
     return None
+
+
+def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) -> None:
+    """Check that a training resumes with the data that it was started with.
+
+    :param old: progress in the checkpoint.
+    :param new: progress with the checksums of the data that is there now.
+    :param folder: the model folder, for the message.
+    :param prepared: the prepared folder, for the message.
+    :raises DataError: training data or dev set are others.
+    """
+    for name, checksums in (
+        ("training data", (old.corpus, new.corpus)),
+        ("dev set", (old.dev, new.dev)),
+    ):
+        if checksums[0] not in ("", checksums[1]):
+            raise DataError(
+                f"{prepared}: the {name} is not that which {folder} was trained with; restore it,"
+                " or use --force to start anew"
+            )
+
+
+def check_best_parameters(folder: Path, progress: Progress) -> None:
+    """Check that `params.best.safetensors` is that of a checkpoint, or of a later validation.
+
+    It is later if the training was killed after that validation, before its checkpoint was written.
+    It will be written again, as resuming is exact.
+
+    :raises ModelError: the file is missing, damaged, or not that of this training.
+    """
+    if progress.best is None:
+        return
+    path = folder / BEST_PARAMETERS
+    try:
+        tensors = read_parameters(path)
+    except CorruptFileError as error:
+        raise ModelError(f"{error}; or use --force to start the training anew") from error
+    update = read_metadata(path).get(UPDATE_KEY)
+    is_later = type(update) is int and update > progress.updates
+    if not is_later and progress.best_parameters not in ("", tensors_sha256(tensors)):
+        raise ModelError(
+            f"{path}: not the best parameters of this training, which could not be found again;"
+            " restore the file from a copy, or use --force to start anew"
+        )
+
+
+def _damaged_name(checkpoint: Path) -> Path:
+    """Return a new name for a damaged checkpoint; there may be several of the same update."""
+    name = f"{checkpoint.name}{DAMAGED_SUFFIX}"
+    names = itertools.chain([name], (f"{name}{number}" for number in itertools.count(2)))
+    return next(path for path in map(checkpoint.with_name, names) if not os.path.lexists(path))
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
@@ -201,6 +272,7 @@ def _remove(checkpoint: Path) -> None:
     hidden = checkpoint.with_name(f".{checkpoint.name}.old")
     shutil.rmtree(hidden, ignore_errors=True)
     os.replace(checkpoint, hidden)
+    sync_folder(checkpoint.parent)  # else the files could be gone before the name after a power cut
     shutil.rmtree(hidden)
 
 
@@ -261,7 +333,7 @@ def _check_checksums(checkpoint: Path, checksums: dict[str, str]) -> None:
     :raises ValueError: a checksum differs.
     """
     for name, checksum in checksums.items():
-        if name in CHECKSUMMED_FILES and file_sha256(checkpoint / name) != checksum:
+        if name in CHECKSUMMED_FILES and regular_file_sha256(checkpoint / name) != checksum:
             raise ValueError(f"the checksum of {name} differs")
 
 

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.errors import DataError, ModelError
+from nmtkit.io.folder_files import check_file, read_regular
 from nmtkit.io.lines import decode_line
 from nmtkit.io.safe_json import parse_json
 
 METRICS_FILE = "metrics.jsonl"
+
+MAX_METRICS_BYTES = 1 << 28
+"""Maximum size of the file: a line has about 200 bytes, and there is one every 100 updates."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,13 @@ def read_curve(folder: str | Path) -> Curve:
     :raises DataError: a line was not written by training.
     """
     path = Path(folder) / METRICS_FILE
-    if not path.is_file():
+    if not path.exists():
         raise ModelError(
             f"{path}: no such file; 'nmtkit train' writes it, first after 100 updates or at its"
             " first validation"
         )
     training, validation = [], []
-    for number, line in enumerate(_complete_lines(path), start=1):
+    for number, line in enumerate(read_metrics(path).split(b"\n")[:-1], start=1):
         point = _parse_point(decode_line(line, path, number), f"{path}:{number}")
         if isinstance(point, TrainingPoint):
             training.append(point)
@@ -79,10 +83,15 @@ def read_curve(folder: str | Path) -> Curve:
     return Curve(tuple(training), tuple(validation))
 
 
-def _complete_lines(path: Path) -> list[bytes]:
-    """Return the lines that end with a newline; the file is read at once, as it may grow."""
+def read_metrics(path: Path) -> bytes:
+    """Return the content of a `metrics.jsonl`, read at once, as it may grow.
+
+    :raises ModelError: the file is not a regular file in its folder.
+    :raises DataError: it cannot be read, or is too large.
+    """
+    check_file(path.parent, path)
     try:
-        return path.read_bytes().split(b"\n")[:-1]
+        return read_regular(path, MAX_METRICS_BYTES)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import logging
 import math
+import os
 import shutil
 import sys
 import time
@@ -19,7 +20,7 @@ from nmtkit.extras import install_command
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
 from nmtkit.training.checkpoint import Progress
-from nmtkit.training.learning_curve import METRICS_FILE, read_curve
+from nmtkit.training.learning_curve import METRICS_FILE, read_curve, read_metrics
 from nmtkit.training.sparkline import BLOCKS, validation_sparklines
 from nmtkit.training.validation import Validation
 
@@ -41,14 +42,18 @@ class MetricsLogger:
         config: TrainingConfig,
         epoch_progress: Callable[[], float],
         tensorboard: bool = False,
+        check_lock: Callable[[], None] = lambda: None,
     ) -> None:
         """Open the progress bar, and the TensorBoard file if requested.
 
         :param epoch_progress: returns the number of epochs so far, as a float.
+        :param check_lock: called before each write; raises ModelError if the folder is no longer
+            the one that is locked.
         """
         self.path = folder / METRICS_FILE
         self.config = config
         self.epoch_progress = epoch_progress
+        self.check_lock = check_lock
         self.writer = _summary_writer(folder) if tensorboard else None
         disable = None if log.isEnabledFor(logging.INFO) else True  # None: draw on a terminal only
         total = config.max_updates or None
@@ -66,10 +71,10 @@ class MetricsLogger:
 
         :param updates: number of updates in the checkpoint; 0 without one.
         """
+        self.check_lock()
         if self.path.exists():
-            lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines(
-                keepends=True
-            )
+            text = read_metrics(self.path).decode("utf-8", errors="replace")
+            lines = [f"{line}\n" for line in text.split("\n")]  # the last is empty, or cut short
             kept_lines = [line for line in lines if _update_number(line) <= updates]
             with open_output(self.path, force=True) as file:
                 file.writelines(kept_lines)
@@ -162,8 +167,11 @@ class MetricsLogger:
 
     def _write(self, kind: str, update: int, figures: dict[str, Any]) -> None:
         """Append a line to `metrics.jsonl`, and the same figures to the TensorBoard file."""
+        self.check_lock()
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps({"kind": kind, "update": update, **figures}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         if self.writer is not None:
             for name, value in figures.items():
                 if isinstance(value, int | float):

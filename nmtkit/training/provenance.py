@@ -1,12 +1,15 @@
 """Provenance of a model: `origin.json`, which training writes into a new model folder.
 
 It holds what `config.toml` and `metrics.jsonl` do not: the command, versions, device and threads,
-and the data with its checksums, as `nmtkit prepare` wrote them into the prepared folder's manifest.
+the inputs and the number of pairs as the prepared folder's manifest has them, and the checksums of
+the prepared files.
 """
 
+import logging
+import os
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,21 @@ import torch
 
 import nmtkit
 from nmtkit.errors import ModelError
+from nmtkit.io.checksums import check_sums
+from nmtkit.io.folder_files import check_file, read_regular
+from nmtkit.io.lines import file_sha256
 from nmtkit.io.safe_json import parse_json
 from nmtkit.model_folder import PROVENANCE_FILE
 
 FORMAT = 1
-TRAINING_DATA_PREFIXES = ("train.", "dev.")
-"""Name prefixes of the prepared files that training reads."""
+
+MAX_PROVENANCE_BYTES = 1 << 24
+"""Maximum size of the file, which has some hundred bytes for each file of the training data."""
+
+TRAINING_DATA_PREFIXES, SIDES = ("train.", "dev."), ("src", "tgt")
+"""Prefixes and suffixes of the names of the prepared files that training reads."""
+
+log = logging.getLogger("nmtkit")
 
 
 def train_command(
@@ -37,13 +49,36 @@ def train_command(
     return shlex.join(words)
 
 
-def provenance_of(command: str, manifest: Mapping[str, Any], device: str) -> dict[str, Any]:
+def data_checksums(prepared: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the SHA-256 of the prepared files that training reads.
+
+    A warning is logged for each that is not as `nmtkit prepare` wrote it.
+
+    :raises DataError: a file cannot be read.
+    """
+    names = [f"{prefix}{side}" for prefix in TRAINING_DATA_PREFIXES for side in SIDES]
+    checksums = {name: file_sha256(prepared / name) for name in names}
+    recorded = manifest.get("outputs", {})
+    for name, checksum in checksums.items():
+        if recorded.get(name, checksum) != checksum:
+            log.warning(
+                "%s: is not as 'nmtkit prepare' wrote it; prepare again, unless you changed it"
+                " yourself",
+                prepared / name,
+            )
+    return checksums
+
+
+def provenance_of(
+    command: str, manifest: Mapping[str, Any], data: Mapping[str, str], device: str
+) -> dict[str, Any]:
     """Return the content of `origin.json`.
 
     :param manifest: the prepared folder's manifest.
+    :param data: SHA-256 of the files that training reads, by name.
     :param device: type of the device that trains, "cpu" or "cuda".
     """
-    splits, outputs = manifest.get("splits", {}), manifest.get("outputs", {})
+    splits = manifest.get("splits", {})
     return {
         "format": FORMAT,
         "command": command,
@@ -56,24 +91,56 @@ def provenance_of(command: str, manifest: Mapping[str, Any], device: str) -> dic
         "threads": torch.get_num_threads(),
         "pairs": {name: splits[name]["pairs"] for name in ("train", "dev") if name in splits},
         "inputs": manifest.get("inputs", {}),
-        "data": {
-            name: file for name, file in outputs.items() if name.startswith(TRAINING_DATA_PREFIXES)
-        },
+        "data": dict(data),
     }
 
 
 def read_provenance(folder: str | Path) -> dict[str, Any] | None:
     """Read `origin.json`; return None if there is none, as in folders of early versions.
 
-    :raises ModelError: the file is damaged or has an unknown format.
+    :raises ModelError: the file is damaged, has an unknown format, or is not a regular file in the
+        folder.
     """
     path = Path(folder) / PROVENANCE_FILE
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
+    check_file(Path(folder), path, MAX_PROVENANCE_BYTES)
+    check_sums(Path(folder), [PROVENANCE_FILE])
     try:
-        provenance = parse_json(path.read_text(encoding="utf-8"))
+        provenance = parse_json(read_regular(path, MAX_PROVENANCE_BYTES).decode("utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read; remove it, or restore it") from error
     if not isinstance(provenance, dict) or provenance.get("format") != FORMAT:
         raise ModelError(f"{path}: not of format {FORMAT}; use the version that wrote it")
+    for name, has_right_type in _TYPES.items():
+        if not has_right_type(provenance.get(name)):
+            raise ModelError(
+                f"{path}: {name} is missing, or not of the right type; remove the file, or restore"
+                " it"
+            )
     return provenance
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 62
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_table(of: Callable[[object], bool]) -> Callable[[object], bool]:
+    """Return a function that tells whether a value is an object with such values."""
+    return lambda value: isinstance(value, dict) and all(map(of, value.values()))
+
+
+_TYPES: dict[str, Callable[[object], bool]] = {
+    "command": _is_text,
+    "versions": _is_table(_is_text),
+    "device": _is_text,
+    "threads": _is_number,
+    "pairs": _is_table(_is_number),
+    "inputs": _is_table(lambda value: value is None or _is_text(value)),
+    "data": _is_table(_is_text),
+}
+"""Field -> a function that tells whether a value may stand there."""

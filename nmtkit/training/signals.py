@@ -1,23 +1,15 @@
-"""Stop signals, and the lock that lets only one process train in a model folder."""
+"""Stop signals: SIGINT and SIGTERM end a training after everything was saved."""
 
-import contextlib
-import fcntl
 import logging
-import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, TextIO
-
-from nmtkit.errors import ModelError
+from typing import Any
 
 log = logging.getLogger("nmtkit")
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-LOCK_FILE = ".lock"
 
 
 class StopSignals:
@@ -73,42 +65,3 @@ class StopSignals:
         while self._old_handlers:
             number, handler = self._old_handlers.popitem()
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def lock_model_folder(folder: Path) -> Iterator[None]:
-    """Lock a model folder while the block runs.
-
-    The operating system removes the lock when the process ends, even if it is killed: a lock file
-    that was left behind locks nothing.
-
-    :raises ModelError: another process trains in the folder.
-    """
-    with _open_lock_file(folder) as file:
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        try:
-            yield
-        finally:
-            (folder / LOCK_FILE).unlink(missing_ok=True)  # the folder may have been removed
-
-
-def _open_lock_file(folder: Path) -> TextIO:
-    """Open a folder's lock file and lock it."""
-    path = folder / LOCK_FILE
-    while True:
-        file = open(path, "a+", encoding="ascii")  # noqa: SIM115
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                return file
-        except BlockingIOError as error:
-            file.seek(0)
-            holder = file.read().strip()
-            file.close()
-            raise ModelError(
-                f"{folder}: process {holder} is training there; wait for it, or choose another"
-                " --output"
-            ) from error
-        file.close()  # its holder removed it after it was opened here and before it was locked

@@ -11,7 +11,7 @@ import logging
 import os
 import platform
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,13 @@ from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
+from nmtkit.io.checksums import check_sums
+from nmtkit.io.folder_files import check_folder, read_regular
 from nmtkit.model_folder import (
+    MAX_FILE_BYTES,
+    PROVENANCE_FILE,
+    SUMMED_FILES,
     build_model,
-    check_links,
     create_model_folder,
     find_device,
     read_config,
@@ -45,10 +49,10 @@ from nmtkit.model_folder import (
     write_config,
 )
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
+from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
-from nmtkit.training.provenance import provenance_of, train_command
-from nmtkit.training.signals import lock_model_folder
+from nmtkit.training.provenance import data_checksums, provenance_of, train_command
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import build_validation
 
@@ -148,8 +152,10 @@ def train(
     data, folder = Path(prepared), Path(output)
     overrides = [*overrides, *override_strings(settings or {})]
     with join_process_group(device) as process_group, contextlib.ExitStack() as stack:
+        lock: FolderLock | None = None
 
         def open_folder() -> tuple[Config, bool]:
+            nonlocal lock
             config = make_config(recipe, config_file, overrides)
             manifest = read_manifest(data)
             text = _text_config(data, manifest, config.data.swap_sides)
@@ -157,71 +163,69 @@ def train(
             _check_prepared(data)
             if tensorboard:
                 require_tensorboard()
-            check_links(folder)
+            check_folder(folder)
             if force and not process_group.restarted:
                 _remove_model_folder(folder)
-
-            def provenance() -> dict[str, Any]:
+            is_new = not (folder / "config.toml").is_file()
+            if is_new:
                 command = train_command(prepared, output, recipe, config_file, overrides)
-                return provenance_of(command, manifest, find_device(device).type)
-
-            return config, _open_model_folder(folder, config, data, provenance, stack)
+                checksums = data_checksums(data, manifest)
+                provenance = provenance_of(command, manifest, checksums, find_device(device).type)
+                create_model_folder(folder, config, data, provenance)
+            lock = stack.enter_context(lock_model_folder(folder))
+            if not is_new:
+                _check_same_training(folder, config, data)
+            return config, is_new
 
         config, is_new = process_group.broadcast(open_folder)
         _log_start(config, data, folder, process_group)
         try:
             trainer = _build_trainer(
-                data, folder, config, find_device(device), tensorboard, process_group
+                data, folder, config, find_device(device), tensorboard, process_group, lock
             )
         except NmtkitError:
-            if is_new and process_group.is_main:  # nothing was learned yet
+            if is_new and lock is not None and lock.holds():  # nothing was learned yet
                 shutil.rmtree(folder)
             raise
-        _run(trainer, folder)
+        _run(trainer, config, lock)
         return process_group.broadcast(lambda: _training_result(trainer, folder))
 
 
-def _open_model_folder(
-    folder: Path,
-    config: Config,
-    data: Path,
-    provenance: Callable[[], dict[str, Any]],
-    stack: contextlib.ExitStack,
-) -> bool:
-    """Create a model folder or check the existing one; return whether it is new.
+def _check_same_training(folder: Path, config: Config, data: Path) -> None:
+    """Check that settings and shortlists are those that a training was started with.
 
-    :param provenance: returns the content of a new folder's `origin.json`.
-    :param stack: holds the folder's lock.
+    :raises NmtkitError: they are not, or files of the model folder are damaged.
     """
-    is_new = not (folder / "config.toml").is_file()
-    if is_new:
-        create_model_folder(folder, config, data, provenance())
-    stack.enter_context(lock_model_folder(folder))
-    if not is_new:
-        _check_same_settings(read_config(folder), config, folder)
-        _check_same_shortlists(data, folder, config.data.sides)
-        write_config(folder, config)  # limits and search settings may have changed
-    return is_new
+    _check_same_settings(read_config(folder), config, folder)
+    check_sums(folder, [*SUMMED_FILES, PROVENANCE_FILE])
+    _check_same_shortlists(data, folder, config.data.sides)
 
 
-def _run(trainer: Trainer, folder: Path) -> None:
+def _run(trainer: Trainer, config: Config, lock: FolderLock | None) -> None:
     """Train to the end, from the last checkpoint if there is one.
 
+    :param lock: the lock on the model folder; None on ranks that do not write.
     :raises OutputError: the folder cannot be written.
+    :raises ModelError: the folder was moved, or its files are damaged.
     """
-    if trainer.resume():
-        log.info("resuming from update %d", trainer.progress.updates)
-    if trainer.finished():
-        log.info(
-            "%s: training is finished after %d updates; raise training.max_updates, "
-            "training.max_epochs or training.patience to train further",
-            folder,
-            trainer.progress.updates,
-        )
-        return
+    folder = trainer.folder
     try:
+        if trainer.resume():
+            log.info("resuming from update %d", trainer.progress.updates)
+        if lock is not None:
+            write_config(folder, config)  # limits and search settings may have changed
+        if trainer.finished():
+            log.info(
+                "%s: training is finished after %d updates; raise training.max_updates, "
+                "training.max_epochs or training.patience to train further",
+                folder,
+                trainer.progress.updates,
+            )
+            return
         trainer.run()
     except (OSError, OutputError) as error:
+        if lock is not None:
+            lock.check()
         raise OutputError(
             f"{error}; what was saved before is complete, and the same command resumes from there"
         ) from error
@@ -245,8 +249,13 @@ def _build_trainer(
     device: torch.device,
     tensorboard: bool,
     process_group: ProcessGroup,
+    lock: FolderLock | None,
 ) -> Trainer:
-    """Build the model, its data and everything else that a `Trainer` needs."""
+    """Build the model, its data and everything else that a `Trainer` needs.
+
+    :param lock: the lock on the model folder; None on ranks that do not write.
+    :raises DataError: the ranks have different data.
+    """
     if config.training.precision == "bfloat16":
         # oneDNN caches a copy of the matrix for each shape of a bfloat16 product
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
@@ -264,18 +273,40 @@ def _build_trainer(
         )
         for split in ("train", "dev")
     )
+    _check_same_data(data, corpus, dev, process_group)
+    check_lock = (lambda: None) if lock is None else lock.check
     part = (process_group.rank, process_group.size)
     batches = Batches(corpus, config.data, config.training.seed, part=part)
     metrics_logger = (
-        MetricsLogger(folder, config.training, batches.progress, tensorboard)
+        MetricsLogger(folder, config.training, batches.progress, tensorboard, check_lock)
         if process_group.is_main
         else NullMetricsLogger()
     )
     log.info("%d training pairs, %d parameters", len(batches.corpus), _parameter_count(model))
     validation = build_validation(data, dev, vocabularies[1], config, device, process_group)
     return Trainer(
-        model, batches, validation, config.training, folder, metrics_logger, process_group
+        model,
+        batches,
+        validation,
+        config.training,
+        folder,
+        metrics_logger,
+        process_group,
+        check_lock,
+        dev.checksum,
     )
+
+
+def _check_same_data(data: Path, corpus: Corpus, dev: Corpus, process_group: ProcessGroup) -> None:
+    """Raise DataError unless all ranks have the same training data and dev set."""
+    for name, part in (("training data", corpus), ("dev set", dev)):
+        checksums = process_group.all_gather(part.checksum)
+        for rank, checksum in enumerate(checksums):
+            if checksum != checksums[0]:
+                raise DataError(
+                    f"{data}: the {name} of rank {rank} is not that of rank 0; copy the prepared"
+                    " folder to all machines"
+                )
 
 
 def _parameter_count(model: nn.Module) -> int:
@@ -294,8 +325,13 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
 
 
 def _check_prepared(data: Path) -> None:
-    """Raise DataError if a prepared folder lacks a dev set or shortlists."""
+    """Raise DataError if a prepared folder lacks training data, a dev set or shortlists."""
     for side in ("src", "tgt"):
+        if not (data / f"train.{side}").is_file():
+            raise DataError(
+                f"{data / f'train.{side}'}: no such file; is this a folder that 'nmtkit prepare'"
+                " made?"
+            )
         if not (data / f"dev.{side}").is_file():
             raise DataError(
                 f"{data}: has no dev set to validate on; prepare again with --dev or --held-out"
@@ -310,7 +346,9 @@ def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> 
     """Raise DataError if the shortlists have changed since the training started."""
     for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
         vocab = data / f"vocab.{prepared_side}"
-        if vocab.read_bytes() != (folder / f"vocab.{model_side}").read_bytes():
+        paths = vocab, folder / f"vocab.{model_side}"
+        contents = [read_regular(path, MAX_FILE_BYTES["vocab.src"]) for path in paths]
+        if contents[0] != contents[1]:
             raise DataError(
                 f"{vocab}: not the shortlist that {folder} was started with; restore it, or "
                 "use --force to start anew"

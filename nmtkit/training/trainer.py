@@ -15,11 +15,12 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.errors import DataError, ModelError, TrainingInterrupted, is_out_of_memory
+from nmtkit.errors import ModelError, TrainingInterrupted, is_out_of_memory
 from nmtkit.io.parameters import (
     Parameters,
     average_parameters,
     parameters_of,
+    tensors_sha256,
     write_parameters,
 )
 from nmtkit.models import Model
@@ -28,6 +29,8 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (
     Progress,
     broadcast_optimizer,
+    check_best_parameters,
+    check_same_data,
     list_checkpoints,
     load_newest_checkpoint,
     remove_old_checkpoints,
@@ -78,12 +81,17 @@ class Trainer:
         folder: Path,
         metrics_logger: MetricsLogger,
         process_group: ProcessGroup = SINGLE_PROCESS,
+        check_lock: Callable[[], None] = lambda: None,
+        dev_checksum: str = "",
     ) -> None:
         """Build the optimizer; nothing is read or trained yet.
 
         :param batches: this rank's part of each batch.
         :param validate: measures a model on the dev set.
         :param folder: the model folder.
+        :param check_lock: called before each write; raises ModelError if the folder is no longer
+            the one that is locked.
+        :param dev_checksum: checksum of the dev set, as `Corpus.checksum`.
         """
         self.model = model
         self.device = next(model.parameters()).device
@@ -94,33 +102,39 @@ class Trainer:
         self.folder = folder
         self.metrics_logger = metrics_logger
         self.process_group = process_group
+        self.check_lock = check_lock
         self.stop_signals = StopSignals()
         self.optimizer = make_optimizer(model, config)
-        self.progress = Progress(corpus=batches.corpus.checksum)
+        self.progress = Progress(corpus=batches.corpus.checksum, dev=dev_checksum)
 
     def resume(self) -> bool:
         """Load the newest checkpoint; return False if there is none.
 
         :raises DataError: it was trained on another corpus.
+        :raises ModelError: the best parameters so far are damaged.
         """
-        progress = self.process_group.broadcast(
-            lambda: load_newest_checkpoint(self.folder, self.model, self.optimizer)
-        )
+        progress = self.process_group.broadcast(self._load_newest)
         self.process_group.broadcast_parameters(self.model.parameters())
         broadcast_optimizer(self.optimizer, self.process_group)
         if progress is None:
             self.metrics_logger.resume(0)
             return False
-        if progress.corpus not in ("", self.progress.corpus):
-            raise DataError(
-                f"{Path(self.batches.corpus.src.stem).parent}: the training data is not that"
-                f" which {self.folder} was trained on; restore it, or use --force to start anew"
-            )
-        self.progress = dataclasses.replace(progress, corpus=self.progress.corpus)
-        self.batches.position = self.progress.position
+        self.progress = progress
+        self.batches.position = progress.position
         self.stream = iter(self.batches)
-        self.metrics_logger.resume(self.progress.updates)
+        self.metrics_logger.resume(progress.updates)
         return True
+
+    def _load_newest(self) -> Progress | None:
+        """Load the newest checkpoint, and compare it with the data and the best parameters."""
+        self.check_lock()
+        progress = load_newest_checkpoint(self.folder, self.model, self.optimizer)
+        if progress is None:
+            return None
+        prepared = Path(self.batches.corpus.src.stem).parent
+        check_same_data(progress, self.progress, self.folder, prepared)
+        check_best_parameters(self.folder, progress)
+        return dataclasses.replace(progress, corpus=self.progress.corpus, dev=self.progress.dev)
 
     def run(self) -> None:
         """Update, validate and save until a limit or early stopping ends the training.
@@ -164,6 +178,7 @@ class Trainer:
     def _stop(self, signal: int, saved: bool) -> None:
         """Save a checkpoint unless this update has one, and raise TrainingInterrupted."""
         if not saved and self.process_group.is_main:
+            self.check_lock()
             save_checkpoint(
                 self.folder, self.model, self.optimizer, self.progress, interrupted=True
             )
@@ -294,9 +309,17 @@ class Trainer:
 
     def _save(self, is_best: bool) -> None:
         """Write the validated parameters and a checkpoint, and remove old checkpoints."""
+        if is_best:
+            self.progress = dataclasses.replace(
+                self.progress, best_parameters=tensors_sha256(self.averaged)
+            )
         for name in ("best", "last") if is_best else ("last",):
-            write_parameters(self.folder / f"params.{name}.safetensors", self.averaged)
+            self.check_lock()
+            path = self.folder / f"params.{name}.safetensors"
+            write_parameters(path, self.averaged, self.progress.updates)
+        self.check_lock()
         save_checkpoint(self.folder, self.model, self.optimizer, self.progress)
+        self.check_lock()
         keep = max(self.config.keep_checkpoints, self.config.average_checkpoints)
         remove_old_checkpoints(self.folder, keep)
 
@@ -330,7 +353,7 @@ class Trainer:
     def _validation_due(self, previous: Progress) -> bool:
         """Return whether a validation is due after the last update.
 
-        :param before: progress before the last update.
+        :param previous: progress before the last update.
         """
         every = self.config.validate_epochs
         if not every:

@@ -103,8 +103,10 @@ def half_written(number: int) -> Arm:
     def arm(_: Path) -> None:
         remaining = itertools.count(number - 1, -1)
 
-        def save_and_kill(tensors: dict[str, torch.Tensor], path: Path) -> None:
-            save_file(tensors, path)
+        def save_and_kill(
+            tensors: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]
+        ) -> None:
+            save_file(tensors, path, metadata)
             if not next(remaining):
                 os.truncate(path, os.path.getsize(path) // 2)
                 die()
@@ -225,8 +227,13 @@ def metrics(folder: Path) -> list[dict[str, object]]:
 def state(path: Path) -> dict[str, object]:
     """Return a checkpoint's state without times."""
     content: dict[str, dict[str, object]] = json.loads(path.read_text())
-    del content["progress"]["seconds"]
+    del content["progress"]["seconds"], content["sha256"]
     return dict(content)
+
+
+def sums(path: Path) -> list[str]:
+    """Return the lines of a SHA256SUMS, without that of the provenance."""
+    return [line for line in path.read_text().splitlines() if not line.endswith("  origin.json")]
 
 
 def provenance(path: Path) -> dict[str, object]:
@@ -248,6 +255,8 @@ def differences(undisturbed: Path, killed: Path) -> list[str]:
             same = metrics(undisturbed) == metrics(killed)
         elif name.name == "state.json":
             same = state(ours[name]) == state(theirs[name])
+        elif name.name == "SHA256SUMS":
+            same = sums(ours[name]) == sums(theirs[name])
         elif name.name == "origin.json":
             same = provenance(ours[name]) == provenance(theirs[name])
         else:

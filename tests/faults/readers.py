@@ -21,6 +21,7 @@ from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
 from nmtkit.evaluation.metrics import evaluate
 from nmtkit.inference.segmenter import random_lengths
 from nmtkit.inference.stream_batching import LineStream
+from nmtkit.io.checksums import with_checksum
 from nmtkit.io.lines import (
     decode_line,
     file_sha256,
@@ -188,8 +189,9 @@ def _checkpoint_with_valid_sums(folder: Path) -> None:
     checkpoint = folder / "training/checkpoints/00000003"
     original = (checkpoint / "state.json").read_bytes()
     state = json.loads(original)
+    del state["sha256"]
     state["sums"] = {name: file_sha256(checkpoint / name) for name in state["sums"]}
-    (checkpoint / "state.json").write_text(json.dumps(state))
+    (checkpoint / "state.json").write_text(json.dumps(with_checksum(state)))
     try:
         _checkpoint(folder)
     finally:

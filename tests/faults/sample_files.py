@@ -62,7 +62,8 @@ FILES = {
     ' "dev_cost_per_token": 1.25, "dev_cost_per_sentence": 5, "dev_bleu": null, "best": true,'
     ' "seconds": 0.25}\n',
     "vectors": "a b\t0.5\t-1e-05\nb\t1\t2\n",
-    "origin.json": '{"format": 1, "command": "nmtkit train a", "pairs": {"train": 3}}\n',
+    "origin.json": '{"format": 1, "command": "nmtkit train a", "versions": {"torch": "2"},'
+    ' "device": "cpu", "threads": 2, "pairs": {"train": 3}, "inputs": {"-": null}, "data": {}}\n',
 }
 
 

@@ -28,6 +28,7 @@ FILES = {
     "params.last.safetensors",
     "metrics.jsonl",
     "checkpoints",
+    "SHA256SUMS",
     "origin.json",
 }
 """Files of a model folder without subwords."""

@@ -13,6 +13,7 @@ from nmtkit.config import Config, TextConfig
 from nmtkit.errors import DataError, ModelError, NmtkitError
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import Translator
+from nmtkit.io.checksums import with_checksum
 from nmtkit.io.parameters import CorruptFileError, parameters_of, write_parameters
 from nmtkit.model_folder import build_model, create_model_folder, load_model, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
@@ -225,6 +226,7 @@ def build(src, tgt):
 )
 def test_a_vocabulary_of_another_size_or_with_invalid_lines_is_refused(folder, rows, message):
     (folder / "vocab.src").write_text(rows, newline="")
+    (folder / "SHA256SUMS").unlink()  # as an attacker could do
     assert_refused(folder, message)
 
 
@@ -268,10 +270,11 @@ def checkpoint(tmp_path):
 
 
 def rewrite_state(checkpoint: Path, change) -> None:
-    """Change the state of a checkpoint; an attacker can recompute its checksums."""
+    """Change the state of a checkpoint, and recompute its checksum, as an attacker could do."""
     state = json.loads((checkpoint / "state.json").read_text())
+    del state["sha256"]
     change(state)
-    (checkpoint / "state.json").write_text(json.dumps(state))
+    (checkpoint / "state.json").write_text(json.dumps(with_checksum(state)))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,9 @@ def E_x(seed):
 def test_a_new_folder_has_settings_and_vocabularies(tmp_path, prepared):
     folder = tmp_path / "some" / "where" / "model"
     create_model_folder(folder, CONFIG, prepared)
-    assert {path.name for path in folder.iterdir()} == {"config.toml", "vocab.src", "vocab.tgt"}
+    assert {path.name for path in folder.iterdir()} == {
+        *("config.toml", "vocab.src", "vocab.tgt", "SHA256SUMS")
+    }
     assert read_config(folder) == CONFIG
     for name in ("vocab.src", "vocab.tgt"):
         assert (folder / name).read_bytes() == (prepared / name).read_bytes()
@@ -183,6 +185,7 @@ def test_a_missing_vocabulary_is_named(model_folder, name):
 
 
 def test_parameters_of_other_sizes_are_refused(model_folder):
+    (model_folder / "SHA256SUMS").unlink()
     with open(model_folder / "vocab.tgt", "a") as file:
         file.write("d\t1\n")
     with pytest.raises(ModelError, match="but config.toml and the vocabularies need"):

@@ -1,4 +1,4 @@
-"""The memory-mapped ids equal the text, and stale files are rewritten."""
+"""The ids in files equal the text, and stale files are rewritten."""
 
 import hashlib
 import json
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from nmtkit.data import corpus
-from nmtkit.data.corpus import Corpus, open_side
+from nmtkit.data.corpus import Corpus, NumberFile, open_side
 from nmtkit.errors import DataError
+from nmtkit.io.lines import read_text_blocks
 from nmtkit.special_symbols import EOS, UNK
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -156,7 +157,7 @@ def test_files_with_a_wrong_description_are_rewritten(text, vocabulary, content)
     open_side(text, vocabulary)
     stored(text)[".json"].write_text(content, encoding="utf-8")
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
-    assert json.loads(stored(text)[".json"].read_text(encoding="utf-8"))["format"] == 1
+    assert json.loads(stored(text)[".json"].read_text(encoding="utf-8"))["format"] == corpus.FORMAT
 
 
 def test_ids_take_two_bytes_if_they_fit(tmp_path):
@@ -170,7 +171,7 @@ def test_ids_take_two_bytes_if_they_fit(tmp_path):
 
 def test_the_ids_are_not_read_into_memory(text, vocabulary):
     side = open_side(text, vocabulary)
-    assert isinstance(side.ids, np.memmap) and isinstance(side.offsets, np.memmap)
+    assert isinstance(side.ids, NumberFile) and isinstance(side.offsets, NumberFile)
 
 
 def test_interrupted_writing_is_not_mistaken_for_complete(text, vocabulary, monkeypatch):
@@ -220,13 +221,13 @@ def test_a_line_that_is_not_utf8_is_reported_and_leaves_no_files(tmp_path, vocab
 
 
 def test_inconsistent_files_are_rewritten(text, vocabulary):
-    """The sizes in their JSON match."""
+    """The checksums in their JSON match."""
     for suffix, content in ((".offsets", b""), (".offsets", b"\0" * 9), (".ids", b"\0\0")):
         open_side(text, vocabulary)
         files = stored(text)
         files[suffix].write_bytes(content)
         made_of = json.loads(files[".json"].read_text())
-        made_of["sizes"] = [files[name].stat().st_size for name in (".ids", ".offsets")]
+        made_of["sums"][suffix[1:]] = hashlib.sha256(content).hexdigest()
         files[".json"].write_text(json.dumps(made_of))
         assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
 
@@ -245,16 +246,77 @@ def test_files_without_a_checksum_of_the_text_are_rewritten(text, vocabulary, ch
     assert json.loads(path.read_text())["sha256"] == expected_checksum
 
 
+@pytest.mark.parametrize("name", [".ids", ".offsets"])
+def test_a_turned_bit_is_noticed_and_the_files_are_rewritten(text, vocabulary, name):
+    open_side(text, vocabulary)
+    path = stored(text)[name]
+    content = path.read_bytes()
+    for position in range(len(content)):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
+        assert path.read_bytes() == content
+
+
+def test_files_cut_while_they_are_read_are_reported(text, vocabulary):
+    for suffix in (".ids", ".offsets"):
+        side = open_side(text, vocabulary)
+        os.truncate(stored(text)[suffix], 2)
+        with pytest.raises(DataError, match=rf"{suffix}: damaged, or cut while it was read; start"):
+            side[3]
+        with pytest.raises(DataError, match="damaged, or cut"):
+            side.lengths(np.arange(6)) if suffix == ".offsets" else side[0]
+
+
+@pytest.mark.parametrize("suffix", [".ids", ".offsets", ".json"])
+@pytest.mark.parametrize("kind", ["fifo", "link", "folder"])
+def test_only_regular_files_are_read_and_written(text, vocabulary, tmp_path, suffix, kind):
+    open_side(text, vocabulary)
+    path, other = stored(text)[suffix], tmp_path / "other"
+    other.write_text("text of another file")
+    path.unlink()
+    {"fifo": os.mkfifo, "folder": os.mkdir, "link": lambda path: path.symlink_to(other)}[kind](path)
+    with pytest.raises(DataError, match=rf"{suffix}: not a regular file; remove it"):
+        open_side(text, vocabulary)
+    assert other.read_text() == "text of another file"
+
+
+def test_a_text_that_changes_while_it_is_read_is_refused(text, vocabulary, monkeypatch):
+    def read_and_change(path, size):
+        yield from read_text_blocks(path, size)
+        write(path, ["c"])
+
+    monkeypatch.setattr(corpus, "read_text_blocks", read_and_change)
+    with pytest.raises(DataError, match=r"train\.src: has changed while it was read"):
+        open_side(text, vocabulary)
+    assert not stored(text)
+
+
+@pytest.mark.parametrize("gap", [0, 1, 256])
+def test_lengths_do_not_depend_on_how_offsets_are_read(text, vocabulary, monkeypatch, gap):
+    monkeypatch.setattr(corpus, "MAX_GAP", gap)
+    side = open_side(text, vocabulary)
+    for indices in ([], [5], [0, 5], [3, 0, 1], list(range(6))):
+        lengths = side.lengths(np.array(indices, np.int64)).tolist()
+        assert lengths == [len(side[index]) for index in indices]
+
+
 @pytest.mark.parametrize(
-    ("name", "place", "value"), [(".ids", 0, 5), (".ids", 3, 2), (".offsets", 1, 0)]
+    ("name", "place", "value"),
+    [(".ids", 0, 5), (".ids", 3, 2), (".offsets", 1, 0), (".offsets", 1, 1 << 60)],
 )
 def test_invalid_ids_are_reported_before_use(text, vocabulary, name, place, value):
+    """The checksums match, as an attacker could make them."""
     open_side(text, vocabulary)
     path = stored(text)[name]
     content = np.frombuffer(path.read_bytes(), np.int64 if name == ".offsets" else np.uint16).copy()
     content[place] = value
     path.write_bytes(content.tobytes())
-    with pytest.raises(DataError, match="ids: damaged at sentence 1; remove the file, and nmt"):
+    description = json.loads(stored(text)[".json"].read_text())
+    description["sums"][name[1:]] = hashlib.sha256(content.tobytes()).hexdigest()
+    stored(text)[".json"].write_text(json.dumps(description))
+    with pytest.raises(DataError, match=r"ids: damaged.* writes it again"):
         sentences(open_side(text, vocabulary))
 
 

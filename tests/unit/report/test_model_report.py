@@ -198,7 +198,10 @@ MANIFEST = {"splits": {"train": {"pairs": 29000}}, "inputs": {"-": None}, "outpu
 
 
 def test_a_model_card_has_recorded_facts_and_names_missing_ones(saved):
-    old, new = saved("old"), saved("new", origin=provenance_of("nmtkit train x", MANIFEST, "cpu"))
+    old, new = (
+        saved("old"),
+        saved("new", origin=provenance_of("nmtkit train x", MANIFEST, MANIFEST["outputs"], "cpu")),
+    )
     model_cards = []
     for folder in (old, new):
         model = Ensemble((load_model(folder, "cpu"),)).first

@@ -1,15 +1,11 @@
 """Signals during training, and the lock on the model folder."""
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
 
-from nmtkit.errors import ModelError
-from nmtkit.training.signals import LOCK_FILE, StopSignals, lock_model_folder
+from nmtkit.training.signals import StopSignals
 
 
 @pytest.fixture(autouse=True)
@@ -68,33 +64,3 @@ def test_other_threads_handle_no_signals():
     thread.start()
     thread.join()
     assert observed == [(None, before)]
-
-
-def test_a_folder_is_locked_while_the_block_runs(tmp_path):
-    with lock_model_folder(tmp_path):
-        with pytest.raises(ModelError, match=f"process {os.getpid()} is training there"):
-            with lock_model_folder(tmp_path):
-                pass
-        assert (tmp_path / LOCK_FILE).exists()
-    assert list(tmp_path.iterdir()) == []
-    with lock_model_folder(tmp_path):
-        pass
-
-
-def test_the_lock_file_of_a_killed_process_locks_nothing(tmp_path):
-    code = (
-        "import os, pathlib, sys; from nmtkit.training.signals import lock_model_folder\n"
-        "with lock_model_folder(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
-    )
-    assert subprocess.run([sys.executable, "-c", code, tmp_path], check=False).returncode == -9
-    assert (tmp_path / LOCK_FILE).exists()
-    with lock_model_folder(tmp_path):
-        assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
-
-
-def test_removing_the_locked_folder_is_not_an_error(tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    with lock_model_folder(folder):
-        (folder / LOCK_FILE).unlink()
-        folder.rmdir()
