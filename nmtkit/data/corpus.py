@@ -232,7 +232,7 @@ class IdsFiles:
         """Write the three files atomically, the JSON file last; open ids and offsets.
 
         :param checksum: SHA-256 of the text.
-        :raises DataError: the text has changed, or there is something else in the place of a file.
+        :raises DataError: the text has changed, or a file would be written through a link.
         """
         self._check_places()
         Path(f"{self.stem}.json").unlink(missing_ok=True)

@@ -1,18 +1,19 @@
-"""Parameters in safetensors files, written atomically and checked when they are read.
+r"""Parameters in safetensors files, written atomically and checked when they are read.
 
 The header of a file, with the types and shapes of its tensors, is compared with the model before
 memory is allocated for tensors. Its metadata holds a checksum of all tensors:
 
-    "__metadata__": {"nmtkit": "{\\"sha256\\": \\"...\\", \\"update\\": 12000}"}
+    "__metadata__": {"nmtkit": "{\"sha256\": \"...\", \"update\": 12000}"}
 
 (one key, because safetensors writes several in an order that changes from run to run). It is the
 SHA-256 of the SHA-256 of each tensor (name, type, shape and bytes), in the order of names. So a
 file carries its checksum with it, and both change in one step. The update is that of the training
-after which the parameters were written. Files written before nmtkit 0.3 have
-no checksum, and are accepted. The files are read, not mapped: a file that shrinks or a disk that
-fails while a mapped file is used would end the process with a signal.
+after which the parameters were written. Files written before nmtkit 0.3 have no checksum, and are
+accepted. The files are read, not mapped: a file that shrinks or a disk that fails while a mapped
+file is used would end the process with a signal.
 """
 
+import errno
 import hashlib
 import json
 import math
@@ -83,14 +84,25 @@ def write_parameters(path: Path, tensors: Parameters, update: int | None = None)
     :param update: number of the update of the training, to be written too.
     :raises OutputError: the file cannot be written.
     """
+    try:
+        with atomic_path(path, force=True) as hidden:
+            save_parameters(hidden, tensors, update)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error}") from error
+
+
+def save_parameters(path: Path, tensors: Parameters, update: int | None = None) -> None:
+    """Write a safetensors file with a checksum into a folder that is itself written atomically.
+
+    :raises OSError: the file cannot be written.
+    """
     contiguous = {name: value.contiguous() for name, value in tensors.items()}
     metadata: dict[str, object] = {CHECKSUM_KEY: tensors_sha256(contiguous)}
     metadata |= {} if update is None else {UPDATE_KEY: update}
     try:
-        with atomic_path(path, force=True) as hidden:
-            save_file(contiguous, hidden, {METADATA_KEY: json.dumps(metadata)})
-    except (OSError, SafetensorError) as error:
-        raise OutputError(f"{path}: cannot be written: {error}") from error
+        save_file(contiguous, path, {METADATA_KEY: json.dumps(metadata)})
+    except SafetensorError as error:
+        raise OSError(errno.EIO, str(error), str(path)) from error
 
 
 def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:

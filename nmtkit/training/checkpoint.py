@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from nmtkit.data.batching import Position
 from nmtkit.errors import DataError, ModelError
-from nmtkit.io.atomic import atomic_file, atomic_folder
+from nmtkit.io.atomic import atomic_folder
 from nmtkit.io.checksums import verify_checksum, with_checksum
 from nmtkit.io.folder_files import read_regular, regular_file_sha256
 from nmtkit.io.lines import file_sha256
@@ -44,9 +44,9 @@ from nmtkit.io.parameters import (
     read_header,
     read_metadata,
     read_parameters,
+    save_parameters,
     tensor_spec,
     tensors_sha256,
-    write_parameters,
 )
 from nmtkit.io.safe_json import parse_json, parse_natural
 from nmtkit.io.sync import sync_folder
@@ -131,16 +131,15 @@ def save_checkpoint(
     if torch.cuda.is_available():
         tensors[CUDA_GENERATOR] = torch.cuda.get_rng_state()
     with atomic_folder(target) as hidden:
-        write_parameters(hidden / "params.safetensors", parameters_of(model))
-        write_parameters(hidden / "state.safetensors", tensors)
+        save_parameters(hidden / "params.safetensors", parameters_of(model))
+        save_parameters(hidden / "state.safetensors", tensors)
         state = {
             "progress": dataclasses.asdict(progress),
             "optimizer": numbers,
             "sums": {name: file_sha256(hidden / name) for name in CHECKSUMMED_FILES},
         }
-        state = with_checksum(state)
-        with atomic_file(hidden / "state.json") as file:
-            file.write(json.dumps(state, indent=1).encode())
+        text = json.dumps(with_checksum(state), indent=1)
+        (hidden / "state.json").write_text(text, encoding="utf-8")
     for path in earlier_interruptions:
         if path != target:
             _remove(path)
@@ -214,8 +213,8 @@ def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) 
     ):
         if checksums[0] not in ("", checksums[1]):
             raise DataError(
-                f"{prepared}: the {name} is not that which {folder} was trained with; restore it,"
-                " or use --force to start anew"
+                f"{prepared}: the {name} has changed since the training of {folder} started;"
+                " restore it, or use --force to start anew"
             )
 
 

@@ -91,7 +91,7 @@ LIBRARIES = {
     "seeds": set[str](),
     "special_symbols": set[str](),
     "io": {"numpy"},
-    "io.parameters": {"torch", "safetensors"},
+    "io.parameters": {"numpy", "torch", "safetensors"},
     "parallel": set[str](),
     "parallel.process_group": {"torch"},
     "parallel.fork": {"torch"},

@@ -200,7 +200,7 @@ MANIFEST = {"splits": {"train": {"pairs": 29000}}, "inputs": {"-": None}, "outpu
 def test_a_model_card_has_recorded_facts_and_names_missing_ones(saved):
     old, new = (
         saved("old"),
-        saved("new", origin=provenance_of("nmtkit train x", MANIFEST, MANIFEST["outputs"], "cpu")),
+        saved("new", origin=provenance_of("nmtkit train x", MANIFEST, {}, "cpu")),
     )
     model_cards = []
     for folder in (old, new):

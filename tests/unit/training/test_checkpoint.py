@@ -230,7 +230,7 @@ def test_interrupted_saving_keeps_earlier_checkpoints(tmp_path, monkeypatch):
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nmtkit.training.checkpoint.atomic_file", fail)
+    monkeypatch.setattr("nmtkit.training.checkpoint.with_checksum", fail)
     with pytest.raises(KeyboardInterrupt):
         save_checkpoint(tmp_path, *make(), Progress(updates=8))
     assert list_checkpoints(tmp_path) == [first]
