@@ -405,7 +405,9 @@ def test_resuming_on_other_training_data_is_refused(run, prepared, side):
     text = prepared / f"train.{side}"
     lines = text.read_text("utf-8").splitlines()
     write(text, lines[::-1])
-    with pytest.raises(DataError, match=rf"^{prepared}: .* has changed since the training of {folder}"):
+    with pytest.raises(
+        DataError, match=rf"^{prepared}: .* has changed since the training of {folder}"
+    ):
         run("model", "training.max_updates=8")
     assert {path: path.read_bytes() for path in folder.rglob("*.safetensors")} == before
     write(text, lines)
