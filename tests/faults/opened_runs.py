@@ -11,7 +11,7 @@ import importlib.util
 import os
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,9 +135,12 @@ class Run:
 class SampleFolder:
     """A folder with the inputs of all runs."""
 
-    def __init__(self, folder: Path) -> None:
-        """Write the files and run the commands that make the rest."""
-        self.folder = folder
+    def __init__(self, folder: Path, lines: Sequence[str] = RUNS) -> None:
+        """Write the files, and run the commands that make the folders that some runs need.
+
+        :param lines: the runs; by default all of them.
+        """
+        self.folder, self.lines = folder, lines
         folder.mkdir()
         for split, count in SPLITS.items():
             for language, words in (("en", ENGLISH), ("fr", FRENCH)):
@@ -151,13 +154,13 @@ class SampleFolder:
         for recipe, sizes in SMALL_MODELS.items():
             text = f'base = "{recipe}"\n{SETTINGS.format(sizes=sizes)}'
             (folder / f"{recipe}.toml").write_text(text)
-        for line in MADE:
+        for line in _needed(lines):
             ended = run_forked(shlex.split(line), folder)
             assert ended.status == 0, (line, ended.stderr)
 
     def runs(self) -> list[Run]:
         """Return the runs that this machine can make."""
-        return [self._run(line) for line in RUNS if _is_possible(line)]
+        return [self._run(line) for line in self.lines if _is_possible(line)]
 
     def _run(self, line: str) -> Run:
         words = shlex.split(line)
@@ -176,6 +179,18 @@ class SampleFolder:
             yield work
         finally:
             _remove(work)
+
+
+def _needed(lines: Sequence[str]) -> list[str]:
+    """Return the commands of MADE that make the folders which stand in some runs."""
+    words, needed = {word for line in lines for word in shlex.split(line)}, []
+    for line in reversed(MADE):
+        arguments = shlex.split(line)
+        made = arguments[arguments.index("-o") + 1] if "-o" in arguments else arguments[1]
+        if made in words:
+            needed.append(line)
+            words |= {*arguments}
+    return needed[::-1]
 
 
 def _remove(folder: Path) -> None:

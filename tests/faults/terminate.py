@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.faults import child, kill  # noqa: E402
 from tests.faults.child import Ended  # noqa: E402
-from tests.faults.opened_runs import Run, SampleFolder  # noqa: E402
+from tests.faults.opened_runs import RUNS, Run, SampleFolder  # noqa: E402
 
 TIME_LIMIT = 60.0
 """Seconds within which an undisturbed command ends."""
@@ -235,14 +235,16 @@ def main() -> None:
     draw = random.Random(options.seed)
     counts: Counter[str] = Counter()
     faults = 0
-    for module in PRELOADED:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(module)
+    if not options.lines:
+        for module in PRELOADED:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        samples = SampleFolder(folder / "samples")
-        runs = [run for run in samples.runs() if options.only in f"nmtkit {run}"]
-        for run in draw.sample(runs, min(options.lines or len(runs), len(runs))):
+        lines = [line for line in RUNS if options.only in f"nmtkit {line}"]
+        lines = draw.sample(lines, min(options.lines or len(lines), len(lines)))
+        samples = SampleFolder(folder / "samples", lines)
+        for run in samples.runs():
             target = Target(samples, run, folder / "work")
             ends: Counter[str] = Counter()
             trials: list[Callable[[], str]]
