@@ -197,6 +197,10 @@ def open_standard_streams() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
+        if isinstance(sys.stdout.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write that ends
+            # half way, as on a disk that fills up, would lose its rest without an error
+            raw, errors = sys.stdout.fileno(), sys.stdout.errors
+            sys.stdout = open(raw, "w", buffering=1, errors=errors, closefd=False)  # noqa: SIM115
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import subprocess
 import sys
 import types
@@ -255,6 +256,23 @@ def test_a_full_disk_behind_stdout_is_reported() -> None:
         done = process("--version", stdout=full)
     assert done.returncode == 1
     assert done.stderr == b"nmtkit: error: stdout: No space left on device\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_disk_that_fills_up_within_a_write_is_reported(tmp_path: Path, unbuffered: str) -> None:
+    """Such a write ends half way, and an unbuffered stdout of Python would drop its rest."""
+    whole = process("--version", stdout=subprocess.PIPE).stdout
+    limit = (len(whole) - 3, resource.RLIM_INFINITY)
+    with open(tmp_path / "output", "wb") as output:
+        done = process(
+            "--version",
+            stdout=output,
+            env={"PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"nmtkit: error: stdout: File too large\n"
+    assert whole.startswith((tmp_path / "output").read_bytes())
 
 
 def test_buffered_output_causes_no_second_error() -> None:
