@@ -3,7 +3,8 @@
     python tests/faults/run.py --kills 200 --rank-kills 40 --fuzz 20 --updates 3000 --lines 30000
 
 The parts: trainings that are killed again and again (`kill.py`), hostile files for every reader
-(`fuzz.py`), tests with full disks and hostile folders, and long runs in one process (`soak.py`).
+(`fuzz.py`), tests with full disks and hostile folders, disturbed system calls of every command
+(`system_calls.py`), and long runs in one process (`soak.py`).
 The exit status is 1 if a part failed, with a message that names it.
 """
 
@@ -27,25 +28,29 @@ FAULT_INJECTION_TESTS = (
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the run: a command, and a regular expression for the count in its output."""
+    """One part of the run: a command, and a regular expression for the counts in its output.
+
+    name: what is counted; several names are separated by commas.
+    count_pattern: has one group for each name.
+    """
 
     name: str
     command: tuple[str, ...]
     count_pattern: str
 
-    def run(self) -> int | None:
-        """Run the command, showing its output, and return its count, or None if it failed."""
+    def run(self) -> tuple[int, ...] | None:
+        """Run the command, showing its output, and return its counts, or None if it failed."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
         command = [sys.executable, *self.command]
-        count = 0
+        counts: tuple[int, ...] = ()
         with subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
         ) as process:
             for line in process.stdout or ():
                 print(line, end="", flush=True)
                 if match := re.search(self.count_pattern, line):
-                    count = int(match[1])
-        return None if process.returncode else count
+                    counts = tuple(map(int, match.groups()))
+        return None if process.returncode else counts
 
 
 def main() -> None:
@@ -55,6 +60,7 @@ def main() -> None:
         "--rank-kills", default="40", help="kills of a process of a two-process training"
     )
     parser.add_argument("--fuzz", default="20", help="seconds of processor time for each reader")
+    parser.add_argument("--calls", default="100", help="disturbed calls of each command, or all")
     parser.add_argument("--updates", default="3000")
     parser.add_argument("--lines", default="30000")
     options = parser.parse_args()
@@ -77,16 +83,26 @@ def main() -> None:
             r"^(\d+) commands ended",
         ),
         Part(
+            "system calls failed, kills at system calls",
+            (f"{folder}/system_calls.py", "--sample", options.calls),
+            r"^(\d+) system calls failed, (\d+) kills",
+        ),
+        Part(
             "lines translated in one run",
             (f"{folder}/soak.py", "--updates", options.updates, "--lines", options.lines),
             r"^(\d+) lines in",
         ),
     )
-    counts = {part.name: part.run() for part in parts}
-    failed = [name for name, count in counts.items() if count is None]
+    outcomes = {part.name: part.run() for part in parts}
+    failed = [name for name, counts in outcomes.items() if counts is None]
     if failed:
         sys.exit(f"failed, see above: {', '.join(failed)}")
-    print(", ".join(f"{count} {name}" for name, count in counts.items()) + ", bytes lost: 0")
+    summary = [
+        f"{count} {name}"
+        for names, counts in outcomes.items()
+        for name, count in zip(names.split(", "), counts or (), strict=True)
+    ]
+    print(", ".join(summary) + ", bytes lost: 0")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ def part(text, status=0):
 
 
 def test_a_part_returns_the_count_in_its_output(capsys):
-    assert part("300 updates in 1 s\n5000 lines in 2 s").run() == 5000
+    assert part("300 updates in 1 s\n5000 lines in 2 s").run() == (5000,)
     assert capsys.readouterr().out == "300 updates in 1 s\n5000 lines in 2 s\n"
     assert part("5000 lines in 2 s", 1).run() is None
 
@@ -26,6 +26,7 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
         "pytest": "....\n12 passed, 1 skipped in 3.00s",
         "fuzz.py": "lines: no fault\n21 bad inputs tried (9 refused): 0 faults",
         "terminate.py": "9 commands ended by one SIGTERM (9 clean): 0 faults",
+        "system_calls.py": "a: 9 runs\n30 system calls failed, 8 kills at system calls: 0 laws",
         "soak.py": "300 updates in 1 s\n5000 lines in 2 s",
     }
 
@@ -43,5 +44,6 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
     run.main()
     assert capsys.readouterr().out.splitlines()[-1] == (
         "7 kills survived, 7 kills of a rank survived, 12 faults injected, 21 bad inputs tried,"
-        " 9 commands ended by one SIGTERM, 5000 lines translated in one run, bytes lost: 0"
+        " 9 commands ended by one SIGTERM, 30 system calls failed,"
+        " 8 kills at system calls, 5000 lines translated in one run, bytes lost: 0"
     )
