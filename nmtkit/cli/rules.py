@@ -87,18 +87,32 @@ def check_pipes(context: click.Context) -> None:
     """
     from nmtkit.io.inputs import STANDARD, refuse_repeated_pipes
 
-    refuse_repeated_pipes(text for text in _texts(context.params) if text != STANDARD)
+    paths = (
+        path
+        for parameter in context.command.params
+        for path in _paths(parameter.type, context.params.get(parameter.name or ""))
+    )
+    refuse_repeated_pipes(path for path in paths if path != STANDARD)
 
 
-def _texts(values: object) -> Iterator[str]:
-    """Yield the strings and paths among the values of parameters."""
-    if isinstance(values, str | Path):
-        yield str(values)
-    elif isinstance(values, dict):
-        yield from _texts(tuple(values.values()))
-    elif isinstance(values, tuple | list):
-        for value in values:
-            yield from _texts(value)
+def _paths(type_: object, value: object) -> Iterator[str]:
+    """Yield the paths in the value of a parameter, which may hold several of its type."""
+    if isinstance(value, dict):  # name -> paths, of a type with the name and the paths
+        value = tuple((name, *paths) for name, paths in value.items())
+    if not value:
+        return
+    if isinstance(type_, click.Tuple) and isinstance(value, tuple | list):
+        if isinstance(value[0], tuple):
+            for element in value:
+                yield from _paths(type_, element)
+            return
+        for part_type, part in zip(type_.types, value, strict=True):
+            yield from _paths(part_type, part)
+    elif isinstance(value, tuple | list):
+        for element in value:
+            yield from _paths(type_, element)
+    elif isinstance(type_, click.Path) and isinstance(value, str | Path):
+        yield str(value)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Rules about options that exclude or need each other."""
 
+import os
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from nmtkit.cli.main import cli
 from nmtkit.cli.rules import (
     Rule,
     at_least_one,
+    check_pipes,
     different_files,
     excludes,
     exclusive,
@@ -21,6 +23,7 @@ from nmtkit.cli.rules import (
     parameter_named,
     times,
 )
+from nmtkit.errors import DataError
 
 COMMANDS = dict(walk_commands(cli))
 
@@ -90,6 +93,20 @@ def test_rules_name_options_that_the_command_has(path: tuple[str, ...]) -> None:
     for rule in COMMANDS[path].rules:
         for name in rule.names:
             assert parameter_named(COMMANDS[path], name.split()[0])
+
+
+def test_only_files_are_taken_for_pipes(tmp_path, monkeypatch) -> None:
+    """A value of another option may be the name of a pipe that is here by chance."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("news")
+    prepare = COMMANDS["prepare",]
+    words = "--test news a b --dev c d --train e news -o out".split()
+    with prepare.make_context("prepare", words) as context:
+        check_pipes(context)
+    words[words.index("a")] = "news"
+    with prepare.make_context("prepare", words) as context:
+        with pytest.raises(DataError, match="news and news are the same pipe"):
+            check_pipes(context)
 
 
 def test_a_rule_about_an_unknown_option_is_a_bug() -> None:
