@@ -29,7 +29,7 @@ import nmtkit
 TIME_LIMIT = 20.0
 """Seconds after which a command is killed; a run on the sample files takes about a quarter."""
 
-MEMORY_LIMIT = 1 << 30
+MEMORY_LIMIT = 384 << 20
 """Bytes that a command may allocate, beyond what this process has."""
 
 FILE_SIZE_LIMIT = 256 << 20

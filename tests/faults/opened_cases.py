@@ -71,7 +71,7 @@ class Place:
     @property
     def missing(self) -> Path:
         """A path outside where there is nothing."""
-        return self.elsewhere / "missing"
+        return (self.elsewhere / "missing").with_suffix(self.path.suffix)
 
 
 def fifo(place: Place) -> None:
@@ -259,6 +259,8 @@ def role_of(path: Path, words: tuple[str, ...], before: Tree, after: Tree) -> Ro
     known = before.keys() | after.keys()
     if any(HIDDEN_NAME.fullmatch(part) for part in path.parts):
         return Role.HIDDEN
+    if str(path) in words and path not in before:
+        return Role.OUTPUT
     if path == Path() or State.FOLDER in (state_of(path, before), state_of(path, after)):
         return Role.FOLDER
     if path.name == ".lock":
