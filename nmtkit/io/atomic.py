@@ -149,6 +149,21 @@ def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -
         yield folder
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder; a killed process leaves the whole folder, or a hidden leftover.
+
+    :raises OSError: it cannot be removed.
+    """
+    target = folder.resolve()
+    hidden = hidden_name(target)
+    try:
+        os.replace(target, hidden)
+    except OSError:  # a mounted disk, or the parent folder cannot be written
+        hidden = target
+    sync_folder(target.parent)
+    shutil.rmtree(hidden)
+
+
 def _check_file(path: str | Path, force: bool) -> Path:
     """Return the file that `path` leads to, with symbolic links resolved.
 

@@ -30,23 +30,21 @@ import torch
 from torch import Tensor, nn
 
 from nmtkit.data.batching import Position
-from nmtkit.errors import DataError, ModelError
+from nmtkit.errors import ModelError
 from nmtkit.io.atomic import atomic_folder
 from nmtkit.io.checksums import verify_checksum, with_checksum
 from nmtkit.io.folder_files import read_regular, regular_file_sha256
 from nmtkit.io.lines import file_sha256
 from nmtkit.io.parameters import (
-    UPDATE_KEY,
     CorruptFileError,
     Parameters,
+    average_parameters,
     load_parameters,
     parameters_of,
     read_header,
-    read_metadata,
     read_parameters,
     save_parameters,
     tensor_spec,
-    tensors_sha256,
 )
 from nmtkit.io.safe_json import parse_json, parse_natural
 from nmtkit.io.sync import sync_folder
@@ -58,8 +56,6 @@ INTERRUPTED_SUFFIX = ".interrupted"
 DAMAGED_SUFFIX = ".damaged"
 TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """Patterns of the hidden names that files of a model folder have while they are written."""
-
-BEST_PARAMETERS = "params.best.safetensors"
 
 CHECKSUMMED_FILES = ("params.safetensors", "state.safetensors")
 
@@ -184,62 +180,19 @@ def load_newest_checkpoint(
     """
     _remove_temporary_files(folder)
     paths = sorted([*list_checkpoints(folder), *_interrupted_checkpoints(folder)])
+    damaged = (folder / "checkpoints").glob(f"[0-9]*{DAMAGED_SUFFIX}*")
     for path in reversed(paths):
         try:
             return load_checkpoint(path, model, optimizer)
         except CorruptFileError as error:
             log.warning("%s; trying the one before", error)
             os.replace(path, _damaged_name(path))
-    if paths:
+    if paths or any(damaged):
         raise ModelError(
-            f"{folder}: every checkpoint is damaged; use --force to start again, or translate with"
-            " params.best.safetensors if it can still be read"
+            f"{folder}: every checkpoint is damaged; restore one from a copy, or use --force to"
+            " start again, or translate with params.best.safetensors if it can still be read"
         )
     return None
-
-
-def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) -> None:
-    """Check that a training resumes with the data that it was started with.
-
-    :param old: progress in the checkpoint.
-    :param new: progress with the checksums of the data that is there now.
-    :param folder: the model folder, for the message.
-    :param prepared: the prepared folder, for the message.
-    :raises DataError: training data or dev set are others.
-    """
-    for name, checksums in (
-        ("training data", (old.corpus, new.corpus)),
-        ("dev set", (old.dev, new.dev)),
-    ):
-        if checksums[0] not in ("", checksums[1]):
-            raise DataError(
-                f"{prepared}: the {name} has changed since the training of {folder} started;"
-                " restore it, or use --force to start anew"
-            )
-
-
-def check_best_parameters(folder: Path, progress: Progress) -> None:
-    """Check that `params.best.safetensors` is that of a checkpoint, or of a later validation.
-
-    It is later if the training was killed after that validation, before its checkpoint was written.
-    It will be written again, as resuming is exact.
-
-    :raises ModelError: the file is missing, damaged, or not that of this training.
-    """
-    if progress.best is None:
-        return
-    path = folder / BEST_PARAMETERS
-    try:
-        tensors = read_parameters(path)
-    except CorruptFileError as error:
-        raise ModelError(f"{error}; or use --force to start the training anew") from error
-    update = read_metadata(path).get(UPDATE_KEY)
-    is_later = type(update) is int and update > progress.updates
-    if not is_later and progress.best_parameters not in ("", tensors_sha256(tensors)):
-        raise ModelError(
-            f"{path}: not the best parameters of this training, which could not be found again;"
-            " restore the file from a copy, or use --force to start anew"
-        )
 
 
 def _damaged_name(checkpoint: Path) -> Path:
@@ -253,6 +206,15 @@ def list_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints of a model folder, oldest first, without those of interruptions."""
     paths = (folder / "checkpoints").glob("[0-9]*")
     return sorted(path for path in paths if path.name.isdigit())
+
+
+def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> Parameters:
+    """Return the mean of `current` and the parameters of the last `count` - 1 checkpoints."""
+    earlier = list_checkpoints(folder)[1 - count :]
+    if not earlier:
+        return current
+    mean, number = average_parameters(earlier), len(earlier)
+    return {n: (mean[n] * number + value) / (number + 1) for n, value in current.items()}
 
 
 def remove_old_checkpoints(folder: Path, keep: int) -> None:

@@ -10,7 +10,6 @@ import functools
 import logging
 import os
 import platform
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +34,7 @@ from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
+from nmtkit.io.atomic import remove_folder
 from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import check_folder, read_regular
 from nmtkit.model_folder import (
@@ -185,7 +185,7 @@ def train(
             )
         except NmtkitError:
             if is_new and lock is not None and lock.holds():  # nothing was learned yet
-                shutil.rmtree(folder)
+                remove_folder(folder)
             raise
         _run(trainer, config, lock)
         return process_group.broadcast(lambda: _training_result(trainer, folder))
@@ -363,7 +363,7 @@ def _remove_model_folder(folder: Path) -> None:
     if not is_model_folder and not (folder.is_dir() and not any(folder.iterdir())):
         raise ModelError(f"{folder}: is not a model folder, so --force does not remove it")
     with lock_model_folder(folder) if is_model_folder else contextlib.nullcontext():
-        shutil.rmtree(folder)
+        remove_folder(folder)
 
 
 def _check_same_settings(old: Config, new: Config, folder: Path) -> None:

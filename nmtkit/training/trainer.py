@@ -18,7 +18,6 @@ from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError, TrainingInterrupted, is_out_of_memory
 from nmtkit.io.parameters import (
     Parameters,
-    average_parameters,
     parameters_of,
     tensors_sha256,
     write_parameters,
@@ -28,10 +27,8 @@ from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (
     Progress,
+    average_with_checkpoints,
     broadcast_optimizer,
-    check_best_parameters,
-    check_same_data,
-    list_checkpoints,
     load_newest_checkpoint,
     remove_old_checkpoints,
     save_checkpoint,
@@ -39,6 +36,11 @@ from nmtkit.training.checkpoint import (
 from nmtkit.training.early_stopping import update_early_stopping
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
+from nmtkit.training.resume_checks import (
+    check_best_parameters,
+    check_nothing_to_lose,
+    check_same_data,
+)
 from nmtkit.training.signals import STOP_SIGNALS, StopSignals
 from nmtkit.training.validation import Validation
 
@@ -130,6 +132,7 @@ class Trainer:
         self.check_lock()
         progress = load_newest_checkpoint(self.folder, self.model, self.optimizer)
         if progress is None:
+            check_nothing_to_lose(self.folder)
             return None
         prepared = Path(self.batches.corpus.src.stem).parent
         check_same_data(progress, self.progress, self.folder, prepared)
@@ -333,17 +336,9 @@ class Trainer:
             return current
         mean = {name: torch.empty_like(value) for name, value in current.items()}
         if self.process_group.is_main:
-            mean = self._average_with_checkpoints(current)
+            mean = average_with_checkpoints(self.folder, current, self.config.average_checkpoints)
         self.process_group.broadcast_parameters(mean.values())
         return mean
-
-    def _average_with_checkpoints(self, current: Parameters) -> Parameters:
-        """Return the mean of `current` and the parameters of the last n - 1 checkpoints."""
-        earlier = list_checkpoints(self.folder)[1 - self.config.average_checkpoints :]
-        if not earlier:
-            return current
-        mean, count = average_parameters(earlier), len(earlier)
-        return {n: (mean[n] * count + value) / (count + 1) for n, value in current.items()}
 
     def finished(self) -> bool:
         """Return whether a limit or early stopping has ended this training."""

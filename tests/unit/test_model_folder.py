@@ -178,6 +178,15 @@ def test_missing_parameters_are_explained(model_folder):
 
 
 @pytest.mark.parametrize("name", ["vocab.src", "vocab.tgt"])
+def test_a_changed_vocabulary_is_refused(model_folder, name):
+    """With two lines in another order, every translation would be wrong."""
+    lines = (model_folder / name).read_text().splitlines(keepends=True)
+    (model_folder / name).write_text("".join([*lines[:-2], lines[-1], lines[-2]]))
+    with pytest.raises(ModelError, match=rf"{name}: damaged: its checksum is not the one in SHA"):
+        load(model_folder)
+
+
+@pytest.mark.parametrize("name", ["vocab.src", "vocab.tgt"])
 def test_a_missing_vocabulary_is_named(model_folder, name):
     (model_folder / name).unlink()
     with pytest.raises(DataError, match=name):

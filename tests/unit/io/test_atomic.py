@@ -1,13 +1,20 @@
 """Outputs appear complete or not at all, and there is one atomic writer."""
 
 import ast
+import os
 from pathlib import Path
 
 import pytest
 
 import nmtkit
 from nmtkit.errors import DataError, OutputError
-from nmtkit.io.atomic import atomic_file, atomic_folder, atomic_path, output_folder
+from nmtkit.io.atomic import (
+    atomic_file,
+    atomic_folder,
+    atomic_path,
+    output_folder,
+    remove_folder,
+)
 
 
 def write(path, text, **options):
@@ -104,6 +111,65 @@ def test_an_atomic_folder_replaces_the_old_folder(tmp_path):
     with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "out"):
         raise KeyboardInterrupt
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "2"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_folder_is_replaced_with_and_without_an_exchange_of_names(
+    tmp_path, monkeypatch, can_exchange
+):
+    if not can_exchange:
+        monkeypatch.setattr("nmtkit.io.atomic.exchange", lambda *_: False)
+    write(tmp_path / "out", "1")
+    write(tmp_path / "out", "2", force=True)
+    assert (tmp_path / "out/mark.json").read_text() == "2"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_outputs_are_synchronised_before_and_after_they_get_their_names(tmp_path, monkeypatch):
+    events = []
+    for name in ("fsync", "replace"):
+        original = getattr(os, name)
+
+        def record(*arguments, name=name, original=original):
+            path = f"/proc/self/fd/{arguments[0]}" if name == "fsync" else arguments[1]
+            events.append((name, Path(path).resolve().name.split(".")[0]))
+            return original(*arguments)
+
+        monkeypatch.setattr(os, name, record)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with atomic_file(folder / "a") as file:
+        file.write(b"1")
+    assert events == [("fsync", ""), ("replace", "a"), ("fsync", "folder")]
+    events.clear()
+    with atomic_path(folder / "b") as path:
+        path.write_text("2")
+    assert events == [("fsync", "b"), ("replace", "b"), ("fsync", "folder")]
+    events.clear()
+    with atomic_folder(folder / "c") as path:
+        (path / "d").mkdir()
+        (path / "d" / "e").write_text("3")
+    assert events == [
+        *[("fsync", "e"), ("fsync", "d"), ("fsync", "")],
+        *[("replace", "c"), ("fsync", "folder")],
+    ]
+
+
+def test_a_removed_folder_is_whole_or_hidden(tmp_path, monkeypatch):
+    (tmp_path / "model" / "part").mkdir(parents=True)
+
+    def fail(path):
+        assert path.name.startswith(".model.") and (path / "part").is_dir()
+        raise OSError("killed")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="killed"):
+        patch.setattr("nmtkit.io.atomic.shutil.rmtree", fail)
+        remove_folder(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    write(tmp_path / "model", "1")  # removes the leftover
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    remove_folder(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_names_the_final_path_of_a_file(tmp_path):

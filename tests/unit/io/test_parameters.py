@@ -1,17 +1,26 @@
 """Parameter files round-trip, and errors are reported."""
 
 import copy
+import json
+import tempfile
+from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from nmtkit.errors import ModelError, OutputError
 from nmtkit.io.parameters import (
+    CorruptFileError,
     load_parameters,
     parameters_of,
+    read_metadata,
     read_parameters,
+    tensors_sha256,
     write_parameters,
 )
 
@@ -93,3 +102,103 @@ def test_parameters_are_readable_as_the_users_other_files(tmp_path):
     (tmp_path / "other").touch()
     write_parameters(tmp_path / "p", {"a": torch.ones(2)})
     assert (tmp_path / "p").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+TENSORS = {"b": torch.arange(5.0), "a": torch.ones(2, 3), "c": torch.tensor(2.0)}
+
+
+def test_every_turned_bit_is_noticed(tmp_path):
+    """In the header, in the checksum, and in the values."""
+    path = tmp_path / "p"
+    write_parameters(path, TENSORS, update=7)
+    content = path.read_bytes()
+    for position in range(len(content)):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        try:
+            tensors = read_parameters(path)
+        except CorruptFileError:
+            continue
+        # only what is not used: the update, the metadata's key, or blanks of the padding
+        assert all(torch.equal(tensors[name], TENSORS[name]) for name in TENSORS), position
+        assert position < len(content) - 4 * 12
+
+
+def test_a_file_of_zeros_in_the_middle_is_noticed(tmp_path):
+    path = tmp_path / "p"
+    write_parameters(path, {"a": torch.ones(40_000)})
+    with open(path, "r+b") as file:
+        file.seek(50_000)
+        file.write(bytes(1 << 16))
+    with pytest.raises(CorruptFileError, match="damaged: its parameters do not match their checks"):
+        read_parameters(path)
+
+
+def test_a_file_without_a_checksum_is_accepted(tmp_path):
+    """As nmtkit 0.2 and other programs write them."""
+    save_file(TENSORS, tmp_path / "p")
+    actual = read_parameters(tmp_path / "p")
+    assert all(torch.equal(actual[name], TENSORS[name]) for name in TENSORS)
+    assert read_metadata(tmp_path / "p") == {}
+
+
+def test_other_programs_read_the_file(tmp_path):
+    write_parameters(tmp_path / "p", TENSORS, update=7)
+    actual = load_file(tmp_path / "p")
+    assert all(torch.equal(actual[name], TENSORS[name]) for name in TENSORS)
+    assert read_metadata(tmp_path / "p") == {"sha256": tensors_sha256(TENSORS), "update": 7}
+
+
+def test_the_bytes_of_a_file_depend_on_the_parameters_only(tmp_path):
+    for number in range(20):  # the order of several metadata keys would change
+        write_parameters(tmp_path / str(number), TENSORS, update=7)
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=3).filter(lambda name: name != "__metadata__"),
+        st.lists(st.integers(0, 3), max_size=3).map(lambda shape: torch.full(shape, 0.5)),
+        max_size=4,
+    )
+)
+def test_any_tensors_round_trip(tensors):
+    with tempfile.TemporaryDirectory() as folder:
+        write_parameters(Path(folder) / "p", tensors)
+        actual = read_parameters(Path(folder) / "p")
+    assert actual.keys() == tensors.keys()
+    assert all(torch.equal(actual[name], tensors[name]) for name in tensors)
+
+
+@pytest.mark.parametrize(
+    ("header", "data", "message"),
+    [
+        ({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}}, 8, "bytes of a are not"),
+        ({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, 7, "bytes of a are not"),
+        ({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}}, 12, "bytes of a are"),
+        ({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, 5, "1 bytes that belong"),
+        ({"a": {"dtype": "F8", "shape": [1], "data_offsets": [0, 4]}}, 4, "'F8' is not supported"),
+        ({"a": {"dtype": [], "shape": [1], "data_offsets": [0, 4]}}, 4, "cannot be read as"),
+        ({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, 4, "shape .* not valid"),
+        ({"a": {"dtype": "F32", "shape": 1, "data_offsets": [0, 4]}}, 4, "shape 1 is not valid"),
+        ({"a": {"dtype": "F32", "shape": [1], "data_offsets": ["0", 4]}}, 4, "cannot be read as"),
+        ({"a": {"dtype": "F32", "shape": [1], "data_offsets": 4}}, 4, "invalid header"),
+        ({"a": {"dtype": "F32", "shape": [0, 1 << 62], "data_offsets": [0, 0]}}, 0, None),
+        ({"a": {"dtype": "F32", "shape": [0, 1 << 70], "data_offsets": [0, 0]}}, 0, "cannot be"),
+        ({"a": 3}, 0, "invalid header"),
+        ([], 0, "invalid header"),
+        ({"__metadata__": 3}, 0, "invalid header"),
+        ({"__metadata__": {"nmtkit": "["}}, 0, "cannot be read as"),
+        ({"__metadata__": {"nmtkit": 3}}, 0, "invalid header"),
+        ({"__metadata__": {"nmtkit": "3"}}, 0, "invalid header"),
+    ],
+)
+def test_a_damaged_header_is_reported(tmp_path, header, data, message):
+    text = json.dumps(header).encode()
+    (tmp_path / "p").write_bytes(len(text).to_bytes(8, "little") + text + bytes(data))
+    if message is None:
+        assert read_parameters(tmp_path / "p")["a"].numel() == 0
+        return
+    with pytest.raises(CorruptFileError, match=message):
+        read_parameters(tmp_path / "p")

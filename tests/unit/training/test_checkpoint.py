@@ -182,8 +182,37 @@ def test_the_newest_undamaged_checkpoint_is_loaded(tmp_path, damaged, newest, ca
 
 def test_training_does_not_restart_if_every_checkpoint_is_damaged(tmp_path):
     three(tmp_path, (5, 6, 7))
-    with pytest.raises(ModelError, match="every checkpoint is damaged"):
-        load_newest_checkpoint(tmp_path, *make())
+    for _ in range(2):  # the second time all of them have been renamed
+        with pytest.raises(ModelError, match="every checkpoint is damaged"):
+            load_newest_checkpoint(tmp_path, *make())
+
+
+def test_a_checkpoint_may_be_damaged_several_times(tmp_path):
+    save_checkpoint(tmp_path, *make(), Progress(updates=30))
+    for count in range(1, 4):
+        path = save_checkpoint(tmp_path, *make(), Progress(updates=60))
+        (path / "params.safetensors").write_bytes(b"no")
+        progress = load_newest_checkpoint(tmp_path, *make())
+        assert progress is not None and progress.updates == 30
+        names = sorted(path.name for path in path.parent.iterdir())
+        damaged = ["00000060.damaged", "00000060.damaged2", "00000060.damaged3"]
+        assert names == ["00000030", *damaged[:count]]
+
+
+def test_every_turned_bit_of_a_state_is_noticed(tmp_path):
+    path = save_checkpoint(tmp_path, *make(), PROGRESS) / "state.json"
+    content = path.read_bytes()
+    for position in range(len(content)):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 7
+        path.write_bytes(damaged)
+        try:
+            progress = load_checkpoint(path.parent, *make())
+        except CorruptFileError:
+            continue
+        assert progress == PROGRESS  # a blank became another one, or the key of the checksum
+        used = json.loads(damaged)
+        assert all(used[key] == value for key, value in json.loads(content).items() if key in used)
 
 
 def test_the_next_checkpoint_replaces_that_of_an_interruption(tmp_path):

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import resource
+import shutil
 from pathlib import Path
 
 import pytest
@@ -420,6 +421,77 @@ def test_a_copy_of_the_prepared_folder_resumes_the_training(run, prepared):
     for path in prepared.glob("train.src.*"):
         path.unlink()
     run("model", "training.max_updates=8")
+
+
+def test_resuming_with_another_dev_set_is_refused(run, prepared):
+    folder = run()
+    before = contents(folder)
+    write(prepared / "dev.tgt", reversed((prepared / "dev.tgt").read_text().splitlines()))
+    with pytest.raises(DataError, match="the dev set has changed since the training of"):
+        run("model", "training.max_updates=8")
+    assert contents(folder) == before  # the limit in config.toml too
+
+
+def test_resuming_with_damaged_files_of_the_model_is_refused(run):
+    folder = run()
+    before = contents(folder)
+    for name in ("vocab.src", "origin.json"):
+        path = folder / name
+        path.write_bytes(path.read_bytes()[:-2] + b"9\n")
+        with pytest.raises(
+            NmtkitError, match=rf"{name}: (damaged|not the shortlist)|not the short"
+        ):
+            run("model", "training.max_updates=8")
+        path.write_bytes(before[path])
+    assert contents(folder) == before
+
+
+def test_resuming_with_other_best_parameters_is_refused(run):
+    folder, other = run(), run("other", "training.seed=2")
+    best = folder / "params.best.safetensors"
+    original = best.read_bytes()
+    for content in (b"", original[:-4], (other / best.name).read_bytes()):
+        best.write_bytes(content)
+        with pytest.raises(ModelError, match=r"params\.best\.safetensors: .*; restore .*--force"):
+            run("model", "training.max_updates=8")
+    best.unlink()
+    with pytest.raises(ModelError, match=r"params\.best\.safetensors: .*No such file.*; restore"):
+        run("model", "training.max_updates=8")
+    best.write_bytes(original)
+    run("model", "training.max_updates=8")
+
+
+def test_a_training_without_checkpoints_does_not_start_anew(run):
+    folder = run()
+    shutil.rmtree(folder / "checkpoints")
+    before = contents(folder)
+    with pytest.raises(ModelError, match="no checkpoint to resume from; restore the folder 'check"):
+        run()
+    assert contents(folder) == before
+    assert contents(run(force=True)) != before
+
+
+def test_two_trainings_never_write_into_one_folder(run, tmp_path, monkeypatch):
+    """The folder of a training is moved, and another one begins in its place."""
+    expected = run("whole")
+    update, moved = Trainer.update, tmp_path / "moved"
+
+    def update_and_move(trainer):
+        result = update(trainer)
+        if trainer.progress.updates == 2:  # after the first validation
+            monkeypatch.setattr(Trainer, "update", update)
+            trainer.folder.rename(moved)
+            run()
+        return result
+
+    monkeypatch.setattr(Trainer, "update", update_and_move)
+    with pytest.raises(ModelError, match=r"model: the folder, or \.lock in it, was moved") as error:
+        run()
+    assert "the same command resumes" not in str(error.value)
+    assert_same_training(expected, tmp_path / "model")
+    assert [row["update"] for row in metrics(moved)] == [2]
+    moved.rename(tmp_path / "back")
+    assert_same_training(expected, run("back"))
 
 
 def test_a_checkpoint_without_checksum_of_the_data_resumes(run):

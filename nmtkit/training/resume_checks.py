@@ -1,0 +1,76 @@
+"""Checks before a training resumes: that nothing has changed, and nothing would be overwritten."""
+
+from pathlib import Path
+
+from nmtkit.errors import DataError, ModelError
+from nmtkit.io.parameters import (
+    UPDATE_KEY,
+    CorruptFileError,
+    read_metadata,
+    read_parameters,
+    tensors_sha256,
+)
+from nmtkit.training.checkpoint import Progress
+from nmtkit.training.learning_curve import METRICS_FILE, read_curve
+
+BEST_PARAMETERS = "params.best.safetensors"
+
+
+def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) -> None:
+    """Check that a training resumes with the data that it was started with.
+
+    :param old: progress in the checkpoint.
+    :param new: progress with the checksums of the data that is there now.
+    :param folder: the model folder, for the message.
+    :param prepared: the prepared folder, for the message.
+    :raises DataError: training data or dev set are others.
+    """
+    for name, checksums in (
+        ("training data", (old.corpus, new.corpus)),
+        ("dev set", (old.dev, new.dev)),
+    ):
+        if checksums[0] not in ("", checksums[1]):
+            raise DataError(
+                f"{prepared}: the {name} has changed since the training of {folder} started;"
+                " restore it, or use --force to start anew"
+            )
+
+
+def check_best_parameters(folder: Path, progress: Progress) -> None:
+    """Check that `params.best.safetensors` is that of a checkpoint, or of a later validation.
+
+    It is later if the training was killed after that validation, before its checkpoint was written.
+    It will be written again, as resuming is exact.
+
+    :raises ModelError: the file is missing, damaged, or not that of this training.
+    """
+    if progress.best is None:
+        return
+    path = folder / BEST_PARAMETERS
+    try:
+        tensors = read_parameters(path)
+    except CorruptFileError as error:
+        raise ModelError(f"{error}; or use --force to start the training anew") from error
+    update = read_metadata(path).get(UPDATE_KEY)
+    is_later = type(update) is int and update > progress.updates
+    if not is_later and progress.best_parameters not in ("", tensors_sha256(tensors)):
+        raise ModelError(
+            f"{path}: not the best parameters of this training, which could not be found again;"
+            " restore the file from a copy, or use --force to start anew"
+        )
+
+
+def check_nothing_to_lose(folder: Path) -> None:
+    """Check that a training without a checkpoint may start from the beginning.
+
+    Each validation is followed by a checkpoint. If there were several, the checkpoints were
+    removed, and the parameters that they led to would be replaced by those of a new beginning.
+
+    :raises ModelError: there were several validations.
+    """
+    has_results = (folder / BEST_PARAMETERS).exists() and (folder / METRICS_FILE).exists()
+    if has_results and len(read_curve(folder).validation) > 1:
+        raise ModelError(
+            f"{folder}: has no checkpoint to resume from; restore the folder 'checkpoints', or use"
+            f" --force to start anew, which replaces {BEST_PARAMETERS}"
+        )
