@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nmtkit.evaluation.bleu_statistics import Numbers, bleu
 from nmtkit.smt.feature_matrix import Vector
+from nmtkit.smt.numbers import MAX_NUMBER
 from nmtkit.smt.tuning_list import segment_argmax
 
 Indices = NDArray[np.int64]
@@ -54,7 +55,7 @@ def upper_envelopes(slopes: Vector, heights: Vector, offsets: Indices) -> Envelo
         if not len(lines):
             break
         rise = slopes[lines] - slopes[current][sentence_of]
-        crossings = (heights[current][sentence_of] - heights[lines]) / rise
+        crossings = _divide(heights[current][sentence_of] - heights[lines], rise)
         starts = np.append(np.flatnonzero(np.diff(sentence_of, prepend=-1)), len(lines))
         nearest, chosen = _nearest_crossing(crossings, slopes[lines], starts)
         sentences = sentence_of[starts[:-1]]
@@ -115,12 +116,18 @@ def _candidate_lines(
     """
     rise = slopes[final] - slopes[initial]
     crossed = rise > 0
-    crossings = (heights[initial] - heights[final]) / np.where(crossed, rise, 1.0)
+    crossings = _divide(heights[initial] - heights[final], np.where(crossed, rise, 1.0))
     height = np.where(crossed, heights[initial] + crossings * slopes[initial], np.inf)
     sizes = np.diff(offsets)
     above = heights + np.repeat(crossings, sizes) * slopes > np.repeat(height, sizes)
     above[final[crossed]] = True
     return np.flatnonzero(above)
+
+
+def _divide(heights: Vector, rises: Vector) -> Vector:
+    """Return where lines cross, at most MAX_NUMBER away: almost parallel lines cross nowhere."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(heights / rises, -MAX_NUMBER, MAX_NUMBER), dtype=np.float64)
 
 
 def _nearest_crossing(crossings: Vector, slopes: Vector, starts: Indices) -> tuple[Vector, Indices]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
 from nmtkit.smt.nbest import Entry, Features
+from nmtkit.smt.numbers import MAX_NUMBER
 from nmtkit.smt.weights import HIDDEN_PREFIX, REST_FEATURE, Weights
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -53,7 +54,8 @@ class FeatureColumns:
     def row(self, entry: Entry) -> list[float]:
         """Return the feature values of a line, one per column.
 
-        :raises DataError: the features differ from the first line's, or a value is not a number.
+        :raises DataError: the features differ from the first line's, or a value is not a number, or
+            too large.
         """
         words = entry.fields[2].split()
         if [words[i] for i in self._name_positions if i < len(words)] == self._names:
@@ -62,7 +64,8 @@ class FeatureColumns:
             except (ValueError, IndexError):
                 pass
             else:
-                if len(words) == len(self._names) + len(values):
+                small = all(-MAX_NUMBER <= value <= MAX_NUMBER for value in values)
+                if small and len(words) == len(self._names) + len(values):
                     return values
         return self._parsed_row(entry)
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from nmtkit.smt.envelope import exact_line_search
 from nmtkit.smt.feature_matrix import Vector, round_weights
+from nmtkit.smt.numbers import MAX_NUMBER
 from nmtkit.smt.tuning_list import TuningList
 
 ProgressLogger = Callable[[str], None]
@@ -90,7 +91,7 @@ def mert(
 
 def normalize_point(tuning: TuningList, weights: Vector, rest: float = 1.0) -> WeightPoint:
     """Divide weights, and that of `Rest0`, by the sum of the absolute weights unless it is 0."""
-    norm = np.abs(weights).sum() or 1.0
+    norm = _norm(weights)
     weights, rest = round_weights(weights / norm), float(f"{rest / norm:.9g}")
     return WeightPoint(weights, rest, tuning.bleu(weights, rest))
 
@@ -131,4 +132,10 @@ def _best_step(tuning: TuningList, point: WeightPoint, directions: Vector) -> We
 
 def _normalize(vector: Vector) -> Vector:
     """Divide by the sum of the absolute values unless it is 0."""
-    return np.asarray(vector / (np.abs(vector).sum() or 1.0), dtype=np.float64)
+    return np.asarray(vector / _norm(vector), dtype=np.float64)
+
+
+def _norm(vector: Vector) -> float:
+    """Return the sum of the absolute values, or 1 if it is 0 or too small to divide by."""
+    norm = float(np.abs(vector).sum())
+    return norm if norm > 1 / MAX_NUMBER else 1.0

@@ -18,6 +18,7 @@ from pathlib import Path
 from nmtkit.errors import DataError
 from nmtkit.io.lines import STANDARD, read_lines
 from nmtkit.io.safe_json import parse_natural
+from nmtkit.smt.numbers import parse_number
 
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")
 """Fields of every line."""
@@ -89,7 +90,7 @@ class Entry:
                     " 'LM0='"
                 )
             else:
-                values.append(_number(word, f"{self.location}: a value of the features"))
+                values.append(parse_number(word, f"{self.location}: a value of the features"))
         return {name: tuple(numbers) for name, numbers in features.items()}
 
     def with_feature(self, name: str, value: float) -> "Entry":
@@ -155,7 +156,7 @@ def parse(line: str, path: str = "the list", number: int = 1) -> Entry:
         raise DataError(
             f"{location}: begins with '{sentence}', not with the number of a sentence, from 0"
         )
-    total = _number(fields[3].strip(), f"{location}: the total")
+    total = parse_number(fields[3].strip(), f"{location}: the total")
     return Entry(fields, sentence_number, total, path, number)
 
 
@@ -179,10 +180,3 @@ def group_by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 def distinct_hypotheses(entries: Iterable[Entry]) -> list[str]:
     """Return the distinct hypotheses of a sentence, in the order of the list."""
     return list(dict.fromkeys(entry.hypothesis for entry in entries))
-
-
-def _number(word: str, subject: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise DataError(f"{subject} is '{word}', which is not a number") from None

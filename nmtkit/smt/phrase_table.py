@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_line, read_raw_lines
+from nmtkit.smt.numbers import MAX_NUMBER
 
 _BAR = b" ||| "
 _REQUIRED = ("source phrase", "target phrase", "scores")
@@ -121,13 +122,14 @@ def _fields(line: bytes, path: Source, number: int) -> list[bytes]:
     for score in fields[2].split():
         if not _is_number(score):
             text = score.decode(errors="replace")
-            raise DataError(f"{path}:{number}: the score '{text}' is not a number; {_FORMAT}")
+            raise DataError(
+                f"{path}:{number}: the score '{text}' is not a number, or too large; {_FORMAT}"
+            )
     return fields
 
 
 def _is_number(word: bytes) -> bool:
     try:
-        float(word)
+        return abs(float(word)) <= MAX_NUMBER
     except ValueError:
         return False
-    return True

@@ -20,12 +20,16 @@ from nmtkit.smt.feature_matrix import FeatureColumns, Vector
 from nmtkit.smt.mert import MertConfig, WeightPoint, mert
 from nmtkit.smt.mira import MiraConfig, mira
 from nmtkit.smt.nbest import Entry, Features
+from nmtkit.smt.numbers import MAX_NUMBER
 from nmtkit.smt.tuning_list import TuningList, load_tuning_list
 from nmtkit.smt.weights import HIDDEN_PREFIX, REST_FEATURE, Weights
 
 log = logging.getLogger("nmtkit")
 
 TunerConfig = MertConfig | MiraConfig
+
+MIN_REST_WEIGHT = 1 / MAX_NUMBER
+"""Weights are divided by that of `Rest0`, which therefore has to be larger than this."""
 
 MIN_REST_DIFFERENCE = 1e-2
 """Smaller differences of `Rest0` within a sentence come from the rounding of printed numbers."""
@@ -84,9 +88,10 @@ def _start_vector(columns: FeatureColumns, start: Weights | None) -> Vector:
     if start is None:
         return np.full(columns.width, 1.0 / columns.width)
     rest = start.values.get(REST_FEATURE, (1.0,))[0]
-    if rest <= 0:
+    if rest <= MIN_REST_WEIGHT:
         raise DataError(
-            f"{start.path}: the weight of '{REST_FEATURE}' is {rest:g}; it must be above 0"
+            f"{start.path}: the weight of '{REST_FEATURE}' is {rest:g}; it must be above"
+            f" {MIN_REST_WEIGHT:g}"
         )
     if missing := columns.without_weights(start.values):
         log.info("%s: no weights for %s; starting at 0", start.path, ", ".join(missing))

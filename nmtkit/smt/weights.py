@@ -23,6 +23,7 @@ from pathlib import Path
 from nmtkit.errors import DataError
 from nmtkit.io.lines import read_lines
 from nmtkit.smt.nbest import Features
+from nmtkit.smt.numbers import MAX_NUMBER
 
 WEIGHT_SECTION = "weight"
 ORIGINAL_SECTION = "original-weight"
@@ -108,8 +109,10 @@ def _number(word: str, location: str) -> float:
         value = float(word)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"{location}: the weight '{word}' is not a number; write one such as 0.08")
+    if not abs(value) <= MAX_NUMBER:
+        raise DataError(
+            f"{location}: the weight '{word}' is not a number, or too large; write one such as 0.08"
+        )
     return value
 
 
