@@ -3,7 +3,7 @@
     python tests/faults/hostile_lists.py
 
 Each list is tuned with MERT and MIRA and reranked, from each file of weights. The law: the command
-ends within TIMEOUT with a result of finite numbers, or with status 1 and one line; no library warns.
+ends within TIMEOUT with finite numbers, or with status 1 and one line; no library warns.
 """
 
 import itertools
