@@ -113,7 +113,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 
     :raises OutputError: the folder cannot be written.
     """
-    target = Path(path).resolve()
+    target = _resolve(path)
     remove_leftovers(target)
     hidden = hidden_name(target)
     try:
@@ -142,7 +142,7 @@ def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -
     :raises OutputError: the folder exists and `force` is not given, is of another kind, or cannot
         be written.
     """
-    target = Path(path).resolve()
+    target = _resolve(path)
     remove_leftovers(target)
     _check_folder(target, path, mark, kind, force)
     with atomic_folder(path) as folder:
@@ -164,12 +164,24 @@ def remove_folder(folder: Path) -> None:
     shutil.rmtree(hidden)
 
 
+def _resolve(path: str | Path) -> Path:
+    """Return the path that an output's name leads to, with symbolic links resolved.
+
+    :raises OutputError: the links form a loop, or cannot be followed.
+    """
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "symbolic links form a loop"
+        raise OutputError(f"{path}: cannot be written: {reason}; give another name") from error
+
+
 def _check_file(path: str | Path, force: bool) -> Path:
     """Return the file that `path` leads to, with symbolic links resolved.
 
     :raises OutputError: it is a folder, its folder is missing, or it exists without `force`.
     """
-    target = Path(path).resolve()
+    target = _resolve(path)
     if target.is_dir():
         raise OutputError(f"{path}: is a folder; give the name of a file")
     if target.is_file() and not force:

@@ -9,6 +9,7 @@ import contextlib
 import gzip
 import hashlib
 import io
+import os
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -209,7 +210,7 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
         yield _stdout()
         sys.stdout.flush()
         return
-    zipped = Path(path).resolve().name.endswith(".gz")
+    zipped = os.path.realpath(path).endswith(".gz")  # never raises, even if links form a loop
     with atomic_file(path, force) as raw, _text_writer(raw, zipped) as stream:
         yield stream
 

@@ -155,6 +155,20 @@ def test_outputs_are_synchronised_before_and_after_they_get_their_names(tmp_path
     ]
 
 
+def test_links_in_a_loop_are_reported(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    for writer in (
+        atomic_file(tmp_path / "loop"),
+        atomic_path(tmp_path / "loop"),
+        atomic_folder(tmp_path / "loop"),
+        output_folder(tmp_path / "loop" / "inside", "mark.json", "report"),
+    ):
+        with pytest.raises(OutputError, match="cannot be written: symbolic links form a loop"):
+            with writer:
+                pass
+    assert [path.name for path in tmp_path.iterdir()] == ["loop"]
+
+
 def test_a_removed_folder_is_whole_or_hidden(tmp_path, monkeypatch):
     (tmp_path / "model" / "part").mkdir(parents=True)
 
