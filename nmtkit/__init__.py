@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nmtkit.inference.scorer import Scorer as Scorer
     from nmtkit.inference.segmenter import Segmenter as Segmenter
     from nmtkit.inference.translator import Translator as Translator
+    from nmtkit.integrity.check import check as check
     from nmtkit.preprocessing.api import build_shortlist as build_shortlist
     from nmtkit.preprocessing.api import prepare as prepare
     from nmtkit.preprocessing.api import select as select
@@ -52,6 +53,7 @@ _PUBLIC = {
     "Segmenter": "nmtkit.inference.segmenter",
     "Translator": "nmtkit.inference.translator",
     "build_shortlist": "nmtkit.preprocessing.api",
+    "check": "nmtkit.integrity.check",
     "evaluate": "nmtkit.evaluation.metrics",
     "prepare": "nmtkit.preprocessing.api",
     "select": "nmtkit.preprocessing.api",
@@ -71,6 +73,7 @@ __all__ = [
     "Segmenter",
     "Translator",
     "build_shortlist",
+    "check",
     "evaluate",
     "prepare",
     "select",

@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "map": ("nmtkit.cli.map", "Draw vectors in the plane, by PCA or t-SNE."),
     "evaluate": ("nmtkit.cli.evaluate", "Compare translations with references."),
     "report": ("nmtkit.cli.report", "Write a page on models and their translations."),
+    "check": ("nmtkit.cli.check", "Find damaged files, and say how to mend them."),
 }
 """Name -> module that defines `command`, and the command's purpose in one sentence."""
 

@@ -193,6 +193,11 @@ def open_side(text: Path, vocabulary: Vocabulary) -> Side:
     return Side(*numbers, len(vocabulary), str(files.stem), checksum)
 
 
+def vocabulary_sha256(vocabulary: Vocabulary) -> str:
+    """Return the SHA-256 of a vocabulary's words; its beginning is the KEY of files of ids."""
+    return hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class IdsFiles:
     """The three files of ids of a text.
@@ -207,7 +212,7 @@ class IdsFiles:
     @classmethod
     def of(cls, text: Path, vocabulary: Vocabulary) -> "IdsFiles":
         """Return the files of a text and a vocabulary."""
-        vocabulary_sum = hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
+        vocabulary_sum = vocabulary_sha256(vocabulary)
         dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
         return cls(text.with_name(f"{text.name}.{vocabulary_sum[:8]}"), vocabulary_sum, dtype)
 

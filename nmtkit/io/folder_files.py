@@ -101,7 +101,7 @@ def check_folder(folder: Path) -> None:
         (the link's target need not exist), or a file is neither a regular file nor a folder.
     """
     for path in sorted(folder.rglob("*")):
-        if path.is_symlink() and not _leads_inside(path, folder):
+        if path.is_symlink() and not leads_inside(path, folder):
             raise ModelError(
                 f"{path}: is a link that leads out of the model folder, to {os.readlink(path)},"
                 " which training would write to; remove it"
@@ -110,7 +110,7 @@ def check_folder(folder: Path) -> None:
             raise ModelError(f"{path}: is not a regular file; remove it")
 
 
-def _leads_inside(link: Path, folder: Path) -> bool:
+def leads_inside(link: Path, folder: Path) -> bool:
     """Return whether a link's target, existing or not, is inside the folder."""
     try:
         return link.resolve().is_relative_to(folder.resolve())

@@ -61,6 +61,21 @@ def _lines_of(stream: IO[bytes], path: Source) -> Iterator[bytes]:
         raise DataError(f"{path}: {TOO_LONG}") from error
 
 
+def read_beginning(path: Source, size: int) -> bytes:
+    """Read the first bytes of a file; gzip data is decompressed, up to where it is damaged.
+
+    :raises DataError: the file cannot be read.
+    """
+    data = b""
+    try:
+        with open_source(path) as stream, contextlib.suppress(*_GZIP_ERRORS):
+            while len(data) < size and (block := stream.read(min(4096, size - len(data)))):
+                data += block
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    return data
+
+
 def read_lines(path: Source) -> Iterator[str]:
     """Yield the lines of a file, without newlines but otherwise unchanged.
 

@@ -17,10 +17,17 @@ from pathlib import Path
 OLD_SUFFIX = ".old"
 """Suffix of the hidden name of an old folder while the new one gets its name."""
 
+_HIDDEN_NAME = re.compile(rf"\..+\.[0-9a-f]{{16}}({re.escape(OLD_SUFFIX)})?")
+
 
 def hidden_name(target: Path) -> Path:
     """Return a new hidden name beside an output."""
     return target.with_name(f".{target.name}.{os.urandom(8).hex()}")
+
+
+def is_hidden_name(name: str) -> bool:
+    """Return whether a file or folder has the hidden name of an output that is being written."""
+    return _HIDDEN_NAME.fullmatch(name) is not None
 
 
 def lock(descriptor: int) -> None:
@@ -49,7 +56,7 @@ def remove_leftovers(target: Path) -> None:
     pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}({re.escape(OLD_SUFFIX)})?")
     with contextlib.suppress(OSError):
         names = sorted(name for name in os.listdir(target.parent) if pattern.fullmatch(name))
-        for path in filter(_is_leftover, map(target.with_name, names)):
+        for path in filter(is_leftover, map(target.with_name, names)):
             if path.name.endswith(OLD_SUFFIX) and not target.exists():
                 path.rename(target)
             elif path.is_dir():
@@ -58,7 +65,7 @@ def remove_leftovers(target: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _is_leftover(path: Path) -> bool:
+def is_leftover(path: Path) -> bool:
     """Return True if no process holds the lock of a hidden name."""
     if path.is_symlink():
         return False

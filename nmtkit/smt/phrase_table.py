@@ -54,8 +54,16 @@ class PhrasePair:
         smoothing p(target | source) is the third divided by the second. The alignment before them
         can be empty, ` ||| ||| `; therefore the bars here need no blanks around them, as in Moses.
         """
+        return self._field_after_scores(1)
+
+    @property
+    def links(self) -> list[bytes]:
+        """Word alignment in the fourth field, such as `0-0 1-2`; may be empty."""
+        return self._field_after_scores(0)
+
+    def _field_after_scores(self, index: int) -> list[bytes]:
         rest = _BAR.join(self.fields[3:]).split(b"|||")
-        return rest[1].split() if len(rest) > 1 else []
+        return rest[index].split() if len(rest) > index else []
 
     def line(self) -> bytes:
         """Return the line as it was read, without its newline."""
@@ -77,11 +85,19 @@ def read_phrase_table(path: Source) -> Iterator[PhrasePair]:
     :raises DataError: the file cannot be read, or a line is not UTF-8 or lacks one of the first
         three fields.
     """
-    name = str(path)
     for number, line in enumerate(read_raw_lines(path), start=1):
-        decode_line(line, path, number)
-        fields = _fields(line, path, number)
-        yield PhrasePair(tuple(fields), fields[0].decode(), fields[1].decode(), name, number)
+        yield parse(line, path, number)
+
+
+def parse(line: bytes, path: Source = "the table", number: int = 1) -> PhrasePair:
+    """Parse one line.
+
+    :param path, number: file and line number, for messages.
+    :raises DataError: the line is not UTF-8 or lacks one of the first three fields.
+    """
+    decode_line(line, path, number)
+    fields = _fields(line, path, number)
+    return PhrasePair(tuple(fields), fields[0].decode(), fields[1].decode(), str(path), number)
 
 
 def read_phrase_blocks(
@@ -120,7 +136,7 @@ def _fields(line: bytes, path: Source, number: int) -> list[bytes]:
             problem = "there are no scores" if name == "scores" else f"the {name} is empty"
             raise DataError(f"{path}:{number}: {problem}; {_FORMAT}")
     for score in fields[2].split():
-        if not _is_number(score):
+        if not is_number(score):
             text = score.decode(errors="replace")
             raise DataError(
                 f"{path}:{number}: the score '{text}' is not a number, or too large; {_FORMAT}"
@@ -128,7 +144,8 @@ def _fields(line: bytes, path: Source, number: int) -> list[bytes]:
     return fields
 
 
-def _is_number(word: bytes) -> bool:
+def is_number(word: bytes) -> bool:
+    """Return whether a word is a number, in Python's spelling."""
     try:
         return abs(float(word)) <= MAX_NUMBER
     except ValueError:

@@ -52,6 +52,9 @@ from nmtkit.parallel.process_group import ProcessGroup
 
 log = logging.getLogger("nmtkit")
 
+CHECKPOINTS = "checkpoints"
+"""Folder of the checkpoints in a model folder."""
+
 INTERRUPTED_SUFFIX = ".interrupted"
 DAMAGED_SUFFIX = ".damaged"
 TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
@@ -119,9 +122,9 @@ def save_checkpoint(
     :raises OutputError: it cannot be written.
     """
     name = f"{progress.updates:08d}{INTERRUPTED_SUFFIX if interrupted else ''}"
-    target = folder / "checkpoints" / name
+    target = folder / CHECKPOINTS / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    earlier_interruptions = _interrupted_checkpoints(folder)
+    earlier_interruptions = interrupted_checkpoints(folder)
     tensors, numbers = _optimizer_state(optimizer)
     tensors[CPU_GENERATOR] = torch.get_rng_state()
     if torch.cuda.is_available():
@@ -150,6 +153,21 @@ def load_checkpoint(
     :raises CorruptFileError: a file is missing or does not match its checksum.
     :raises ModelError: the checkpoint belongs to another model.
     """
+    progress, generators = read_checkpoint(checkpoint, model, optimizer)
+    torch.set_rng_state(generators[CPU_GENERATOR])
+    if CUDA_GENERATOR in generators and torch.cuda.is_available():
+        torch.cuda.set_rng_state(generators[CUDA_GENERATOR])
+    return progress
+
+
+def read_checkpoint(
+    checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> tuple[Progress, Parameters]:
+    """Load a checkpoint into a model and an optimizer; return the random generators' states, too.
+
+    :raises CorruptFileError: a file is missing or does not match its checksum.
+    :raises ModelError: the checkpoint belongs to another model.
+    """
     try:
         text = read_regular(checkpoint / "state.json", MAX_STATE_BYTES).decode("utf-8")
         state = parse_json(text)
@@ -159,14 +177,13 @@ def load_checkpoint(
         load_parameters(model, checkpoint / "params.safetensors")
         _check_optimizer_state(checkpoint / "state.safetensors", optimizer)
         tensors = read_parameters(checkpoint / "state.safetensors")
-        torch.set_rng_state(tensors.pop(CPU_GENERATOR))
-        cuda_state = tensors.pop(CUDA_GENERATOR, None)
-        if cuda_state is not None and torch.cuda.is_available():
-            torch.cuda.set_rng_state(cuda_state)
+        names = [name for name in (CPU_GENERATOR, CUDA_GENERATOR) if name in tensors]
+        generators = {name: tensors.pop(name) for name in names}
+        torch.Generator().set_state(generators[CPU_GENERATOR])
         _restore_optimizer(optimizer, tensors, state["optimizer"])
     except _READ_ERRORS as error:
         raise CorruptFileError(f"{checkpoint}: damaged checkpoint ({error})") from error
-    return progress
+    return progress, generators
 
 
 def load_newest_checkpoint(
@@ -179,8 +196,8 @@ def load_newest_checkpoint(
     :raises ModelError: all checkpoints are damaged, or one belongs to another model.
     """
     _remove_temporary_files(folder)
-    paths = sorted([*list_checkpoints(folder), *_interrupted_checkpoints(folder)])
-    damaged = (folder / "checkpoints").glob(f"[0-9]*{DAMAGED_SUFFIX}*")
+    paths = sorted([*list_checkpoints(folder), *interrupted_checkpoints(folder)])
+    damaged = (folder / CHECKPOINTS).glob(f"[0-9]*{DAMAGED_SUFFIX}*")
     for path in reversed(paths):
         try:
             return load_checkpoint(path, model, optimizer)
@@ -204,7 +221,7 @@ def _damaged_name(checkpoint: Path) -> Path:
 
 def list_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints of a model folder, oldest first, without those of interruptions."""
-    paths = (folder / "checkpoints").glob("[0-9]*")
+    paths = (folder / CHECKPOINTS).glob("[0-9]*")
     return sorted(path for path in paths if path.name.isdigit())
 
 
@@ -223,9 +240,9 @@ def remove_old_checkpoints(folder: Path, keep: int) -> None:
         _remove(path)
 
 
-def _interrupted_checkpoints(folder: Path) -> list[Path]:
+def interrupted_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints that were saved because of a stop signal."""
-    return sorted((folder / "checkpoints").glob(f"[0-9]*{INTERRUPTED_SUFFIX}"))
+    return sorted((folder / CHECKPOINTS).glob(f"[0-9]*{INTERRUPTED_SUFFIX}"))
 
 
 def _remove(checkpoint: Path) -> None:
@@ -239,7 +256,7 @@ def _remove(checkpoint: Path) -> None:
 
 def _remove_temporary_files(folder: Path) -> None:
     """Remove files that a killed process left half written or half removed."""
-    for path in (folder / "checkpoints").glob(".*"):
+    for path in (folder / CHECKPOINTS).glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
     for pattern in TEMPORARY_FILES:
         for path in folder.glob(pattern):

@@ -64,6 +64,24 @@ def lock_model_folder(folder: Path) -> Iterator[FolderLock]:
         lock.release()
 
 
+def is_locked(folder: Path) -> bool:
+    """Return whether a process trains in a model folder; a training that runs is not disturbed."""
+    try:
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(folder / LOCK_FILE, flags)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _open_lock_file(folder: Path) -> int:
     """Open a folder's lock file, lock it, and write the number of this process into it."""
     path = folder / LOCK_FILE

@@ -75,7 +75,7 @@ def read_curve(folder: str | Path) -> Curve:
         )
     training, validation = [], []
     for number, line in enumerate(read_metrics(path).split(b"\n")[:-1], start=1):
-        point = _parse_point(decode_line(line, path, number), f"{path}:{number}")
+        point = parse_point(decode_line(line, path, number), f"{path}:{number}")
         if isinstance(point, TrainingPoint):
             training.append(point)
         else:
@@ -96,7 +96,7 @@ def read_metrics(path: Path) -> bytes:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _parse_point(line: str, where: str) -> TrainingPoint | ValidationPoint:
+def parse_point(line: str, where: str) -> TrainingPoint | ValidationPoint:
     """Parse a line of `metrics.jsonl`.
 
     :param where: file and line, for messages.

@@ -35,6 +35,8 @@ COMMAND_LINES = (
     "align -m [model] {text.src} {text.tgt} --lexicon [out]",
     "embed -m [model] {text.src} --tokenized -o [out]",
     "map {vectors} --method none -o [out]",
+    "check {list} -o [out]",
+    "check {table}",
     "evaluate {text.tgt} {text.src} --system b {text.gz} --measure bleu --by unknown --source"
     " {text.src} --src-vocab {words} --tokenized -o [out]",
     "evaluate {text.tgt} {text.src} --measure bleu --by rank --source {text.src}"

@@ -96,6 +96,8 @@ CASES = (
     Case("embed", [*MODEL, "in/text.src", "-o", "out/vectors"], ("out/vectors",)),
     Case("map", ["in/vectors", "--method", "pca", "-o", "out/points", "--plot", "out/map.svg"],
          ("out/points", "out/map.svg")),
+    Case("check", ["in/model", "-o", "out/findings"], ("out/findings",)),
+    Case("check", ["in/list"]),
     Case("evaluate", [*TEXTS, "--tokenized", "--by", "length", "--source", "in/text.src", "-o",
          "out/figures", "--plot", "out/plot.svg"], ("out/figures", "out/plot.svg")),
     Case("report", [*MODEL, "--source", "in/text.src", "--reference", "in/text.tgt", "-o",

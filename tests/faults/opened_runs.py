@@ -113,6 +113,10 @@ align test.en -m pyramid --composition --plot pictures --format svg
 embed test.en -m model -o out
 embed --vocabulary source -m model -o out
 map vectors --plot map.svg -o points
+check model
+check prepared -o out
+check table.gz
+check list
 evaluate test.fr test.fr --system other hypotheses --source test.en --src-vocab words --tgt-vocab words --by rank --bootstrap 2 --plot rank.svg -o figures
 report model -m pyramid --source test.en --reference test.fr --system Moses hypotheses --bootstrap 2 -o page.html
 """.strip().splitlines()  # noqa: E501

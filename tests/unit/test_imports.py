@@ -59,6 +59,8 @@ ROOMS = {
     | {"data", "text", "io", "parallel", "nmtkit"}
     | BASE,
     "smt": {"smt", "inference", "model_folder", "evaluation", "text", "io", "parallel"} | BASE,
+    "integrity": {"integrity", "training", "smt", "model_folder", "models", "data", "text", "io"}
+    | BASE,
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
     | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
     | BASE,
@@ -67,7 +69,16 @@ ROOMS = {
 }
 """Room -> the rooms or single modules that it may import at any time."""
 
-COMMANDS_USE = {"report", "training", "inference", "preprocessing", "smt", "evaluation", "search"}
+COMMANDS_USE = {
+    "integrity",
+    "report",
+    "training",
+    "inference",
+    "preprocessing",
+    "smt",
+    "evaluation",
+    "search",
+}
 """The rooms whose functions commands call."""
 
 LAZY = {
@@ -276,6 +287,8 @@ def test_importing_loads_no_heavy_library(module: str) -> None:
         "text.vocabulary",
         "preprocessing.prepare",
         "preprocessing.select",
+        "integrity.prepared_folder",
+        "integrity.smt_files",
     ],
 )
 def test_preparing_text_does_not_import_torch(module: str) -> None:

@@ -1,0 +1,1 @@
+"""Find damage in prepared folders, model folders, phrase tables and n-best lists."""

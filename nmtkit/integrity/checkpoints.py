@@ -1,0 +1,130 @@
+"""Check the checkpoints of a model folder."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from nmtkit.config import TrainingConfig
+from nmtkit.errors import NmtkitError
+from nmtkit.integrity.findings import Finding, Inspection, error, finding_of, look_again, warning
+from nmtkit.integrity.folder import check_entries, check_entry
+from nmtkit.io.temporary import is_hidden_name
+from nmtkit.models import Model
+from nmtkit.training.checkpoint import (
+    CHECKPOINTS,
+    DAMAGED_SUFFIX,
+    INTERRUPTED_SUFFIX,
+    Progress,
+    interrupted_checkpoints,
+    list_checkpoints,
+    read_checkpoint,
+)
+from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.resume_checks import BEST_PARAMETERS, check_best_parameters
+
+STATE_FILES = ("params.safetensors", "state.safetensors", "state.json")
+
+_INTERRUPTED = re.escape(INTERRUPTED_SUFFIX)
+_NAME = re.compile(rf"\d+({_INTERRUPTED})?")
+_DAMAGED_NAME = re.compile(rf"\d+({_INTERRUPTED})?{re.escape(DAMAGED_SUFFIX)}\d*")
+_REMOVED_NAME = re.compile(rf"\.\d+({_INTERRUPTED})?\.old")
+
+Remedy = Callable[[], str]
+
+
+class Checkpoints:
+    """The checkpoints of a model folder, with the progress of those that are not damaged.
+
+    :param build: builds the folder's model; parameters need no memory yet.
+    """
+
+    def __init__(
+        self, folder: Path, build: Callable[[], Model], config: TrainingConfig, found: Inspection
+    ) -> None:
+        self._folder = folder
+        self._build = build
+        self._config = config
+        self._found = found
+        self.progress: dict[Path, Progress] = {}
+
+    def check(self) -> None:
+        """Check all checkpoints, oldest first, and the best parameters against the newest."""
+        damaged: list[Finding] = []
+        for path in sorted(
+            [*list_checkpoints(self._folder), *interrupted_checkpoints(self._folder)]
+        ):
+            self._found.files += sum((path / name).exists() for name in STATE_FILES)
+            damaged += look_again(lambda: self._check(path), [path])  # noqa: B023
+        remedy = self._remedy()
+        self._found.add(replace(finding, remedy=remedy) for finding in damaged)
+        best = self._folder / BEST_PARAMETERS
+        if str(best) not in [finding.path for finding in self._found.findings]:
+            paths = [best, self._folder / CHECKPOINTS]
+            self._found.add(look_again(self._check_best, paths))
+
+    def _check(self, path: Path) -> Iterator[Finding]:
+        """Yield an error for a damaged checkpoint."""
+        if not path.exists():  # removed by a training that runs
+            return
+        links = [f for name in STATE_FILES for f in check_entry(path / name, self._folder)]
+        if links:
+            yield from links
+            return
+        with torch.device("meta"):
+            model = self._build()
+        try:
+            progress, _ = read_checkpoint(path, model, make_optimizer(model, self._config))
+        except NmtkitError as problem:
+            yield finding_of(problem, path)
+            return
+        if progress.updates != int(path.name.removesuffix(INTERRUPTED_SUFFIX)):
+            yield error(path, f"is that of {progress.updates} updates, by its state.json", "")
+            return
+        self.progress[path] = progress
+
+    def _remedy(self) -> str:
+        """Return what to do with damaged checkpoints."""
+        if not self.progress:
+            return (
+                "restore it from a copy; no other checkpoint is whole, so otherwise the training"
+                " can only start anew (nmtkit train --force)"
+            )
+        newest = max(self.progress)
+        return (
+            "remove it, or leave it: 'nmtkit train' with the same command resumes from checkpoint"
+            f" {newest.name}"
+        )
+
+    def _check_best(self) -> Iterator[Finding]:
+        """Yield an error if the best parameters are not those that the newest checkpoint names."""
+        if self.progress:
+            try:
+                check_best_parameters(self._folder, self.progress[max(self.progress)])
+            except NmtkitError as problem:
+                yield finding_of(problem, self._folder / BEST_PARAMETERS)
+
+
+def check_checkpoint_folder(folder: Path, found: Inspection, busy: bool) -> None:
+    """Name what is in the folder of the checkpoints besides whole ones.
+
+    :param folder: the model folder.
+    :param busy: a training runs there.
+    """
+    checkpoints = folder / CHECKPOINTS
+    if not checkpoints.is_dir():
+        return
+    check_entries(
+        checkpoints,
+        found,
+        lambda name: bool(_NAME.fullmatch(name) or _DAMAGED_NAME.fullmatch(name)),
+        lambda name: is_hidden_name(name) or bool(_REMOVED_NAME.fullmatch(name)),
+        busy,
+        root=folder,
+    )
+    for path in sorted(checkpoints.iterdir()):
+        if _DAMAGED_NAME.fullmatch(path.name):
+            problem = "a damaged checkpoint that a training has set aside"
+            found.add([warning(path, problem, "remove it (rm -r)")])

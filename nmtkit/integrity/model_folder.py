@@ -1,0 +1,230 @@
+"""Check a model folder: settings, vocabularies, parameters, checkpoints, metrics, leftovers."""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from nmtkit.config import Config
+from nmtkit.errors import ModelError, NmtkitError
+from nmtkit.integrity.checkpoints import Checkpoints, check_checkpoint_folder
+from nmtkit.integrity.findings import (
+    Finding,
+    Inspection,
+    LineFindings,
+    error,
+    finding_of,
+    look_again,
+    warning,
+)
+from nmtkit.integrity.folder import check_entries
+from nmtkit.io.checksums import SUMS_FILE, read_sums
+from nmtkit.io.folder_files import check_file, regular_file_sha256
+from nmtkit.io.lines import decode_line
+from nmtkit.io.parameters import CHECKSUM_KEY, load_parameters, read_metadata, read_parameters
+from nmtkit.io.temporary import is_hidden_name
+from nmtkit.model_folder import (
+    MAX_FILE_BYTES,
+    PROVENANCE_FILE,
+    SUMMED_FILES,
+    build_model,
+    read_config,
+)
+from nmtkit.models import Model
+from nmtkit.text.subword import load_subword_model
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.checkpoint import CHECKPOINTS
+from nmtkit.training.folder_lock import LOCK_FILE, is_locked
+from nmtkit.training.learning_curve import METRICS_FILE, parse_point, read_metrics
+from nmtkit.training.provenance import read_provenance
+
+logger = logging.getLogger("nmtkit")
+
+Content = TypeVar("Content")
+
+SIDES = ("src", "tgt")
+
+RESTORE = "restore the file from a copy"
+
+CONFIG_FILE = "config.toml"
+
+_PARAMETERS = re.compile(r"params\..+\.safetensors")
+_OLD_TEMPORARY = re.compile(r"\.tmp[A-Za-z0-9]{6}")
+"""Temporary files of safetensors, which versions before 0.3 could leave."""
+
+OWN_NAMES = {*MAX_FILE_BYTES, SUMS_FILE, PROVENANCE_FILE, METRICS_FILE, CHECKPOINTS, LOCK_FILE}
+OWN_NAMES |= {"tensorboard"}
+"""Names in a model folder, besides those of parameters."""
+
+
+def check_model_folder(folder: Path) -> Inspection:
+    """Check every file of a model folder, also while a training runs there.
+
+    Checksums are those in `SHA256SUMS`, in the files of parameters, and in the checkpoints.
+    """
+    return _ModelFolder(folder).check()
+
+
+class _ModelFolder:
+    """A model folder that is being checked.
+
+    sums: checksums in `SHA256SUMS`. busy: a training runs in the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.found = Inspection()
+        self.busy = is_locked(folder)
+        self.sums: dict[str, str] = {}
+
+    def check(self) -> Inspection:
+        """Check all files."""
+        folder = self._folder
+        if self.busy:
+            logger.info(
+                "%s: a training runs there; what it replaces meanwhile is no damage", folder
+            )
+        self._check_entries()
+        self._check_sums()
+        config = self._read(CONFIG_FILE, lambda: read_config(folder), required=True)
+        sizes = self._check_text(config)
+        self._read(PROVENANCE_FILE, lambda: read_provenance(folder))
+        build = None
+        if config is not None and sizes is not None:
+            build = lambda: build_model(config, *sizes)  # noqa: E731
+        for path in sorted(folder.iterdir()):
+            if _PARAMETERS.fullmatch(path.name):
+                self._read(path.name, lambda: self._read_parameters(path, build))  # noqa: B023
+        if config is not None and build is not None:
+            Checkpoints(folder, build, config.training, self.found).check()
+        self._check_metrics()
+        return self.found
+
+    def _check_entries(self) -> None:
+        """Name links out of the folder, pipes, leftovers and unknown files."""
+        check_entries(
+            self._folder,
+            self.found,
+            lambda name: name in OWN_NAMES or bool(_PARAMETERS.fullmatch(name)),
+            lambda name: is_hidden_name(name) or bool(_OLD_TEMPORARY.fullmatch(name)),
+            self.busy,
+            root=self._folder,
+        )
+        check_checkpoint_folder(self._folder, self.found, self.busy)
+
+    def _check_sums(self) -> None:
+        """Compare the files that do not change with `SHA256SUMS`; older folders have none."""
+        self.sums = self._read(SUMS_FILE, lambda: read_sums(self._folder)) or {}
+        for name, checksum in self.sums.items():
+            path = self._folder / name
+            self.found.add(look_again(lambda: _check_sum(path, checksum), [path]))  # noqa: B023
+        if (self._folder / SUMS_FILE).exists():
+            unlisted = [
+                name
+                for name in (*SUMMED_FILES, PROVENANCE_FILE)
+                if (self._folder / name).exists() and name not in self.sums
+            ]
+            self.found.add(
+                error(self._folder / SUMS_FILE, f"lacks the checksum of {name}", RESTORE)
+                for name in unlisted
+            )
+
+    def _check_text(self, config: Config | None) -> tuple[int, int] | None:
+        """Read vocabularies and subword models; return the sizes of the vocabularies."""
+        vocabularies = [
+            self._read(name, lambda: Vocabulary.load(self._folder / name), required=True)  # noqa: B023
+            for name in (f"vocab.{side}" for side in SIDES)
+        ]
+        if config is not None and config.text.bpe != "none":
+            for side in SIDES:
+                self._read(f"bpe.{side}", lambda: load_subword_model(self._folder, side))  # noqa: B023
+        src, tgt = vocabularies
+        return None if src is None or tgt is None else (len(src), len(tgt))
+
+    def _read_parameters(self, path: Path, build: Callable[[], Model] | None) -> None:
+        """Read a file of parameters.
+
+        :param build: builds the model; None if settings or vocabularies are damaged.
+        :raises ModelError: the file is damaged, or does not belong to the model.
+        """
+        if build is None:
+            read_parameters(path)
+        else:
+            with torch.device("meta"):
+                model = build()
+            load_parameters(model, path)
+        if self.sums and CHECKSUM_KEY not in read_metadata(path):
+            raise ModelError(f"{path}: its checksum is missing; {RESTORE}")
+
+    def _check_metrics(self) -> None:
+        """Check every line of the metrics, if there are any."""
+        path = self._folder / METRICS_FILE
+        if os.path.lexists(path):
+            self.found.files += 1
+            self.found.add(look_again(lambda: _check_metrics(path), [path]))
+
+    def _read(
+        self, name: str, read: Callable[[], Content], required: bool = False
+    ) -> Content | None:
+        """Read a file; return None, and add a finding, if it cannot be read.
+
+        :param required: a missing file is an error.
+        """
+        path = self._folder / name
+        results: list[Content] = []
+
+        def check() -> Iterator[Finding]:
+            results.clear()
+            if not os.path.lexists(path):
+                if required:
+                    yield error(path, "missing", RESTORE)
+                return
+            try:
+                check_file(self._folder, path, MAX_FILE_BYTES.get(name))
+                results.append(read())
+            except NmtkitError as problem:
+                yield finding_of(problem, path)
+
+        self.found.add(look_again(check, [path]))
+        self.found.files += os.path.lexists(path)
+        return results[0] if results else None
+
+
+def _check_sum(path: Path, checksum: str) -> Iterator[Finding]:
+    """Yield an error if a file is missing, or differs from its checksum."""
+    try:
+        if regular_file_sha256(path) != checksum:
+            yield error(path, f"changed or damaged: {SUMS_FILE} has another checksum", RESTORE)
+    except FileNotFoundError:
+        yield error(path, f"missing, though {SUMS_FILE} lists it", RESTORE)
+    except OSError as problem:
+        yield error(path, f"cannot be read: {problem.strerror}", RESTORE)
+
+
+def _check_metrics(path: Path) -> Iterator[Finding]:
+    """Check that every line was written by training, and that updates do not fall."""
+    found = LineFindings(path)
+    remedy = "remove the line; only learning curves need it"
+    try:
+        *lines, rest = read_metrics(path).split(b"\n")
+    except NmtkitError as problem:
+        yield finding_of(problem, path)
+        return
+    last = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            update = parse_point(decode_line(line, path, number), f"{path}:{number}").update
+        except NmtkitError as problem:
+            found.add(finding_of(problem, path, remedy))
+            continue
+        if update < last:
+            found.add(error(path, f"update {update} comes after update {last}", remedy, number))
+        last = update
+    yield from found
+    if rest:
+        problem_text = "cut short: a process was killed while it wrote the line"
+        yield warning(path, problem_text, remedy, len(lines) + 1)
