@@ -5,7 +5,7 @@ of the program `sha256sum`, which can check it too:
 
     5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9  vocab.src
 
-Folders made before nmtkit 0.3 have no such file, and nothing is compared there.
+Folders of nmtkit 0.1 have no such file, and nothing is compared there.
 """
 
 import hashlib

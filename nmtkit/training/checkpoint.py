@@ -91,7 +91,7 @@ class Progress:
     skipped_in_a_row: number of consecutive skipped updates up to now.
     corpus, dev: checksums of the training data and of the dev set.
     best_parameters: checksum of the tensors in `params.best.safetensors`.
-    Checksums are "" in checkpoints of nmtkit 0.2 and before.
+    Checksums are "" in checkpoints of nmtkit 0.1.
     """
 
     updates: int = 0

@@ -136,7 +136,7 @@ def test_a_file_of_zeros_in_the_middle_is_noticed(tmp_path):
 
 
 def test_a_file_without_a_checksum_is_accepted(tmp_path):
-    """As nmtkit 0.2 and other programs write them."""
+    """As nmtkit 0.1 and other programs write them."""
     save_file(TENSORS, tmp_path / "p")
     actual = read_parameters(tmp_path / "p")
     assert all(torch.equal(actual[name], TENSORS[name]) for name in TENSORS)

@@ -496,7 +496,7 @@ def test_two_trainings_never_write_into_one_folder(run, tmp_path, monkeypatch):
 
 def test_a_checkpoint_without_checksum_of_the_data_resumes(run):
     folder = run()
-    for path in folder.glob("checkpoints/*/state.json"):  # as nmtkit 0.2 wrote them
+    for path in folder.glob("checkpoints/*/state.json"):  # as nmtkit 0.1 wrote them
         state = json.loads(path.read_text("utf-8"))
         for name in ("corpus", "dev", "best_parameters"):
             assert len(state["progress"].pop(name)) == 64
