@@ -8,8 +8,9 @@ memory is allocated for tensors. Its metadata holds a checksum of all tensors:
 (one key, because safetensors writes several in an order that changes from run to run). It is the
 SHA-256 of the SHA-256 of each tensor (name, type, shape and bytes), in the order of names. So a
 file carries its checksum with it, and both change in one step. The update is that of the training
-after which the parameters were written. Files of nmtkit 0.1 have no checksum, and are accepted. The files are read, not mapped: a file that shrinks or a disk that fails while a mapped
-file is used would end the process with a signal.
+after which the parameters were written. Files of nmtkit 0.1 have no checksum, and are accepted.
+The files are read, not mapped: a file that shrinks or a disk that fails while a mapped file is used
+would end the process with a signal.
 """
 
 import errno
