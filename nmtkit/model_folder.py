@@ -31,6 +31,7 @@ from nmtkit.io.checksums import SUMS_FILE, check_sums, format_sums
 from nmtkit.io.folder_files import MIB, check_file, read_regular
 from nmtkit.io.lines import open_output
 from nmtkit.io.parameters import load_parameters
+from nmtkit.io.sync import make_folder
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.pipeline import TextPipeline
@@ -170,7 +171,7 @@ def create_model_folder(
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
         files[PROVENANCE_FILE] = text.encode("utf-8")
     files[SUMS_FILE] = format_sums(files).encode("utf-8")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     with atomic_folder(folder) as hidden:
         for name, content in files.items():
             (hidden / name).write_bytes(content)

@@ -28,6 +28,17 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder with its parents, unless it exists, and synchronise their names.
+
+    :raises OSError: it cannot be made.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        sync_folder(path.parent)
+
+
 def sync_file(path: Path) -> None:
     """Synchronise the content of a file.
 

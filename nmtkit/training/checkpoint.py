@@ -47,7 +47,7 @@ from nmtkit.io.parameters import (
     tensor_spec,
 )
 from nmtkit.io.safe_json import parse_json, parse_natural
-from nmtkit.io.sync import sync_folder
+from nmtkit.io.sync import make_folder, sync_folder
 from nmtkit.parallel.process_group import ProcessGroup
 
 log = logging.getLogger("nmtkit")
@@ -123,7 +123,7 @@ def save_checkpoint(
     """
     name = f"{progress.updates:08d}{INTERRUPTED_SUFFIX if interrupted else ''}"
     target = folder / CHECKPOINTS / name
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     earlier_interruptions = interrupted_checkpoints(folder)
     tensors, numbers = _optimizer_state(optimizer)
     tensors[CPU_GENERATOR] = torch.get_rng_state()

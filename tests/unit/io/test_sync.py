@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from nmtkit.io.sync import sync_folder, sync_tree
+from nmtkit.io.sync import make_folder, sync_folder, sync_tree
 
 
 @pytest.mark.parametrize(("number", "raised"), [(errno.EINVAL, False), (errno.EIO, True)])
@@ -32,3 +32,12 @@ def test_all_files_and_folders_of_a_tree_are_synchronised(tmp_path, monkeypatch)
     sync_tree(tmp_path)
     assert sorted(synced) == sorted(map(str, [tmp_path, *tmp_path.rglob("*")]))
     assert synced[-1] == str(tmp_path)
+
+
+def test_the_names_of_new_folders_are_synchronised(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
+    for _ in range(2):  # the second time nothing is missing
+        make_folder(tmp_path / "a" / "b")
+    assert sorted(synced) == [str(tmp_path), str(tmp_path / "a")]
+    assert (tmp_path / "a" / "b").is_dir()
