@@ -24,11 +24,12 @@ an earlier one in a single step, where the file system can exchange two names.
 
 import contextlib
 import errno
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 from nmtkit.errors import OutputError
 from nmtkit.io.exchange import exchange
@@ -50,18 +51,19 @@ def atomic_file(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
     """
     target = _check_file(path, force)
     if _is_device(target):
-        with _report_write_errors(path, target), open(target, "wb") as stream:
+        with _report_write_errors(path, target), _open(target, "wb") as stream:
             yield stream
             stream.flush()
         return
     remove_leftovers(target)
     hidden = hidden_name(target)
     try:
-        with _report_write_errors(path, hidden), open(hidden, "xb") as stream:
+        with _report_write_errors(path, hidden), _open(hidden, "xb") as stream:
             lock(stream.fileno())
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            with _naming(hidden):
+                os.fsync(stream.fileno())
             os.replace(hidden, target)
             sync_folder(target.parent)
     except BaseException:
@@ -83,14 +85,14 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
     """
     target = _check_file(path, force)
     if _is_device(target):
-        with _report_write_errors(path, target):
+        with _report_write_errors(path, target), _naming(target):
             yield target
         return
     remove_leftovers(target)
     folder = hidden_name(target)
     hidden = folder / target.name
     try:
-        with _report_write_errors(path, folder):
+        with _report_write_errors(path, folder), _naming(folder):
             folder.mkdir()
             with locked(folder):
                 hidden.touch()
@@ -207,11 +209,35 @@ def _is_device(target: Path) -> bool:
     return target.exists() and not target.is_file()
 
 
+class _OutputFile(io.FileIO):
+    """A file whose errors of writing name it, so that they are not taken for another output's."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes as `io.FileIO` does."""
+        with _naming(self.name):
+            return super().write(data)
+
+
+def _open(path: Path, mode: str) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedWriter(_OutputFile(str(path), mode)))
+
+
+@contextlib.contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Let errors of a full device name a file if they name none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _DEVICE_FULL:
+            error.filename = str(path)
+        raise
+
+
 @contextlib.contextmanager
 def _report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
-    """Raise OutputError if the device is full or the output cannot be written.
+    """Raise OutputError if the output cannot be written.
 
-    Other errors of the block, such as those of its inputs, pass unchanged.
+    Other errors of the block, such as those of its inputs and other outputs, pass unchanged.
 
     :param path: the output's name, for the message.
     :param written: the file, or the folder around it, that is written.
@@ -219,7 +245,8 @@ def _report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _DEVICE_FULL or str(error.filename).startswith(str(written)):
+        name = str(error.filename)
+        if name == str(written) or name.startswith(f"{written}{os.sep}"):
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
         raise
 

@@ -16,7 +16,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.inputs import Source, copy_pipes, refuse_repeated_pipes
 from nmtkit.io.lines import open_output
 from nmtkit.parallel.process_pool import ProcessPool
@@ -133,11 +133,11 @@ def select(
     with ExitStack() as stack:
         files = [stack.enter_context(open_output(path, force)) for path in output]
         scores_file = stack.enter_context(open_output(scores, force)) if scores else None
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nmtkit-select-"))
+        folder = stack.enter_context(_temporary_folder())
         processes = stack.enter_context(ProcessPool(workers))
-        copies = copy_pipes([path for bitext in pool for path in bitext], Path(folder))
+        copies = copy_pipes([path for bitext in pool for path in bitext], folder)
         bitexts = list(zip(copies[::2], copies[1::2], strict=True))
-        selector = _PairSelector(settings, bitexts, Path(folder), processes)
+        selector = _PairSelector(settings, bitexts, folder, processes)
         if domain:
             selector.read_domain(domain)
         records = selector.score(ModelFiles(None, *map(tuple, lms)) if lms else selector.learn())
@@ -154,6 +154,25 @@ def select(
         del records  # unmapped before its file goes
     _log(selection)
     return selection
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """Yield a temporary folder, which is removed with its files.
+
+    :raises OutputError: it cannot be written; errors that name another file pass unchanged.
+    """
+    with tempfile.TemporaryDirectory(prefix="nmtkit-select-") as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):  # the reader of an output has left
+                raise
+            if error.filename is None or str(error.filename).startswith(folder):
+                raise OutputError(
+                    f"{folder}: cannot be written: {error.strerror}; set TMPDIR to another folder"
+                ) from error
+            raise
 
 
 def _check_inputs(

@@ -1,6 +1,7 @@
 """Run a command in a fork of this process, which has imported torch, and end it if it hangs."""
 
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -8,7 +9,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from nmtkit.cli.main import cli
@@ -30,27 +31,49 @@ def run_forked(
     stdin: int | None = None,
     stdout: int | None = None,
     timeout: float = 60,
+    max_file_size: int | None = None,
 ) -> Outcome:
     """Run `nmtkit` with these arguments.
 
     :param stdin: a file descriptor; by default stdin is empty.
     :param stdout: a file descriptor; by default the outcome has the output.
+    :param max_file_size: bytes; a longer file cannot be written, as on a full disk. The output
+        must fit into a pipe.
     :param timeout: seconds after which the command is killed.
     :raises AssertionError: the command did not end in time.
     """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with ExitStack() as stack:
+        streams = [_stream(stack, max_file_size is not None) for _ in range(2)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # about forking with threads
             process = os.fork()
         if process == 0:
-            _run(arguments, stdin, output.fileno() if stdout is None else stdout, errors.fileno())
+            if max_file_size is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_size, max_file_size))
+            output, errors = (writer for _, writer in streams)
+            _run(arguments, stdin, output if stdout is None else stdout, errors)
         status = _wait(process, timeout)
         assert status is not None, f"{' '.join(arguments)}: still running after {timeout} seconds"
-        texts = []
-        for file in (output, errors):
-            file.seek(0)
-            texts.append(file.read())
+        texts = [reader() for reader, _ in streams]
     return Outcome(status, texts[0], texts[1].decode(errors="replace"))
+
+
+def _stream(stack: ExitStack, as_pipe: bool) -> tuple[Callable[[], bytes], int]:
+    """Return a function that reads the output of a command that has ended, and its descriptor."""
+    if not as_pipe:
+        file = stack.enter_context(tempfile.TemporaryFile())
+        return lambda: os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0), file.fileno()
+    reader, writer = (stack.enter_context(open(end, mode)) for end, mode in _pipe())
+
+    def read() -> bytes:
+        writer.close()
+        return reader.read()
+
+    return read, writer.fileno()
+
+
+def _pipe() -> Iterator[tuple[int, str]]:
+    yield from zip(os.pipe(), ("rb", "wb"), strict=True)
 
 
 def _run(arguments: Sequence[str], stdin: int | None, stdout: int, stderr: int) -> None:

@@ -1,4 +1,4 @@
-"""A part of `hostile_lists.py`: each list with one file of weights and one method."""
+"""A part of `hostile_lists.py`: each third list with one file of weights and one method."""
 
 import itertools
 
@@ -17,10 +17,10 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-@pytest.mark.parametrize("number", range(len(LISTS)), ids=lambda number: LISTS[number][0])
+@pytest.mark.parametrize("number", range(0, len(LISTS), 3), ids=lambda number: LISTS[number][0])
 def test_a_list_is_tuned_or_refused_in_one_line(number, tmp_path):
     name, *texts = LISTS[number]
-    weights, method = PAIRS[7 * number % len(PAIRS)]
+    weights, method = PAIRS[5 * number % len(PAIRS)]
     if name not in LARGE:
         try_list(tmp_path, (texts[0], texts[1]), weights, method)
 
