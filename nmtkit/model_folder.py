@@ -159,7 +159,8 @@ def create_model_folder(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ModelError(
-            f"{folder}: exists and is not a model folder; choose another name, or remove it"
+            f"{folder}: exists and is not a model folder, as it has no config.toml; choose another"
+            " name, or restore that file if this was one"
         )
     files = {}
     for prepared_side, model_side in zip(config.data.sides, ("src", "tgt"), strict=True):

@@ -150,8 +150,8 @@ class Batches:
             if (self._max_lengths(block) <= longest).any():
                 return
         raise DataError(
-            f"none of the {len(self.corpus)} training pairs has at most {self.config.max_length} "
-            "tokens a side; raise data.max_length or prepare more data"
+            f"{self.corpus.src.stem}: none of the {len(self.corpus)} training pairs has at most"
+            f" {self.config.max_length} tokens a side; raise data.max_length or prepare more data"
         )
 
     def _max_lengths(self, pairs: Ids) -> Ids:

@@ -148,8 +148,8 @@ class Corpus:
         """
         if len(src) != len(tgt):
             raise DataError(
-                f"the sides of the prepared corpus differ: {len(src)} source and {len(tgt)} "
-                "target lines; run 'nmtkit prepare' again"
+                f"{src.stem}, {tgt.stem}: the sides of the prepared corpus differ: {len(src)}"
+                f" source and {len(tgt)} target lines; run 'nmtkit prepare' again"
             )
         self.src = src
         self.tgt = tgt

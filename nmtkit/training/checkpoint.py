@@ -17,6 +17,7 @@ training exists until the next one is written, and is never averaged.
 """
 
 import dataclasses
+import hashlib
 import itertools
 import json
 import logging
@@ -36,12 +37,14 @@ from nmtkit.io.checksums import verify_checksum, with_checksum
 from nmtkit.io.folder_files import read_regular, regular_file_sha256
 from nmtkit.io.lines import file_sha256
 from nmtkit.io.parameters import (
+    CHECKSUM_KEY,
     CorruptFileError,
     Parameters,
     average_parameters,
     load_parameters,
     parameters_of,
     read_header,
+    read_metadata,
     read_parameters,
     save_parameters,
     tensor_spec,
@@ -91,6 +94,8 @@ class Progress:
     skipped_in_a_row: number of consecutive skipped updates up to now.
     corpus, dev: checksums of the training data and of the dev set.
     best_parameters: checksum of the tensors in `params.best.safetensors`.
+    earlier: checksum of the earlier checkpoints that the next validation averages; "" if none.
+    metrics: checksum of `metrics.jsonl`.
     Checksums are "" in checkpoints of nmtkit 0.1.
     """
 
@@ -107,6 +112,8 @@ class Progress:
     corpus: str = ""
     dev: str = ""
     best_parameters: str = ""
+    earlier: str = ""
+    metrics: str = ""
 
 
 def save_checkpoint(
@@ -135,6 +142,7 @@ def save_checkpoint(
         state = {
             "progress": dataclasses.asdict(progress),
             "optimizer": numbers,
+            "interrupted": interrupted,
             "sums": {name: file_sha256(hidden / name) for name in CHECKSUMMED_FILES},
         }
         text = json.dumps(with_checksum(state), indent=1)
@@ -174,6 +182,7 @@ def read_checkpoint(
         verify_checksum(state)
         _check_checksums(checkpoint, state.get("sums", {}))
         progress = _parse_progress(state["progress"])
+        _check_name(checkpoint, progress.updates, state.get("interrupted"))
         load_parameters(model, checkpoint / "params.safetensors")
         _check_optimizer_state(checkpoint / "state.safetensors", optimizer)
         tensors = read_parameters(checkpoint / "state.safetensors")
@@ -187,11 +196,14 @@ def read_checkpoint(
 
 
 def load_newest_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: int = 1
 ) -> Progress | None:
     """Load the newest undamaged checkpoint; return None if there is no checkpoint at all.
 
-    Damaged checkpoints are logged and renamed.
+    Damaged checkpoints are logged and renamed, as are those whose next validation would average
+    other checkpoints than it should.
+
+    :param average: number of checkpoints that a validation averages.
 
     :raises ModelError: all checkpoints are damaged, or one belongs to another model.
     """
@@ -200,7 +212,9 @@ def load_newest_checkpoint(
     damaged = (folder / CHECKPOINTS).glob(f"[0-9]*{DAMAGED_SUFFIX}*")
     for path in reversed(paths):
         try:
-            return load_checkpoint(path, model, optimizer)
+            progress = load_checkpoint(path, model, optimizer)
+            _check_earlier(path, progress, average)
+            return progress
         except CorruptFileError as error:
             log.warning("%s; trying the one before", error)
             os.replace(path, _damaged_name(path))
@@ -232,6 +246,52 @@ def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> P
         return current
     mean, number = average_parameters(earlier), len(earlier)
     return {n: (mean[n] * number + value) / (number + 1) for n, value in current.items()}
+
+
+def earlier_checksum(folder: Path, updates: int, average: int, interrupted: bool) -> str:
+    """Return the checksum of the checkpoints that the next validation after a checkpoint averages.
+
+    :param updates: number of updates of that checkpoint, which is not among them.
+    :param average: number of checkpoints that a validation averages, the current one counted.
+    :param interrupted: that checkpoint is one of a stop signal, which is never averaged.
+    :return: "" if there are none.
+    :raises CorruptFileError: one of them cannot be read.
+    """
+    count = average - 1 if interrupted else average - 2
+    paths = [path for path in list_checkpoints(folder) if int(path.name) < updates]
+    chosen = paths[-count:] if count > 0 else []
+    lines = [f"{path.name} {_parameters_checksum(path)}\n" for path in chosen]
+    return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else ""
+
+
+def _parameters_checksum(checkpoint: Path) -> str:
+    """Return the checksum that a checkpoint's parameters are compared with when they are read."""
+    return str(read_metadata(checkpoint / "params.safetensors").get(CHECKSUM_KEY, ""))
+
+
+def _check_earlier(checkpoint: Path, progress: Progress, average: int) -> None:
+    """Raise CorruptFileError if checkpoints that are averaged later are missing or others."""
+    folder = checkpoint.parents[1]
+    interrupted = checkpoint.name.endswith(INTERRUPTED_SUFFIX)
+    found = progress.earlier and earlier_checksum(folder, progress.updates, average, interrupted)
+    if found != progress.earlier:
+        raise CorruptFileError(
+            f"{checkpoint}: cannot be resumed, as checkpoints before it have changed or are missing"
+            " (training.average_checkpoints averages them)"
+        )
+
+
+def _check_name(checkpoint: Path, updates: int, interrupted: bool | None) -> None:
+    """Raise ValueError if a checkpoint does not have the name that it was written under.
+
+    :param interrupted: None in checkpoints of nmtkit 0.2 and before.
+    """
+    number, suffix, _ = checkpoint.name.partition(INTERRUPTED_SUFFIX)
+    if number.isdigit() and (int(number), bool(suffix)) != (
+        updates,
+        bool(suffix) if interrupted is None else interrupted,
+    ):
+        raise ValueError(f"it was written under another name, after {updates} updates")
 
 
 def remove_old_checkpoints(folder: Path, keep: int) -> None:

@@ -1,6 +1,7 @@
 """Metrics of a training: log lines and a progress bar, `metrics.jsonl`, and TensorBoard files."""
 
 import contextlib
+import hashlib
 import json
 import logging
 import math
@@ -26,6 +27,7 @@ from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
 LOG_EVERY = 100  # updates
+TIMES = ("seconds", "words_per_second")
 LOG_PREFIX_WIDTH = len("nmtkit: ")
 
 
@@ -66,19 +68,34 @@ class MetricsLogger:
         self.cost, self.tokens, self.norm, self.count = 0.0, 0, 0.0, 0
         self.started = time.monotonic()
 
-    def resume(self, updates: int) -> None:
+    def resume(self, progress: Progress) -> None:
         """Remove lines of `metrics.jsonl` that are later than the checkpoint.
 
-        :param updates: number of updates in the checkpoint; 0 without one.
+        Warn if the others are not those that were there when the checkpoint was written.
+
+        :param progress: progress in the checkpoint; `Progress()` without one.
         """
         self.check_lock()
         if self.path.exists():
             text = read_metrics(self.path).decode("utf-8", errors="replace")
             lines = [f"{line}\n" for line in text.split("\n")]  # the last is empty, or cut short
-            kept_lines = [line for line in lines if _update_number(line) <= updates]
+            kept_lines = [line for line in lines if _update_number(line) <= progress.updates]
             with open_output(self.path, force=True) as file:
                 file.writelines(kept_lines)
-        self.bar.update(updates)
+        if progress.metrics not in ("", self.checksum()):
+            log.warning(
+                "%s: has changed since update %d was saved, so its figures up to there may be"
+                " incomplete; the training itself goes on exactly",
+                self.path,
+                progress.updates,
+            )
+        self.bar.update(progress.updates)
+
+    def checksum(self) -> str:
+        """Return the SHA-256 of `metrics.jsonl` without times; "" if it is missing or empty."""
+        content = read_metrics(self.path) if self.path.exists() else b""
+        lines = [_without_times(line) for line in content.decode("utf-8", "replace").splitlines()]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest() if lines else ""
 
     def log_update(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
         """Add an update to the mean, and log the mean every 100 updates.
@@ -190,8 +207,12 @@ class NullMetricsLogger(MetricsLogger):
     def __init__(self) -> None:
         """Do nothing."""
 
-    def resume(self, updates: int) -> None:
+    def resume(self, progress: Progress) -> None:
         """Do nothing."""
+
+    def checksum(self) -> str:
+        """Return an empty checksum."""
+        return ""
 
     def log_update(self, progress: Progress, cost: float, tokens: int, norm: float) -> None:
         """Do nothing."""
@@ -209,6 +230,15 @@ def _update_number(line: str) -> float:
         return int(parse_json(line)["update"])
     except (ValueError, KeyError, TypeError, OverflowError):
         return float("inf")
+
+
+def _without_times(line: str) -> str:
+    """Return a line of `metrics.jsonl` without the figures that differ from run to run."""
+    try:
+        row = parse_json(line)
+        return json.dumps({key: row[key] for key in row if key not in TIMES})
+    except (ValueError, TypeError):
+        return line
 
 
 def _can_encode_blocks(encoding: str | None) -> bool:

@@ -1,8 +1,11 @@
 """Checks before a training resumes: that nothing has changed, and nothing would be overwritten."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from nmtkit.errors import DataError, ModelError
+from nmtkit.io.checksums import read_sums
+from nmtkit.io.lines import file_sha256
 from nmtkit.io.parameters import (
     UPDATE_KEY,
     CorruptFileError,
@@ -10,8 +13,10 @@ from nmtkit.io.parameters import (
     read_parameters,
     tensors_sha256,
 )
+from nmtkit.model_folder import PROVENANCE_FILE
 from nmtkit.training.checkpoint import Progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve
+from nmtkit.training.provenance import read_provenance
 
 BEST_PARAMETERS = "params.best.safetensors"
 
@@ -25,15 +30,43 @@ def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) 
     :param prepared: the prepared folder, for the message.
     :raises DataError: training data or dev set are others.
     """
-    for name, checksums in (
-        ("training data", (old.corpus, new.corpus)),
-        ("dev set", (old.dev, new.dev)),
+    for split, name, checksums in (
+        ("train", "training data", (old.corpus, new.corpus)),
+        ("dev", "dev set", (old.dev, new.dev)),
     ):
         if checksums[0] not in ("", checksums[1]):
             raise DataError(
-                f"{prepared}: the {name} has changed since the training of {folder} started;"
-                " restore it, or use --force to start anew"
+                f"{prepared / split}.src, {split}.tgt: the {name} has changed since the training of"
+                f" {folder} started; restore it, or use --force to start anew"
             )
+
+
+def check_same_files(folder: Path, prepared: Path) -> None:
+    """Check that the prepared files are those whose checksums a model folder's provenance has.
+
+    Those that the checkpoints have are enough, but a training may have none yet. The provenance of
+    nmtkit 0.2, which had no `SHA256SUMS`, holds checksums that were not compared with the files.
+
+    :raises DataError: a file has changed.
+    """
+    provenance = read_provenance(folder) if PROVENANCE_FILE in read_sums(folder) else None
+    if provenance is None:
+        return
+    for name, checksum in provenance["data"].items():
+        path = prepared / name
+        if path.is_file() and file_sha256(path) != checksum:
+            raise DataError(
+                f"{path}: has changed since the training of {folder} started; restore"
+                " it, or use --force to start anew"
+            )
+
+
+def check_nothing_missing(folder: Path, names: Iterable[str]) -> None:
+    """Raise ModelError if one of the named files is missing though `SHA256SUMS` lists it."""
+    sums = read_sums(folder)
+    for path in (folder / name for name in names if name in sums):
+        if not path.exists():
+            raise ModelError(f"{path}: is missing; restore it from a copy")
 
 
 def check_best_parameters(folder: Path, progress: Progress) -> None:

@@ -53,6 +53,7 @@ from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
 from nmtkit.training.provenance import data_checksums, provenance_of, train_command
+from nmtkit.training.resume_checks import check_nothing_missing, check_same_files
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import build_validation
 
@@ -192,13 +193,15 @@ def train(
 
 
 def _check_same_training(folder: Path, config: Config, data: Path) -> None:
-    """Check that settings and shortlists are those that a training was started with.
+    """Check that settings, shortlists and data are those that a training was started with.
 
     :raises NmtkitError: they are not, or files of the model folder are damaged.
     """
     _check_same_settings(read_config(folder), config, folder)
     check_sums(folder, [*SUMMED_FILES, PROVENANCE_FILE])
+    check_nothing_missing(folder, SUMMED_FILES)
     _check_same_shortlists(data, folder, config.data.sides)
+    check_same_files(folder, data)
 
 
 def _run(trainer: Trainer, config: Config, lock: FolderLock | None) -> None:
@@ -299,13 +302,13 @@ def _build_trainer(
 
 def _check_same_data(data: Path, corpus: Corpus, dev: Corpus, process_group: ProcessGroup) -> None:
     """Raise DataError unless all ranks have the same training data and dev set."""
-    for name, part in (("training data", corpus), ("dev set", dev)):
+    for split, name, part in (("train", "training data", corpus), ("dev", "dev set", dev)):
         checksums = process_group.all_gather(part.checksum)
         for rank, checksum in enumerate(checksums):
             if checksum != checksums[0]:
                 raise DataError(
-                    f"{data}: the {name} of rank {rank} is not that of rank 0; copy the prepared"
-                    " folder to all machines"
+                    f"{data / split}.src, {split}.tgt: the {name} of rank {rank} is not that of"
+                    " rank 0; copy the prepared folder to all machines"
                 )
 
 
@@ -334,7 +337,7 @@ def _check_prepared(data: Path) -> None:
             )
         if not (data / f"dev.{side}").is_file():
             raise DataError(
-                f"{data}: has no dev set to validate on; prepare again with --dev or --held-out"
+                f"{data}: has no dev.{side} to validate on; prepare again with --dev or --held-out"
             )
         if not (data / f"vocab.{side}").is_file():
             raise DataError(

@@ -29,6 +29,7 @@ from nmtkit.training.checkpoint import (
     Progress,
     average_with_checkpoints,
     broadcast_optimizer,
+    earlier_checksum,
     load_newest_checkpoint,
     remove_old_checkpoints,
     save_checkpoint,
@@ -119,18 +120,20 @@ class Trainer:
         self.process_group.broadcast_parameters(self.model.parameters())
         broadcast_optimizer(self.optimizer, self.process_group)
         if progress is None:
-            self.metrics_logger.resume(0)
+            self.metrics_logger.resume(Progress())
             return False
         self.progress = progress
         self.batches.position = progress.position
         self.stream = iter(self.batches)
-        self.metrics_logger.resume(progress.updates)
+        self.metrics_logger.resume(progress)
         return True
 
     def _load_newest(self) -> Progress | None:
         """Load the newest checkpoint, and compare it with the data and the best parameters."""
         self.check_lock()
-        progress = load_newest_checkpoint(self.folder, self.model, self.optimizer)
+        progress = load_newest_checkpoint(
+            self.folder, self.model, self.optimizer, self.config.average_checkpoints
+        )
         if progress is None:
             check_nothing_to_lose(self.folder)
             return None
@@ -181,10 +184,7 @@ class Trainer:
     def _stop(self, signal: int, saved: bool) -> None:
         """Save a checkpoint unless this update has one, and raise TrainingInterrupted."""
         if not saved and self.process_group.is_main:
-            self.check_lock()
-            save_checkpoint(
-                self.folder, self.model, self.optimizer, self.progress, interrupted=True
-            )
+            self._save_checkpoint(interrupted=True)
         self.process_group.barrier()  # torchrun kills the other ranks when one has ended
         self.metrics_logger.close()
         log.info("saved at update %d; the same command resumes from there", self.progress.updates)
@@ -320,11 +320,21 @@ class Trainer:
             self.check_lock()
             path = self.folder / f"params.{name}.safetensors"
             write_parameters(path, self.averaged, self.progress.updates)
-        self.check_lock()
-        save_checkpoint(self.folder, self.model, self.optimizer, self.progress)
+        self._save_checkpoint()
         self.check_lock()
         keep = max(self.config.keep_checkpoints, self.config.average_checkpoints)
         remove_old_checkpoints(self.folder, keep)
+
+    def _save_checkpoint(self, interrupted: bool = False) -> None:
+        """Write a checkpoint, with the checksums of the files that resuming from it relies on."""
+        self.check_lock()
+        average = self.config.average_checkpoints
+        self.progress = dataclasses.replace(
+            self.progress,
+            earlier=earlier_checksum(self.folder, self.progress.updates, average, interrupted),
+            metrics=self.metrics_logger.checksum(),
+        )
+        save_checkpoint(self.folder, self.model, self.optimizer, self.progress, interrupted)
 
     def _averaged_parameters(self) -> Parameters:
         """Return the mean of the current parameters and those of the last n - 1 checkpoints.

@@ -80,7 +80,9 @@ def build_validation(
     :raises DataError: the dev set is empty.
     """
     if not len(dev):
-        raise DataError(f"{data}: the dev set is empty; prepare again with --dev or --held-out")
+        raise DataError(
+            f"{data}/dev.src: the dev set is empty; prepare again with --dev or --held-out"
+        )
     tgt_side = config.data.sides[1]
     subwords = METHODS[method_of(data, tgt_side)]
     targets = read_lines(data / f"dev.{tgt_side}")

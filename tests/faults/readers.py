@@ -46,7 +46,7 @@ from nmtkit.smt.weights import read_weights
 from nmtkit.text.lexicon import Lexicon, best_translations
 from nmtkit.text.subword.bpe import BPE, undo_bpe
 from nmtkit.text.vocabulary import Vocabulary, shortlist_of
-from nmtkit.training.checkpoint import load_checkpoint
+from nmtkit.training.checkpoint import Progress, load_checkpoint
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.provenance import read_provenance
@@ -318,7 +318,8 @@ def _segments(folder: Path) -> None:
 
 
 def _metrics(folder: Path) -> None:
-    MetricsLogger(folder, sample_files.CONFIG.training, float).resume(3)
+    logger = MetricsLogger(folder, sample_files.CONFIG.training, float)
+    logger.resume(Progress(updates=3))
 
 
 def _curve(folder: Path) -> None:

@@ -79,7 +79,7 @@ def test_resuming_removes_lines_after_the_checkpoint(tmp_path):
     run(metrics_logger, 3 * LOG_EVERY)
     metrics_logger.log_validation(Progress(updates=2 * LOG_EVERY), VALIDATION, True)
     kept = [line for line in lines(tmp_path) if line["update"] <= 2 * LOG_EVERY]
-    monitored(tmp_path).resume(2 * LOG_EVERY)
+    monitored(tmp_path).resume(Progress(updates=2 * LOG_EVERY))
     assert lines(tmp_path) == kept and len(kept) == 3
 
 
@@ -88,7 +88,7 @@ def test_resuming_survives_a_truncated_line(tmp_path):
     run(metrics_logger, 2 * LOG_EVERY)
     content = (tmp_path / "metrics.jsonl").read_text()
     (tmp_path / "metrics.jsonl").write_text(content[:-20])
-    monitored(tmp_path).resume(LOG_EVERY)
+    monitored(tmp_path).resume(Progress(updates=LOG_EVERY))
     assert [line["update"] for line in lines(tmp_path)] == [LOG_EVERY]
 
 
@@ -97,12 +97,12 @@ def test_resuming_survives_invalid_lines(tmp_path, row):
     run(monitored(tmp_path), LOG_EVERY)
     content = (tmp_path / "metrics.jsonl").read_bytes()
     (tmp_path / "metrics.jsonl").write_bytes(row.encode("latin-1") + b"\n" + content)
-    monitored(tmp_path).resume(LOG_EVERY)
+    monitored(tmp_path).resume(Progress(updates=LOG_EVERY))
     assert (tmp_path / "metrics.jsonl").read_bytes() == content
 
 
 def test_resuming_without_metrics_is_not_an_error(tmp_path):
-    monitored(tmp_path).resume(5)
+    monitored(tmp_path).resume(Progress(updates=5))
     assert not (tmp_path / "metrics.jsonl").exists()
 
 
@@ -183,7 +183,7 @@ def test_a_resumed_training_shows_its_earlier_validations(tmp_path, nmtkit_log, 
     on_terminal(Terminal())
     log_three_validations(monitored(tmp_path))
     metrics_logger = monitored(tmp_path)
-    metrics_logger.resume(20)
+    metrics_logger.resume(Progress(updates=20))
     metrics_logger.log_validation(Progress(updates=25), VALIDATION, is_best=False)
     metrics_logger.close()
     assert nmtkit_log.messages[-1] == "dev cost 4.000 █▃▁ 2.500, BLEU 6.0 ▁▂█ 12.3"

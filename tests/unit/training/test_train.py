@@ -8,7 +8,9 @@ import math
 import os
 import resource
 import shutil
+import signal
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -16,7 +18,14 @@ import torch
 from nmtkit import Scorer, Translator
 from nmtkit.config import RENAMED_SETTINGS, parse_config
 from nmtkit.config_io import read_toml
-from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
+from nmtkit.errors import (
+    ConfigError,
+    DataError,
+    ModelError,
+    NmtkitError,
+    OutputError,
+    TrainingInterrupted,
+)
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
@@ -364,7 +373,7 @@ MISSPELT = '{"format": 1, "text": {"bpee": 1}}'
         ("manifest.json", MISSPELT, ConfigError, "'bpee'; did you mean 'bpe'"),
         ("vocab.src", None, DataError, "no shortlist vocab.src; make it with 'nmtkit shortlist "),
         ("vocab.tgt", None, DataError, "no shortlist vocab.tgt; make it with 'nmtkit shortlist "),
-        ("dev.src", None, DataError, "has no dev set to validate on"),
+        ("dev.src", None, DataError, "has no dev.src to validate on"),
         ("train.tgt", None, DataError, "train.tgt: no such file"),
         ("train.src", "alpha\n", DataError, "1 source and 30 target lines"),
         ("dev.src", "", DataError, "0 source and 5 target lines"),
@@ -399,20 +408,95 @@ def test_resuming_with_other_shortlists_is_refused(run, prepared):
     assert (folder / "params.last.safetensors").read_bytes() == before
 
 
+@pytest.mark.parametrize("has_provenance", [True, False])
 @pytest.mark.parametrize("side", ["src", "tgt"])
-def test_resuming_on_other_training_data_is_refused(run, prepared, side):
+def test_resuming_on_other_training_data_is_refused(run, prepared, side, has_provenance):
     folder = run()
+    if not has_provenance:
+        for name in ("origin.json", "SHA256SUMS"):
+            (folder / name).unlink()
     before = {path: path.read_bytes() for path in folder.rglob("*.safetensors")}
     text = prepared / f"train.{side}"
     lines = text.read_text("utf-8").splitlines()
     write(text, lines[::-1])
-    with pytest.raises(
-        DataError, match=rf"^{prepared}: .* has changed since the training of {folder}"
-    ):
+    named = text if has_provenance else rf"{prepared}/train.src, train.tgt: the training data"
+    with pytest.raises(DataError, match=rf"^{named}:? has changed since the training of {folder}"):
         run("model", "training.max_updates=8")
     assert {path: path.read_bytes() for path in folder.rglob("*.safetensors")} == before
     write(text, lines)
     run("model", "training.max_updates=8")
+
+
+def test_a_training_without_a_checkpoint_does_not_begin_with_other_data(run, prepared, monkeypatch):
+    """Its provenance would name the checksums of the data that it was started with."""
+    monkeypatch.setattr(Trainer, "update", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    write(prepared / "train.tgt", lines(30, 3))
+    with pytest.raises(DataError, match=r"train\.tgt: has changed since the training of"):
+        run()
+
+
+AVERAGED = [
+    "training.max_updates=10",
+    "training.cooldown=0",
+    "training.average_checkpoints=2",
+    "training.keep_checkpoints=3",
+]
+
+
+def interrupted(run, monkeypatch):
+    """Stop a training by a signal in update 7; the next validation averages update 6."""
+    update = Trainer.update
+
+    def update_and_stop(trainer):
+        if trainer.progress.updates == 6:
+            trainer.stop_signals.signal = signal.SIGTERM
+        return update(trainer)
+
+    monkeypatch.setattr(Trainer, "update", update_and_stop)
+    with pytest.raises(TrainingInterrupted):
+        run("model", *AVERAGED)
+    monkeypatch.setattr(Trainer, "update", update)
+
+
+def test_a_training_does_not_average_other_checkpoints_than_it_should(run, monkeypatch, caplog):
+    expected = run("whole", *AVERAGED)
+    interrupted(run, monkeypatch)
+    shutil.rmtree(expected.parent / "model" / "checkpoints" / "00000006")
+    folder = run("model", *AVERAGED)
+    assert "00000007.interrupted: cannot be resumed, as checkpoints before it" in caplog.text
+    shutil.rmtree(folder / "checkpoints" / "00000007.interrupted.damaged")
+    assert_same_training(expected, folder)
+
+
+def test_a_checkpoint_under_another_name_is_not_used(run, monkeypatch, caplog):
+    expected = run("whole", *AVERAGED)
+    interrupted(run, monkeypatch)
+    checkpoints = expected.parent / "model" / "checkpoints"
+    (checkpoints / "00000004").rename(checkpoints / "00000099")
+    folder = run("model", *AVERAGED)
+    assert "00000099: damaged checkpoint (it was written under another name" in caplog.text
+    shutil.rmtree(folder / "checkpoints" / "00000099.damaged")
+    assert_same_training(expected, folder)
+
+
+def test_a_missing_file_of_the_model_is_reported_when_its_training_resumes(run):
+    folder = run()
+    (folder / "vocab.src").unlink()
+    with pytest.raises(ModelError, match=r"vocab\.src: is missing; restore it from a copy"):
+        run("model", "training.max_updates=8")
+
+
+def test_metrics_that_have_changed_are_reported(run, caplog):
+    folder = run()
+    path = folder / "metrics.jsonl"
+    path.write_text(path.read_text("utf-8").split("\n", 1)[1], "utf-8")
+    run("model", "training.max_updates=8")
+    assert "metrics.jsonl: has changed since update 6 was saved" in caplog.text
+    caplog.clear()
+    run("model", "training.max_updates=10")
+    assert "has changed" not in caplog.text
 
 
 def test_a_copy_of_the_prepared_folder_resumes_the_training(run, prepared):
@@ -427,7 +511,7 @@ def test_resuming_with_another_dev_set_is_refused(run, prepared):
     folder = run()
     before = contents(folder)
     write(prepared / "dev.tgt", reversed((prepared / "dev.tgt").read_text().splitlines()))
-    with pytest.raises(DataError, match="the dev set has changed since the training of"):
+    with pytest.raises(DataError, match=r"dev\.tgt: has changed since the training of"):
         run("model", "training.max_updates=8")
     assert contents(folder) == before  # the limit in config.toml too
 
