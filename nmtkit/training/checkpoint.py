@@ -284,7 +284,7 @@ def _check_earlier(checkpoint: Path, progress: Progress, average: int) -> None:
 def _check_name(checkpoint: Path, updates: int, interrupted: bool | None) -> None:
     """Raise ValueError if a checkpoint does not have the name that it was written under.
 
-    :param interrupted: None in checkpoints of nmtkit 0.2 and before.
+    :param interrupted: None in checkpoints of nmtkit 0.1.
     """
     number, suffix, _ = checkpoint.name.partition(INTERRUPTED_SUFFIX)
     if number.isdigit() and (int(number), bool(suffix)) != (

@@ -45,7 +45,7 @@ def check_same_files(folder: Path, prepared: Path) -> None:
     """Check that the prepared files are those whose checksums a model folder's provenance has.
 
     Those that the checkpoints have are enough, but a training may have none yet. The provenance of
-    nmtkit 0.2, which had no `SHA256SUMS`, holds checksums that were not compared with the files.
+    nmtkit 0.1, which had no `SHA256SUMS`, holds checksums that were not compared with the files.
 
     :raises DataError: a file has changed.
     """
