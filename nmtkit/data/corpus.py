@@ -223,13 +223,14 @@ class IdsFiles:
         """
         try:
             numbers = self._open()
+            if not _fit_together(*numbers):  # before they are read: one may be huge
+                return None
             text = read_regular(f"{self.stem}.json", MAX_DESCRIPTION_BYTES)
             description = parse_json(text.decode("utf-8"))
             sums = [file.sha256() for file in numbers]
-        except (OSError, ValueError):
+        except (OSError, ValueError, DataError):
             return None
-        is_fresh = description == self._description(checksum, sums) and _fit_together(*numbers)
-        return numbers if is_fresh else None
+        return numbers if description == self._description(checksum, sums) else None
 
     def write(
         self, text: Path, vocabulary: Vocabulary, checksum: str

@@ -156,7 +156,7 @@ def remove_folder(folder: Path) -> None:
 
     :raises OSError: it cannot be removed.
     """
-    target = folder.resolve()
+    target = _resolve(folder)
     hidden = hidden_name(target)
     try:
         os.replace(target, hidden)
@@ -199,7 +199,9 @@ def _check_folder(target: Path, path: str | Path, mark: str, kind: str, force: b
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not (target / mark).is_file():
-        raise OutputError(f"{path}: exists and is not a {kind}; give another name")
+        raise OutputError(
+            f"{path}: exists and is not a {kind}, which has a file {mark}; give another name"
+        )
     if not force:
         raise OutputError(f"{path}: exists already; use --force to replace it")
 

@@ -23,6 +23,9 @@ SUMS_FILE = "SHA256SUMS"
 CHECKSUM_KEY = "sha256"
 """Key of a JSON object's own checksum."""
 
+MAX_SUMMED_BYTES = 64 * MIB
+"""Maximum size of a file with a checksum there; a larger one is damaged, and not read."""
+
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\0]+)")
 
 
@@ -64,7 +67,8 @@ def check_sums(folder: Path, names: Iterable[str]) -> None:
     sums = read_sums(folder)
     for path in (folder / name for name in names if name in sums):
         try:
-            matches = regular_file_sha256(path) == sums[path.name]
+            is_plausible = path.stat().st_size <= MAX_SUMMED_BYTES
+            matches = is_plausible and regular_file_sha256(path) == sums[path.name]
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -187,6 +187,22 @@ def read_metadata(path: Path) -> dict[str, Any]:
         raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
 
 
+def check_length(path: Path) -> None:
+    """Check that a safetensors file ends where its last tensor does, without reading tensors.
+
+    :raises CorruptFileError: the file is missing, has no valid header, or another length.
+    """
+    try:
+        with open_regular(path) as file:
+            header = _parse_header(file)
+            size = file.seek(0, 2) - header.start
+    except (OSError, ValueError) as error:
+        raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
+    ends = [end for _, end in header.offsets.values()]
+    if size not in (ends or [0]) or any(end > size for end in ends):
+        raise CorruptFileError(f"{path}: damaged: its length is not that of its parameters")
+
+
 def _parse_header(file: BufferedReader) -> _Header:
     """Parse the header at the beginning of a safetensors file.
 

@@ -33,7 +33,7 @@ from tqdm import tqdm
 
 import nmtkit
 from nmtkit.data.manifest import FORMAT, MANIFEST_FILE, read_manifest
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.inputs import HashedFile, Source, refuse_repeated_pipes
 from nmtkit.io.lines import file_sha256, open_output, read_raw_blocks
@@ -334,11 +334,10 @@ def write_shortlists(
     """
     read_manifest(folder)
     paths = [Path(folder) / f"train.{side}" for side in SIDES]
+    outputs = [Path(folder) / f"vocab.{side}" for side in SIDES]
+    _check_regular(paths, outputs)
     with ExitStack() as stack:
-        streams = [
-            stack.enter_context(open_output(Path(folder) / f"vocab.{side}", force=force))
-            for side in SIDES
-        ]
+        streams = [stack.enter_context(open_output(path, force=force)) for path in outputs]
         src, tgt = (
             shortlist_of(path, size) for path, size in zip(paths, (src_size, tgt_size), strict=True)
         )
@@ -347,6 +346,22 @@ def write_shortlists(
     for result, path in zip((src, tgt), paths, strict=True):
         _log_coverage(path, result)
     return src, tgt
+
+
+def _check_regular(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Check that files of a prepared folder can be read and written.
+
+    :raises DataError: an input is missing, or is a FIFO, a device or a folder.
+    :raises OutputError: an output would be written through a link or into a FIFO.
+    """
+    for path in inputs:
+        if not path.is_file():
+            raise DataError(
+                f"{path}: cannot be read: missing, or not a regular file; prepare the folder again"
+            )
+    for path in outputs:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise OutputError(f"{path}: not a regular file; remove it")
 
 
 def _log_coverage(corpus: str | Path, result: Shortlist) -> None:

@@ -11,6 +11,7 @@ commands.
 """
 
 import logging
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -185,7 +186,7 @@ def _names(folders: Sequence[str | Path], other_systems: Sequence[str]) -> list[
     """
     if not folders:
         raise ConfigError("a report needs a model; name a model folder")
-    short = [Path(folder).resolve().name for folder in folders]
+    short = [Path(os.path.realpath(folder)).name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
     names = [*names, *other_systems]
     for number, name in enumerate(names):

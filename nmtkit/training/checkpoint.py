@@ -41,6 +41,7 @@ from nmtkit.io.parameters import (
     CorruptFileError,
     Parameters,
     average_parameters,
+    check_length,
     load_parameters,
     parameters_of,
     read_header,
@@ -207,6 +208,7 @@ def load_newest_checkpoint(
 
     :raises ModelError: all checkpoints are damaged, or one belongs to another model.
     """
+    _check_checkpoints_folder(folder / "checkpoints")
     _remove_temporary_files(folder)
     paths = sorted([*list_checkpoints(folder), *interrupted_checkpoints(folder)])
     damaged = (folder / CHECKPOINTS).glob(f"[0-9]*{DAMAGED_SUFFIX}*")
@@ -224,6 +226,19 @@ def load_newest_checkpoint(
             " start again, or translate with params.best.safetensors if it can still be read"
         )
     return None
+
+
+def _check_checkpoints_folder(checkpoints: Path) -> None:
+    """Raise ModelError if the folder of checkpoints exists, but cannot be listed.
+
+    A training would start from the beginning, and replace the parameters that are there.
+    """
+    try:
+        os.listdir(checkpoints)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ModelError(f"{checkpoints}: cannot be read: {error.strerror}") from error
 
 
 def _damaged_name(checkpoint: Path) -> Path:
@@ -311,7 +326,10 @@ def _remove(checkpoint: Path) -> None:
     shutil.rmtree(hidden, ignore_errors=True)
     os.replace(checkpoint, hidden)
     sync_folder(checkpoint.parent)  # else the files could be gone before the name after a power cut
-    shutil.rmtree(hidden)
+    if hidden.is_dir():
+        shutil.rmtree(hidden)
+    else:
+        hidden.unlink()
 
 
 def _remove_temporary_files(folder: Path) -> None:
@@ -369,7 +387,10 @@ def _check_checksums(checkpoint: Path, checksums: dict[str, str]) -> None:
     """Compare the files of a checkpoint with their checksums.
 
     :raises ValueError: a checksum differs.
+    :raises CorruptFileError: a file has another length, which is checked before it is read.
     """
+    for name in CHECKSUMMED_FILES:
+        check_length(checkpoint / name)
     for name, checksum in checksums.items():
         if name in CHECKSUMMED_FILES and regular_file_sha256(checkpoint / name) != checksum:
             raise ValueError(f"the checksum of {name} differs")

@@ -329,3 +329,11 @@ def test_leftovers_of_a_killed_process_are_removed(text, vocabulary):
     stored(text)[".json"].unlink()
     open_side(text, vocabulary)
     assert not left.exists() and other.exists()
+
+
+@pytest.mark.parametrize("suffix", [".ids", ".offsets", ".json"])
+def test_a_file_of_a_terabyte_is_written_again_without_reading_it(text, vocabulary, suffix):
+    before = sentences(open_side(text, vocabulary))
+    os.truncate(stored(text)[suffix], 1 << 40)
+    assert sentences(open_side(text, vocabulary)) == before
+    assert stored(text)[suffix].stat().st_size < 1000

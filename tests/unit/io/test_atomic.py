@@ -41,7 +41,9 @@ def test_only_its_own_kind_is_replaced_and_only_with_force(tmp_path):
         write(tmp_path / "out", "2")
     assert write(tmp_path / "out", "2", force=True) == [tmp_path / "out" / "mark.json"]
     (tmp_path / "out" / "mark.json").rename(tmp_path / "out" / "thesis.tex")
-    with pytest.raises(OutputError, match="exists and is not a report; give another name"):
+    with pytest.raises(
+        OutputError, match="exists and is not a report, which has a file .*; give another name"
+    ):
         write(tmp_path / "out", "3", force=True)
     with pytest.raises(OutputError, match="no/out: its parent folder does not exist"):
         write(tmp_path / "no" / "out", "4")

@@ -49,6 +49,12 @@ def test_a_changed_file_is_reported_if_it_is_used(folder):
     check_sums(folder, CONTENTS)  # an older folder
 
 
+def test_a_file_of_a_terabyte_is_damaged_and_not_read(folder):
+    os.truncate(folder / "vocab.src", 1 << 40)
+    with pytest.raises(ModelError, match=r"vocab\.src: damaged"):
+        check_sums(folder, CONTENTS)
+
+
 def test_a_removed_file_is_not_reported(folder):
     (folder / "vocab.src").unlink()
     check_sums(folder, CONTENTS)

@@ -392,3 +392,25 @@ def test_merges_of_a_prepared_folder_are_a_subword_nmt_file(tmp_path: Path, trai
     prepare(PrepareSettings(JOINT, merges=3), tmp_path / "out", train)
     assert lines(tmp_path / "out" / "bpe.src")[0] == "#version: 0.2"
     assert len(BPE.load(tmp_path / "out" / "bpe.src").merges) == 3
+
+
+@pytest.mark.parametrize("name", ["train.tgt", "vocab.src"])
+def test_shortlists_are_neither_read_from_nor_written_into_a_fifo(
+    tmp_path: Path, train: Files, name: str
+) -> None:
+    out = tmp_path / "out"
+    prepare(PrepareSettings(), out, train)
+    (out / name).unlink(missing_ok=True)
+    os.mkfifo(out / name)
+    with pytest.raises((DataError, OutputError), match=f"{name}: .*not a regular"):
+        write_shortlists(out, 10, 10, force=True)
+
+
+def test_shortlists_are_not_written_through_a_link(tmp_path: Path, train: Files) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    prepare(PrepareSettings(), out, train)
+    elsewhere.write_text("precious")
+    (out / "vocab.src").symlink_to(elsewhere)
+    with pytest.raises(OutputError, match="vocab.src: not a regular file; remove it"):
+        write_shortlists(out, 10, 10, force=True)
+    assert elsewhere.read_text() == "precious" and not (out / "vocab.tgt").exists()

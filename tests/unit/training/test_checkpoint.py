@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import shutil
 from typing import Any
 
@@ -270,3 +271,26 @@ def test_a_copied_checkpoint_works_elsewhere(tmp_path):
     path = save_checkpoint(tmp_path / "a", *make(), PROGRESS)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     assert load_checkpoint(tmp_path / "b" / path.relative_to(tmp_path / "a"), *make()) == PROGRESS
+
+
+@pytest.mark.parametrize("name", ["params.safetensors", "state.safetensors", "state.json"])
+def test_a_file_of_a_terabyte_is_a_damaged_checkpoint_and_not_read(tmp_path, name):
+    model, optimizer = make()
+    path = save_checkpoint(tmp_path, model, optimizer, PROGRESS)
+    os.truncate(path / name, 1 << 40)
+    with pytest.raises(CorruptFileError, match=name):
+        load_checkpoint(path, *make(seed=2))
+
+
+def test_a_training_does_not_start_anew_where_checkpoints_cannot_be_listed(tmp_path):
+    (tmp_path / "checkpoints").write_text("a file")
+    with pytest.raises(ModelError, match="checkpoints: cannot be read: Not a directory"):
+        load_newest_checkpoint(tmp_path, *make())
+
+
+def test_a_file_in_the_place_of_an_old_checkpoint_is_removed(tmp_path):
+    model, optimizer = make()
+    save_checkpoint(tmp_path, model, optimizer, PROGRESS)
+    (tmp_path / "checkpoints/00000001").write_text("a file")
+    remove_old_checkpoints(tmp_path, keep=1)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000007"]
