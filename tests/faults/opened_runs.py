@@ -39,6 +39,7 @@ batch_unit = "sentences"
 
 [training]
 max_updates = 2
+cooldown = 0
 validate_every = 1
 keep_checkpoints = 2
 average_checkpoints = 2
