@@ -1,7 +1,6 @@
 """Check a model folder: settings, vocabularies, parameters, checkpoints, metrics, leftovers."""
 
 import logging
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -163,7 +162,7 @@ class _ModelFolder:
     def _check_metrics(self) -> None:
         """Check every line of the metrics, if there are any."""
         path = self._folder / METRICS_FILE
-        if os.path.lexists(path):
+        if _is_there(path):
             self.found.files += 1
             self.found.add(look_again(lambda: _check_metrics(path), [path]))
 
@@ -179,7 +178,7 @@ class _ModelFolder:
 
         def check() -> Iterator[Finding]:
             results.clear()
-            if not os.path.lexists(path):
+            if not _is_there(path):
                 if required:
                     yield error(path, "missing", RESTORE)
                 return
@@ -190,7 +189,7 @@ class _ModelFolder:
                 yield finding_of(problem, path)
 
         self.found.add(look_again(check, [path]))
-        self.found.files += os.path.lexists(path)
+        self.found.files += _is_there(path)
         return results[0] if results else None
 
 
@@ -228,3 +227,15 @@ def _check_metrics(path: Path) -> Iterator[Finding]:
     if rest:
         problem_text = "cut short: a process was killed while it wrote the line"
         yield warning(path, problem_text, remedy, len(lines) + 1)
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether there is a file, a folder or a link.
+
+    :raises OSError: this cannot be found out; `os.path.lexists` would return False.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

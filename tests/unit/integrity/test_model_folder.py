@@ -87,6 +87,19 @@ def test_a_missing_file_is_named(model: Path, copy: Copy, name: str) -> None:
     assert "missing" in errors_of(folder)[name].problem
 
 
+def test_a_file_that_cannot_be_looked_at_is_not_taken_for_absent(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> os.stat_result:
+        if path.name == "vocab.tgt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return os.lstat(path)
+
+    monkeypatch.setattr(Path, "lstat", refuse)
+    with pytest.raises(PermissionError):
+        check(model)
+
+
 def test_missing_best_parameters_are_named(model: Path, copy: Copy) -> None:
     folder = copy(model)
     (folder / "params.best.safetensors").unlink()
