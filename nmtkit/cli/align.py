@@ -227,9 +227,10 @@ def _write_compositions(
             table = {"words": pyramid.words, "levels": levels}
             results.write(json.dumps(table, ensure_ascii=False) + "\n")
             if plot:
+                from nmtkit.io.sync import make_folder
                 from nmtkit.report.composition import plot_composition
 
-                plot.mkdir(parents=True, exist_ok=True)
+                make_folder(plot)
                 plot_composition(
                     plot / f"{number:06d}.{picture_format}", pyramid.words, pyramid.levels, force
                 )
@@ -245,9 +246,10 @@ def _format_alignment(alignment: "Alignment", soft: bool, show: bool, width: int
 
 
 def _draw(path: Path, alignment: "Alignment", force: bool) -> None:
+    from nmtkit.io.sync import make_folder
     from nmtkit.report.alignment import plot_alignment
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     plot_alignment(path, alignment.columns, alignment.rows, alignment.matrix.numpy(), force)
 
 

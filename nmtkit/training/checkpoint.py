@@ -211,7 +211,7 @@ def load_newest_checkpoint(
     _check_checkpoints_folder(folder / "checkpoints")
     _remove_temporary_files(folder)
     paths = sorted([*list_checkpoints(folder), *interrupted_checkpoints(folder)])
-    damaged = (folder / CHECKPOINTS).glob(f"[0-9]*{DAMAGED_SUFFIX}*")
+    damaged = [path for path in _checkpoint_files(folder) if DAMAGED_SUFFIX in path.name]
     for path in reversed(paths):
         try:
             progress = load_checkpoint(path, model, optimizer)
@@ -220,7 +220,7 @@ def load_newest_checkpoint(
         except CorruptFileError as error:
             log.warning("%s; trying the one before", error)
             os.replace(path, _damaged_name(path))
-    if paths or any(damaged):
+    if paths or damaged:
         raise ModelError(
             f"{folder}: every checkpoint is damaged; restore one from a copy, or use --force to"
             " start again, or translate with params.best.safetensors if it can still be read"
@@ -250,8 +250,7 @@ def _damaged_name(checkpoint: Path) -> Path:
 
 def list_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints of a model folder, oldest first, without those of interruptions."""
-    paths = (folder / CHECKPOINTS).glob("[0-9]*")
-    return sorted(path for path in paths if path.name.isdigit())
+    return [path for path in _checkpoint_files(folder) if path.name.isdigit()]
 
 
 def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> Parameters:
@@ -317,7 +316,23 @@ def remove_old_checkpoints(folder: Path, keep: int) -> None:
 
 def interrupted_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints that were saved because of a stop signal."""
-    return sorted((folder / CHECKPOINTS).glob(f"[0-9]*{INTERRUPTED_SUFFIX}"))
+    return [
+        path
+        for path in _checkpoint_files(folder)
+        if path.suffix == INTERRUPTED_SUFFIX and path.stem.isdigit()
+    ]
+
+
+def _checkpoint_files(folder: Path) -> list[Path]:
+    """Return all that is in a model folder's `checkpoints`, sorted by name.
+
+    :raises OSError: it cannot be listed. (`Path.glob` would find nothing there, and a training
+        would begin anew, or average other checkpoints.)
+    """
+    try:
+        return sorted((folder / CHECKPOINTS).iterdir())
+    except FileNotFoundError:
+        return []
 
 
 def _remove(checkpoint: Path) -> None:
@@ -334,8 +349,9 @@ def _remove(checkpoint: Path) -> None:
 
 def _remove_temporary_files(folder: Path) -> None:
     """Remove files that a killed process left half written or half removed."""
-    for path in (folder / CHECKPOINTS).glob(".*"):
-        shutil.rmtree(path, ignore_errors=True)
+    for path in _checkpoint_files(folder):
+        if path.name.startswith("."):
+            shutil.rmtree(path, ignore_errors=True)
     for pattern in TEMPORARY_FILES:
         for path in folder.glob(pattern):
             if path.is_dir():

@@ -140,6 +140,7 @@ class Trainer:
         prepared = Path(self.batches.corpus.src.stem).parent
         check_same_data(progress, self.progress, self.folder, prepared)
         check_best_parameters(self.folder, progress)
+        self._remove_old_checkpoints()  # a process that was killed may have left them
         return dataclasses.replace(progress, corpus=self.progress.corpus, dev=self.progress.dev)
 
     def run(self) -> None:
@@ -322,6 +323,10 @@ class Trainer:
             write_parameters(path, self.averaged, self.progress.updates)
         self._save_checkpoint()
         self.check_lock()
+        self._remove_old_checkpoints()
+
+    def _remove_old_checkpoints(self) -> None:
+        """Remove the checkpoints that are neither kept nor averaged."""
         keep = max(self.config.keep_checkpoints, self.config.average_checkpoints)
         remove_old_checkpoints(self.folder, keep)
 

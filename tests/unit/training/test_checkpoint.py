@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +102,19 @@ def test_checkpoints_are_listed_in_order_and_incomplete_ones_are_ignored(tmp_pat
     (tmp_path / "checkpoints" / ".00002000.tmp").mkdir()
     (tmp_path / "checkpoints" / "12 notes").mkdir()
     assert [int(path.name) for path in list_checkpoints(tmp_path)] == [20, 900, 1000, 123456789]
+
+
+def test_checkpoints_that_cannot_be_listed_are_not_taken_for_none(tmp_path, monkeypatch):
+    """A training would begin anew, or average fewer checkpoints."""
+    save_checkpoint(tmp_path, *make(), Progress(updates=1))
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PermissionError):
+        list_checkpoints(tmp_path)
 
 
 def test_old_checkpoints_are_removed(tmp_path):

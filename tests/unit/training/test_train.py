@@ -306,6 +306,15 @@ def test_force_starts_again(run):
     assert contents(plain.parent / "model") != first
 
 
+def test_resuming_removes_the_checkpoints_that_a_killed_process_left(run):
+    """It was killed after the newest was saved, and before the oldest was removed."""
+    folder = run("model", "training.keep_checkpoints=1")
+    newest = list_checkpoints(folder)[-1]
+    shutil.copytree(newest, newest.with_name("00000002"))
+    run("model", "training.keep_checkpoints=1")
+    assert list_checkpoints(folder) == [newest]
+
+
 def test_force_removes_only_model_folders(run, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("mine")
