@@ -11,8 +11,10 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +39,7 @@ class Case(NamedTuple):
     writes, each of which must always be the old or the new one; none: it writes to stdout.
     copies: what `out` has at first, as (name in `in`, name in `out`).
     resumes: the output folder may be incomplete, and the same command goes on there.
+    judges: what it cannot read is a finding in its output, and then its status is 1.
     """
 
     words: str
@@ -44,6 +47,7 @@ class Case(NamedTuple):
     outputs: tuple[str, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
     resumes: bool = False
+    judges: bool = False
 
     @property
     def name(self) -> str:
@@ -96,8 +100,8 @@ CASES = (
     Case("embed", [*MODEL, "in/text.src", "-o", "out/vectors"], ("out/vectors",)),
     Case("map", ["in/vectors", "--method", "pca", "-o", "out/points", "--plot", "out/map.svg"],
          ("out/points", "out/map.svg")),
-    Case("check", ["in/model", "-o", "out/findings"], ("out/findings",)),
-    Case("check", ["in/list"]),
+    Case("check", ["in/model", "-o", "out/findings"], ("out/findings",), judges=True),
+    Case("check", ["in/list"], judges=True),
     Case("evaluate", [*TEXTS, "--tokenized", "--by", "length", "--source", "in/text.src", "-o",
          "out/figures", "--plot", "out/plot.svg"], ("out/figures", "out/plot.svg")),
     Case("report", [*MODEL, "--source", "in/text.src", "--reference", "in/text.tgt", "-o",
@@ -129,6 +133,14 @@ def new_run(inputs: Path, folder: Path, case: Case) -> None:
         shutil.copytree(inputs / source, folder / "out" / name)
 
 
+@contextlib.contextmanager
+def work_folder() -> Iterator[Path]:
+    """Make a temporary folder, in memory if there is such a place."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        yield Path(name).resolve()
+
+
 class Outcome(NamedTuple):
     """How a run ended: its status, negative for a signal, or None if it hung; and its stderr."""
 
@@ -144,13 +156,16 @@ def run_command(
     log: Path | None = None,
     data: bool = False,
     modules: Path | None = None,
+    prepare: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run a command in a fork of this process, in which the monotonic clock stands still.
 
     :param folder: where it runs; watched, with `stdout` in it.
     :param fault: watch the run, and disturb it as this says; None: do not watch.
     :param log: file for its calls, outside of the folder.
+    :param data: log what is written, too.
     :param modules: file for the names of the modules that it imports.
+    :param prepare: called in the fork, before the command.
     """
     messages = folder.with_name(f"{folder.name}.stderr")
     shim.reset()
@@ -176,6 +191,8 @@ def run_command(
             atexit.register(lambda: modules.write_text("\n".join(sys.modules)))
         if fault is not None:
             shim.arm(folder, fault, log, data)
+        if prepare is not None:
+            prepare()
         from nmtkit.cli.main import main
 
         main()

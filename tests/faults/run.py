@@ -4,7 +4,7 @@
 
 The parts: trainings that are killed again and again (`kill.py`), hostile files for every reader
 (`fuzz.py`), tests with full disks and hostile folders, disturbed system calls of every command
-(`system_calls.py`), and long runs in one process (`soak.py`).
+(`system_calls.py`), losses of power (`power_loss.py`), and long runs in one process (`soak.py`).
 The exit status is 1 if a part failed, with a message that names it.
 """
 
@@ -61,6 +61,7 @@ def main() -> None:
     )
     parser.add_argument("--fuzz", default="20", help="seconds of processor time for each reader")
     parser.add_argument("--calls", default="100", help="disturbed calls of each command, or all")
+    parser.add_argument("--crashes", default="all", help="losses of power in each command, or all")
     parser.add_argument("--updates", default="3000")
     parser.add_argument("--lines", default="30000")
     options = parser.parse_args()
@@ -86,6 +87,11 @@ def main() -> None:
             "system calls failed, kills at system calls",
             (f"{folder}/system_calls.py", "--sample", options.calls),
             r"^(\d+) system calls failed, (\d+) kills",
+        ),
+        Part(
+            "writes replayed with a loss of power",
+            (f"{folder}/power_loss.py", "--sample", options.crashes),
+            r"^(\d+) states after a loss of power",
         ),
         Part(
             "lines translated in one run",

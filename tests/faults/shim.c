@@ -190,7 +190,7 @@ static void paths_of(const struct call *call, const long *a, char *path, char *o
     }
 }
 
-/* Flags of the opening, or of the removal or mapping, as the call has them. */
+/* Flags of the opening, renaming, removal or mapping, as the call has them. */
 static long flags_of(const struct call *call, const long *arguments) {
     switch (call->number) {
     case SYS_open: return arguments[1];
@@ -198,6 +198,7 @@ static long flags_of(const struct call *call, const long *arguments) {
     case SYS_openat: case SYS_unlinkat: return arguments[2];
     case SYS_openat2: return *(const long *)arguments[2];
     case SYS_rmdir: return AT_REMOVEDIR;
+    case SYS_renameat2: return arguments[4];
     case SYS_mmap: return (arguments[2] & PROT_WRITE) && (arguments[3] & MAP_SHARED);
     default: return 0;
     }
