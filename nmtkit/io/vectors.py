@@ -18,6 +18,9 @@ from nmtkit.io.lines import read_lines
 
 _LINE_FORMAT = "a line is a text and numbers, separated by tabs"
 
+MAX_NUMBER = 1e15
+"""Maximum absolute value of a number, so that squared distances are exact enough in float32."""
+
 Vectors = NDArray[np.float64]
 """One row for each text. Shape: [texts, size]."""
 
@@ -63,6 +66,9 @@ def _parse_vector(fields: Sequence[str], where: str) -> NDArray[np.float64]:
         raise DataError(f"{where}: {error}; {_LINE_FORMAT}") from error
     if not len(row):
         raise DataError(f"{where}: no numbers; {_LINE_FORMAT}")
-    if not np.isfinite(row).all():
-        raise DataError(f"{where}: a number that is not finite; the model's training diverged")
+    if not (np.abs(row) <= MAX_NUMBER).all():
+        raise DataError(
+            f"{where}: a number that is not finite, or above {MAX_NUMBER:g}; the model's training"
+            " diverged"
+        )
     return row

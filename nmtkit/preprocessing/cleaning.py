@@ -1,6 +1,7 @@
 """Cleaning of blocks of a bitext in worker processes: tokenise, drop bad pairs, apply subwords."""
 
 import hashlib
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -47,8 +48,8 @@ class PrepareSettings:
         """Raise ConfigError for settings that are out of range or contradict each other."""
         if self.max_length < 1:
             raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
-        if self.max_ratio < 1:
-            raise ConfigError(f"the maximum ratio must be at least 1, not {self.max_ratio:g}")
+        if not 1 <= self.max_ratio < math.inf:
+            raise ConfigError(f"the maximum ratio must be a number from 1, not {self.max_ratio:g}")
         if self.held_out < 0:
             raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")
         self._check_subwords()

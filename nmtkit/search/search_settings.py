@@ -14,6 +14,10 @@ MIN_STEP_LIMIT = 10
 """Smallest step limit, for the shortest sentences."""
 
 
+MAX_LENGTH_PENALTY = 10
+"""Exponents in use are about 1; the power of a length has to be a finite number."""
+
+
 def check_settings(settings: SearchConfig, n_best: int) -> None:
     """Raise an error if a setting is out of range.
 
@@ -26,8 +30,11 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
             f"{n_best} translations of each sentence cannot come from a beam of {settings.beam};"
             " ask for at least 1 and at most as many as the beam is wide"
         )
-    if not 0 <= settings.length_penalty < float("inf"):
-        raise ConfigError(f"the length penalty must be 0 or more, not {settings.length_penalty}")
+    if not 0 <= settings.length_penalty <= MAX_LENGTH_PENALTY:
+        raise ConfigError(
+            f"the length penalty must be from 0 to {MAX_LENGTH_PENALTY}, not"
+            f" {settings.length_penalty}"
+        )
     if not 0 <= settings.coverage_penalty < float("inf"):
         raise ConfigError(
             f"the coverage penalty must be 0 or more, not {settings.coverage_penalty}"

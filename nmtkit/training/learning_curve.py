@@ -16,6 +16,10 @@ MAX_METRICS_BYTES = 1 << 28
 """Maximum size of the file: a line has about 200 bytes, and there is one every 100 updates."""
 
 
+MAX_NUMBER = 1e30
+"""Maximum absolute value of a figure that can be drawn."""
+
+
 @dataclass(frozen=True)
 class TrainingPoint:
     """Means over the updates since the previous point.
@@ -113,15 +117,15 @@ def parse_point(line: str, where: str) -> TrainingPoint | ValidationPoint:
             bleu = None if row["dev_bleu"] is None else _number(row, "dev_bleu")
             return ValidationPoint(*common, *costs, bleu, bool(row["best"]))
         raise ValueError(f"unknown kind {row['kind']!r}")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise DataError(
             f"{where}: not a metrics line of 'nmtkit train'; remove it, or restore the file"
         ) from error
 
 
 def _number(row: Any, name: str) -> float:
-    """Return a figure of a line; NaN if it is not finite, as when training diverges."""
+    """Return a figure of a line; NaN if it is not finite or huge, as when training diverges."""
     value = row[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} is {value!r}")
-    return float(value) if math.isfinite(value) else math.nan
+    return float(value) if abs(value) <= MAX_NUMBER else math.nan

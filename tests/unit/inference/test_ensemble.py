@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmtkit.errors import ModelError
+from nmtkit.errors import ConfigError, ModelError
 from nmtkit.inference.ensemble import Ensemble
 
 
@@ -30,3 +30,10 @@ def test_each_model_uses_its_own_source_vocabulary(make_model):
     assert ids.tolist() == [[2, 3, 0], [3, 0, 0]]
     assert mask.sum(1).tolist() == [3, 2]
     assert ensemble.source_batch(tokens, 1)[0].tolist() == [[4, 3, 0], [3, 0, 0]]
+
+
+@pytest.mark.parametrize("weights", [(1e308, 1e308), (1e308, 1e-300), (1e-320, 1e10)])
+def test_weights_whose_shares_vanish_are_refused(make_model, weights):
+    models = Ensemble((make_model(1), make_model(2)))
+    with pytest.raises(ConfigError, match="too large or too different"):
+        models.averaged(weights)

@@ -43,6 +43,7 @@ def test_a_tab_in_a_text_becomes_a_blank():
         ("a\t1\tx\n", "v.tsv:1: could not convert string to float: 'x'"),
         ("2 2\na 1 2\n", "v.tsv:1: no numbers"),
         ("a\t1\nb\tnan\n", "v.tsv:2: a number that is not finite"),
+        ("a\t1\nb\t-1e308\n", "v.tsv:2: a number that is not finite, or above 1e+15"),
         ("a\t1\t\n", "v.tsv:1: could not convert string to float: ''"),
     ],
 )

@@ -1,6 +1,7 @@
 """Prepared folders: cleaning, atomic writing, and independence of the number of workers."""
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,8 @@ def test_no_training_pair_left_is_an_error(tmp_path: Path, train: Files) -> None
     [
         PrepareSettings(max_length=0),
         PrepareSettings(max_ratio=0.5),
+        PrepareSettings(max_ratio=math.inf),
+        PrepareSettings(max_ratio=math.nan),
         PrepareSettings(JOINT, merges=-1),
         PrepareSettings(JOINT),
         PrepareSettings(merges=5),

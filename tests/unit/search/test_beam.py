@@ -368,6 +368,7 @@ def test_a_missing_alignment_is_an_error(prefix_model):
         ({}, 0, "at least 1"),
         ({"length_penalty": -1.0}, 1, "length penalty"),
         ({"length_penalty": math.nan}, 1, "length penalty"),
+        ({"length_penalty": 1e308}, 1, "length penalty must be from 0 to 10, not 1e"),
         ({"max_length_ratio": 0.0}, 1, "length ratio"),
         ({"min_length_ratio": -0.1}, 1, "minimum length ratio"),
         ({"min_length_ratio": 3.1}, 1, "minimum length ratio"),

@@ -55,9 +55,10 @@ def test_a_truncated_last_line_is_ignored(written):
         assert curve.validation == complete.validation[:-1]
 
 
-def test_non_finite_costs_are_nan(written):
+@pytest.mark.parametrize("cost", [math.inf, 1e308])
+def test_costs_that_cannot_be_drawn_are_nan(written, cost):
     path = written / "metrics.jsonl"
-    line = json.loads(path.read_text().splitlines()[0]) | {"cost_per_token": math.inf}
+    line = json.loads(path.read_text().splitlines()[0]) | {"cost_per_token": cost}
     path.write_text(json.dumps(line) + "\n")
     assert math.isnan(read_curve(written).training[0].cost_per_token)
 
@@ -76,6 +77,7 @@ def test_an_empty_file_is_an_empty_curve(tmp_path):
         b'{"kind": "training", "update": 1}',
         b'{"kind": "other", "update": 1, "epoch": 1, "seconds": 1}',
         b'{"kind": "training", "update": 1, "epoch": "x", "seconds": 1}',
+        b'{"kind": "training", "update": Infinity, "epoch": 1, "seconds": 1}',
         b"\xff",
     ],
 )
