@@ -69,9 +69,7 @@ class Ensemble:
         if any(not 0 < weight < float("inf") for weight in weights):
             raise ConfigError("the weight of a model must be above 0; leave the model out instead")
         if any(weight / sum(weights) == 0 for weight in weights):
-            raise ConfigError(
-                "the weights of models are too large or too different; scale them"
-            )
+            raise ConfigError("the weights of models are too large or too different; scale them")
         return replace(self, averaging=ModelAveraging(tuple(weights), log_linear))
 
     @classmethod
