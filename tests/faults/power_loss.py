@@ -275,9 +275,10 @@ class TrainingReplay(Replay):
         if self._model is None:
             config = read_config(folder)
             model = build_model(config, *map(len, read_vocabularies(folder)))
-            self._model = model, make_optimizer(model, config.training)
-        model, optimizer = self._model
-        progress = load_newest_checkpoint(folder, model, optimizer)
+            average = config.training.average_checkpoints
+            self._model = model, make_optimizer(model, config.training), average
+        progress = load_newest_checkpoint(folder, *self._model)
+        model = self._model[0]
         assert all(value.isfinite().all() for value in parameters_of(model).values())
         return progress
 
