@@ -231,6 +231,14 @@ def state(path: Path) -> dict[str, object]:
     return dict(content)
 
 
+def same_state(path: Path, other: Path) -> bool:
+    """Return whether two checkpoints have the same state; a damaged one has the same as none."""
+    try:
+        return state(path) == state(other)
+    except (ValueError, KeyError):
+        return False
+
+
 def sums(path: Path) -> list[str]:
     """Return the lines of a SHA256SUMS, without that of the provenance."""
     return [line for line in path.read_text().splitlines() if not line.endswith("  origin.json")]
@@ -254,7 +262,7 @@ def differences(undisturbed: Path, killed: Path) -> list[str]:
         if name.name == "metrics.jsonl":
             same = metrics(undisturbed) == metrics(killed)
         elif name.name == "state.json":
-            same = state(ours[name]) == state(theirs[name])
+            same = same_state(ours[name], theirs[name])
         elif name.name == "SHA256SUMS":
             same = sums(ours[name]) == sums(theirs[name])
         elif name.name == "origin.json":
