@@ -64,11 +64,12 @@ KILLS      ?= 200
 RANK_KILLS ?= 40
 FUZZ       ?= 20
 CALLS      ?= 60
+CHANGES    ?= 400
 UPDATES    ?= 3000
 LINES      ?= 30000
 faults: $(INSTALLED)
 	$(BIN)/python tests/faults/run.py --kills $(KILLS) --rank-kills $(RANK_KILLS) \
-	    --fuzz $(FUZZ) --calls $(CALLS) --updates $(UPDATES) --lines $(LINES)
+	    --fuzz $(FUZZ) --calls $(CALLS) --changes $(CHANGES) --updates $(UPDATES) --lines $(LINES)
 
 # DATA is a folder with the raw text of Multi30k; THREADS, ROUNDS and MARIAN=binary may be set. Tables
 # and all readings as JSON are written to build/bench. The first run also trains the models with which

@@ -62,6 +62,7 @@ def main() -> None:
     parser.add_argument("--fuzz", default="20", help="seconds of processor time for each reader")
     parser.add_argument("--calls", default="100", help="disturbed calls of each command, or all")
     parser.add_argument("--crashes", default="all", help="losses of power in each command, or all")
+    parser.add_argument("--changes", default="400", help="changes between two runs; 0: all")
     parser.add_argument("--updates", default="3000")
     parser.add_argument("--lines", default="30000")
     options = parser.parse_args()
@@ -82,6 +83,16 @@ def main() -> None:
             "commands ended by one SIGTERM",
             (f"{folder}/terminate.py", "--moments", "6"),
             r"^(\d+) commands ended",
+        ),
+        Part(
+            "changes between runs",
+            (f"{folder}/between_runs.py", "--sample", options.changes),
+            r"^(\d+) changes between runs",
+        ),
+        Part(
+            "folders copied in use",
+            (f"{folder}/copies.py", "--copies", "40"),
+            r"^(\d+) copies of a folder",
         ),
         Part(
             "system calls failed, kills at system calls",

@@ -26,6 +26,8 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
         "pytest": "....\n12 passed, 1 skipped in 3.00s",
         "fuzz.py": "lines: no fault\n21 bad inputs tried (9 refused): 0 faults",
         "terminate.py": "9 commands ended by one SIGTERM (9 clean): 0 faults",
+        "between_runs.py": "11 changes between runs (9 refused, 2 without effect): 0 faults",
+        "copies.py": "6 copies of a folder in use (6 equal): 0 faults",
         "system_calls.py": "a: 9 runs\n30 system calls failed, 8 kills at system calls: 0 laws",
         "power_loss.py": "a: 9 states\n70 states after a loss of power replayed: 0 laws broken",
         "soak.py": "300 updates in 1 s\n5000 lines in 2 s",
@@ -45,7 +47,8 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
     run.main()
     assert capsys.readouterr().out.splitlines()[-1] == (
         "7 kills survived, 7 kills of a rank survived, 12 faults injected, 21 bad inputs tried,"
-        " 9 commands ended by one SIGTERM, 30 system calls failed,"
+        " 9 commands ended by one SIGTERM, 11 changes between runs, 6 folders copied in use,"
+        " 30 system calls failed,"
         " 8 kills at system calls, 70 writes replayed with a loss of power,"
         " 5000 lines translated in one run, bytes lost: 0"
     )

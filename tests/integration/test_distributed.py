@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -84,6 +85,22 @@ def test_a_restart_resumes_even_with_force(prepared, small, nmtkit_on_ranks, tmp
     (_, stderr), _ = nmtkit_on_ranks(2, *command, restarts=1)
     assert "training is finished after 6 updates" in stderr
     assert names(tmp_path / "model") == before
+
+
+def test_a_port_in_use_is_reported(prepared, small, nmtkit, tmp_path, monkeypatch):
+    """Another job on the machine has the same MASTER_PORT."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        for name, value in (("RANK", 0), ("WORLD_SIZE", 2), ("MASTER_PORT", port)):
+            monkeypatch.setenv(name, str(value))
+        monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+        started = time.monotonic()
+        result = nmtkit(*training_command(prepared, tmp_path / "model", small), status=1)
+    assert time.monotonic() - started < 20
+    assert result.stderr.startswith("nmtkit: error: rank 0: ") and result.stderr.count("\n") == 1
+    assert "failed to listen" in result.stderr and not (tmp_path / "model").exists()
 
 
 def test_errors_are_reported_by_rank_0(prepared, small, nmtkit_on_ranks, tmp_path):
