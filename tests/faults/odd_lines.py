@@ -13,6 +13,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -23,6 +24,10 @@ from tests.faults.sample_files import write_sample_files
 
 STALL = 0.5
 """Seconds that the reader of the output waits before it reads, and the writer in between."""
+
+
+PREPARATIONS = (["--tokenized"], ["--dedup"], ["--bpe", "20", "--escape", "--hyphens"])
+"""Options of `prepare`, each for a run."""
 
 
 def odd_lines(count: int, seed: int) -> bytes:
@@ -72,12 +77,15 @@ def translate_slowly(folder: Path, data: bytes, timeout: float) -> int:
             path.unlink(missing_ok=True)
 
 
-def prepare_pairs(folder: Path, src: bytes, tgt: bytes, timeout: float) -> int:
-    """Prepare odd pairs with each kind of tokenisation; return the pairs that were counted."""
+def prepare_pairs(
+    folder: Path, sides: tuple[bytes, bytes], preparations: Sequence[list[str]], timeout: float
+) -> int:
+    """Prepare odd pairs with each of some options; return the pairs that were counted."""
+    src, tgt = sides
     (folder / "odd.src").write_bytes(src)
     (folder / "odd.tgt").write_bytes(tgt)
     counts = set()
-    for options in (["--tokenized"], ["--dedup"], ["--bpe", "20", "--escape", "--hyphens"]):
+    for options in preparations:
         words = ["prepare", "-q", "--train", str(folder / "odd.src"), str(folder / "odd.tgt")]
         words += [*options, "--invalid", "drop", "--workers", "1", "-o", str(folder / "odd")]
         outcome = run_forked([*words, "--force"], timeout=timeout)
@@ -89,7 +97,7 @@ def prepare_pairs(folder: Path, src: bytes, tgt: bytes, timeout: float) -> int:
     return int(count)
 
 
-def run(folder: Path, count: int) -> None:
+def run(folder: Path, count: int, preparations: Sequence[list[str]] = PREPARATIONS) -> None:
     """Translate and prepare lines.
 
     :raises AssertionError: a line is lost, or a command failed or did not end in time.
@@ -97,7 +105,7 @@ def run(folder: Path, count: int) -> None:
     timeout = 60 + count / 100
     src, tgt = odd_lines(count, 1), odd_lines(count, 2)
     assert translate_slowly(folder, src, timeout) == count
-    assert prepare_pairs(folder, src, tgt, timeout) == count
+    assert prepare_pairs(folder, (src, tgt), preparations, timeout) == count
 
 
 def main() -> None:

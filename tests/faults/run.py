@@ -25,6 +25,9 @@ FAULT_INJECTION_TESTS = (
 )
 """Tests that each inject one fault into a file, a folder or a process."""
 
+INPUT_AND_OUTPUT_TESTS = ("tests/faults/test_pipes.py", "tests/faults/test_outputs.py")
+"""Tests of every input and output of every command."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -103,6 +106,21 @@ def main() -> None:
             "writes replayed with a loss of power",
             (f"{folder}/power_loss.py", "--sample", options.crashes),
             r"^(\d+) states after a loss of power",
+        ),
+        Part(
+            "inputs and outputs tried as pipes and links",
+            ("-m", "pytest", "-q", "-m", "slow or not slow", *INPUT_AND_OUTPUT_TESTS),
+            r"^(\d+) passed",
+        ),
+        Part(
+            "hostile lists tuned",
+            (f"{folder}/hostile_lists.py",),
+            r"^(\d+) hostile lists",
+        ),
+        Part(
+            "odd lines through slow pipes",
+            (f"{folder}/odd_lines.py", "--lines", "200000"),
+            r"^(\d+) odd lines",
         ),
         Part(
             "lines translated in one run",

@@ -30,6 +30,8 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
         "copies.py": "6 copies of a folder in use (6 equal): 0 faults",
         "system_calls.py": "a: 9 runs\n30 system calls failed, 8 kills at system calls: 0 laws",
         "power_loss.py": "a: 9 states\n70 states after a loss of power replayed: 0 laws broken",
+        "hostile_lists.py": "6 hostile lists tuned or reranked (2 refused): 0 faults",
+        "odd_lines.py": "40 odd lines translated and prepared: 0 lost",
         "soak.py": "300 updates in 1 s\n5000 lines in 2 s",
     }
 
@@ -50,5 +52,6 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
         " 9 commands ended by one SIGTERM, 11 changes between runs, 6 folders copied in use,"
         " 30 system calls failed,"
         " 8 kills at system calls, 70 writes replayed with a loss of power,"
-        " 5000 lines translated in one run, bytes lost: 0"
+        " 12 inputs and outputs tried as pipes and links, 6 hostile lists tuned,"
+        " 40 odd lines through slow pipes, 5000 lines translated in one run, bytes lost: 0"
     )
