@@ -8,12 +8,10 @@ import click
 
 from nmtkit.cli.command import FILES, declare_command, group
 from nmtkit.cli.shared_options import PathName, force_option, json_option, output_option
+from nmtkit.errors import DataError
 
 if TYPE_CHECKING:
     from nmtkit.integrity.findings import CheckResult
-
-DAMAGED = 1
-"""Exit status if something is damaged."""
 
 
 @declare_command()
@@ -35,7 +33,8 @@ def command(path: str, output: str, as_json: bool, force: bool) -> None:
     file, and the line in it; what is wrong; and how to mend it. The last line is a summary. Files
     in a folder that do not belong to it are listed in the log and not read.
 
-    The exit status is 0 if there are no errors, 1 if there are errors or PATH cannot be checked.
+    The exit status is 0 if there are no errors, and 1 with a message on stderr if there are errors
+    or PATH cannot be checked.
 
     Examples:
       nmtkit check prepared
@@ -51,7 +50,9 @@ def command(path: str, output: str, as_json: bool, force: bool) -> None:
         text = _format_json(result) if as_json else _format_text(result)
         results.write(text)
     if result.errors:
-        click.get_current_context().exit(DAMAGED)
+        first = next(finding for finding in result.findings if finding.severity == "error")
+        count = _number(result.errors, "error")
+        raise DataError(f"{first.location}: {first.problem}; {count}, which the findings explain")
 
 
 def _format_text(result: "CheckResult") -> str:

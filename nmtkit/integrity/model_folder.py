@@ -39,7 +39,7 @@ from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import CHECKPOINTS
 from nmtkit.training.folder_lock import LOCK_FILE, is_locked
 from nmtkit.training.learning_curve import METRICS_FILE, parse_point, read_metrics
-from nmtkit.training.provenance import read_provenance
+from nmtkit.training.provenance import MAX_PROVENANCE_BYTES, read_provenance
 
 logger = logging.getLogger("nmtkit")
 
@@ -120,7 +120,7 @@ class _ModelFolder:
         self.sums = self._read(SUMS_FILE, lambda: read_sums(self._folder)) or {}
         for name, checksum in self.sums.items():
             path = self._folder / name
-            self.found.add(look_again(lambda: _check_sum(path, checksum), [path]))  # noqa: B023
+            self.found.add(look_again(lambda: self._check_sum(path, checksum), [path]))  # noqa: B023
         if (self._folder / SUMS_FILE).exists():
             unlisted = [
                 name
@@ -131,6 +131,22 @@ class _ModelFolder:
                 error(self._folder / SUMS_FILE, f"lacks the checksum of {name}", RESTORE)
                 for name in unlisted
             )
+
+    def _check_sum(self, path: Path, checksum: str) -> Iterator[Finding]:
+        """Yield an error if a file is missing, or differs from its checksum."""
+        if path.name not in (*SUMMED_FILES, PROVENANCE_FILE):
+            yield error(self._folder / SUMS_FILE, f"lists {path.name}, an unknown file", RESTORE)
+            return
+        try:
+            check_file(self._folder, path, MAX_FILE_BYTES.get(path.name, MAX_PROVENANCE_BYTES))
+            if regular_file_sha256(path) != checksum:
+                yield error(path, f"changed or damaged: {SUMS_FILE} has another checksum", RESTORE)
+        except FileNotFoundError:
+            yield error(path, f"missing, though {SUMS_FILE} lists it", RESTORE)
+        except OSError as problem:
+            yield error(path, f"cannot be read: {problem.strerror}", RESTORE)
+        except NmtkitError as problem:
+            yield finding_of(problem, path)
 
     def _check_text(self, config: Config | None) -> tuple[int, int] | None:
         """Read vocabularies and subword models; return the sizes of the vocabularies."""
@@ -191,17 +207,6 @@ class _ModelFolder:
         self.found.add(look_again(check, [path]))
         self.found.files += _is_there(path)
         return results[0] if results else None
-
-
-def _check_sum(path: Path, checksum: str) -> Iterator[Finding]:
-    """Yield an error if a file is missing, or differs from its checksum."""
-    try:
-        if regular_file_sha256(path) != checksum:
-            yield error(path, f"changed or damaged: {SUMS_FILE} has another checksum", RESTORE)
-    except FileNotFoundError:
-        yield error(path, f"missing, though {SUMS_FILE} lists it", RESTORE)
-    except OSError as problem:
-        yield error(path, f"cannot be read: {problem.strerror}", RESTORE)
 
 
 def _check_metrics(path: Path) -> Iterator[Finding]:

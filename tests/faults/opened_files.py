@@ -275,6 +275,8 @@ def may_change(trial: Trial) -> str:
         return "a text of the user, of which no sum is recorded"
     if is_prepared_text(trial) and (trial.case.changes or trial.case.name == "a link out"):
         return "the user may change texts before a training; 'nmtkit check' compares their sums"
+    if trial.undisturbed.run.arguments[0] == "check":
+        return "the result says what is wrong with the file, or that there is one file less"
     return ""
 
 
