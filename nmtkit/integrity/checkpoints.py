@@ -9,7 +9,7 @@ import torch
 
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
-from nmtkit.integrity.findings import Finding, Inspection, error, finding_of, look_again, warning
+from nmtkit.integrity.findings import Finding, Inspection, finding_of, look_again, warning
 from nmtkit.integrity.folder import check_entries, check_entry
 from nmtkit.io.temporary import is_hidden_name
 from nmtkit.models import Model
@@ -78,10 +78,10 @@ class Checkpoints:
         try:
             progress, _ = read_checkpoint(path, model, make_optimizer(model, self._config))
         except NmtkitError as problem:
-            yield finding_of(problem, path)
-            return
-        if progress.updates != int(path.name.removesuffix(INTERRUPTED_SUFFIX)):
-            yield error(path, f"is that of {progress.updates} updates, by its state.json", "")
+            files = [
+                file for file in map(path.joinpath, STATE_FILES) if f"{file}: " in str(problem)
+            ]
+            yield finding_of(problem, files[0] if files else path)
             return
         self.progress[path] = progress
 

@@ -178,15 +178,13 @@ def read_checkpoint(
     :raises ModelError: the checkpoint belongs to another model.
     """
     try:
-        text = read_regular(checkpoint / "state.json", MAX_STATE_BYTES).decode("utf-8")
-        state = parse_json(text)
-        verify_checksum(state)
-        _check_checksums(checkpoint, state.get("sums", {}))
+        state = _read_state(checkpoint / "state.json")
         progress = _parse_progress(state["progress"])
         _check_name(checkpoint, progress.updates, state.get("interrupted"))
         load_parameters(model, checkpoint / "params.safetensors")
         _check_optimizer_state(checkpoint / "state.safetensors", optimizer)
         tensors = read_parameters(checkpoint / "state.safetensors")
+        _check_checksums(checkpoint, state.get("sums", {}))  # last: the files may be endless
         names = [name for name in (CPU_GENERATOR, CUDA_GENERATOR) if name in tensors]
         generators = {name: tensors.pop(name) for name in names}
         torch.Generator().set_state(generators[CPU_GENERATOR])
@@ -194,6 +192,19 @@ def read_checkpoint(
     except _READ_ERRORS as error:
         raise CorruptFileError(f"{checkpoint}: damaged checkpoint ({error})") from error
     return progress, generators
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    """Read a `state.json`.
+
+    :raises ValueError: it is damaged; the message names it.
+    """
+    try:
+        state: dict[str, Any] = parse_json(read_regular(path, MAX_STATE_BYTES).decode("utf-8"))
+        verify_checksum(state)
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    return state
 
 
 def load_newest_checkpoint(

@@ -163,7 +163,7 @@ def test_a_flipped_bit_is_detected(tmp_path, name):
     content = bytearray((path / name).read_bytes())
     content[-1] ^= 1
     (path / name).write_bytes(content)
-    with pytest.raises(CorruptFileError, match=f"the checksum of {name} differs"):
+    with pytest.raises(CorruptFileError, match=f"{name}: damaged"):
         load_checkpoint(path, *make("adam"))
 
 
