@@ -115,7 +115,7 @@ class MetricsLogger:
         """Log the mean of the updates since the last one."""
         figures = {
             "epoch": round(self.epoch_progress(), 3),
-            "words_per_second": round(self.tokens / (time.monotonic() - self.started)),
+            "words_per_second": round(self.tokens / max(time.monotonic() - self.started, 1e-6)),
             "cost_per_token": round(self.cost / max(self.tokens, 1), 5),
             "gradient_norm": round(self.norm / max(self.count, 1), 5),
             "skipped": progress.skipped,

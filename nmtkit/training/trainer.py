@@ -159,7 +159,7 @@ class Trainer:
                     previous,
                     updates=previous.updates + 1,
                     position=self.batches.position,
-                    seconds=previous.seconds + time.monotonic() - started,
+                    seconds=previous.seconds + _elapsed(started),
                     skipped=previous.skipped + update.skipped,
                     skipped_in_a_row=previous.skipped_in_a_row + 1 if update.skipped else 0,
                 )
@@ -303,7 +303,7 @@ class Trainer:
         self.averaged = self._averaged_parameters()
         with _swapped_parameters(self.model, self.averaged):
             validation = self.validate(self.model)
-        seconds = self.progress.seconds + time.monotonic() - started
+        seconds = self.progress.seconds + _elapsed(started)
         progress = update_early_stopping(self.progress, validation, self.config)
         self.progress = dataclasses.replace(progress, seconds=seconds)
         is_best = self.progress.stale == 0
@@ -378,6 +378,11 @@ class Trainer:
             (updates and self.progress.updates >= updates)
             or (epochs and self.batches.epochs(self.progress.position) >= epochs)
         )
+
+
+def _elapsed(started: float) -> float:
+    """Return the seconds since a time of the monotonic clock; none if that clock has gone back."""
+    return max(0.0, time.monotonic() - started)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import functools
+import itertools
 import json
 import logging
 import math
@@ -9,6 +11,7 @@ import os
 import resource
 import shutil
 import signal
+import time
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -444,6 +447,30 @@ def test_a_training_without_a_checkpoint_does_not_begin_with_other_data(run, pre
     write(prepared / "train.tgt", lines(30, 3))
     with pytest.raises(DataError, match=r"train\.tgt: has changed since the training of"):
         run()
+
+
+@pytest.mark.parametrize("step", [0.0, -3600.0, 1e9])
+def test_a_clock_that_stands_still_or_jumps_changes_no_result(run, monkeypatch, step):
+    monkeypatch.setattr("nmtkit.training.metrics_logger.LOG_EVERY", 2)
+    expected = run("whole", "training.dev_bleu=false")
+    with monkeypatch.context() as clocks:
+        for name in ("time", "monotonic"):
+            readings = itertools.count(getattr(time, name)(), step)
+            clocks.setattr(time, name, functools.partial(next, readings))
+        folder = run("jumping", "training.dev_bleu=false")
+    assert_same_training(expected, folder)
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert all(row["seconds"] >= 0 for row in rows)
+    assert run("jumping", "training.dev_bleu=false") == folder  # its times can be read
+
+
+@pytest.mark.parametrize("seconds", [0, 4e9])
+def test_times_of_files_change_no_result(run, prepared, seconds):
+    folder = run("model", "training.max_updates=4", "training.cooldown=0")
+    for path in [*prepared.iterdir(), *folder.rglob("*")]:
+        os.utime(path, (seconds, seconds))
+    uninterrupted = run("other", "training.cooldown=0")
+    assert_same_training(uninterrupted, run("model", "training.cooldown=0"))
 
 
 AVERAGED = [
