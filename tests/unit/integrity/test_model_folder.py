@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmtkit.integrity.check import check
+from nmtkit.io.atomic import atomic_file, atomic_folder
 from nmtkit.io.temporary import hidden_name
 from nmtkit.training.folder_lock import lock_model_folder
 from nmtkit.training.train import make_config, train
@@ -238,3 +240,31 @@ def test_a_check_changes_nothing(model: Path, copy: Copy) -> None:
     before = {name: (folder / name).stat().st_mtime_ns for name in files_of(folder)}
     check(folder)
     assert before == {name: (folder / name).stat().st_mtime_ns for name in files_of(folder)}
+
+
+def test_what_a_training_replaces_and_removes_is_no_damage(model: Path, copy: Copy) -> None:
+    """Checkpoints come and go, and parameters change, while checks read them."""
+    folder = copy(model)
+    parameters = (folder / "params.last.safetensors").read_bytes()
+    contents = {path.name: path.read_bytes() for path in (folder / OLDER).iterdir()}
+    stop = threading.Event()
+
+    def train_on() -> None:
+        while not stop.is_set():
+            with atomic_folder(folder / OLDER) as hidden:
+                for name, content in contents.items():
+                    (hidden / name).write_bytes(content)
+            with atomic_file(folder / "params.last.safetensors", force=True) as file:
+                file.write(parameters)
+            (folder / OLDER).rename(folder / "checkpoints/.00000004.old")
+            shutil.rmtree(folder / "checkpoints/.00000004.old")
+
+    with lock_model_folder(folder):
+        writer = threading.Thread(target=train_on)
+        writer.start()
+        try:
+            findings = [finding for _ in range(10) for finding in check(folder).findings]
+        finally:
+            stop.set()
+            writer.join(timeout=20)
+    assert findings == []
