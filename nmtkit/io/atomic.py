@@ -128,7 +128,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
         if isinstance(error, OutputError):  # for a file in the folder, with its hidden path
             raise OutputError(str(error).replace(str(hidden), str(path))) from error
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+        if isinstance(error, OSError) and _is_of_output(error, hidden, target):
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
         raise
 
@@ -251,6 +251,15 @@ def _report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
         if name == str(written) or name.startswith(f"{written}{os.sep}"):
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
         raise
+
+
+def _is_of_output(error: OSError, hidden: Path, target: Path) -> bool:
+    """Return whether an error is about a folder that is being written, and not about an input."""
+    if isinstance(error, BrokenPipeError):
+        return False
+    if error.filename is None or error.errno in _DEVICE_FULL:
+        return True
+    return str(error.filename) == str(target) or str(error.filename).startswith(str(hidden))
 
 
 def _move_into_place(folder: Path, target: Path) -> None:

@@ -54,7 +54,10 @@ def read_curves(folders: Sequence[str | Path]) -> dict[str, Curve]:
         raise DataError("a model folder is given twice; name each once")
     for name, curve in curves.items():
         if not curve.training and not curve.validation:
-            raise DataError(f"{name}: training has logged no metrics yet; wait for the first ones")
+            raise DataError(
+                f"{name}: training has logged no metrics yet in metrics.jsonl; wait for the first"
+                " ones"
+            )
     return curves
 
 

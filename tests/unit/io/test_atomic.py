@@ -238,3 +238,9 @@ def test_only_the_atomic_writer_renames_files():
 def test_renaming_calls_are_found(call):
     assert renames(f"def write():\n    {call}\n") == [2]
     assert renames("text.replace('a', 'b')\ndataclasses.replace(settings, size=3)\n") == []
+
+
+def test_an_error_of_an_input_is_not_that_of_the_output_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match="input"), atomic_folder(tmp_path / "out"):
+        open(tmp_path / "input")
+    assert list(tmp_path.iterdir()) == []
