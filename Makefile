@@ -58,18 +58,20 @@ slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow
 
 # KILLS: kills of a training in one process; RANK_KILLS: in two; FUZZ: seconds of hostile files for each
-# reader; CALLS: disturbed system calls of each command, or all; UPDATES and LINES: length of the runs in
-# one process. See docs/explanation/reliability.md.
+# reader; CALLS: disturbed system calls of each command, or all; EVERY_FILE: every how many-th case of a
+# file that a command opens; UPDATES and LINES: length of the runs in one process. See docs/explanation/reliability.md.
 KILLS      ?= 200
 RANK_KILLS ?= 40
 FUZZ       ?= 20
 CALLS      ?= 60
 CHANGES    ?= 400
+EVERY_FILE ?= 3
 UPDATES    ?= 3000
 LINES      ?= 30000
 faults: $(INSTALLED)
 	$(BIN)/python tests/faults/run.py --kills $(KILLS) --rank-kills $(RANK_KILLS) \
-	    --fuzz $(FUZZ) --calls $(CALLS) --changes $(CHANGES) --updates $(UPDATES) --lines $(LINES)
+	    --fuzz $(FUZZ) --calls $(CALLS) --changes $(CHANGES) --every-file $(EVERY_FILE) \
+	    --updates $(UPDATES) --lines $(LINES)
 
 # DATA is a folder with the raw text of Multi30k; THREADS, ROUNDS and MARIAN=binary may be set. Tables
 # and all readings as JSON are written to build/bench. The first run also trains the models with which

@@ -3,7 +3,8 @@
     python tests/faults/run.py --kills 200 --rank-kills 40 --fuzz 20 --updates 3000 --lines 30000
 
 The parts: trainings that are killed again and again (`kill.py`), hostile files for every reader
-(`fuzz.py`), tests with full disks and hostile folders, disturbed system calls of every command
+(`fuzz.py`), tests with full disks and hostile folders, bad files in the place of all that a command
+opens (`opened_files.py`), disturbed system calls of every command
 (`system_calls.py`), losses of power (`power_loss.py`), and long runs in one process (`soak.py`).
 The exit status is 1 if a part failed, with a message that names it.
 """
@@ -66,6 +67,9 @@ def main() -> None:
     parser.add_argument("--calls", default="100", help="disturbed calls of each command, or all")
     parser.add_argument("--crashes", default="all", help="losses of power in each command, or all")
     parser.add_argument("--changes", default="400", help="changes between two runs; 0: all")
+    parser.add_argument(
+        "--every-file", default="3", help="every how many-th case of an opened file to try"
+    )
     parser.add_argument("--updates", default="3000")
     parser.add_argument("--lines", default="30000")
     options = parser.parse_args()
@@ -96,6 +100,11 @@ def main() -> None:
             "folders copied in use",
             (f"{folder}/copies.py", "--copies", "40"),
             r"^(\d+) copies of a folder",
+        ),
+        Part(
+            "files by kind",
+            (f"{folder}/opened_files.py", "--every", options.every_file),
+            r"^(\d+) files by kind",
         ),
         Part(
             "system calls failed, kills at system calls",

@@ -28,6 +28,7 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
         "terminate.py": "9 commands ended by one SIGTERM (9 clean): 0 faults",
         "between_runs.py": "11 changes between runs (9 refused, 2 without effect): 0 faults",
         "copies.py": "6 copies of a folder in use (6 equal): 0 faults",
+        "opened_files.py": "5 cases with a lock\n50 files by kind: 0 faults",
         "system_calls.py": "a: 9 runs\n30 system calls failed, 8 kills at system calls: 0 laws",
         "power_loss.py": "a: 9 states\n70 states after a loss of power replayed: 0 laws broken",
         "hostile_lists.py": "6 hostile lists tuned or reranked (2 refused): 0 faults",
@@ -50,7 +51,7 @@ def test_the_last_line_has_all_counts_or_names_the_failed_parts(monkeypatch, cap
     assert capsys.readouterr().out.splitlines()[-1] == (
         "7 kills survived, 7 kills of a rank survived, 12 faults injected, 21 bad inputs tried,"
         " 9 commands ended by one SIGTERM, 11 changes between runs, 6 folders copied in use,"
-        " 30 system calls failed,"
+        " 50 files by kind, 30 system calls failed,"
         " 8 kills at system calls, 70 writes replayed with a loss of power,"
         " 12 inputs and outputs tried as pipes and links, 6 hostile lists tuned,"
         " 40 odd lines through slow pipes, 5000 lines translated in one run, bytes lost: 0"
