@@ -96,7 +96,7 @@ def test_a_recorded_run_gives_the_files_that_are_there(tmp_path):
 
 def test_nothing_is_lost_with_the_power():
     """A sample; `power_loss.py` replays every crash."""
-    command = [sys.executable, str(SCRIPT), "--sample", "60"]
+    command = [sys.executable, str(SCRIPT), "--only", "train", "nbest tune", "--sample", "40"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     if "needs Linux" in result.stderr:
         pytest.skip("needs Linux on x86-64 and a C compiler")

@@ -47,8 +47,7 @@ def test_every_command_has_a_case():
 @pytest.mark.usefixtures("shim")
 def test_a_disturbed_system_call_loses_nothing():
     """A sample; `system_calls.py` disturbs every one of every command."""
-    commands = ["train", "prepare", "nbest tune"]
-    command = [sys.executable, str(SCRIPT), "--only", *commands, "--sample", "6", "--seed", "3"]
+    command = [sys.executable, str(SCRIPT), "--only", "train", "nbest tune", "--sample", "6"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert result.returncode == 0, result.stdout + result.stderr
     assert re.search(
@@ -71,6 +70,7 @@ def test_the_shim_disturbs_the_chosen_call(shim, tmp_path):
     assert (folder / "words").read_text().splitlines() == ["</s>\t9", "<unk>\t0", "a\t9", "b\t9"]
 
 
+@pytest.mark.slow
 def test_the_shim_sees_every_change_that_the_kernel_sees(shim, tmp_path):
     """Compare its log with strace's, of another run with another process."""
     strace = shutil.which("strace")
