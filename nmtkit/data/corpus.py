@@ -61,7 +61,7 @@ class NumberFile:
         self.dtype = np.dtype(dtype)
         with open_regular(path) as file:
             self._descriptor = os.dup(file.fileno())
-        weakref.finalize(self, os.close, self._descriptor)
+        weakref.finalize(self, _close, self._descriptor)
 
     def __len__(self) -> int:
         """Return how many numbers the file has."""
@@ -91,6 +91,12 @@ class NumberFile:
         with open(self._descriptor, "rb", closefd=False) as file:
             file.seek(0)
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _close(descriptor: int) -> None:
+    """Close a file that was only read, whatever the disk says."""
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
 
 
 Numbers = NumberFile | npt.NDArray[Any]

@@ -1,5 +1,6 @@
 """The ids in files equal the text, and stale files are rewritten."""
 
+import gc
 import hashlib
 import json
 import os
@@ -280,6 +281,25 @@ def test_only_regular_files_are_read_and_written(text, vocabulary, tmp_path, suf
     with pytest.raises(DataError, match=rf"{suffix}: not a regular file; remove it"):
         open_side(text, vocabulary)
     assert other.read_text() == "text of another file"
+
+
+def test_a_file_that_cannot_be_closed_gives_no_message(text, vocabulary, monkeypatch, capfd):
+    """It was only read; an error at the end of a training would show a traceback."""
+    to_fail: set[int] = set()
+
+    def close_and_fail(number):
+        original(number)
+        if number in to_fail:
+            raise OSError(5, "Input/output error")
+
+    original = os.close
+    monkeypatch.setattr(os, "close", close_and_fail)
+    numbers = open_side(text, vocabulary).ids
+    assert isinstance(numbers, NumberFile)
+    to_fail.add(numbers._descriptor)
+    del numbers
+    gc.collect()
+    assert capfd.readouterr().err == ""
 
 
 def test_a_text_that_changes_while_it_is_read_is_refused(text, vocabulary, monkeypatch):
