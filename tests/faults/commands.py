@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from nmtkit.training.train import train
 from tests.faults import kill
 from tests.faults.sample_files import write_sample_files
 from tests.faults.shim import Fault, Shim
@@ -51,7 +52,8 @@ class Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        return self.words if self.outputs or self.resumes else f"{self.words} > stdout"
+        note = "" if self.outputs or self.resumes else " > stdout"
+        return self.words + (", resumed" if ("half", "model") in self.copies else note)
 
 
 CASES = (
@@ -78,6 +80,13 @@ CASES = (
         ["out/corpus", "-o", "out/model", "-r", "toy", *SMALL_TRAINING, "--threads", "1",
          "--set", f"training.max_updates={UPDATES}"],
         copies=(("corpus", "corpus"),),
+        resumes=True,
+    ),
+    Case(
+        "train",
+        ["in/trained", "-o", "out/model", "-r", "toy", *SMALL_TRAINING, "--threads", "1",
+         "--set", f"training.max_updates={UPDATES}"],
+        copies=(("half", "model"),),
         resumes=True,
     ),
     Case("curves", ["in/curves", "-o", "out/table", "--plot", "out/plot.svg"],
@@ -122,6 +131,9 @@ def write_inputs(folder: Path) -> None:
     for side in ("src", "tgt"):
         (folder / "unlisted" / f"vocab.{side}").unlink()
     kill.prepare(folder / "corpus")
+    kill.prepare(folder / "trained")
+    overrides = [*kill.SETTINGS, f"training.max_updates={kill.VALIDATE_EVERY}"]
+    train(folder / "trained", folder / "half", recipe="toy", overrides=overrides, device="cpu")
 
 
 def new_run(inputs: Path, folder: Path, case: Case) -> None:

@@ -286,7 +286,7 @@ class TrainingReplay(Replay):
 def replays(shim: Shim, work: Path, only: list[str] | None) -> Iterator[Replay]:
     """Record the commands one after another."""
     for case in CASES:
-        if case.words == "train":
+        if case.name == "train":
             arguments = [
                 f"training.max_updates={UPDATES}" if "max_updates" in word else word
                 for word in case.arguments
