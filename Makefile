@@ -59,7 +59,8 @@ slow: $(INSTALLED)
 
 # KILLS: kills of a training in one process; RANK_KILLS: in two; FUZZ: seconds of hostile files for each
 # reader; CALLS: disturbed system calls of each command, or all; EVERY_FILE: every how many-th case of a
-# file that a command opens; UPDATES and LINES: length of the runs in one process. See docs/explanation/reliability.md.
+# file that a command opens; CHANGES: between two runs of a training, 0 for all; UPDATES and LINES: length
+# of the runs in one process. See docs/explanation/reliability.md.
 KILLS      ?= 200
 RANK_KILLS ?= 40
 FUZZ       ?= 20

@@ -20,6 +20,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -614,7 +615,7 @@ class Campaign:
         os.replace(self.case, kept)  # the undisturbed training may need the folder's name
         expected = self.expected(change.options if change.name.startswith("--set") else ())
         different = differences(expected / "model", kept / "model")
-        if all(line in harmless(change) for line in different):
+        if all(is_harmless(line, change, ended) for line in different):
             return "equal"
         shown = "; ".join(different[:6])
         warned = any(
@@ -643,22 +644,25 @@ class Campaign:
         return f"refused {ended.error}"
 
 
-def harmless(change: Change) -> set[str]:
-    """Return the differences that a change may leave: of a file that no result depends on.
+def is_harmless(difference: str, change: Change, ended: Ended) -> bool:
+    """Return whether a difference is of a file that no result depends on.
 
-    Sums and provenance protect and describe others. Of earlier checkpoints only the parameters are
-    read.
+    Sums and provenance protect and describe other files. Checkpoints before the one that the
+    training resumed from are kept for the user; only those that are averaged are read, and the
+    averages would differ.
     """
-    name = change.name.split()[0].removeprefix("model/")
-    if not name.endswith(("SHA256SUMS", "origin.json", "state.json", "state.safetensors")):
-        return set()
-    return {f"{name} differs", f"only one of them has {name}"}
+    if change.name.startswith(("model/SHA256SUMS ", "model/origin.json ")):
+        name = change.name.split()[0].removeprefix("model/")
+        return difference in (f"{name} differs", f"only one of them has {name}")
+    resumed = re.search(r"resuming from update (\d+)", ended.stderr)
+    checkpoint = re.search(r"checkpoints/(\d+)", difference)
+    return bool(resumed and checkpoint and int(checkpoint[1]) < int(resumed[1]))
 
 
 def restore(source: Path, target: Path, names: tuple[str, ...]) -> None:
     """Put back the files of the model folder with these names."""
     for path in source.rglob("*"):
-        if path.is_file() and any(str(path).endswith(f"/{name}") for name in names):
+        if path.is_file() and any(f"/{name}/" in f"{path}/" for name in names):
             (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target / path.relative_to(source))
 
