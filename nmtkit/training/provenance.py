@@ -16,12 +16,13 @@ from typing import Any
 import torch
 
 import nmtkit
-from nmtkit.errors import ModelError
-from nmtkit.io.checksums import check_sums
+from nmtkit.errors import DataError, ModelError
+from nmtkit.io.checksums import MAX_SUMMED_BYTES, check_sums
 from nmtkit.io.folder_files import check_file, read_regular
 from nmtkit.io.lines import file_sha256
 from nmtkit.io.safe_json import parse_json
 from nmtkit.model_folder import PROVENANCE_FILE
+from nmtkit.text.subword import METHODS
 
 FORMAT = 1
 
@@ -58,7 +59,7 @@ def data_checksums(prepared: Path, manifest: Mapping[str, Any]) -> dict[str, str
     """
     names = [f"{prefix}{side}" for prefix in TRAINING_DATA_PREFIXES for side in SIDES]
     checksums = {name: file_sha256(prepared / name) for name in names}
-    recorded = manifest.get("outputs", {})
+    recorded = _recorded_sums(manifest)
     for name, checksum in checksums.items():
         if recorded.get(name, checksum) != checksum:
             log.warning(
@@ -67,6 +68,30 @@ def data_checksums(prepared: Path, manifest: Mapping[str, Any]) -> dict[str, str
                 prepared / name,
             )
     return checksums
+
+
+def check_subword_files(prepared: Path, manifest: Mapping[str, Any]) -> None:
+    """Check that the subword models of a prepared folder are those that its text was split with.
+
+    :raises DataError: a file is not as `nmtkit prepare` wrote it.
+    """
+    recorded = _recorded_sums(manifest)
+    names = (f"{method}.{side}" for method in METHODS for side in SIDES)
+    for path in (prepared / name for name in names if name in recorded):
+        if not path.is_file():  # reported where it is read
+            continue
+        is_plausible = path.stat().st_size <= MAX_SUMMED_BYTES
+        if not is_plausible or file_sha256(path) != recorded[path.name]:
+            raise DataError(
+                f"{path}: damaged: not as 'nmtkit prepare' wrote it, so that text would be split in"
+                " another way; restore it from a copy, or prepare again"
+            )
+
+
+def _recorded_sums(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the SHA-256 of the files that `nmtkit prepare` wrote, by name."""
+    recorded = manifest.get("outputs", {})
+    return recorded if isinstance(recorded, dict) else {}
 
 
 def provenance_of(

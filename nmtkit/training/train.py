@@ -52,7 +52,12 @@ from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
-from nmtkit.training.provenance import data_checksums, provenance_of, train_command
+from nmtkit.training.provenance import (
+    check_subword_files,
+    data_checksums,
+    provenance_of,
+    train_command,
+)
 from nmtkit.training.resume_checks import check_nothing_missing, check_same_files
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import build_validation
@@ -170,6 +175,7 @@ def train(
             is_new = not (folder / "config.toml").is_file()
             if is_new:
                 command = train_command(prepared, output, recipe, config_file, overrides)
+                check_subword_files(data, manifest)
                 checksums = data_checksums(data, manifest)
                 provenance = provenance_of(command, manifest, checksums, find_device(device).type)
                 create_model_folder(folder, config, data, provenance)

@@ -285,6 +285,10 @@ def may_change(trial: Trial) -> str:
         return "the user may change texts before a training; 'nmtkit check' compares their sums"
     if trial.undisturbed.run.arguments[0] == "check":
         return "the result says what is wrong with the file, or that there is one file less"
+    if trial.role is Role.PREPARED and trial.case.changes and trial.path.stem == "vocab":
+        return "the user may write another list of words; no sum is recorded"
+    if trial.role is Role.MODEL and trial.case.name == "missing" and ".json" in trial.path.suffix:
+        return "a record of the training, which folders of early versions lack"
     if trial.role is Role.MODEL and trial.case.changes and not has_sum(trial):
         return "settings that the user may edit, or a log, of which no sum is recorded"
     if trial.role is Role.FOLDER and str(trial.path) in trial.undisturbed.run.arguments:

@@ -7,9 +7,10 @@ import shlex
 
 import pytest
 
-from nmtkit.errors import ModelError
+from nmtkit.errors import DataError, ModelError
 from nmtkit.model_folder import PROVENANCE_FILE
 from nmtkit.training.provenance import (
+    check_subword_files,
     data_checksums,
     provenance_of,
     read_provenance,
@@ -119,3 +120,18 @@ def test_damaged_provenance_is_reported(tmp_path, text):
     (tmp_path / PROVENANCE_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ModelError, match=r"origin\.json: "):
         read_provenance(tmp_path)
+
+
+def test_a_training_does_not_start_with_damaged_subword_models(tmp_path):
+    codes = tmp_path / "bpe.tgt"
+    codes.write_bytes(b"a b\n")
+    manifest = {"outputs": {"bpe.tgt": hashlib.sha256(b"a b\n").hexdigest(), "bpe.src": "0"}}
+    check_subword_files(tmp_path, manifest)
+    for content in (b"a c\n", b""):
+        codes.write_bytes(content)
+        with pytest.raises(DataError, match=r"bpe\.tgt: damaged: not as 'nmtkit prepare' wrote it"):
+            check_subword_files(tmp_path, manifest)
+        check_subword_files(tmp_path, {"outputs": []})
+    os.truncate(codes, 1 << 40)
+    with pytest.raises(DataError, match=r"bpe\.tgt: damaged"):
+        check_subword_files(tmp_path, manifest)
