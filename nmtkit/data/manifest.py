@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.errors import DataError
+from nmtkit.io.checksums import verify_checksum
 from nmtkit.io.folder_files import read_regular
 from nmtkit.io.safe_json import parse_json
 
@@ -19,7 +20,7 @@ MAX_MANIFEST_BYTES = 1 << 24
 def read_manifest(folder: str | Path) -> dict[str, Any]:
     """Read the manifest of a prepared folder; `text` says how its text was prepared.
 
-    :raises DataError: there is no manifest, or its format is unknown.
+    :raises DataError: there is no manifest, its format is unknown, or it was changed.
     """
     path = Path(folder) / MANIFEST_FILE
     try:
@@ -31,6 +32,10 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         raise DataError(f"{path}: not JSON: {error}; prepare the folder again") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise DataError(f"{path}: not of format {FORMAT}; prepare the folder again")
+    try:
+        verify_checksum(manifest)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}; restore it, or prepare the folder again") from error
     if not isinstance(manifest.get("text"), dict):
         raise DataError(f"{path}: has no section 'text'; prepare the folder again")
     return manifest

@@ -100,7 +100,9 @@ def check_folder(folder: Path) -> None:
     :raises ModelError: a link leads out of the folder, because training would write through it
         (the link's target need not exist), or a file is neither a regular file nor a folder.
     """
-    for path in sorted(folder.rglob("*")):
+    # os.walk passes over what another process removes meanwhile; Path.rglob does not
+    found = (Path(parent, name) for parent, *names in os.walk(folder) for name in sum(names, []))
+    for path in sorted(found):
         if path.is_symlink() and not leads_inside(path, folder):
             raise ModelError(
                 f"{path}: is a link that leads out of the model folder, to {os.readlink(path)},"

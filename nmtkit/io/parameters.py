@@ -47,6 +47,9 @@ _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
 METADATA_KEY = "nmtkit"
 """Key in the metadata of a file."""
 
+_METADATA_KEYS = {METADATA_KEY, "format"}
+"""Keys that the metadata of a file may have; other programs write "format"."""
+
 CHECKSUM_KEY, UPDATE_KEY = "sha256", "update"
 """Keys of the checksum of all tensors, and of the number of the update."""
 
@@ -213,11 +216,16 @@ def _parse_header(file: BufferedReader) -> _Header:
         raise ValueError(f"its header would have {length:,} bytes")
     try:
         head = parse_json(file.read(length).decode("utf-8"))
-        metadata = dict(parse_json(head.pop("__metadata__", {}).get(METADATA_KEY, "{}")))
+        texts = head.pop("__metadata__", {})
+        metadata = dict(parse_json(texts.get(METADATA_KEY, "{}")))
         specs = {name: (part["dtype"], part["shape"]) for name, part in head.items()}
         offsets = {name: tuple(part["data_offsets"]) for name, part in head.items()}
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"invalid header: {error}") from error
+    # a checksum whose key has changed is no missing one
+    unknown = (texts.keys() - _METADATA_KEYS) | (metadata.keys() - {CHECKSUM_KEY, UPDATE_KEY})
+    if unknown:
+        raise ValueError(f"unknown metadata: {', '.join(sorted(unknown))}")
     return _Header(specs, offsets, 8 + length, metadata)
 
 

@@ -3,7 +3,7 @@
 The folder holds `train.src`, `train.tgt`, and likewise `dev` and each test set: tokens separated by
 single blanks, one sentence per line; `bpe.src` and `bpe.tgt` if BPE is used, also if it was learned
 on both sides together; and `manifest.json`: every setting, the versions of the tools, the
-checksum of every file read and written, and the number of pairs that each rule dropped.
+checksum of every file read and written and its own, and the number of pairs that each rule dropped.
 
 Training data may be a phrase table instead of a bitext: its pairs are tokenised, and each is kept
 once.
@@ -35,6 +35,7 @@ import nmtkit
 from nmtkit.data.manifest import FORMAT, MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.atomic import output_folder
+from nmtkit.io.checksums import with_checksum
 from nmtkit.io.inputs import HashedFile, Source, refuse_repeated_pipes
 from nmtkit.io.lines import file_sha256, open_output, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
@@ -156,7 +157,7 @@ class _FolderWriter:
                 counts[name] = self._write_split(name, self.inputs.open(files))
                 _log_counts({name: counts[name]})
         manifest = _manifest(self.settings, self.inputs.checksums(), counts, self.folder)
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(with_checksum(manifest), indent=2, ensure_ascii=False) + "\n"
         (self.folder / MANIFEST_FILE).write_text(text, encoding="utf-8", newline="\n")
         return read_manifest(self.folder)
 

@@ -33,6 +33,7 @@ from torch import Tensor, nn
 from nmtkit.data.batching import Position
 from nmtkit.errors import ModelError
 from nmtkit.io.atomic import atomic_folder
+from nmtkit.io.checksums import CHECKSUM_KEY as STATE_CHECKSUM_KEY
 from nmtkit.io.checksums import verify_checksum, with_checksum
 from nmtkit.io.folder_files import read_regular, regular_file_sha256
 from nmtkit.io.lines import file_sha256
@@ -65,6 +66,9 @@ TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """Patterns of the hidden names that files of a model folder have while they are written."""
 
 CHECKSUMMED_FILES = ("params.safetensors", "state.safetensors")
+
+STATE_KEYS = {"progress", "optimizer", "sums", "interrupted", STATE_CHECKSUM_KEY}
+"""Keys of a `state.json`."""
 
 MAX_STATE_BYTES = 1 << 24
 """Maximum size of a `state.json`, which has about a hundred bytes for each parameter."""
@@ -202,6 +206,8 @@ def _read_state(path: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = parse_json(read_regular(path, MAX_STATE_BYTES).decode("utf-8"))
         verify_checksum(state)
+        if not STATE_KEYS >= state.keys():  # a checksum whose key has changed is no missing one
+            raise ValueError(f"unknown: {', '.join(sorted(state.keys() - STATE_KEYS))}")
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{path.name}: {error}") from error
     return state

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.integrity.check import check
+from nmtkit.io.checksums import with_checksum
 from nmtkit.io.temporary import hidden_name, lock
 from nmtkit.model_folder import read_vocabularies
 from nmtkit.preprocessing.api import build_shortlist, prepare
@@ -151,8 +152,9 @@ def test_a_manifest_cannot_name_files_elsewhere(prepared: Path, copy: Copy) -> N
 def change_manifest(folder: Path, change) -> None:
     path = folder / MANIFEST_FILE
     manifest = json.loads(path.read_text())
+    del manifest["sha256"]
     change(manifest)
-    path.write_text(json.dumps(manifest))
+    path.write_text(json.dumps(with_checksum(manifest)))
 
 
 def test_a_wrong_count_in_a_shortlist_is_found(prepared: Path, copy: Copy) -> None:

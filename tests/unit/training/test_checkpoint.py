@@ -225,9 +225,7 @@ def test_every_turned_bit_of_a_state_is_noticed(tmp_path):
             progress = load_checkpoint(path.parent, *make())
         except CorruptFileError:
             continue
-        assert progress == PROGRESS  # a blank became another one, or the key of the checksum
-        used = json.loads(damaged)
-        assert all(used[key] == value for key, value in json.loads(content).items() if key in used)
+        assert progress == PROGRESS and json.loads(damaged) == json.loads(content)  # other blanks
 
 
 def test_the_next_checkpoint_replaces_that_of_an_interruption(tmp_path):
