@@ -49,6 +49,8 @@ from nmtkit.model_folder import (
     write_config,
 )
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
+from nmtkit.text.subword import METHODS
+from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
@@ -171,6 +173,8 @@ def train(
                 require_tensorboard()
             check_folder(folder)
             if force and not process_group.restarted:
+                if folder.exists():
+                    _check_inputs(data, config, manifest)
                 _remove_model_folder(folder)
             is_new = not (folder / "config.toml").is_file()
             if is_new:
@@ -364,13 +368,33 @@ def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> 
             )
 
 
+def _check_inputs(data: Path, config: Config, manifest: dict[str, Any]) -> None:
+    """Check that a training can start, before `--force` removes the old model for it.
+
+    :raises NmtkitError: a file of the prepared folder is missing or cannot be used.
+    """
+    check_subword_files(data, manifest)
+    sides = config.data.sides
+    for name in [f"{method}.{side}" for method in METHODS for side in sides]:
+        if (data / name).exists() or (data / name).is_symlink():
+            read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
+    for name in [f"vocab.{side}" for side in sides]:
+        read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
+    src, tgt = (Vocabulary.load(data / f"vocab.{side}") for side in sides)
+    for split in ("train", "dev"):
+        Corpus.open(data, split, (src, tgt), sides)
+
+
 def _remove_model_folder(folder: Path) -> None:
     """Remove an existing model folder, or raise ModelError if `folder` is something else."""
     if not folder.exists():
         return
     is_model_folder = (folder / "config.toml").is_file()
     if not is_model_folder and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ModelError(f"{folder}: is not a model folder, so --force does not remove it")
+        raise ModelError(
+            f"{folder}: is not a model folder, which has a file config.toml, so --force does not"
+            " remove it"
+        )
     with lock_model_folder(folder) if is_model_folder else contextlib.nullcontext():
         remove_folder(folder)
 

@@ -318,11 +318,21 @@ def test_resuming_removes_the_checkpoints_that_a_killed_process_left(run):
     assert list_checkpoints(folder) == [newest]
 
 
+@pytest.mark.parametrize("name", ["vocab.tgt", "train.src", "dev.tgt"])
+def test_force_keeps_the_old_model_if_the_new_training_cannot_start(run, prepared, name):
+    folder = run()
+    before = contents(folder)
+    (prepared / name).write_bytes(b"\xff\n")
+    with pytest.raises(NmtkitError, match=name):
+        run(force=True)
+    assert contents(folder) == before
+
+
 def test_force_removes_only_model_folders(run, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ModelError, match="is not a model folder, so --force does not remove it"):
+    with pytest.raises(ModelError, match="is not a model folder, .* so --force does not remove it"):
         run("thesis", force=True)
     assert (tmp_path / "thesis" / "chapter").read_text() == "mine"
     with pytest.raises(NmtkitError):
