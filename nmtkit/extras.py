@@ -2,16 +2,12 @@
 
 No package index is known to have this nmtkit, and whoever registers the name there could publish
 anything. A command therefore names the place that this nmtkit was installed from, which pip records
-(PEP 610); if that is unknown or gone, it names the optional dependencies themselves.
+(PEP 610); if that is unknown or gone, it names the optional dependencies themselves. Only a message
+needs what this module imports, so it is imported then: it takes 30 ms.
 """
 
-import json
-import re
-import shlex
-from importlib import metadata
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 DISTRIBUTION = "nmtkit"
 
@@ -21,6 +17,9 @@ def install_command(extra: str) -> str:
 
     :param extra: name of an extra in pyproject.toml, such as "plots".
     """
+    import re
+    import shlex
+
     record, requirements = _installation()
     editable = "--editable " if record.get("dir_info", {}).get("editable") else ""
     if place := _place(record):
@@ -41,6 +40,9 @@ def installed_from() -> str:
 
 def _installation() -> tuple[dict[str, Any], list[str]]:
     """Return pip's record of the installation, empty if there is none, and all requirements."""
+    import json
+    from importlib import metadata
+
     try:
         distribution = metadata.distribution(DISTRIBUTION)
         record = json.loads(distribution.read_text("direct_url.json") or "{}")
@@ -57,6 +59,8 @@ def _checkout() -> dict[str, Any]:
 
 def _place(record: dict[str, Any]) -> str:
     """Return the existing folder or file, or the address, of pip's record; else an empty string."""
+    from urllib.parse import unquote, urlsplit
+
     url = str(record.get("url", ""))
     if url.startswith("file://"):
         path = Path(unquote(urlsplit(url).path))

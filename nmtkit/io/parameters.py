@@ -22,9 +22,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -123,8 +121,8 @@ def _tensor_sha256(name: str, value: Tensor) -> bytes:
 
 def _bytes_of(tensor: Tensor) -> memoryview:
     """Return the memory of a contiguous tensor on the CPU as writable bytes."""
-    array: NDArray[np.uint8] = tensor.detach().view(-1).view(torch.uint8).numpy()
-    return array.data
+    memory: memoryview = tensor.detach().view(-1).view(torch.uint8).numpy().data
+    return memory
 
 
 class _Header(NamedTuple):

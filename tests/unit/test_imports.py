@@ -102,7 +102,7 @@ LIBRARIES = {
     "seeds": set[str](),
     "special_symbols": set[str](),
     "io": {"numpy"},
-    "io.parameters": {"numpy", "torch", "safetensors"},
+    "io.parameters": {"torch", "safetensors"},
     "parallel": set[str](),
     "parallel.process_group": {"torch"},
     "parallel.fork": {"torch"},

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.errors import ModelError
@@ -84,6 +84,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=25)
 @given(st.dictionaries(st.text().filter(lambda key: key != "sha256"), JSON))
 def test_a_json_object_with_its_checksum_survives_a_file(table):
     verify_checksum(json.loads(json.dumps(with_checksum(table), indent=1)))

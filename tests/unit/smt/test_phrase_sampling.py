@@ -167,7 +167,7 @@ GOOD = "a ||| t ||| 0.5 0.5 0.5 0.5 ||| 0-0 ||| 1 1 1 ||| |||"
         ("a ||| u ||| 0.5 0.5 ||| 0-0 ||| 1 1 1", {}, ":2: there is no score 3, only 2"),
         (GOOD, {"model_column": 5}, ":1: there is no score 5, only 4"),
         ("a ||| u ||| 1 1 two ||| ||| 1 1 1", {}, ":2: the score 'two' is not a number"),
-        ("a ||| u ||| 1 1 nan ||| ||| 1 1 1", {}, ":2: score 3, 'nan', is not"),
+        ("a ||| u ||| 1 1 nan ||| ||| 1 1 1", {}, ":2: the score 'nan' is not a number"),
         ("a ||| u ||| 1 1 2.718 ||| ||| 1 1 1", {}, ":2: score 3, '2.718', is not"),
         ("a ||| u ||| -1 1 1 ||| ||| 1 1 1", {"model_column": 1}, ":2: score 1, '-1', is not"),
         (GOOD, {"model_column": 1, "logs": True}, ":1: .* not the logarithm of a prob"),
