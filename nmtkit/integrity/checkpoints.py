@@ -21,6 +21,7 @@ from nmtkit.training.checkpoint import (
     interrupted_checkpoints,
     list_checkpoints,
     read_checkpoint,
+    verify_checkpoint,
 )
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.resume_checks import BEST_PARAMETERS, check_best_parameters
@@ -38,11 +39,16 @@ Remedy = Callable[[], str]
 class Checkpoints:
     """The checkpoints of a model folder, with the progress of those that are not damaged.
 
-    :param build: builds the folder's model; parameters need no memory yet.
+    :param build: builds the folder's model; parameters need no memory yet. None if its settings or
+        vocabularies are damaged: checkpoints are then compared with their checksums only.
     """
 
     def __init__(
-        self, folder: Path, build: Callable[[], Model], config: TrainingConfig, found: Inspection
+        self,
+        folder: Path,
+        build: Callable[[], Model] | None,
+        config: TrainingConfig | None,
+        found: Inspection,
     ) -> None:
         self._folder = folder
         self._build = build
@@ -73,17 +79,24 @@ class Checkpoints:
         if links:
             yield from links
             return
-        with torch.device("meta"):
-            model = self._build()
         try:
-            progress, _ = read_checkpoint(path, model, make_optimizer(model, self._config))
+            self.progress[path] = self._read(path)
         except NmtkitError as problem:
             files = [
                 file for file in map(path.joinpath, STATE_FILES) if f"{file}: " in str(problem)
             ]
             yield finding_of(problem, files[0] if files else path)
-            return
-        self.progress[path] = progress
+
+    def _read(self, path: Path) -> Progress:
+        """Return the progress of a checkpoint.
+
+        :raises ModelError: the checkpoint is damaged, or does not belong to the model.
+        """
+        if self._build is None or self._config is None:
+            return verify_checkpoint(path)
+        with torch.device("meta"):
+            model = self._build()
+        return read_checkpoint(path, model, make_optimizer(model, self._config))[0]
 
     def _remedy(self) -> str:
         """Return what to do with damaged checkpoints."""

@@ -98,8 +98,8 @@ class _ModelFolder:
         for path in sorted(folder.iterdir()):
             if _PARAMETERS.fullmatch(path.name):
                 self._read(path.name, lambda: self._read_parameters(path, build))  # noqa: B023
-        if config is not None and build is not None:
-            Checkpoints(folder, build, config.training, self.found).check()
+        training = None if config is None else config.training
+        Checkpoints(folder, build, training, self.found).check()
         self._check_metrics()
         return self.found
 

@@ -198,6 +198,23 @@ def read_checkpoint(
     return progress, generators
 
 
+def verify_checkpoint(checkpoint: Path) -> Progress:
+    """Compare a checkpoint with its checksums, without its model; return its progress.
+
+    :raises CorruptFileError: a file is missing or does not match its checksum.
+    """
+    try:
+        state = _read_state(checkpoint / "state.json")
+        progress = _parse_progress(state["progress"])
+        _check_name(checkpoint, progress.updates, state.get("interrupted"))
+        for name in CHECKSUMMED_FILES:
+            read_header(checkpoint / name)
+        _check_checksums(checkpoint, state.get("sums", {}))
+    except _READ_ERRORS as error:
+        raise CorruptFileError(f"{checkpoint}: damaged checkpoint ({error})") from error
+    return progress
+
+
 def _read_state(path: Path) -> dict[str, Any]:
     """Read a `state.json`.
 

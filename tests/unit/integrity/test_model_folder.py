@@ -132,6 +132,18 @@ def test_a_damaged_checkpoint_names_the_one_to_resume_from(model: Path, copy: Co
     assert "no other checkpoint is whole" in errors_of(folder)[NEWEST].remedy
 
 
+@pytest.mark.parametrize("damaged", ["config.toml", "vocab.src"])
+def test_checkpoints_are_checked_without_their_model(model: Path, copy: Copy, damaged: str) -> None:
+    folder = copy(model)
+    (folder / damaged).write_text("x")
+    path = folder / OLDER / "params.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    (folder / NEWEST / "state.safetensors").unlink()
+    errors = errors_of(folder)
+    places = {name.rpartition("/")[0] for name in errors} | errors.keys()
+    assert {damaged, OLDER, NEWEST} <= places
+
+
 @pytest.mark.parametrize("name", ["params.safetensors", "state.safetensors", "state.json"])
 def test_an_incomplete_checkpoint_is_named(model: Path, copy: Copy, name: str) -> None:
     folder = copy(model)
