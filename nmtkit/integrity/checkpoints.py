@@ -17,13 +17,13 @@ from nmtkit.training.checkpoint import (
     CHECKPOINTS,
     DAMAGED_SUFFIX,
     INTERRUPTED_SUFFIX,
-    Progress,
     interrupted_checkpoints,
     list_checkpoints,
     read_checkpoint,
     verify_checkpoint,
 )
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.progress import Progress
 from nmtkit.training.resume_checks import BEST_PARAMETERS, check_best_parameters
 
 STATE_FILES = ("params.safetensors", "state.safetensors", "state.json")

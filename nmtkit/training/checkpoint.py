@@ -23,14 +23,12 @@ import json
 import logging
 import os
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from nmtkit.data.batching import Position
 from nmtkit.errors import ModelError
 from nmtkit.io.atomic import atomic_folder
 from nmtkit.io.checksums import CHECKSUM_KEY as STATE_CHECKSUM_KEY
@@ -49,11 +47,17 @@ from nmtkit.io.parameters import (
     read_metadata,
     read_parameters,
     save_parameters,
-    tensor_spec,
 )
-from nmtkit.io.safe_json import parse_json, parse_natural
+from nmtkit.io.safe_json import parse_json
 from nmtkit.io.sync import make_folder, sync_folder
-from nmtkit.parallel.process_group import ProcessGroup
+from nmtkit.training.optimizer_state import (
+    CPU_GENERATOR,
+    CUDA_GENERATOR,
+    check_optimizer_state,
+    optimizer_state,
+    restore_optimizer,
+)
+from nmtkit.training.progress import Progress, parse_progress
 
 log = logging.getLogger("nmtkit")
 
@@ -73,52 +77,8 @@ STATE_KEYS = {"progress", "optimizer", "sums", "interrupted", STATE_CHECKSUM_KEY
 MAX_STATE_BYTES = 1 << 24
 """Maximum size of a `state.json`, which has about a hundred bytes for each parameter."""
 
-CPU_GENERATOR, CUDA_GENERATOR = "random.cpu", "random.cuda"
-"""Names of the tensors that hold the states of torch's random generators."""
-
-MAX_GENERATOR_BYTES = 100_000
-"""Maximum size of a random generator's state; those of torch have about 5,000 bytes."""
-
 _READ_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
 """Errors that reading a damaged checkpoint may raise."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Progress of a training. The names of the fields are those in `state.json`.
-
-    updates: number of updates so far. position: position of the next batch in the data.
-    decays: number of learning rate decays by validation.
-    best: best early stopping metric, None before the first validation; lower is better (BLEU is
-        negated).
-    best_cost: lowest dev cost per token.
-    stale: number of validations since `best`.
-    stale_cost: number of validations since `best_cost`, or since the last decay.
-    seconds: time spent in updates and validations.
-    skipped: updates that were skipped because cost or gradient was not finite.
-    skipped_in_a_row: number of consecutive skipped updates up to now.
-    corpus, dev: checksums of the training data and of the dev set.
-    best_parameters: checksum of the tensors in `params.best.safetensors`.
-    earlier: checksum of the earlier checkpoints that the next validation averages; "" if none.
-    metrics: checksum of `metrics.jsonl`.
-    Checksums are "" in checkpoints of nmtkit 0.1.
-    """
-
-    updates: int = 0
-    position: Position = field(default_factory=Position)
-    decays: int = 0
-    best: float | None = None
-    best_cost: float | None = None
-    stale: int = 0
-    stale_cost: int = 0
-    seconds: float = 0.0
-    skipped: int = 0
-    skipped_in_a_row: int = 0
-    corpus: str = ""
-    dev: str = ""
-    best_parameters: str = ""
-    earlier: str = ""
-    metrics: str = ""
 
 
 def save_checkpoint(
@@ -137,7 +97,7 @@ def save_checkpoint(
     target = folder / CHECKPOINTS / name
     make_folder(target.parent)
     earlier_interruptions = interrupted_checkpoints(folder)
-    tensors, numbers = _optimizer_state(optimizer)
+    tensors, numbers = optimizer_state(optimizer)
     tensors[CPU_GENERATOR] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors[CUDA_GENERATOR] = torch.cuda.get_rng_state()
@@ -183,16 +143,16 @@ def read_checkpoint(
     """
     try:
         state = _read_state(checkpoint / "state.json")
-        progress = _parse_progress(state["progress"])
+        progress = parse_progress(state["progress"])
         _check_name(checkpoint, progress.updates, state.get("interrupted"))
         load_parameters(model, checkpoint / "params.safetensors")
-        _check_optimizer_state(checkpoint / "state.safetensors", optimizer)
+        check_optimizer_state(checkpoint / "state.safetensors", optimizer)
         tensors = read_parameters(checkpoint / "state.safetensors")
         _check_checksums(checkpoint, state.get("sums", {}))  # last: the files may be endless
         names = [name for name in (CPU_GENERATOR, CUDA_GENERATOR) if name in tensors]
         generators = {name: tensors.pop(name) for name in names}
         torch.Generator().set_state(generators[CPU_GENERATOR])
-        _restore_optimizer(optimizer, tensors, state["optimizer"])
+        restore_optimizer(optimizer, tensors, state["optimizer"])
     except _READ_ERRORS as error:
         raise CorruptFileError(f"{checkpoint}: damaged checkpoint ({error})") from error
     return progress, generators
@@ -205,7 +165,7 @@ def verify_checkpoint(checkpoint: Path) -> Progress:
     """
     try:
         state = _read_state(checkpoint / "state.json")
-        progress = _parse_progress(state["progress"])
+        progress = parse_progress(state["progress"])
         _check_name(checkpoint, progress.updates, state.get("interrupted"))
         for name in CHECKSUMMED_FILES:
             read_header(checkpoint / name)
@@ -394,45 +354,6 @@ def _remove_temporary_files(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _parse_progress(table: dict[str, Any]) -> Progress:
-    """Parse the progress in a `state.json`.
-
-    :raises ValueError, TypeError, KeyError: a field is missing, unknown or has a wrong type.
-    """
-    position = Position(**table.pop("position"))
-    progress = Progress(position=position, **table)
-    for part in (position, progress):
-        for field_ in dataclasses.fields(part):
-            value = getattr(part, field_.name)
-            if field_.type is int and not (type(value) is int and 0 <= value < 1 << 62):
-                raise ValueError(f"{field_.name} is {value!r}")
-            if field_.type is str and type(value) is not str:
-                raise ValueError(f"{field_.name} is {value!r}")
-            optional = field_.type == float | None
-            if (field_.type is float or optional) and type(value) not in (float, int):
-                if value is not None or not optional:
-                    raise ValueError(f"{field_.name} is {value!r}")
-    return progress
-
-
-def _check_optimizer_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
-    """Check names, types and shapes of the tensors in a state file before they are read.
-
-    :raises ValueError: a tensor does not fit the optimizer's parameters.
-    """
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    for name, (dtype, shape) in read_header(path).items():
-        if name in (CPU_GENERATOR, CUDA_GENERATOR):
-            fits = dtype == "U8" and len(shape) == 1 and shape[0] <= MAX_GENERATOR_BYTES
-        else:
-            index = parse_natural(name.partition(".")[0])
-            if index is None or index >= len(parameters):
-                raise ValueError(f"{path.name}: {name} belongs to no parameter")
-            fits = (dtype, shape) in (tensor_spec(parameters[index]), ("F32", []))
-        if not fits:
-            raise ValueError(f"{path.name}: {name} is {dtype} {shape}")
-
-
 def _check_checksums(checkpoint: Path, checksums: dict[str, str]) -> None:
     """Compare the files of a checkpoint with their checksums.
 
@@ -444,41 +365,3 @@ def _check_checksums(checkpoint: Path, checksums: dict[str, str]) -> None:
     for name, checksum in checksums.items():
         if name in CHECKSUMMED_FILES and regular_file_sha256(checkpoint / name) != checksum:
             raise ValueError(f"the checksum of {name} differs")
-
-
-def _optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Parameters, dict[str, Any]]:
-    """Return the optimizer's state as tensors and as numbers, by names such as "3.exp_avg"."""
-    tensors: Parameters = {}
-    numbers: dict[str, Any] = {}
-    for index, values in optimizer.state_dict()["state"].items():
-        for name, value in values.items():
-            values_by_name = tensors if isinstance(value, Tensor) else numbers
-            values_by_name[f"{index}.{name}"] = value
-    return tensors, numbers
-
-
-def _restore_optimizer(
-    optimizer: torch.optim.Optimizer, tensors: Parameters, numbers: dict[str, Any]
-) -> None:
-    """Load what `_optimizer_state` returned into an optimizer."""
-    state = optimizer.state_dict()
-    state["state"] = {}
-    for key, value in [*tensors.items(), *numbers.items()]:
-        index, _, name = key.partition(".")
-        state["state"].setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict(state)
-
-
-def broadcast_optimizer(optimizer: torch.optim.Optimizer, process_group: ProcessGroup) -> None:
-    """Copy the optimizer's state of rank 0 to all other ranks."""
-    tensors, numbers = _optimizer_state(optimizer) if process_group.is_main else ({}, {})
-    specs = {name: (value.shape, value.dtype, value.device.type) for name, value in tensors.items()}
-    numbers, specs = process_group.broadcast(lambda: (numbers, specs))
-    if not process_group.is_main:
-        tensors = {
-            name: torch.empty(shape, dtype=dtype, device=device)
-            for name, (shape, dtype, device) in specs.items()
-        }
-    process_group.broadcast_parameters(tensors.values())
-    if not process_group.is_main:
-        _restore_optimizer(optimizer, tensors, numbers)

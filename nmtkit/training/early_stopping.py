@@ -5,7 +5,7 @@ import logging
 import math
 
 from nmtkit.config import TrainingConfig
-from nmtkit.training.checkpoint import Progress
+from nmtkit.training.progress import Progress
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")

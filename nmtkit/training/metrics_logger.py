@@ -20,8 +20,8 @@ from nmtkit.errors import NmtkitError
 from nmtkit.extras import install_command
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
-from nmtkit.training.checkpoint import Progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve, read_metrics
+from nmtkit.training.progress import Progress
 from nmtkit.training.sparkline import BLOCKS, validation_sparklines
 from nmtkit.training.validation import Validation
 

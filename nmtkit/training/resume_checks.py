@@ -14,8 +14,8 @@ from nmtkit.io.parameters import (
     tensors_sha256,
 )
 from nmtkit.model_folder import PROVENANCE_FILE
-from nmtkit.training.checkpoint import Progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve
+from nmtkit.training.progress import Progress
 from nmtkit.training.provenance import read_provenance
 
 BEST_PARAMETERS = "params.best.safetensors"

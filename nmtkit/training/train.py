@@ -33,24 +33,17 @@ from nmtkit.config_io import (
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
-from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError, OutputError
+from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError
 from nmtkit.io.atomic import remove_folder
-from nmtkit.io.checksums import check_sums
-from nmtkit.io.folder_files import check_folder, read_regular
+from nmtkit.io.folder_files import check_folder
 from nmtkit.model_folder import (
-    MAX_FILE_BYTES,
-    PROVENANCE_FILE,
-    SUMMED_FILES,
     build_model,
     create_model_folder,
     find_device,
-    read_config,
     read_vocabularies,
     write_config,
 )
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
-from nmtkit.text.subword import METHODS
-from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
@@ -60,19 +53,16 @@ from nmtkit.training.provenance import (
     provenance_of,
     train_command,
 )
-from nmtkit.training.resume_checks import check_nothing_missing, check_same_files
+from nmtkit.training.start_checks import (
+    check_inputs,
+    check_prepared,
+    check_ranks_data,
+    check_same_training,
+)
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import build_validation
 
 log = logging.getLogger("nmtkit")
-
-CHANGEABLE_SETTINGS = {
-    "training.max_updates",
-    "training.max_epochs",
-    "training.patience",
-    "training.keep_checkpoints",
-}
-"""Settings of training that may differ when a training is resumed, besides those of search."""
 
 
 @dataclass(frozen=True)
@@ -168,13 +158,13 @@ def train(
             manifest = read_manifest(data)
             text = _text_config(data, manifest, config.data.swap_sides)
             config = dataclasses.replace(config, text=text)
-            _check_prepared(data)
+            check_prepared(data)
             if tensorboard:
                 require_tensorboard()
             check_folder(folder)
             if force and not process_group.restarted:
                 if folder.exists():
-                    _check_inputs(data, config, manifest)
+                    check_inputs(data, config, manifest)
                 _remove_model_folder(folder)
             is_new = not (folder / "config.toml").is_file()
             if is_new:
@@ -185,7 +175,7 @@ def train(
                 create_model_folder(folder, config, data, provenance)
             lock = stack.enter_context(lock_model_folder(folder))
             if not is_new:
-                _check_same_training(folder, config, data)
+                check_same_training(folder, config, data)
             return config, is_new
 
         config, is_new = process_group.broadcast(open_folder)
@@ -200,18 +190,6 @@ def train(
             raise
         _run(trainer, config, lock)
         return process_group.broadcast(lambda: _training_result(trainer, folder))
-
-
-def _check_same_training(folder: Path, config: Config, data: Path) -> None:
-    """Check that settings, shortlists and data are those that a training was started with.
-
-    :raises NmtkitError: they are not, or files of the model folder are damaged.
-    """
-    _check_same_settings(read_config(folder), config, folder)
-    check_sums(folder, [*SUMMED_FILES, PROVENANCE_FILE])
-    check_nothing_missing(folder, SUMMED_FILES)
-    _check_same_shortlists(data, folder, config.data.sides)
-    check_same_files(folder, data)
 
 
 def _run(trainer: Trainer, config: Config, lock: FolderLock | None) -> None:
@@ -286,7 +264,7 @@ def _build_trainer(
         )
         for split in ("train", "dev")
     )
-    _check_same_data(data, corpus, dev, process_group)
+    check_ranks_data(data, corpus, dev, process_group)
     check_lock = (lambda: None) if lock is None else lock.check
     part = (process_group.rank, process_group.size)
     batches = Batches(corpus, config.data, config.training.seed, part=part)
@@ -310,18 +288,6 @@ def _build_trainer(
     )
 
 
-def _check_same_data(data: Path, corpus: Corpus, dev: Corpus, process_group: ProcessGroup) -> None:
-    """Raise DataError unless all ranks have the same training data and dev set."""
-    for split, name, part in (("train", "training data", corpus), ("dev", "dev set", dev)):
-        checksums = process_group.all_gather(part.checksum)
-        for rank, checksum in enumerate(checksums):
-            if checksum != checksums[0]:
-                raise DataError(
-                    f"{data / split}.src, {split}.tgt: the {name} of rank {rank} is not that of"
-                    " rank 0; copy the prepared folder to all machines"
-                )
-
-
 def _parameter_count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
@@ -337,54 +303,6 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
 
 
-def _check_prepared(data: Path) -> None:
-    """Raise DataError if a prepared folder lacks training data, a dev set or shortlists."""
-    for side in ("src", "tgt"):
-        if not (data / f"train.{side}").is_file():
-            raise DataError(
-                f"{data / f'train.{side}'}: no such file; is this a folder that 'nmtkit prepare'"
-                " made?"
-            )
-        if not (data / f"dev.{side}").is_file():
-            raise DataError(
-                f"{data}: has no dev.{side} to validate on; prepare again with --dev or --held-out"
-            )
-        if not (data / f"vocab.{side}").is_file():
-            raise DataError(
-                f"{data}: no shortlist vocab.{side}; make it with 'nmtkit shortlist {data}'"
-            )
-
-
-def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> None:
-    """Raise DataError if the shortlists have changed since the training started."""
-    for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
-        vocab = data / f"vocab.{prepared_side}"
-        paths = vocab, folder / f"vocab.{model_side}"
-        contents = [read_regular(path, MAX_FILE_BYTES["vocab.src"]) for path in paths]
-        if contents[0] != contents[1]:
-            raise DataError(
-                f"{vocab}: not the shortlist that {folder} was started with; restore it, or "
-                "use --force to start anew"
-            )
-
-
-def _check_inputs(data: Path, config: Config, manifest: dict[str, Any]) -> None:
-    """Check that a training can start, before `--force` removes the old model for it.
-
-    :raises NmtkitError: a file of the prepared folder is missing or cannot be used.
-    """
-    check_subword_files(data, manifest)
-    sides = config.data.sides
-    for name in [f"{method}.{side}" for method in METHODS for side in sides]:
-        if (data / name).exists() or (data / name).is_symlink():
-            read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
-    for name in [f"vocab.{side}" for side in sides]:
-        read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
-    src, tgt = (Vocabulary.load(data / f"vocab.{side}") for side in sides)
-    for split in ("train", "dev"):
-        Corpus.open(data, split, (src, tgt), sides)
-
-
 def _remove_model_folder(folder: Path) -> None:
     """Remove an existing model folder, or raise ModelError if `folder` is something else."""
     if not folder.exists():
@@ -397,23 +315,6 @@ def _remove_model_folder(folder: Path) -> None:
         )
     with lock_model_folder(folder) if is_model_folder else contextlib.nullcontext():
         remove_folder(folder)
-
-
-def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
-    """Raise ConfigError if a setting that cannot change has changed since the training started."""
-    for section in ("model", "data", "training", "text"):
-        old_section, new_section = getattr(old, section), getattr(new, section)
-        if type(old_section) is not type(new_section):
-            raise ConfigError(
-                f"{folder}: was started with another model; use --force to start anew"
-            )
-        for name in (f.name for f in dataclasses.fields(old_section)):
-            values = getattr(old_section, name), getattr(new_section, name)
-            if values[0] != values[1] and f"{section}.{name}" not in CHANGEABLE_SETTINGS:
-                raise ConfigError(
-                    f"{folder}: was started with {section}.{name} = {values[0]!r}, now it is "
-                    f"{values[1]!r}; use --force to start anew or another --output"
-                )
 
 
 def _log_start(config: Config, data: Path, folder: Path, process_group: ProcessGroup) -> None:

@@ -1,6 +1,5 @@
 """The training loop: updates, validations, checkpoints, early stopping and learning rate decay."""
 
-import contextlib
 import dataclasses
 import logging
 import math
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
@@ -26,9 +24,7 @@ from nmtkit.models import Model
 from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (
-    Progress,
     average_with_checkpoints,
-    broadcast_optimizer,
     earlier_checksum,
     load_newest_checkpoint,
     remove_old_checkpoints,
@@ -36,14 +32,16 @@ from nmtkit.training.checkpoint import (
 )
 from nmtkit.training.early_stopping import update_early_stopping
 from nmtkit.training.metrics_logger import MetricsLogger
+from nmtkit.training.optimizer_state import broadcast_optimizer
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
+from nmtkit.training.progress import Progress
 from nmtkit.training.resume_checks import (
     check_best_parameters,
     check_nothing_to_lose,
     check_same_data,
 )
 from nmtkit.training.signals import STOP_SIGNALS, StopSignals
-from nmtkit.training.validation import Validation
+from nmtkit.training.validation import Validation, swapped_parameters
 
 log = logging.getLogger("nmtkit")
 
@@ -301,7 +299,7 @@ class Trainer:
         """Validate the averaged parameters, and save them and a checkpoint."""
         started = time.monotonic()
         self.averaged = self._averaged_parameters()
-        with _swapped_parameters(self.model, self.averaged):
+        with swapped_parameters(self.model, self.averaged):
             validation = self.validate(self.model)
         seconds = self.progress.seconds + _elapsed(started)
         progress = update_early_stopping(self.progress, validation, self.config)
@@ -383,24 +381,6 @@ class Trainer:
 def _elapsed(started: float) -> float:
     """Return the seconds since a time of the monotonic clock; none if that clock has gone back."""
     return max(0.0, time.monotonic() - started)
-
-
-@contextlib.contextmanager
-def _swapped_parameters(module: nn.Module, values: Parameters) -> Iterator[None]:
-    """Replace a module's parameters by `values` while the block runs."""
-    original = {name: p.detach().clone() for name, p in module.named_parameters()}
-    try:
-        _copy_parameters(module, values)
-        yield
-    finally:
-        _copy_parameters(module, original)
-
-
-@torch.no_grad()
-def _copy_parameters(module: nn.Module, values: Parameters) -> None:
-    """Copy `values` into a module's parameters."""
-    for name, parameter in module.named_parameters():
-        parameter.copy_(values[name])
 
 
 def _loss_divisor(reduction: str, batches: list[Batch], tokens: int) -> float:

@@ -1,11 +1,13 @@
 """Validation: cost and BLEU of a model on the dev set."""
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from nmtkit.config import Config
 from nmtkit.data.batch import Batch
@@ -14,6 +16,7 @@ from nmtkit.data.corpus import Corpus
 from nmtkit.errors import DataError
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.io.lines import read_lines
+from nmtkit.io.parameters import Parameters
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.beam import beam_search
@@ -35,6 +38,24 @@ class Validation:
     cost_per_token: float
     cost_per_sentence: float
     bleu: float | None
+
+
+@contextlib.contextmanager
+def swapped_parameters(module: nn.Module, values: Parameters) -> Iterator[None]:
+    """Replace a module's parameters by `values` while the block runs."""
+    original = {name: p.detach().clone() for name, p in module.named_parameters()}
+    try:
+        _copy_parameters(module, values)
+        yield
+    finally:
+        _copy_parameters(module, original)
+
+
+@torch.no_grad()
+def _copy_parameters(module: nn.Module, values: Parameters) -> None:
+    """Copy `values` into a module's parameters."""
+    for name, parameter in module.named_parameters():
+        parameter.copy_(values[name])
 
 
 @torch.inference_mode()

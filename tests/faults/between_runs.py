@@ -40,7 +40,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from nmtkit.config import RANGES, SECTIONS  # noqa: E402
 from nmtkit.models import MODELS  # noqa: E402
-from nmtkit.training.train import CHANGEABLE_SETTINGS, make_config  # noqa: E402
+from nmtkit.training.start_checks import CHANGEABLE_SETTINGS  # noqa: E402
+from nmtkit.training.train import make_config  # noqa: E402
 from nmtkit.training.trainer import Trainer  # noqa: E402
 from tests.faults import child, kill  # noqa: E402
 from tests.faults.child import Ended  # noqa: E402

@@ -46,9 +46,10 @@ from nmtkit.smt.weights import read_weights
 from nmtkit.text.lexicon import Lexicon, best_translations
 from nmtkit.text.subword.bpe import BPE, undo_bpe
 from nmtkit.text.vocabulary import Vocabulary, shortlist_of
-from nmtkit.training.checkpoint import Progress, load_checkpoint
+from nmtkit.training.checkpoint import load_checkpoint
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger
+from nmtkit.training.progress import Progress
 from nmtkit.training.provenance import read_provenance
 from nmtkit.training.train import make_config, train
 from tests.faults import sample_files

@@ -22,8 +22,9 @@ from nmtkit.model_folder import build_model, create_model_folder, read_vocabular
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword.bpe import BPE
-from nmtkit.training.checkpoint import Progress, save_checkpoint
+from nmtkit.training.checkpoint import save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.progress import Progress
 
 TEXT = TextConfig("en", "fr", tokenized=True, bpe="joint")
 CONFIG = Config(

@@ -17,8 +17,9 @@ from nmtkit.io.checksums import with_checksum
 from nmtkit.io.parameters import CorruptFileError, parameters_of, write_parameters
 from nmtkit.model_folder import build_model, create_model_folder, load_model, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nmtkit.training.checkpoint import load_checkpoint, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.progress import Progress
 
 pytestmark = pytest.mark.time_limit(60)
 

@@ -19,7 +19,6 @@ from nmtkit.io.parameters import (
     average_parameters,
 )
 from nmtkit.training.checkpoint import (
-    Progress,
     list_checkpoints,
     load_checkpoint,
     load_newest_checkpoint,
@@ -27,6 +26,7 @@ from nmtkit.training.checkpoint import (
     save_checkpoint,
 )
 from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.progress import Progress
 
 OPTIMIZERS = ["adadelta", "adam", "sgd"]
 PROGRESS = Progress(

@@ -7,9 +7,9 @@ import pytest
 
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import DataError, ModelError
-from nmtkit.training.checkpoint import Progress
 from nmtkit.training.learning_curve import ValidationPoint, read_curve
 from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger
+from nmtkit.training.progress import Progress
 from nmtkit.training.validation import Validation
 
 

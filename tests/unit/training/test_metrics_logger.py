@@ -13,8 +13,8 @@ import pytest
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
 from nmtkit.extras import install_command
-from nmtkit.training.checkpoint import Progress
 from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger
+from nmtkit.training.progress import Progress
 from nmtkit.training.validation import Validation
 
 VALIDATION = Validation(cost_per_token=2.5, cost_per_sentence=30.25, bleu=12.3456)

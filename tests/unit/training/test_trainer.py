@@ -14,8 +14,9 @@ from nmtkit.data.batch import make_batch
 from nmtkit.data.batching import Batches, Position
 from nmtkit.errors import ModelError, TrainingInterrupted
 from nmtkit.io.parameters import read_parameters
-from nmtkit.training.checkpoint import Progress, list_checkpoints
+from nmtkit.training.checkpoint import list_checkpoints
 from nmtkit.training.early_stopping import update_early_stopping
+from nmtkit.training.progress import Progress
 from nmtkit.training.validation import Validation
 
 TIMES = {"seconds", "words_per_second"}

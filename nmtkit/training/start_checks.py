@@ -1,0 +1,114 @@
+"""Checks before a training starts: settings, prepared folder, and the data of all ranks."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from nmtkit.config import Config
+from nmtkit.data.corpus import Corpus
+from nmtkit.errors import ConfigError, DataError
+from nmtkit.io.checksums import check_sums
+from nmtkit.io.folder_files import read_regular
+from nmtkit.model_folder import MAX_FILE_BYTES, PROVENANCE_FILE, SUMMED_FILES, read_config
+from nmtkit.parallel.process_group import ProcessGroup
+from nmtkit.text.subword import METHODS
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.provenance import check_subword_files
+from nmtkit.training.resume_checks import check_nothing_missing, check_same_files
+
+CHANGEABLE_SETTINGS = {
+    "training.max_updates",
+    "training.max_epochs",
+    "training.patience",
+    "training.keep_checkpoints",
+}
+"""Settings of training that may differ when a training is resumed, besides those of search."""
+
+
+def check_same_training(folder: Path, config: Config, data: Path) -> None:
+    """Check that settings, shortlists and data are those that a training was started with.
+
+    :raises NmtkitError: they are not, or files of the model folder are damaged.
+    """
+    _check_same_settings(read_config(folder), config, folder)
+    check_sums(folder, [*SUMMED_FILES, PROVENANCE_FILE])
+    check_nothing_missing(folder, SUMMED_FILES)
+    _check_same_shortlists(data, folder, config.data.sides)
+    check_same_files(folder, data)
+
+
+def check_ranks_data(data: Path, corpus: Corpus, dev: Corpus, process_group: ProcessGroup) -> None:
+    """Raise DataError unless all ranks have the same training data and dev set."""
+    for split, name, part in (("train", "training data", corpus), ("dev", "dev set", dev)):
+        checksums = process_group.all_gather(part.checksum)
+        for rank, checksum in enumerate(checksums):
+            if checksum != checksums[0]:
+                raise DataError(
+                    f"{data / split}.src, {split}.tgt: the {name} of rank {rank} is not that of"
+                    " rank 0; copy the prepared folder to all machines"
+                )
+
+
+def check_prepared(data: Path) -> None:
+    """Raise DataError if a prepared folder lacks training data, a dev set or shortlists."""
+    for side in ("src", "tgt"):
+        if not (data / f"train.{side}").is_file():
+            raise DataError(
+                f"{data / f'train.{side}'}: no such file; is this a folder that 'nmtkit prepare'"
+                " made?"
+            )
+        if not (data / f"dev.{side}").is_file():
+            raise DataError(
+                f"{data}: has no dev.{side} to validate on; prepare again with --dev or --held-out"
+            )
+        if not (data / f"vocab.{side}").is_file():
+            raise DataError(
+                f"{data}: no shortlist vocab.{side}; make it with 'nmtkit shortlist {data}'"
+            )
+
+
+def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> None:
+    """Raise DataError if the shortlists have changed since the training started."""
+    for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
+        vocab = data / f"vocab.{prepared_side}"
+        paths = vocab, folder / f"vocab.{model_side}"
+        contents = [read_regular(path, MAX_FILE_BYTES["vocab.src"]) for path in paths]
+        if contents[0] != contents[1]:
+            raise DataError(
+                f"{vocab}: not the shortlist that {folder} was started with; restore it, or "
+                "use --force to start anew"
+            )
+
+
+def check_inputs(data: Path, config: Config, manifest: dict[str, Any]) -> None:
+    """Check that a training can start, before `--force` removes the old model for it.
+
+    :raises NmtkitError: a file of the prepared folder is missing or cannot be used.
+    """
+    check_subword_files(data, manifest)
+    sides = config.data.sides
+    for name in [f"{method}.{side}" for method in METHODS for side in sides]:
+        if (data / name).exists() or (data / name).is_symlink():
+            read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
+    for name in [f"vocab.{side}" for side in sides]:
+        read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
+    src, tgt = (Vocabulary.load(data / f"vocab.{side}") for side in sides)
+    for split in ("train", "dev"):
+        Corpus.open(data, split, (src, tgt), sides)
+
+
+def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
+    """Raise ConfigError if a setting that cannot change has changed since the training started."""
+    for section in ("model", "data", "training", "text"):
+        old_section, new_section = getattr(old, section), getattr(new, section)
+        if type(old_section) is not type(new_section):
+            raise ConfigError(
+                f"{folder}: was started with another model; use --force to start anew"
+            )
+        for name in (f.name for f in dataclasses.fields(old_section)):
+            values = getattr(old_section, name), getattr(new_section, name)
+            if values[0] != values[1] and f"{section}.{name}" not in CHANGEABLE_SETTINGS:
+                raise ConfigError(
+                    f"{folder}: was started with {section}.{name} = {values[0]!r}, now it is "
+                    f"{values[1]!r}; use --force to start anew or another --output"
+                )
