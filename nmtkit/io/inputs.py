@@ -127,7 +127,7 @@ def copy_pipes(paths: Sequence[str | Path], folder: Path) -> list[Source]:
 
     All pipes are read at the same time, because one process may write them in turn.
 
-    :raises DataError: a pipe cannot be read, or occurs twice.
+    :raises DataError: a pipe cannot be read or copied, or occurs twice.
     """
     refuse_repeated_pipes(paths)
     inputs: list[Source] = []
@@ -141,26 +141,36 @@ def copy_pipes(paths: Sequence[str | Path], folder: Path) -> list[Source]:
             output = stack.enter_context(open(copy, "wb"))
             try:
                 source = stack.enter_context(open_bytes(path))
-                _register(selector, source, output)
+                _register(selector, source, output, path)
             except OSError as error:
                 raise DataError(f"{path}: cannot be read: {error.strerror}") from error
         while selector.get_map():
             for key, _ in selector.select():
                 chunk = os.read(key.fd, _CHUNK)
-                key.data.write(chunk)
+                output, path = key.data
+                try:
+                    output.write(chunk)
+                    output.flush()
+                except OSError as error:
+                    raise DataError(
+                        f"{path}: cannot be copied to {folder}: {error.strerror}; write it to a"
+                        " file first, or set TMPDIR to another folder"
+                    ) from error
                 if not chunk:
                     selector.unregister(key.fd)
     return inputs
 
 
-def _register(selector: selectors.PollSelector, source: BinaryIO, output: BinaryIO) -> None:
+def _register(
+    selector: selectors.PollSelector, source: BinaryIO, output: BinaryIO, path: str | Path
+) -> None:
     """Copy `source` to `output` with the others of the selector; at once if it is no file."""
     try:
         descriptor = source.fileno()
     except OSError:  # stdin that a program has replaced
         shutil.copyfileobj(source, output)
     else:
-        selector.register(descriptor, selectors.EVENT_READ, output)
+        selector.register(descriptor, selectors.EVENT_READ, (output, path))
 
 
 def _can_be_read_again(path: str | Path) -> bool:

@@ -11,8 +11,11 @@ import fcntl
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from nmtkit.errors import OutputError
 
 OLD_SUFFIX = ".old"
 """Suffix of the hidden name of an old folder while the new one gets its name."""
@@ -80,3 +83,23 @@ def is_leftover(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Yield a temporary folder, which is removed with its files.
+
+    :param prefix: beginning of its name.
+    :raises OutputError: it cannot be written; errors that name another file pass unchanged.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):  # the reader of an output has left
+                raise
+            if error.filename is None or str(error.filename).startswith(folder):
+                raise OutputError(
+                    f"{folder}: cannot be written: {error.strerror}; set TMPDIR to another folder"
+                ) from error
+            raise

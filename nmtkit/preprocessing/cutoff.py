@@ -54,6 +54,19 @@ SELECT_ALL = Cutoff(np.inf, 0)
 """Cutoff that selects every pair with a finite score."""
 
 
+@dataclass(frozen=True)
+class Subset:
+    """A subset of the best pairs of the pool, on which a language model was trained.
+
+    words, pairs: size of the subset.
+    perplexity: perplexity of the dev set per token under a model of the subset.
+    """
+
+    words: int
+    pairs: int
+    perplexity: float
+
+
 def find_cutoff(records: Records, limit: int, unit: Literal["pairs", "words"]) -> Cutoff:
     """Find the cutoff that selects as many of the best pairs as the limit allows.
 

@@ -14,9 +14,8 @@ number of workers.
 
 import logging
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -25,9 +24,10 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from nmtkit.errors import ConfigError, DataError, OutputError
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source, copy_pipes, refuse_repeated_pipes
 from nmtkit.io.lines import open_output
+from nmtkit.io.temporary import temporary_folder
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cross_entropy import (
     RECORD,
@@ -50,6 +50,7 @@ from nmtkit.preprocessing.cutoff import (
     SELECT_ALL,
     Cutoff,
     Records,
+    Subset,
     find_cutoff,
     record_blocks,
     selected,
@@ -81,19 +82,6 @@ class Selection:
     pairs: int
     words: int
     cutoff: Cutoff
-
-
-@dataclass(frozen=True)
-class Subset:
-    """A subset of the best pairs of the pool, on which a language model was trained.
-
-    words, pairs: size of the subset.
-    perplexity: perplexity of the dev set per token under a model of the subset.
-    """
-
-    words: int
-    pairs: int
-    perplexity: float
 
 
 def select(
@@ -133,7 +121,7 @@ def select(
     with ExitStack() as stack:
         files = [stack.enter_context(open_output(path, force)) for path in output]
         scores_file = stack.enter_context(open_output(scores, force)) if scores else None
-        folder = stack.enter_context(_temporary_folder())
+        folder = stack.enter_context(temporary_folder("nmtkit-select-"))
         processes = stack.enter_context(ProcessPool(workers))
         copies = copy_pipes([path for bitext in pool for path in bitext], folder)
         bitexts = list(zip(copies[::2], copies[1::2], strict=True))
@@ -154,25 +142,6 @@ def select(
         del records  # unmapped before its file goes
     _log(selection)
     return selection
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """Yield a temporary folder, which is removed with its files.
-
-    :raises OutputError: it cannot be written; errors that name another file pass unchanged.
-    """
-    with tempfile.TemporaryDirectory(prefix="nmtkit-select-") as folder:
-        try:
-            yield Path(folder)
-        except OSError as error:
-            if isinstance(error, BrokenPipeError):  # the reader of an output has left
-                raise
-            if error.filename is None or str(error.filename).startswith(folder):
-                raise OutputError(
-                    f"{folder}: cannot be written: {error.strerror}; set TMPDIR to another folder"
-                ) from error
-            raise
 
 
 def _check_inputs(

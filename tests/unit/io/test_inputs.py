@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import os
+import resource
 import sys
 import threading
 import time
@@ -146,3 +147,15 @@ def test_the_same_pipe_twice_is_refused(tmp_path: Path) -> None:
             list(read_parallel(*paths))
     with pytest.raises(DataError, match=r"stdin \('-'\) can be only one"):
         refuse_repeated_pipes(["-", tmp_path / "text", "-"])
+
+
+def test_a_pipe_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        with pytest.raises(
+            DataError, match="/dev/zero: cannot be copied to .*; write it to a file"
+        ):
+            copy_pipes(["/dev/zero"], tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
