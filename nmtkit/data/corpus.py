@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
+from nmtkit.io.checksums import remembered_sha256
 from nmtkit.io.folder_files import open_regular, read_regular
 from nmtkit.io.lines import file_sha256, read_text_blocks
 from nmtkit.io.safe_json import parse_json
@@ -194,7 +195,7 @@ def open_side(text: Path, vocabulary: Vocabulary) -> Side:
     if not text.is_file():
         raise DataError(f"{text}: no such file; is this a folder that 'nmtkit prepare' made?")
     files = IdsFiles.of(text, vocabulary)
-    checksum = file_sha256(text)
+    checksum = remembered_sha256(text)
     numbers = files.open_fresh(checksum) or files.write(text, vocabulary, checksum)
     return Side(*numbers, len(vocabulary), str(files.stem), checksum)
 

@@ -8,15 +8,18 @@ of the program `sha256sum`, which can check it too:
 Folders of nmtkit 0.1 have no such file, and nothing is compared there.
 """
 
+import functools
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nmtkit.errors import ModelError
+from nmtkit.errors import DataError, ModelError
 from nmtkit.io.folder_files import MIB, read_regular, regular_file_sha256
+from nmtkit.io.lines import file_sha256
 
 SUMS_FILE = "SHA256SUMS"
 
@@ -78,6 +81,26 @@ def check_sums(folder: Path, names: Iterable[str]) -> None:
                 f"{path}: damaged: its checksum is not the one in {SUMS_FILE}; restore it from a"
                 f" copy, or if you changed it yourself, remove its line from {SUMS_FILE}"
             )
+
+
+def remembered_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, computed once in this process while size and time stay.
+
+    The start of a training asks several times for that of each text, which may have gigabytes.
+
+    :raises DataError: the file cannot be read.
+    """
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    return _sha256_of(path, (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=16)
+def _sha256_of(path: Path, state: tuple[int, ...]) -> str:
+    """Return the SHA-256 of a file in a certain state."""
+    return file_sha256(path)
 
 
 def with_checksum(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,8 @@ import torch
 
 import nmtkit
 from nmtkit.errors import DataError, ModelError
-from nmtkit.io.checksums import MAX_SUMMED_BYTES, check_sums
+from nmtkit.io.checksums import MAX_SUMMED_BYTES, check_sums, remembered_sha256
 from nmtkit.io.folder_files import check_file, read_regular
-from nmtkit.io.lines import file_sha256
 from nmtkit.io.safe_json import parse_json
 from nmtkit.model_folder import PROVENANCE_FILE
 from nmtkit.text.subword import METHODS
@@ -58,7 +57,7 @@ def data_checksums(prepared: Path, manifest: Mapping[str, Any]) -> dict[str, str
     :raises DataError: a file cannot be read.
     """
     names = [f"{prefix}{side}" for prefix in TRAINING_DATA_PREFIXES for side in SIDES]
-    checksums = {name: file_sha256(prepared / name) for name in names}
+    checksums = {name: remembered_sha256(prepared / name) for name in names}
     recorded = _recorded_sums(manifest)
     for name, checksum in checksums.items():
         if recorded.get(name, checksum) != checksum:
@@ -81,7 +80,7 @@ def check_subword_files(prepared: Path, manifest: Mapping[str, Any]) -> None:
         if not path.is_file():  # reported where it is read
             continue
         is_plausible = path.stat().st_size <= MAX_SUMMED_BYTES
-        if not is_plausible or file_sha256(path) != recorded[path.name]:
+        if not is_plausible or remembered_sha256(path) != recorded[path.name]:
             raise DataError(
                 f"{path}: damaged: not as 'nmtkit prepare' wrote it, so that text would be split in"
                 " another way; restore it from a copy, or prepare again"

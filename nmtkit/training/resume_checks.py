@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nmtkit.errors import DataError, ModelError
-from nmtkit.io.checksums import read_sums
-from nmtkit.io.lines import file_sha256
+from nmtkit.io.checksums import read_sums, remembered_sha256
 from nmtkit.io.parameters import (
     UPDATE_KEY,
     CorruptFileError,
@@ -54,7 +53,7 @@ def check_same_files(folder: Path, prepared: Path) -> None:
         return
     for name, checksum in provenance["data"].items():
         path = prepared / name
-        if path.is_file() and file_sha256(path) != checksum:
+        if path.is_file() and remembered_sha256(path) != checksum:
             raise DataError(
                 f"{path}: has changed since the training of {folder} started; restore"
                 " it, or use --force to start anew"

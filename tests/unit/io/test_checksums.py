@@ -1,22 +1,25 @@
 """Checksums of a folder's files, and of JSON objects."""
 
+import hashlib
 import json
 import os
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmtkit.errors import ModelError
+from nmtkit.errors import DataError, ModelError
 from nmtkit.io.checksums import (
     SUMS_FILE,
     check_sums,
     format_sums,
     read_sums,
+    remembered_sha256,
     verify_checksum,
     with_checksum,
 )
+from nmtkit.io.lines import file_sha256
 
 CONTENTS = {"vocab.src": b"a\nb\n", "bpe codes": "é".encode()}
 
@@ -84,10 +87,30 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.text().filter(lambda key: key != "sha256"), JSON))
 def test_a_json_object_with_its_checksum_survives_a_file(table):
     verify_checksum(json.loads(json.dumps(with_checksum(table), indent=1)))
     verify_checksum(table)  # without a checksum nothing is compared
     with pytest.raises(ValueError, match="its checksum differs"):
         verify_checksum({**with_checksum(table), "more": 1})
+
+
+def test_a_checksum_is_computed_again_when_the_file_has_changed(tmp_path, monkeypatch):
+    calls = []
+
+    def count(path):
+        calls.append(path)
+        return file_sha256(path)
+
+    monkeypatch.setattr("nmtkit.io.checksums.file_sha256", count)
+    path = tmp_path / "train.src"
+    for content in (b"a", b"b", b"bb"):
+        path.write_bytes(content)
+        os.utime(path, ns=(0, len(calls)))
+        for _ in range(3):
+            assert remembered_sha256(path) == hashlib.sha256(content).hexdigest()
+    assert len(calls) == 3
+    path.unlink()
+    with pytest.raises(DataError, match=r"train\.src: cannot be read: No such file"):
+        remembered_sha256(path)

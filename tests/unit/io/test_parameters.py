@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -155,6 +155,7 @@ def test_the_bytes_of_a_file_depend_on_the_parameters_only(tmp_path):
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(
         st.text(max_size=3).filter(lambda name: name != "__metadata__"),
