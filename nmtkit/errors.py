@@ -59,7 +59,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     class_names = {cls.__name__ for cls in type(error).__mro__}
     if class_names & {"MemoryError", "OutOfMemoryError"}:
         return True
-    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
+    signs = ("allocate memory", "could not create a primitive")  # the latter is oneDNN's
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
 
 
 def refuse_string(value: object, parameter: str) -> None:

@@ -151,19 +151,22 @@ def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -
         yield folder
 
 
-def remove_folder(folder: Path) -> None:
+def remove_folder(folder: Path) -> Path | None:
     """Remove a folder; a killed process leaves the whole folder, or a hidden leftover.
 
+    :return: the leftover, if the folder has lost its name, but part of it cannot be removed.
     :raises OSError: it cannot be removed.
     """
-    target = _resolve(folder)
+    target = folder.resolve()
     hidden = hidden_name(target)
     try:
         os.replace(target, hidden)
     except OSError:  # a mounted disk, or the parent folder cannot be written
-        hidden = target
+        shutil.rmtree(target)
+        return None
     sync_folder(target.parent)
-    shutil.rmtree(hidden)
+    shutil.rmtree(hidden, ignore_errors=True)
+    return hidden if hidden.exists() else None
 
 
 def _resolve(path: str | Path) -> Path:

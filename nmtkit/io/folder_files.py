@@ -98,10 +98,12 @@ def check_folder(folder: Path) -> None:
     """Check all files of a folder before a training writes into it.
 
     :raises ModelError: a link leads out of the folder, because training would write through it
-        (the link's target need not exist), or a file is neither a regular file nor a folder.
+        (the link's target need not exist), a file is neither a regular file nor a folder, or a
+        folder cannot be read.
     """
     # os.walk passes over what another process removes meanwhile; Path.rglob does not
-    found = (Path(parent, name) for parent, *names in os.walk(folder) for name in sum(names, []))
+    tree = os.walk(folder, onerror=_refuse_unreadable)
+    found = (Path(parent, name) for parent, *names in tree for name in sum(names, []))
     for path in sorted(found):
         if path.is_symlink() and not leads_inside(path, folder):
             raise ModelError(
@@ -110,6 +112,14 @@ def check_folder(folder: Path) -> None:
             )
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise ModelError(f"{path}: is not a regular file; remove it")
+
+
+def _refuse_unreadable(error: OSError) -> None:
+    """Raise ModelError for a folder that cannot be read, unless it was removed meanwhile."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise ModelError(
+            f"{error.filename}: cannot be read: {error.strerror}; correct its permissions"
+        ) from error
 
 
 def leads_inside(link: Path, folder: Path) -> bool:

@@ -314,7 +314,9 @@ def _remove_model_folder(folder: Path) -> None:
             " remove it"
         )
     with lock_model_folder(folder) if is_model_folder else contextlib.nullcontext():
-        remove_folder(folder)
+        leftover = remove_folder(folder)
+    if leftover:
+        log.warning("%s: part of the old model folder cannot be removed; remove it", leftover)
 
 
 def _log_start(config: Config, data: Path, folder: Path, process_group: ProcessGroup) -> None:

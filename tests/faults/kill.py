@@ -62,8 +62,8 @@ MAX_KILL_SECONDS = 0.2
 """Longest time until a kill at a random moment, enough for a start and some updates; multiplied by
 the number of ranks."""
 
-CHECKPOINTS_PER_KILL = 40
-"""Checkpoints of the whole training for each kill; a fast machine writes about a third as many
+CHECKPOINTS_PER_KILL = 20
+"""Checkpoints of the whole training for each kill; a fast machine writes up to two thirds as many
 between two kills."""
 
 TRAINING_TIMEOUT = 3600.0

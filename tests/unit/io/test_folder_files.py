@@ -51,3 +51,19 @@ def test_a_folder_to_train_in_has_regular_files_only(tmp_path):
     (folder / "metrics.jsonl").symlink_to(tmp_path / "absent")
     with pytest.raises(ModelError, match=r"metrics\.jsonl: is a link that leads out"):
         check_folder(folder)
+
+
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
+    """Root may read all folders."""
+    (tmp_path / "checkpoints").mkdir()
+    scandir = os.scandir
+
+    def deny(path):
+        if str(path).endswith("checkpoints"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", deny)
+    with pytest.raises(ModelError, match="checkpoints: cannot be read: Permission denied; correct"):
+        check_folder(tmp_path)
+    check_folder(tmp_path / "absent")
