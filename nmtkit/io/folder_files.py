@@ -115,8 +115,8 @@ def check_folder(folder: Path) -> None:
 
 
 def _refuse_unreadable(error: OSError) -> None:
-    """Raise ModelError for a folder that cannot be read, unless it was removed meanwhile."""
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+    """Raise ModelError for a folder that may not be read."""
+    if isinstance(error, PermissionError):
         raise ModelError(
             f"{error.filename}: cannot be read: {error.strerror}; correct its permissions"
         ) from error

@@ -17,7 +17,7 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-@pytest.mark.parametrize("number", range(0, len(LISTS), 3), ids=lambda number: LISTS[number][0])
+@pytest.mark.parametrize("number", range(0, len(LISTS), 8), ids=lambda number: LISTS[number][0])
 def test_a_list_is_tuned_or_refused_in_one_line(number, tmp_path):
     name, *texts = LISTS[number]
     weights, method = PAIRS[5 * number % len(PAIRS)]

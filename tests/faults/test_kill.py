@@ -11,7 +11,7 @@ from tests.watchdog import finish
 
 
 @pytest.mark.time_limit(1900)
-@pytest.mark.parametrize(("kills", "ranks"), [(7, 1), pytest.param(6, 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kills", "ranks"), [(5, 1), pytest.param(6, 2, marks=pytest.mark.slow)])
 def test_a_training_killed_many_times_equals_one_never_killed(kills, ranks):
     script = Path(__file__).with_name("kill.py")
     command = [sys.executable, str(script), "--kills", str(kills), "--ranks", str(ranks)]

@@ -84,7 +84,7 @@ def _link(path: Path, kind: str) -> None:
         (path.parent / "circle").symlink_to("circle")
 
 
-@pytest.mark.parametrize("line", sample(WRITING, 4))
+@pytest.mark.parametrize("line", sample(WRITING, 8))
 @pytest.mark.parametrize("kind", ["circle", "out of circle"])
 def test_links_in_a_circle_are_refused(line, kind, folder, tmp_path):
     name = outputs_of(line, folder)[-1]
@@ -93,7 +93,7 @@ def test_links_in_a_circle_are_refused(line, kind, folder, tmp_path):
     assert status == 1 and error.startswith(f"{tmp_path / name}: cannot be written: ")
 
 
-@pytest.mark.parametrize("line", sample(WRITING, 6))
+@pytest.mark.parametrize("line", sample(WRITING, 12))
 def test_an_output_is_written_through_a_dangling_link(line, folder, tmp_path):
     name = outputs_of(line, folder)[-1]
     _link(tmp_path / name, "dangling")
@@ -101,7 +101,7 @@ def test_an_output_is_written_through_a_dangling_link(line, folder, tmp_path):
     assert (tmp_path / name).is_symlink() and (tmp_path / "elsewhere").exists()
 
 
-@pytest.mark.parametrize("line", sample(COMMAND_LINES, 4))
+@pytest.mark.parametrize("line", sample(COMMAND_LINES, 8))
 def test_an_input_that_links_in_a_circle_is_refused(line, folder, tmp_path):
     loop = tmp_path / "loop.gz"
     loop.symlink_to(loop.name)
