@@ -79,31 +79,35 @@ def parameters_of(model: nn.Module) -> Parameters:
     return {name: value.detach().cpu() for name, value in model.named_parameters()}
 
 
-def write_parameters(path: Path, tensors: Parameters, update: int | None = None) -> None:
+def write_parameters(path: Path, tensors: Parameters, update: int | None = None) -> str:
     """Write a safetensors file atomically, with a checksum; an existing one is replaced.
 
     :param update: number of the update of the training, to be written too.
+    :return: the checksum of the tensors.
     :raises OutputError: the file cannot be written.
     """
     try:
         with atomic_path(path, force=True) as hidden:
-            save_parameters(hidden, tensors, update)
+            return save_parameters(hidden, tensors, update)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
 
 
-def save_parameters(path: Path, tensors: Parameters, update: int | None = None) -> None:
+def save_parameters(path: Path, tensors: Parameters, update: int | None = None) -> str:
     """Write a safetensors file with a checksum into a folder that is itself written atomically.
 
+    :return: the checksum of the tensors.
     :raises OSError: the file cannot be written.
     """
     contiguous = {name: value.contiguous() for name, value in tensors.items()}
-    metadata: dict[str, object] = {CHECKSUM_KEY: tensors_sha256(contiguous)}
+    checksum = tensors_sha256(contiguous)
+    metadata: dict[str, object] = {CHECKSUM_KEY: checksum}
     metadata |= {} if update is None else {UPDATE_KEY: update}
     try:
         save_file(contiguous, path, {METADATA_KEY: json.dumps(metadata)})
     except SafetensorError as error:
         raise OSError(errno.EIO, str(error), str(path)) from error
+    return checksum
 
 
 def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:
@@ -169,11 +173,7 @@ def read_header(path: Path) -> TensorSpecs:
 
     :raises CorruptFileError: the file is missing, or has no valid header.
     """
-    try:
-        with open_regular(path) as file:
-            return _parse_header(file).specs
-    except (OSError, ValueError) as error:
-        raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
+    return _read_header(path)[0].specs
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
@@ -181,11 +181,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
     :raises CorruptFileError: the file is missing, or has no valid header.
     """
-    try:
-        with open_regular(path) as file:
-            return _parse_header(file).metadata
-    except (OSError, ValueError) as error:
-        raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
+    return _read_header(path)[0].metadata
 
 
 def check_length(path: Path) -> None:
@@ -193,15 +189,23 @@ def check_length(path: Path) -> None:
 
     :raises CorruptFileError: the file is missing, has no valid header, or another length.
     """
-    try:
-        with open_regular(path) as file:
-            header = _parse_header(file)
-            size = file.seek(0, 2) - header.start
-    except (OSError, ValueError) as error:
-        raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
+    header, size = _read_header(path)
     ends = [end for _, end in header.offsets.values()]
     if size not in (ends or [0]) or any(end > size for end in ends):
         raise CorruptFileError(f"{path}: damaged: its length is not that of its parameters")
+
+
+def _read_header(path: Path) -> tuple[_Header, int]:
+    """Read the header of a safetensors file; return it and the number of bytes after it.
+
+    :raises CorruptFileError: the file is missing, or has no valid header.
+    """
+    try:
+        with open_regular(path) as file:
+            header = _parse_header(file)
+            return header, file.seek(0, 2) - header.start
+    except (OSError, ValueError) as error:
+        raise CorruptFileError(f"{path}: cannot be read as parameters ({error})") from error
 
 
 def _parse_header(file: BufferedReader) -> _Header:

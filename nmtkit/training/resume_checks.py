@@ -6,6 +6,7 @@ from pathlib import Path
 from nmtkit.errors import DataError, ModelError
 from nmtkit.io.checksums import read_sums, remembered_sha256
 from nmtkit.io.parameters import (
+    CHECKSUM_KEY,
     UPDATE_KEY,
     CorruptFileError,
     read_metadata,
@@ -83,9 +84,11 @@ def check_best_parameters(folder: Path, progress: Progress) -> None:
         tensors = read_parameters(path)
     except CorruptFileError as error:
         raise ModelError(f"{error}; or use --force to start the training anew") from error
-    update = read_metadata(path).get(UPDATE_KEY)
+    metadata = read_metadata(path)
+    update = metadata.get(UPDATE_KEY)
     is_later = type(update) is int and update > progress.updates
-    if not is_later and progress.best_parameters not in ("", tensors_sha256(tensors)):
+    checksum = metadata.get(CHECKSUM_KEY) or tensors_sha256(tensors)  # compared when it was read
+    if not is_later and progress.best_parameters not in ("", checksum):
         raise ModelError(
             f"{path}: not the best parameters of this training, which could not be found again;"
             " restore the file from a copy, or use --force to start anew"

@@ -17,7 +17,6 @@ from nmtkit.errors import ModelError, TrainingInterrupted, is_out_of_memory
 from nmtkit.io.parameters import (
     Parameters,
     parameters_of,
-    tensors_sha256,
     write_parameters,
 )
 from nmtkit.models import Model
@@ -311,14 +310,12 @@ class Trainer:
 
     def _save(self, is_best: bool) -> None:
         """Write the validated parameters and a checkpoint, and remove old checkpoints."""
-        if is_best:
-            self.progress = dataclasses.replace(
-                self.progress, best_parameters=tensors_sha256(self.averaged)
-            )
         for name in ("best", "last") if is_best else ("last",):
             self.check_lock()
             path = self.folder / f"params.{name}.safetensors"
-            write_parameters(path, self.averaged, self.progress.updates)
+            checksum = write_parameters(path, self.averaged, self.progress.updates)
+        if is_best:
+            self.progress = dataclasses.replace(self.progress, best_parameters=checksum)
         self._save_checkpoint()
         self.check_lock()
         self._remove_old_checkpoints()
