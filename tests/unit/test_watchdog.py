@@ -64,6 +64,7 @@ def test_a_test_whose_time_is_over_fails_with_its_stacks(tmp_path):
         "-p",
         "no:hypothesispytest",
         "-q",
+        "-rN",  # a summary repeats messages, whole where the environment says CI
         "--rootdir",
         str(tmp_path),
     ]
