@@ -7,7 +7,6 @@ locks, leftovers are never removed.
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nmtkit.errors import OutputError
+from nmtkit.io.locks import try_lock
 
 OLD_SUFFIX = ".old"
 """Suffix of the hidden name of an old folder while the new one gets its name."""
@@ -36,7 +36,7 @@ def is_hidden_name(name: str) -> bool:
 def lock(descriptor: int) -> None:
     """Lock an open file or folder until it is closed; it may be renamed meanwhile."""
     with contextlib.suppress(OSError):  # a file system without locks
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try_lock(descriptor)
 
 
 @contextlib.contextmanager
@@ -77,12 +77,11 @@ def is_leftover(path: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return try_lock(descriptor)
     except OSError:
         return False
     finally:
         os.close(descriptor)
-    return True
 
 
 @contextlib.contextmanager

@@ -1,12 +1,12 @@
 """The lock that lets only one process train in a model folder."""
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from nmtkit.errors import ModelError, OutputError
+from nmtkit.io import locks
 
 LOCK_FILE = ".lock"
 
@@ -72,14 +72,11 @@ def is_locked(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return locks.is_locked(descriptor)
     except OSError:  # a file system without locks
         return False
     finally:
         os.close(descriptor)
-    return False
 
 
 def _open_lock_file(folder: Path) -> int:
@@ -93,19 +90,19 @@ def _open_lock_file(folder: Path) -> int:
         except OSError as error:
             raise OutputError(f"{path}: cannot be locked: {error.strerror}") from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not locks.try_lock(descriptor):
+                holder = os.read(descriptor, 20).decode("ascii", errors="replace").strip()
+                raise ModelError(
+                    f"{folder}: process {holder} is training there; wait for it, or choose another"
+                    " --output"
+                )
             if FolderLock(folder, descriptor).holds():
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, f"{os.getpid()}\n".encode())
                 return descriptor
-        except BlockingIOError as error:
-            holder = os.read(descriptor, 20).decode("ascii", errors="replace").strip()
+        except BaseException as error:
             os.close(descriptor)
-            raise ModelError(
-                f"{folder}: process {holder} is training there; wait for it, or choose another"
-                " --output"
-            ) from error
-        except OSError as error:
-            os.close(descriptor)
-            raise OutputError(f"{path}: cannot be locked: {error.strerror}") from error
+            if isinstance(error, OSError):
+                raise OutputError(f"{path}: cannot be locked: {error.strerror}") from error
+            raise
         os.close(descriptor)  # its holder removed it after it was opened here, before it was locked

@@ -102,6 +102,7 @@ LIBRARIES = {
     "seeds": set[str](),
     "special_symbols": set[str](),
     "io": {"numpy"},
+    "io.locks": {"filelock"},
     "io.parameters": {"torch", "safetensors"},
     "parallel": set[str](),
     "parallel.process_group": {"torch"},
