@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
 from nmtkit.errors import ConfigError
+from nmtkit.text_config import TextConfig as TextConfig
 
 FORMAT = 2
 """Version of the model folder's layout; raised when older versions of nmtkit cannot read it.
@@ -25,25 +26,6 @@ FORMAT = 2
 READABLE_FORMATS = (1, FORMAT)
 
 Settings = TypeVar("Settings")
-
-
-@dataclass(frozen=True)
-class TextConfig:
-    """Languages, tokenisation and subwords of the text.
-
-    src_language, tgt_language: codes that choose the tokenisation rules.
-    tokenized: the text is tokenised already; only split it at spaces.
-    hyphens: split words at hyphens (`well @-@ known`).
-    escape: write & ' " | < > [ ] as XML entities, as Moses does.
-    bpe: byte pair encoding learned on both sides together, on each side alone, or not used.
-    """
-
-    src_language: str = "en"
-    tgt_language: str = "fr"
-    tokenized: bool = False
-    hyphens: bool = False
-    escape: bool = False
-    bpe: Literal["none", "joint", "separate"] = "none"
 
 
 @dataclass(frozen=True)
@@ -276,6 +258,7 @@ RENAMED_SETTINGS = {
     "training.max_skipped": "training.max_nonfinite",
     "training.stop_on": "training.early_stopping_metric",
     "search.rule": "search.beam_mode",
+    "text.bpe": "text.subwords",
 }
 """Setting names of nmtkit 0.1, which are still accepted -> their names today."""
 
@@ -333,6 +316,10 @@ def _check_type(value: Any, kind: Any, where: str) -> Any:
         if value not in choices:
             raise ConfigError(f"{where}: {value!r} is not one of {', '.join(map(str, choices))}")
         return value
+    if kind == tuple[str, ...]:
+        if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+            raise ConfigError(f"{where}: expected a list of strings, not {value!r}")
+        return tuple(value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value) if abs(value) < 1 << 63 else math.inf  # refused by every range
     if not isinstance(kind, types.UnionType) and type(value) is not kind:

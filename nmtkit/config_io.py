@@ -1,6 +1,7 @@
 """Settings as text: TOML documents, recipes and `--set` options."""
 
 import dataclasses
+import json
 import logging
 import tomllib
 from collections.abc import Mapping
@@ -151,6 +152,7 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
     return repr(value)

@@ -164,7 +164,7 @@ def create_model_folder(
         )
     files = {}
     for prepared_side, model_side in zip(config.data.sides, ("src", "tgt"), strict=True):
-        subwords = [] if config.text.bpe == "none" else [method_of(prepared, prepared_side)]
+        subwords = [] if config.text.subwords == "none" else [method_of(prepared, prepared_side)]
         for name in ["vocab", *subwords]:
             path = prepared / f"{name}.{prepared_side}"
             files[f"{name}.{model_side}"] = read_regular(path, MAX_FILE_BYTES[f"{name}.src"])

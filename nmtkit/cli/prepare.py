@@ -208,7 +208,7 @@ def _settings(
 ) -> Any:
     """Convert the options to settings of `prepare`."""
     from nmtkit.config import TextConfig
-    from nmtkit.preprocessing.prepare import PrepareSettings
+    from nmtkit.preprocessing.settings import PrepareSettings
 
     separate = bpe_separate or len(bpe_codes) == 2
     text = TextConfig(
@@ -217,7 +217,7 @@ def _settings(
         tokenized=tokenized,
         hyphens=hyphens,
         escape=escape,
-        bpe=("separate" if separate else "joint") if merges or bpe_codes else "none",
+        subwords=("separate" if separate else "joint") if merges or bpe_codes else "none",
     )
     return PrepareSettings(
         text=text, merges=merges or 0, codes=bpe_codes, held_out=held_out or 0, **cleaning

@@ -1,8 +1,10 @@
 """The manifest of a prepared folder: `manifest.json`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nmtkit.config import TextConfig, parse_section, rename_settings
 from nmtkit.errors import DataError
 from nmtkit.io.checksums import verify_checksum
 from nmtkit.io.folder_files import read_regular
@@ -39,3 +41,15 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if not isinstance(manifest.get("text"), dict):
         raise DataError(f"{path}: has no section 'text'; prepare the folder again")
     return manifest
+
+
+def text_config(manifest: Mapping[str, Any], folder: str | Path) -> TextConfig:
+    """Return how the text of a prepared folder was prepared.
+
+    :param manifest: what `read_manifest` returned.
+    :param folder: the prepared folder, for messages.
+    :raises ConfigError: a setting is unknown or has the wrong type.
+    """
+    where = str(Path(folder) / MANIFEST_FILE)
+    text, _ = rename_settings({"text": manifest["text"]}, where)
+    return parse_section(TextConfig, text["text"], f"{where}: text")

@@ -154,7 +154,7 @@ class _ModelFolder:
             self._read(name, lambda: Vocabulary.load(self._folder / name), required=True)  # noqa: B023
             for name in (f"vocab.{side}" for side in SIDES)
         ]
-        if config is not None and config.text.bpe != "none":
+        if config is not None and config.text.subwords != "none":
             for side in SIDES:
                 self._read(f"bpe.{side}", lambda: load_subword_model(self._folder, side))  # noqa: B023
         src, tgt = vocabularies

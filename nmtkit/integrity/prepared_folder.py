@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nmtkit.config import TextConfig, parse_section
-from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
+from nmtkit.data.manifest import MANIFEST_FILE, read_manifest, text_config
 from nmtkit.errors import NmtkitError
 from nmtkit.integrity.binarised import IDS_FILE, check_ids
 from nmtkit.integrity.findings import (
@@ -83,7 +82,7 @@ class _PreparedFolder:
         self.found.files += 1
         try:
             manifest = read_manifest(self._folder)
-            parse_section(TextConfig, manifest["text"], f"{path}: text")
+            text_config(manifest, self._folder)
         except NmtkitError as problem:
             self.found.add([finding_of(problem, path, RESTORE)])
         else:

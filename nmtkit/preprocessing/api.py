@@ -13,8 +13,9 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import refuse_string
 from nmtkit.preprocessing import prepare as _prepare
 from nmtkit.preprocessing import select as _select
-from nmtkit.preprocessing.prepare import Bitext, PhraseTable, PrepareSettings
+from nmtkit.preprocessing.prepare import Bitext, PhraseTable
 from nmtkit.preprocessing.select import Selection, SelectSettings
+from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.vocabulary import Shortlist
 
 
@@ -74,7 +75,7 @@ def prepare(
         tokenized=tokenized,
         hyphens=hyphens,
         escape=escape,
-        bpe=("separate" if separate else "joint") if bpe or bpe_codes else "none",
+        subwords=("separate" if separate else "joint") if bpe or bpe_codes else "none",
     )
     settings = PrepareSettings(
         text=text,

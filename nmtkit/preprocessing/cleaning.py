@@ -1,78 +1,17 @@
 """Cleaning of blocks of a bitext in worker processes: tokenise, drop bad pairs, apply subwords."""
 
 import hashlib
-import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError
 from nmtkit.io.lines import decode_lines
+from nmtkit.preprocessing.settings import CleaningSettings, PrepareSettings
 from nmtkit.text.pipeline import TextPipeline
-from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 
 DROP_RULES = ("invalid", "empty", "long", "ratio", "duplicate")
 """Reasons for dropping a training pair, which is counted under the first one that applies."""
-
-
-@dataclass(frozen=True)
-class PrepareSettings:
-    """Settings of `prepare`.
-
-    text: languages and tokenisation; its `bpe` is "none" unless `merges` or `codes` are given.
-    max_length: maximum number of words on either side of a training pair, before subwords are
-        applied.
-    max_ratio: maximum ratio between the numbers of words of the two sides.
-    dedup: drop training pairs whose bytes equal those of an earlier pair.
-    merges: BPE merges to learn (or the size that another subword method learns); 0: none.
-    codes: files of BPE merges to apply instead: one for both sides, or one per side.
-    held_out: training pairs to move to a dev set.
-    invalid: "error" refuses a line that is not UTF-8; "drop" drops its training pair, and in dev
-        and test sets keeps the line with U+FFFD in place of the bytes.
-    subword_method: a name in `nmtkit.text.subword.METHODS`.
-    """
-
-    text: TextConfig = field(default_factory=TextConfig)
-    max_length: int = 50
-    max_ratio: float = 9.0
-    dedup: bool = False
-    merges: int = 0
-    codes: tuple[str, ...] = ()
-    invalid: Literal["error", "drop"] = "error"
-    held_out: int = 0
-    subword_method: str = DEFAULT_METHOD
-
-    def check(self) -> None:
-        """Raise ConfigError for settings that are out of range or contradict each other."""
-        if self.max_length < 1:
-            raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
-        if not 1 <= self.max_ratio < math.inf:
-            raise ConfigError(f"the maximum ratio must be a number from 1, not {self.max_ratio:g}")
-        if self.held_out < 0:
-            raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")
-        self._check_subwords()
-
-    def _check_subwords(self) -> None:
-        if self.subword_method not in METHODS:
-            raise ConfigError(
-                f"unknown subword method '{self.subword_method}'; choose one of"
-                f" {', '.join(METHODS)}"
-            )
-        if self.merges < 0:
-            raise ConfigError(f"the number of BPE merges must be at least 1, not {self.merges}")
-        if self.merges and self.codes:
-            raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
-        if len(self.codes) > 2:
-            raise ConfigError(f"{len(self.codes)} files of BPE merges; give one, or two")
-        if (self.text.bpe == "none") != (not self.merges and not self.codes):
-            raise ConfigError(
-                f"text.bpe is '{self.text.bpe}', with {self.merges} merges to learn and"
-                f" {len(self.codes)} files of them given"
-            )
-        if self.codes and (self.text.bpe == "joint") != (len(self.codes) == 1):
-            raise ConfigError("one file of BPE merges is 'joint', two files are 'separate'")
 
 
 @dataclass(frozen=True)
@@ -203,7 +142,7 @@ def _length(words: str) -> int:
     return words.count(" ") + 1 if words else 0
 
 
-def _drop_rule(src_words: int, tgt_words: int, settings: PrepareSettings) -> str | None:
+def _drop_rule(src_words: int, tgt_words: int, settings: CleaningSettings) -> str | None:
     """Return the rule by which a pair of these lengths is dropped, or None."""
     short, long = (src_words, tgt_words) if src_words < tgt_words else (tgt_words, src_words)
     if short == 0:

@@ -83,8 +83,8 @@ class SelectSettings:
 
     def check(self) -> None:
         """Raise ConfigError for settings that contradict each other."""
-        if self.text.bpe != "none":
-            raise ConfigError("pairs are selected by their words; text.bpe must be 'none'")
+        if self.text.subwords != "none":
+            raise ConfigError("pairs are selected by their words; text.subwords must be 'none'")
         if self.order < 1:
             raise ConfigError(f"the order of the language models is at least 1, not {self.order}")
         if min(self.pairs, self.words) < 0 or (self.pairs and self.words):

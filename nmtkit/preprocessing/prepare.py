@@ -40,7 +40,7 @@ from nmtkit.io.inputs import HashedFile, Source, refuse_repeated_pipes
 from nmtkit.io.lines import file_sha256, open_output, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
-from nmtkit.preprocessing.cleaning import PrepareSettings as PrepareSettings
+from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
 from nmtkit.smt.phrase_table import read_phrase_blocks
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS, SubwordModel
@@ -191,7 +191,7 @@ class _FolderWriter:
     def _learn_subwords(self, words: tuple[Path, Path]) -> None:
         """Learn subwords from files of words: one model for both sides together, or one each."""
         counts = [self._count_words(path) for path in words]
-        if self.settings.text.bpe == "joint":
+        if self.settings.text.subwords == "joint":
             counts = [counts[0] + counts[1]]
         logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
         learn = partial(METHODS[self.settings.subword_method].learn, size=self.settings.merges)

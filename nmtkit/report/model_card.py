@@ -88,7 +88,7 @@ def _model_facts(model: LoadedModel) -> Iterator[tuple[str, str]]:
     yield "Model", f"{model_name(model.config.model)}, {size:,} parameters"
     yield "Languages", f"{text.src_language} to {text.tgt_language}"
     words = f"{len(model.src_vocab):,} source, {len(model.tgt_vocab):,} target"
-    yield "Shortlists", f"{words} {'words' if text.bpe == 'none' else 'subwords (BPE)'}"
+    yield "Shortlists", f"{words} {'words' if text.subwords == 'none' else 'subwords (BPE)'}"
     yield "Text", "already tokenised" if text.tokenized else "tokenised by Moses's rules"
 
 

@@ -280,7 +280,7 @@ class _TestSetText:
     @property
     def no_word_buckets_reason(self) -> str:
         """Why words cannot be looked up in the shortlist; empty if they can."""
-        if self.text.bpe != "none":
+        if self.text.subwords != "none":
             return "the shortlist holds subwords (BPE)"
         if self.text.escape and not self.tokenized:
             return "the shortlist holds escaped words (text.escape), the text unescaped ones"

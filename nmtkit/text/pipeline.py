@@ -32,7 +32,7 @@ class TextPipeline:
         :raises DataError: the text uses subwords, and the subword model cannot be read.
         """
         language = settings.src_language if side == "src" else settings.tgt_language
-        subwords = None if settings.bpe == "none" else load_subword_model(folder, side)
+        subwords = None if settings.subwords == "none" else load_subword_model(folder, side)
         return cls(language, settings, subwords)
 
     @cached_property

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from nmtkit import __version__
-from nmtkit.config import Config, TextConfig, parse_config, parse_section, rename_settings
+from nmtkit.config import Config, TextConfig, parse_config, rename_settings
 from nmtkit.config_io import (
     merge_tables,
     override_strings,
@@ -32,7 +32,7 @@ from nmtkit.config_io import (
 )
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
-from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
+from nmtkit.data.manifest import read_manifest, text_config
 from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.folder_files import check_folder
@@ -297,7 +297,7 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
 
     :param swapped: the model translates from the folder's target to its source.
     """
-    text = parse_section(TextConfig, manifest["text"], f"{data / MANIFEST_FILE}: text")
+    text = text_config(manifest, data)
     if not swapped:
         return text
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)

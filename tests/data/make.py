@@ -23,7 +23,8 @@ import torch  # noqa: E402
 import nmtkit  # noqa: E402
 from nmtkit import Aligner, Scorer, Translator  # noqa: E402
 from nmtkit.config import TextConfig  # noqa: E402
-from nmtkit.preprocessing.prepare import PrepareSettings, prepare, write_shortlists  # noqa: E402
+from nmtkit.preprocessing.prepare import prepare, write_shortlists  # noqa: E402
+from nmtkit.preprocessing.settings import PrepareSettings  # noqa: E402
 from nmtkit.training.train import train  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -92,7 +93,7 @@ def prepared(work: Path) -> Path:
             path = files[split, language] = work / f"{split}.{language}"
             text = "".join(f"{line}\n" for line in sentences(words, count, count))
             path.write_text(text, encoding="utf-8")
-    settings = PrepareSettings(TextConfig("en", "fr", bpe="joint"), merges=12)
+    settings = PrepareSettings(TextConfig("en", "fr", subwords="joint"), merges=12)
     train_files, dev_files = (
         (files[split, "en"], files[split, "fr"]) for split in ("train", "dev")
     )

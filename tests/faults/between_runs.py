@@ -522,7 +522,9 @@ def is_changeable(change: Change) -> bool:
 def command_changes() -> Iterator[Change]:
     """Yield other words of the command line."""
     yield Change("--reverse", ("data.swap_sides",), options=("--reverse",))
-    yield Change("--set text.bpe=none", ("text.bpe",), options=("--set", "text.bpe=none"))
+    yield Change(
+        "--set text.subwords=none", ("text.subwords",), options=("--set", "text.subwords=none")
+    )
     yield Change("--threads 1", ("threads",), options=("--threads", "1"))
     for name in sorted(model for model in MODELS if model != "rnnsearch"):
         recipe = RECIPES.get(name)

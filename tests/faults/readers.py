@@ -32,10 +32,10 @@ from nmtkit.io.lines import (
 )
 from nmtkit.io.vectors import read_vectors
 from nmtkit.model_folder import build_model, load_model, read_vocabularies
-from nmtkit.preprocessing.cleaning import PrepareSettings
 from nmtkit.preprocessing.cross_entropy import SelectSettings
 from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.select import select
+from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.smt.mira import MiraConfig
 from nmtkit.smt.nbest import read_nbest
 from nmtkit.smt.phrase_sampling import PhraseSamplingConfig, sample_phrase_table
@@ -355,13 +355,13 @@ def _prepare(settings: PrepareSettings, name: str = "text") -> Callable[[Path], 
 
 
 def _prepare_phrase_table(folder: Path) -> None:
-    text = replace(sample_files.TEXT, bpe="none")
+    text = replace(sample_files.TEXT, subwords="none")
     prepare(PrepareSettings(text), folder / "output", (folder / "table",), force=True)
 
 
 def _selection(folder: Path) -> None:
     pool, domain = (folder / "text.src", folder / "text.tgt"), (folder / "words", folder / "words")
-    text = replace(sample_files.TEXT, bpe="none")
+    text = replace(sample_files.TEXT, subwords="none")
     output = (folder / "selected.src", folder / "selected.tgt")
     select(SelectSettings(text, order=2, pairs=2), [pool], output, domain, force=True)
 
@@ -396,10 +396,10 @@ def _command(*arguments: str, count_lines: bool = True) -> Callable[[Path], obje
 
 CHECKPOINT = "training/checkpoints/00000003"
 RAW, TOKENS = (
-    replace(sample_files.TEXT, tokenized=False, bpe="none"),
-    replace(sample_files.TEXT, bpe="none"),
+    replace(sample_files.TEXT, tokenized=False, subwords="none"),
+    replace(sample_files.TEXT, subwords="none"),
 )
-JOINT = replace(sample_files.TEXT, bpe="joint")
+JOINT = replace(sample_files.TEXT, subwords="joint")
 
 
 def _readers() -> Iterator[Reader]:

@@ -26,13 +26,15 @@ from nmtkit.training.checkpoint import save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress
 
-TEXT = TextConfig("en", "fr", tokenized=True, bpe="joint")
+TEXT = TextConfig("en", "fr", tokenized=True, subwords="joint")
 CONFIG = Config(
     RNNsearchConfig(embedding=4, hidden=4, align=3, maxout=2),
     search=SearchConfig(beam=2),
     text=TEXT,
 )
-LM_CONFIG = Config(CSLMConfig(embedding=4, context=3, hidden=4), text=replace(TEXT, bpe="none"))
+LM_CONFIG = Config(
+    CSLMConfig(embedding=4, context=3, hidden=4), text=replace(TEXT, subwords="none")
+)
 LINES = ["a b", "", "ab b a", "b <unk> a", "a"]
 CODES = [("a", "b</w>"), ("b", "b</w>")]
 WORDS = ["a@@", "b@@", "a", "b", "ab", "bb"]

@@ -65,7 +65,7 @@ def test_every_option_reaches_the_manifest(
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["text"] == {
         "src_language": "de", "tgt_language": "it", "tokenized": False, "hyphens": True,
-        "escape": True, "bpe": "separate",
+        "escape": True, "subwords": "separate",
     }  # fmt: skip
     assert manifest["settings"] == {
         "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],
@@ -82,7 +82,7 @@ def test_existing_codes(
     options = ["--bpe-codes", codes] * files
     nmtkit("prepare", *train, "--tokenized", *options, "--output", tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["text"]["bpe"] == kind
+    assert manifest["text"]["subwords"] == kind
     assert manifest["text"]["tokenized"] is True
     assert (tmp_path / "out" / "bpe.tgt").read_text() == "#version: 0.2\ne n\n"
 

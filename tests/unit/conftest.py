@@ -50,7 +50,7 @@ def make_model() -> MakeModel:
                 parameter.uniform_(-1, 1)
             model.b_y[0] += 3  # so that most sentences end
         model.eval().requires_grad_(False)
-        text = TextConfig(bpe="joint" if bpe else "none")
+        text = TextConfig(subwords="joint" if bpe else "none")
         config = Config(sizes, search=search or SearchConfig(beam=4), text=text)
         pipelines = [TextPipeline(language, text, bpe) for language in ("en", "fr")]
         return LoadedModel(

@@ -99,7 +99,7 @@ def test_a_folder_that_cannot_be_completed_is_not_created(tmp_path, prepared):
 def test_bpe_merges_are_copied_and_used(tmp_path, prepared):
     for side in ("src", "tgt"):
         BPE.learn({"aab": 5}, 1).save(prepared / f"bpe.{side}")
-    text = dataclasses.replace(CONFIG.text, bpe="joint")
+    text = dataclasses.replace(CONFIG.text, subwords="joint")
     config = dataclasses.replace(CONFIG, text=text)
     create_model_folder(tmp_path / "model", config, prepared)
     torch.manual_seed(0)

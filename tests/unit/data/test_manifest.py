@@ -8,8 +8,10 @@ from nmtkit.io.checksums import with_checksum
 
 
 def test_the_manifest_is_read(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"format": 1, "text": {"bpe": "joint"}, "more": 2}')
-    assert read_manifest(tmp_path) == {"format": 1, "text": {"bpe": "joint"}, "more": 2}
+    (tmp_path / "manifest.json").write_text(
+        '{"format": 1, "text": {"subwords": "joint"}, "more": 2}'
+    )
+    assert read_manifest(tmp_path) == {"format": 1, "text": {"subwords": "joint"}, "more": 2}
 
 
 def test_a_folder_without_a_manifest_names_the_remedy(tmp_path):
@@ -36,7 +38,7 @@ def test_an_invalid_manifest_is_refused(tmp_path, text, message):
 
 def test_every_turned_bit_is_noticed(tmp_path):
     path = tmp_path / "manifest.json"
-    manifest = with_checksum({"format": 1, "text": {"bpe": "joint"}, "pairs": 29_000})
+    manifest = with_checksum({"format": 1, "text": {"subwords": "joint"}, "pairs": 29_000})
     path.write_text(json.dumps(manifest, indent=2))
     content = path.read_bytes()
     for position in range(len(content)):

@@ -165,7 +165,7 @@ def test_segments_are_cut_between_words_not_subwords(make_model):
     bpe = BPE([("a", "b</w>")])
     model = make_model(1, src="ab a@@ b c@@ a b@@ c", tgt="v@@ w x v w@@", bpe=bpe)
     reverse = backwards(make_model(2, src="vw vx xw v w x", tgt="ab ca bc"))
-    reverse = with_text(reverse, bpe="none")
+    reverse = with_text(reverse, subwords="none")
     segmenter = ConfidentSegmenter(
         Translator(Ensemble((model,))), Scorer(Ensemble((reverse,))), max_words=2
     )

@@ -140,7 +140,7 @@ def test_a_small_pool_is_sampled_whole_without_blank_pairs() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (SelectSettings(TextConfig(bpe="joint")), "text.bpe must be 'none'"),
+        (SelectSettings(TextConfig(subwords="joint")), "text.subwords must be 'none'"),
         (SelectSettings(order=0), "at least 1, not 0"),
         (SelectSettings(pairs=3, words=4), "not 3 pairs and 4 words"),
         (SelectSettings(pairs=-1), "not -1 pairs"),

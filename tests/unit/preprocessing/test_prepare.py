@@ -13,19 +13,19 @@ from nmtkit.data.manifest import read_manifest
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.lines import file_sha256, read_lines
 from nmtkit.preprocessing import prepare as prepare_module
-from nmtkit.preprocessing.cleaning import PrepareSettings
 from nmtkit.preprocessing.prepare import (
     prepare,
     write_shortlist,
     write_shortlists,
 )
+from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE, undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
 
 Files = tuple[Path, Path]
-JOINT = TextConfig(bpe="joint")
-SEPARATE = TextConfig(bpe="separate")
+JOINT = TextConfig(subwords="joint")
+SEPARATE = TextConfig(subwords="separate")
 
 
 @pytest.fixture(autouse=True)
@@ -127,13 +127,13 @@ def test_an_empty_dev_set_is_prepared(tmp_path: Path, train: Files) -> None:
 
 
 def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
-    settings = PrepareSettings(TextConfig(hyphens=True, bpe="joint"), merges=9, max_length=7)
+    settings = PrepareSettings(TextConfig(hyphens=True, subwords="joint"), merges=9, max_length=7)
     manifest = prepare(settings, tmp_path / "out", train, dev=train)
     assert manifest == read_manifest(tmp_path / "out")
     assert manifest["format"] == 1
     assert manifest["text"] == {
         "src_language": "en", "tgt_language": "fr", "tokenized": False, "hyphens": True,
-        "escape": False, "bpe": "joint",
+        "escape": False, "subwords": "joint",
     }  # fmt: skip
     assert manifest["settings"]["merges"] == 9
     assert manifest["settings"]["max_length"] == 7
@@ -186,7 +186,7 @@ def test_bpe_is_undone_to_the_text_without_it(tmp_path: Path, train: Files) -> N
 @pytest.mark.parametrize("text", [JOINT, SEPARATE])
 def test_given_codes_equal_learned_ones(tmp_path: Path, train: Files, text: TextConfig) -> None:
     prepare(PrepareSettings(text, merges=8), tmp_path / "learned", train, dev=train)
-    sides = ("src",) if text.bpe == "joint" else ("src", "tgt")
+    sides = ("src",) if text.subwords == "joint" else ("src", "tgt")
     codes = tuple(str(tmp_path / "learned" / f"bpe.{side}") for side in sides)
     manifest = prepare(PrepareSettings(text, codes=codes), tmp_path / "given", train, dev=train)
     learned, from_codes = content(tmp_path / "learned"), content(tmp_path / "given")

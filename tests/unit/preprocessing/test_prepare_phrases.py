@@ -9,8 +9,8 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.lines import file_sha256, read_lines
 from nmtkit.preprocessing import prepare as prepare_module
-from nmtkit.preprocessing.cleaning import PrepareSettings
 from nmtkit.preprocessing.prepare import prepare
+from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.subword.bpe import undo_bpe
 
 TOKENS = TextConfig(tokenized=True)
@@ -85,7 +85,7 @@ def test_lines_that_are_not_utf8(tmp_path):
 
 @pytest.mark.parametrize("merges", [0, 6])
 def test_pairs_are_held_out_of_bitexts_and_phrase_tables(tmp_path, merges):
-    text = TextConfig(tokenized=True, bpe="joint" if merges else "none")
+    text = TextConfig(tokenized=True, subwords="joint" if merges else "none")
     settings = PrepareSettings(text, merges=merges, held_out=2)
     table = write(tmp_path / "table", TABLE)
     bitext = tmp_path / "t.src", tmp_path / "t.tgt"
@@ -120,7 +120,7 @@ def test_pairs_are_held_out_of_bitexts_and_phrase_tables(tmp_path, merges):
 
 def test_bpe_is_learned_without_what_is_held_out(tmp_path):
     pairs = [(f"xy{n} zzzz", f"xy{n}") for n in range(6)] + [("qqqq", "qqqq")] * 50
-    text = TextConfig(tokenized=True, bpe="joint")
+    text = TextConfig(tokenized=True, subwords="joint")
     settings = PrepareSettings(text, merges=40, held_out=5)
     prepare(settings, tmp_path / "out", write(tmp_path / "table", pairs))
     held = {undo_bpe(tgt.split())[0] for _, tgt in read_pairs(tmp_path / "out", "dev")}
@@ -133,7 +133,7 @@ def test_bpe_is_learned_without_what_is_held_out(tmp_path):
 
 def test_the_same_bytes_for_any_number_of_workers(tmp_path):
     table = write(tmp_path / "table", TABLE)
-    text = TextConfig(tokenized=True, bpe="separate")
+    text = TextConfig(tokenized=True, subwords="separate")
     settings = PrepareSettings(text, merges=5, held_out=2)
     for workers in (1, 2):
         prepare(settings, tmp_path / f"out{workers}", table, workers=workers)

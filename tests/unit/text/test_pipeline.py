@@ -16,7 +16,7 @@ CODES = BPE([("h", "o"), ("m", "m"), ("e", "s"), ("es", "t</w>")])
 def test_raw_lines_round_trip() -> None:
     for bpe in (None, CODES):
         for hyphens in (False, True):
-            settings = TextConfig(hyphens=hyphens, bpe="joint" if bpe else "none")
+            settings = TextConfig(hyphens=hyphens, subwords="joint" if bpe else "none")
             pipeline = TextPipeline("fr", settings, bpe)
             tokens = pipeline.tokens(LINE)
             assert " ".join(tokens) == pipeline.pieces(pipeline.words(LINE))
@@ -51,7 +51,7 @@ def test_blank_lines() -> None:
 
 def test_loading_a_side(tmp_path: Path) -> None:
     CODES.save(tmp_path / "bpe.src")
-    settings = TextConfig(src_language="fr", tgt_language="en", bpe="joint")
+    settings = TextConfig(src_language="fr", tgt_language="en", subwords="joint")
     source = TextPipeline.load(tmp_path, "src", settings)
     assert source.tokens("l'homme") == ["l@@", "'", "ho@@", "mm@@", "e"]
     with pytest.raises(DataError, match=r"bpe\.tgt: cannot be read"):

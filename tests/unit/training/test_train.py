@@ -384,7 +384,7 @@ def test_a_gradient_that_is_not_finite_is_explained(run):
         run("model", *wild, "training.warmup=0", "training.cooldown=0", "model.dropout=0")
 
 
-MISSPELT = '{"format": 1, "text": {"bpee": 1}}'
+MISSPELT = '{"format": 1, "text": {"subword": 1}}'
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ MISSPELT = '{"format": 1, "text": {"bpee": 1}}'
     [
         ("manifest.json", None, DataError, "manifest.json: cannot be read.*nmtkit prepare"),
         ("manifest.json", "{", DataError, "manifest.json: not JSON"),
-        ("manifest.json", MISSPELT, ConfigError, "'bpee'; did you mean 'bpe'"),
+        ("manifest.json", MISSPELT, ConfigError, "'subword'; did you mean 'subwords'"),
         ("vocab.src", None, DataError, "no shortlist vocab.src; make it with 'nmtkit shortlist "),
         ("vocab.tgt", None, DataError, "no shortlist vocab.tgt; make it with 'nmtkit shortlist "),
         ("dev.src", None, DataError, "has no dev.src to validate on"),

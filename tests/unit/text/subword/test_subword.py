@@ -9,7 +9,8 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import read_lines
-from nmtkit.preprocessing.prepare import PrepareSettings, prepare
+from nmtkit.preprocessing.prepare import prepare
+from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword import METHODS, SubwordModel, load_subword_model
 
@@ -58,7 +59,7 @@ def characters(monkeypatch: pytest.MonkeyPatch) -> SubwordModel:
 def test_data_is_prepared_and_read_with_a_new_method(characters, tmp_path: Path) -> None:
     for name, line in (("a.en", "two words\n"), ("a.fr", "deux mots\n")):
         (tmp_path / name).write_text(line)
-    text = TextConfig(bpe="joint")
+    text = TextConfig(subwords="joint")
     settings = PrepareSettings(text, merges=1, subword_method="characters")
     manifest = prepare(settings, tmp_path / "out", (tmp_path / "a.en", tmp_path / "a.fr"))
     assert manifest["settings"]["subword_method"] == "characters"

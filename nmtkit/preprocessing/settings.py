@@ -1,0 +1,91 @@
+"""Settings of `prepare`: the text, cleaning, subwords."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nmtkit.config import TextConfig
+from nmtkit.errors import ConfigError
+from nmtkit.text.subword import DEFAULT_METHOD, METHODS
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleaningSettings:
+    """Rules by which training pairs are dropped.
+
+    max_length: maximum number of words on either side of a training pair, before subwords are
+        applied.
+    max_ratio: maximum ratio between the numbers of words of the two sides.
+    dedup: drop training pairs whose bytes equal those of an earlier pair.
+    invalid: "error" refuses a line that is not UTF-8; "drop" drops its training pair, and in dev
+        and test sets keeps the line with U+FFFD in place of the bytes.
+    """
+
+    max_length: int = 50
+    max_ratio: float = 9.0
+    dedup: bool = False
+    invalid: Literal["error", "drop"] = "error"
+
+    def check_cleaning(self) -> None:
+        """Raise ConfigError for a limit that is out of range."""
+        if self.max_length < 1:
+            raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
+        if not 1 <= self.max_ratio < math.inf:
+            raise ConfigError(f"the maximum ratio must be a number from 1, not {self.max_ratio:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubwordSettings:
+    """Subwords to learn, or files of them to apply.
+
+    merges: BPE merges to learn (or the size that another subword method learns); 0: none.
+    codes: files of BPE merges to apply instead: one for both sides, or one per side.
+    subword_method: a name in `nmtkit.text.subword.METHODS`.
+    """
+
+    merges: int = 0
+    codes: tuple[str, ...] = ()
+    subword_method: str = DEFAULT_METHOD
+
+    def check_subwords(self, sides: str) -> None:
+        """Raise ConfigError for settings that are out of range or contradict each other.
+
+        :param sides: `TextConfig.subwords`.
+        """
+        if self.subword_method not in METHODS:
+            raise ConfigError(
+                f"unknown subword method '{self.subword_method}'; choose one of"
+                f" {', '.join(METHODS)}"
+            )
+        if self.merges < 0:
+            raise ConfigError(f"the number of BPE merges must be at least 1, not {self.merges}")
+        if self.merges and self.codes:
+            raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
+        if len(self.codes) > 2:
+            raise ConfigError(f"{len(self.codes)} files of BPE merges; give one, or two")
+        if (sides == "none") != (not self.merges and not self.codes):
+            raise ConfigError(
+                f"text.subwords is '{sides}', with {self.merges} merges to learn and"
+                f" {len(self.codes)} files of them given"
+            )
+        if self.codes and (sides == "joint") != (len(self.codes) == 1):
+            raise ConfigError("one file of BPE merges is 'joint', two files are 'separate'")
+
+
+@dataclass(frozen=True)
+class PrepareSettings(CleaningSettings, SubwordSettings):
+    """Settings of `prepare`.
+
+    text: languages and tokenisation; its `subwords` is "none" unless `merges` or `codes` are given.
+    held_out: training pairs to move to a dev set.
+    """
+
+    text: TextConfig = field(default_factory=TextConfig)
+    held_out: int = 0
+
+    def check(self) -> None:
+        """Raise ConfigError for settings that are out of range or contradict each other."""
+        self.check_cleaning()
+        self.check_subwords(self.text.subwords)
+        if self.held_out < 0:
+            raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")

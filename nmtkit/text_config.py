@@ -1,0 +1,26 @@
+"""The settings of the text: languages, normalisation, tokenisation, subwords."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """Languages, normalisation, tokenisation and subwords of the text.
+
+    Every setting that is off by default was absent from older models, whose text was prepared
+    without it.
+
+    src_language, tgt_language: codes that choose the tokenisation rules.
+    tokenized: the text is tokenised already; only split it at spaces.
+    hyphens: split words at hyphens (`well @-@ known`).
+    escape: write & ' " | < > [ ] as XML entities, as Moses does.
+    subwords: learned on both sides together, on each side alone, or not used.
+    """
+
+    src_language: str = "en"
+    tgt_language: str = "fr"
+    tokenized: bool = False
+    hyphens: bool = False
+    escape: bool = False
+    subwords: Literal["none", "joint", "separate"] = "none"
