@@ -99,7 +99,7 @@ def save_parameters(path: Path, tensors: Parameters, update: int | None = None) 
     :return: the checksum of the tensors.
     :raises OSError: the file cannot be written.
     """
-    contiguous = {name: value.contiguous() for name, value in tensors.items()}
+    contiguous = {name: value.cpu().contiguous() for name, value in tensors.items()}
     checksum = tensors_sha256(contiguous)
     metadata: dict[str, object] = {CHECKSUM_KEY: checksum}
     metadata |= {} if update is None else {UPDATE_KEY: update}

@@ -4,6 +4,7 @@ import copy
 import json
 import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -51,6 +52,13 @@ def test_parameters_are_loaded_into_a_model_on_meta(tmp_path):
     path.write_bytes(bytes(path.stat().st_size))  # the model has copies
     assert same(empty, model)
     assert all(parameter.data_ptr() % 64 == 0 for parameter in empty.parameters())
+
+
+def test_tensors_on_a_gpu_are_written_from_the_host(tmp_path):
+    value = torch.tensor([1.0, 2.0])
+    on_gpu = Mock(spec=torch.Tensor, cpu=lambda: value)
+    write_parameters(tmp_path / "p", {"a": on_gpu})
+    assert torch.equal(read_parameters(tmp_path / "p")["a"], value)
 
 
 def test_views_are_written_with_their_values(tmp_path):
