@@ -59,7 +59,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     class_names = {cls.__name__ for cls in type(error).__mro__}
     if class_names & {"MemoryError", "OutOfMemoryError"}:
         return True
-    signs = ("allocate memory", "could not create a primitive")  # the latter is oneDNN's
+    # the last two are those of oneDNN and of a Mac's GPU
+    signs = ("allocate memory", "could not create a primitive", "MPS backend out of memory")
     return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
 
 

@@ -15,6 +15,7 @@ until names, types and shapes are known to fit the model.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,15 +68,40 @@ class LoadedModel:
 
 
 def find_device(name: str) -> torch.device:
-    """Return the device for the name "auto", "cpu" or "cuda".
+    """Return the device of a name: "auto", "cpu", "cuda", "cuda:1" (GPUs count from 0), or "mps".
 
-    :raises ConfigError: the name is "cuda" and there is no CUDA device.
+    "auto" is a GPU that CUDA or ROCm finds, or else the CPU; "mps" has to be asked for. A GPU with
+    a number becomes torch's current one, as checkpoints hold the current one's random generator.
+
+    :raises ConfigError: the name is of another form, or torch does not find that device.
     """
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("--device cuda: torch finds no CUDA device here; use --device cpu")
+    kind, colon, number = name.partition(":")
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
+        name = kind = "cuda" if torch.cuda.is_available() else "cpu"
+    if colon and not (kind == "cuda" and re.fullmatch("[0-9]{1,4}", number)):
+        kind = ""
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"--device {name}: torch finds no CUDA device here; use --device cpu")
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError("--device mps: torch finds no GPU of a Mac (MPS) here; use --device cpu")
+    if kind not in ("cpu", "cuda", "mps"):
+        raise ConfigError(f"--device {name}: not one of auto, cpu, cuda, cuda:0, cuda:1, ..., mps")
+    if colon:
+        return _numbered_gpu(int(number))
     return torch.device(name)
+
+
+def _numbered_gpu(number: int) -> torch.device:
+    """Return a GPU by its number, and make it torch's current one.
+
+    :raises ConfigError: there are not as many.
+    """
+    count = torch.cuda.device_count()
+    if number >= count:
+        found = f"{count} GPUs here, cuda:0 to cuda:{count - 1}" if count > 1 else "1 GPU, cuda:0"
+        raise ConfigError(f"--device cuda:{number}: torch finds {found}; use one of them")
+    torch.cuda.set_device(number)
+    return torch.device("cuda", number)
 
 
 def read_config(folder: Path) -> Config:
@@ -117,7 +143,7 @@ def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
 def load_model(folder: str | Path, device: str = "auto", params: str = "best") -> LoadedModel:
     """Load a model from its folder, for inference.
 
-    :param device: "auto", "cpu" or "cuda".
+    :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
     :param params: "best", "last", or the path of a parameter file.
     :raises ModelError: a file is missing or does not fit.
     """

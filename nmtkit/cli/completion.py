@@ -19,6 +19,11 @@ def recipes(context: click.Context, parameter: click.Parameter, incomplete: str)
     return [name for name in recipe_names() if name.startswith(incomplete)]
 
 
+def devices(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a device, without a number."""
+    return [name for name in ("auto", "cpu", "cuda", "mps") if name.startswith(incomplete)]
+
+
 def settings(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete a setting: `training.se` to `training.seed=`, `model.type=` to the models' names.
 

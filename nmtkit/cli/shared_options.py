@@ -1,11 +1,13 @@
 """Options that several commands share."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from nmtkit.cli import completion
 from nmtkit.cli.command import GENERAL, HARDWARE, TEXT, group, option
 
 
@@ -22,6 +24,15 @@ class PathName(click.Path):
         return self.coerce_path_result(value)
 
 
+def _device_name(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Return the name of a device of a known form; whether it exists here is asked of torch."""
+    if not re.fullmatch("auto|cpu|cuda(:[0-9]{1,4})?|mps", value):
+        raise click.BadParameter(
+            f"'{value}' is not one of auto, cpu, cuda, cuda:0, cuda:1, ..., mps."
+        )
+    return value
+
+
 FILE = PathName()
 FOLDER = PathName(file_okay=False)
 
@@ -30,11 +41,14 @@ OptionDecorator = Callable[[Any], Any]
 
 device_option = option(
     "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
+    metavar="NAME",
+    callback=_device_name,
+    shell_complete=completion.devices,
     default="auto",
     envvar="NMTKIT_DEVICE",
     common=True,
-    help="Device of the model. 'auto' is a GPU if there is one.",
+    help="Device of the model: auto, cpu, cuda, cuda:1 (GPUs count from 0), or mps (a Mac's GPU)."
+    " 'auto' is cuda if there is a GPU, or else cpu.",
 )
 threads_option = option(
     "--threads",

@@ -35,7 +35,7 @@ class Aligner:
         """Load a model folder.
 
         :param folder: the model folder.
-        :param device: "auto", "cpu" or "cuda".
+        :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param batch_size: sentence pairs computed together.
         :param params: which parameters: "best", "last", or a file.
         :raises ModelError: a file of the folder is missing or does not fit.

@@ -51,7 +51,7 @@ class Embedder:
         """Load a model folder.
 
         :param folder: the model folder.
-        :param device: "auto", "cpu" or "cuda".
+        :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param batch_size: sentences encoded together.
         :param params: which parameters: "best", "last", or a file.
         :raises ModelError: a file of the folder is missing or does not fit.

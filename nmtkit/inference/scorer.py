@@ -127,7 +127,7 @@ class Scorer:
         """Load one model folder, or several as an ensemble.
 
         :param folders: model folders; models of an ensemble have one target vocabulary.
-        :param device: "auto", "cpu" or "cuda".
+        :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param batch_size: sentence pairs scored together.
         :param params: which parameters: "best", "last", or a file.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
@@ -235,7 +235,7 @@ class Scorer:
                 tree_log_probs(model, *ensemble.source_batch([src_tokens], number), tree)
                 for number, model in enumerate(ensemble.models)
             ]
-            log_probs = ensemble.averaging(model_log_probs).double().cpu()  # [nodes]
+            log_probs = ensemble.averaging(model_log_probs).cpu().double()  # [nodes]
         with self._ensemble.error_context():
             _check_finite(log_probs)
         node_scores: list[float] = log_probs.tolist()
@@ -303,7 +303,7 @@ class Scorer:
                 for number, model in enumerate(self._ensemble.models)
             ]
             mean = self._ensemble.averaging([part.log_probs for part in scored])
-            log_probs = mean.double().cpu()  # [B, T_y]
+            log_probs = mean.cpu().double()  # [B, T_y]
         matrices = scored[0].alignment  # [B, T_y, T_x]
         if alignments and matrices is None:
             raise ModelError("this model has no alignment")

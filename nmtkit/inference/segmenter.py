@@ -102,7 +102,7 @@ class Segmenter(ABC):
 
         :param folder: the model folder.
         :param reverse_folder: the folder of the reverse model.
-        :param device: "auto", "cpu" or "cuda".
+        :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param batch_size: segments searched together.
         :param max_words: longest segment, in words.
         :param search: fields of `SearchConfig`, such as beam=10.

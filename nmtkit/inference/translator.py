@@ -86,7 +86,7 @@ class Translator:
         """Load one model folder, or several as an ensemble.
 
         :param folders: model folders; models of an ensemble have one target vocabulary.
-        :param device: "auto", "cpu" or "cuda".
+        :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param search: search settings; by default those in the first model's config.
         :param batch_size: sentences searched together; fewer if they are very long.
         :param params: which parameters: "best", "last", or a file.

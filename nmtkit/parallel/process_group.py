@@ -260,13 +260,18 @@ def _collective() -> Iterator[None]:
 def join_process_group(device: str = "auto") -> Iterator[ProcessGroup]:
     """Join the process group of this job for the length of the block.
 
-    :param device: "auto", "cpu" or "cuda", as for `find_device`; with several GPUs each process of
-        a machine takes the GPU of its local rank.
-    :raises ConfigError: a machine has fewer GPUs than processes.
+    :param device: as for `find_device`; with several GPUs each process of a machine takes the one
+        of its local rank.
+    :raises ConfigError: a machine has fewer GPUs than processes, or `device` is a single one.
     """
     if environment.size() == 1:
         yield SINGLE_PROCESS
         return
+    if device not in ("auto", "cpu", "cuda"):
+        raise ConfigError(
+            f"--device {device}: is one device, and {environment.size()} processes were started"
+            " together; use cuda, and each takes a GPU of its own, or cpu"
+        )
     backend = "gloo"
     if device != "cpu" and torch.cuda.is_available():
         torch.cuda.set_device(_local_gpu())

@@ -42,7 +42,7 @@ from nmtkit.errors import ModelError
 from nmtkit.models.base import TranslationModel
 from nmtkit.models.search_state import EncodedSource, Refillable, SearchState, replace_rows
 from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentences
-from nmtkit.search.beam_history import BeamHistory
+from nmtkit.search.beam_history import BeamHistory, score_dtype
 from nmtkit.search.candidates import PADDING, CandidateScorer
 from nmtkit.search.coverage import rerank_by_coverage
 from nmtkit.search.hypothesis import Hypothesis
@@ -293,7 +293,9 @@ def initial_beam(
 ) -> Beam:
     """Return one empty hypothesis for each sentence, and add it to the history."""
     sentences, roots = history.add_sentences(len(src_lengths), src_lengths.device)
-    scores = torch.zeros(roots.shape, dtype=torch.float64, device=src_lengths.device)
+    scores = torch.zeros(
+        roots.shape, dtype=score_dtype(src_lengths.device), device=src_lengths.device
+    )
     return Beam(
         sentences=sentences,
         src_lengths=src_lengths.clone(),
@@ -331,7 +333,7 @@ def finish(
     scores = expansions.scores.masked_fill(~pruned.finished, -torch.inf)
     nodes = beam.nodes.gather(1, expansions.parents)
     history.add_finished(beam.sentences, nodes, scores, beam.steps)
-    ranking = scores / length_divisor(settings, beam.steps.double()).unsqueeze(1)
+    ranking = scores / length_divisor(settings, beam.steps.to(scores.dtype)).unsqueeze(1)
     n_best = beam.best_finished.size(1)
     best = torch.cat([beam.best_finished, ranking], dim=1).topk(n_best, dim=1).values
     return beam._replace(best_finished=best)
@@ -348,7 +350,9 @@ def find_done(
     :raises ModelError: a log-probability is not a number or above 0.
     """
     reachable = expansions.scores.masked_fill(~pruned.active, -torch.inf).amax(1)
-    final = beam.best_finished[:, -1] >= reachable / length_divisor(settings, beam.limits.double())
+    final = beam.best_finished[:, -1] >= reachable / length_divisor(
+        settings, beam.limits.to(reachable.dtype)
+    )
     active = pruned.active.sum(1)
     done = (active == 0) | (beam.limits <= beam.steps) | final
     invalid = ~(expansions.scores[:, 0] <= MAX_LOG_PROB)

@@ -18,6 +18,11 @@ from nmtkit.search.search_settings import length_divisor
 from nmtkit.special_symbols import BOS, EOS
 
 
+def score_dtype(device: torch.device) -> torch.dtype:
+    """Return the type in which scores are summed: float64, which a Mac's GPU does not have."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 class Nodes(NamedTuple):
     """The nodes added by one step.
 
@@ -71,7 +76,7 @@ class BeamHistory:
         :return: indices of the sentences [B], and their root nodes [B, 1].
         """
         no_parents = torch.full((count, 1), -1, device=device)
-        scores = torch.zeros(count, 1, dtype=torch.float64, device=device)
+        scores = torch.zeros(count, 1, dtype=score_dtype(device), device=device)
         roots = self.add_nodes(torch.full_like(no_parents, BOS), no_parents, scores)
         first = self.sentences
         self.sentences += count

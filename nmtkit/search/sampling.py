@@ -89,6 +89,8 @@ def sample_batch(
     """
     if n < 1:
         raise ConfigError(f"at least 1 sample must be drawn, not {n}")
+    if batch.lengths.device.type == "mps":
+        raise ConfigError("sampling needs float64, which mps does not have; use --device cpu")
     with torch.inference_mode():
         lengths = batch.lengths
         limits = step_limits(lengths, settings.max_length_ratio)

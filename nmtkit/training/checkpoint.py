@@ -52,9 +52,11 @@ from nmtkit.io.safe_json import parse_json
 from nmtkit.io.sync import make_folder, sync_folder
 from nmtkit.training.optimizer_state import (
     CPU_GENERATOR,
-    CUDA_GENERATOR,
+    GENERATORS,
     check_optimizer_state,
+    generator_states,
     optimizer_state,
+    restore_generators,
     restore_optimizer,
 )
 from nmtkit.training.progress import Progress, parse_progress
@@ -98,9 +100,7 @@ def save_checkpoint(
     make_folder(target.parent)
     earlier_interruptions = interrupted_checkpoints(folder)
     tensors, numbers = optimizer_state(optimizer)
-    tensors[CPU_GENERATOR] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors[CUDA_GENERATOR] = torch.cuda.get_rng_state()
+    tensors |= generator_states()
     with atomic_folder(target) as hidden:
         save_parameters(hidden / "params.safetensors", parameters_of(model))
         save_parameters(hidden / "state.safetensors", tensors)
@@ -127,9 +127,7 @@ def load_checkpoint(
     :raises ModelError: the checkpoint belongs to another model.
     """
     progress, generators = read_checkpoint(checkpoint, model, optimizer)
-    torch.set_rng_state(generators[CPU_GENERATOR])
-    if CUDA_GENERATOR in generators and torch.cuda.is_available():
-        torch.cuda.set_rng_state(generators[CUDA_GENERATOR])
+    restore_generators(generators)
     return progress
 
 
@@ -149,7 +147,7 @@ def read_checkpoint(
         check_optimizer_state(checkpoint / "state.safetensors", optimizer)
         tensors = read_parameters(checkpoint / "state.safetensors")
         _check_checksums(checkpoint, state.get("sums", {}))  # last: the files may be endless
-        names = [name for name in (CPU_GENERATOR, CUDA_GENERATOR) if name in tensors]
+        names = [name for name in GENERATORS if name in tensors]
         generators = {name: tensors.pop(name) for name in names}
         torch.Generator().set_state(generators[CPU_GENERATOR])
         restore_optimizer(optimizer, tensors, state["optimizer"])

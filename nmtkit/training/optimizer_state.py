@@ -10,8 +10,10 @@ from nmtkit.io.parameters import Parameters, read_header, tensor_spec
 from nmtkit.io.safe_json import parse_natural
 from nmtkit.parallel.process_group import ProcessGroup
 
-CPU_GENERATOR, CUDA_GENERATOR = "random.cpu", "random.cuda"
+CPU_GENERATOR, CUDA_GENERATOR, MPS_GENERATOR = "random.cpu", "random.cuda", "random.mps"
 """Names of the tensors that hold the states of torch's random generators."""
+
+GENERATORS = (CPU_GENERATOR, CUDA_GENERATOR, MPS_GENERATOR)
 
 MAX_GENERATOR_BYTES = 100_000
 """Maximum size of a random generator's state; those of torch have about 5,000 bytes."""
@@ -40,6 +42,25 @@ def restore_optimizer(
     optimizer.load_state_dict(state)
 
 
+def generator_states() -> Parameters:
+    """Return the states of torch's random generators, of all kinds of devices that it finds."""
+    states = {CPU_GENERATOR: torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states[CUDA_GENERATOR] = torch.cuda.get_rng_state()
+    if torch.backends.mps.is_available():
+        states[MPS_GENERATOR] = torch.mps.get_rng_state()
+    return states
+
+
+def restore_generators(states: Parameters) -> None:
+    """Give torch's random generators the states of `generator_states`, where they exist here."""
+    torch.set_rng_state(states[CPU_GENERATOR])
+    if CUDA_GENERATOR in states and torch.cuda.is_available():
+        torch.cuda.set_rng_state(states[CUDA_GENERATOR])
+    if MPS_GENERATOR in states and torch.backends.mps.is_available():
+        torch.mps.set_rng_state(states[MPS_GENERATOR])
+
+
 def check_optimizer_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
     """Check names, types and shapes of the tensors in a state file before they are read.
 
@@ -47,7 +68,7 @@ def check_optimizer_state(path: Path, optimizer: torch.optim.Optimizer) -> None:
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for name, (dtype, shape) in read_header(path).items():
-        if name in (CPU_GENERATOR, CUDA_GENERATOR):
+        if name in GENERATORS:
             fits = dtype == "U8" and len(shape) == 1 and shape[0] <= MAX_GENERATOR_BYTES
         else:
             index = parse_natural(name.partition(".")[0])

@@ -100,7 +100,7 @@ def provenance_of(
 
     :param manifest: the prepared folder's manifest.
     :param data: SHA-256 of the files that training reads, by name.
-    :param device: type of the device that trains, "cpu" or "cuda".
+    :param device: type of the device that trains, "cpu", "cuda" or "mps".
     """
     splits = manifest.get("splits", {})
     return {

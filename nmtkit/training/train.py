@@ -139,7 +139,7 @@ def train(
     :param recipe: name of a recipe; a config file and the settings below override it.
     :param config_file: TOML file with settings.
     :param overrides: settings as "section.key=value".
-    :param device: "auto", "cpu" or "cuda".
+    :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
     :param tensorboard: also write TensorBoard files into the model folder.
     :param force: delete an existing model folder `output`, and start again.
     :param settings: settings by name, such as {"training.seed": 2}; they override `overrides`.

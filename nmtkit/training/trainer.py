@@ -218,6 +218,8 @@ class Trainer:
             self.optimizer.zero_grad(set_to_none=True)
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
+            elif self.device.type == "mps":
+                torch.mps.empty_cache()
             log.warning(
                 "update %d: not enough memory; trying again with batches of at most %d pairs"
                 " (data.batch_size sets the size of all)",

@@ -221,6 +221,67 @@ def test_devices_are_found_by_name(monkeypatch, available):
             find_device("cuda")
 
 
+@pytest.fixture
+def gpus(monkeypatch):
+    """Return a function that pretends that torch finds GPUs; it returns those made current."""
+    current: list[int] = []
+
+    def find(count):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+        monkeypatch.setattr(torch.cuda, "set_device", current.append)
+        return current
+
+    return find
+
+
+def test_a_gpu_with_a_number_becomes_the_current_one(gpus):
+    current = gpus(2)
+    assert find_device("cuda:1") == torch.device("cuda:1")
+    assert current == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "message"),
+    [
+        ("cuda:7", 1, "--device cuda:7: torch finds 1 GPU, cuda:0; use one of them"),
+        (
+            "cuda:2",
+            2,
+            "--device cuda:2: torch finds 2 GPUs here, cuda:0 to cuda:1; use one of",
+        ),
+        ("cuda:0", 0, "--device cuda:0: torch finds no CUDA device here; use --device cpu"),
+        ("mps", 0, "--device mps: torch finds no GPU of a Mac (MPS) here; use --device cpu"),
+        *(
+            (name, 2, f"--device {name}: not one of auto, cpu, cuda, cuda:0, cuda:1, ..., mps")
+            for name in (
+                "tpu",
+                "",
+                "cpu:0",
+                "auto:0",
+                "cuda:",
+                "cuda:-1",
+                "cuda:x",
+                "mps:0",
+                "cuda:²",
+            )
+        ),
+    ],
+)
+def test_a_device_that_torch_does_not_find_is_refused(gpus, name, count, message):
+    gpus(count)
+    with pytest.raises(ConfigError) as error:
+        find_device(name)
+    assert str(error.value).startswith(message)
+
+
+def test_the_gpu_of_a_mac_is_taken_when_it_is_asked_for(gpus, monkeypatch):
+    gpus(0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert find_device("mps") == torch.device("mps")
+    assert find_device("auto") == torch.device("cpu")
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -37,6 +37,8 @@ def command(device: str, threads: int, batch_size: int, workers: int, force: boo
             "--device cpu --threads 2 --batch-size 3 --workers 4 --force".split(),
             "cpu 2 3 4 True\n",
         ),
+        (["--device", "cuda:1", "--workers", "7"], "cuda:1 0 64 7 False\n"),
+        (["--device", "mps", "--workers", "7"], "mps 0 64 7 False\n"),
     ],
 )
 def test_options_reach_the_command(arguments: list[str], printed: str) -> None:
@@ -47,7 +49,9 @@ def test_all_cores_work_by_default() -> None:
     assert f" {os.cpu_count() or 1} False" in CliRunner().invoke(command, []).output
 
 
-@pytest.mark.parametrize("arguments", [["--device", "tpu"], ["--threads", "-1"]])
+@pytest.mark.parametrize(
+    "arguments", [["--device", "tpu"], ["--device", "cuda:x"], ["--threads", "-1"]]
+)
 def test_a_value_out_of_range_is_wrong_usage(arguments: list[str]) -> None:
     assert CliRunner().invoke(command, arguments).exit_code == 2
 

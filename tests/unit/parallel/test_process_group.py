@@ -221,6 +221,14 @@ def test_each_rank_has_a_gpu_of_its_own(launched_with, monkeypatch):
             pass
 
 
+@pytest.mark.parametrize("device", ["cuda:1", "mps"])
+def test_several_processes_do_not_share_one_device(launched_with, device):
+    launched_with(**LAUNCHER_VARIABLES)
+    with pytest.raises(ConfigError, match=f"--device {device}: is one device, and 4 processes"):
+        with join_process_group(device):
+            pass
+
+
 def test_a_restarted_command_does_not_share_windows_again(run_ranks):
     def task():
         with join_process_group("cpu") as process_group:

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
+from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
+from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
 
@@ -239,6 +242,32 @@ def test_free_rows_are_refilled(prefix_model):
     for batch in batches:
         search_batches([model], [batch], settings())
     assert together < 0.9 * model.steps
+
+
+class NoFloat64(TorchDispatchMode):
+    """Refuses float64, as a Mac's GPU does."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        assert not isinstance(result, torch.Tensor) or result.dtype != torch.float64, function
+        return result
+
+
+@pytest.mark.parametrize("beam_mode", BEAM_MODES)
+def test_search_works_on_a_device_without_float64(sources, beam_mode, monkeypatch):
+    torch.manual_seed(1)
+    model, config = (
+        RNNsearch(RNNsearchConfig(4, 4, 4, 4), 50, 12),
+        settings(beam=4, beam_mode=beam_mode),
+    )
+    expected = beam_search([model], *pad(sources), config, 2)
+    for module in ("beam", "beam_history"):
+        monkeypatch.setattr(f"nmtkit.search.{module}.score_dtype", lambda device: torch.float32)
+    with NoFloat64():
+        found = beam_search([model], *pad(sources), config, 2)
+    scores = [[h.score / len(h.ids) for best in lists for h in best] for lists in (found, expected)]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-4)
+    assert score_dtype(torch.device("mps")) == torch.float32
 
 
 def test_search_does_not_change_the_encoded_sources(prefix_model):
