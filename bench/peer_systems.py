@@ -12,7 +12,7 @@ from systems import BATCH, POOL, Command, Data, Rate, System, Task, code_calling
 from timing import BenchError, report_progress, run_command, thread_environment
 
 
-def _opennmt_data(data: Data) -> dict[str, Any]:
+def opennmt_data(data: Data) -> dict[str, Any]:
     """Return the corpus and vocabulary settings of OpenNMT-py and eole."""
     sides = ("src", "tgt")
     return {
@@ -56,7 +56,7 @@ class OpenNMT(System):
         """Write one YAML file. Its `hidden_size` is that of both encoder directions together."""
         sizes, data = task.sizes, task.data
         settings = {
-            **_opennmt_data(data),
+            **opennmt_data(data),
             "save_model": str(task.folder / "model"),
             "encoder_type": "brnn",
             "decoder_type": "rnn",
@@ -95,7 +95,7 @@ class Eole(System):
         sizes, data = task.sizes, task.data
         unit = {"layers": 1, "hidden_size": sizes.hidden, "rnn_type": "GRU", "bridge": False}
         settings = {
-            **_opennmt_data(data),
+            **opennmt_data(data),
             "report_every": 50,
             "model": {
                 "architecture": "custom",

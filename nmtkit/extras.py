@@ -1,7 +1,7 @@
 """Commands that install optional dependencies, for messages.
 
-No package index is known to have this nmtkit, and whoever registers the name there could publish
-anything. A command therefore names the place that this nmtkit was installed from, which pip records
+This nmtkit may be in no package index, where anyone could register its name for another package. A
+command therefore names the place that this nmtkit was installed from, which pip records
 (PEP 610); if that is unknown or gone, it names the optional dependencies themselves. Only a message
 needs what this module imports, so it is imported then: it takes 30 ms.
 """
@@ -39,7 +39,7 @@ def installed_from() -> str:
 
 
 def _installation() -> tuple[dict[str, Any], list[str]]:
-    """Return pip's record of the installation, empty if there is none, and all requirements."""
+    """Return pip's record of the installation (empty if there is none) and all requirements."""
     import json
     from importlib import metadata
 

@@ -1,0 +1,298 @@
+"""Compare translation quality after equal processor time, on several pairs of languages.
+
+    python bench/languages.py --data lohelp --peers build/bench/peers --pairs en-de en-ja zh-en
+        [--minutes 10] [--jobs 2] [--beam 5]
+
+DATA/LANG/{train,val,test}.{en,LANG}, plain or gzip, hold the raw text of English and LANG.
+`nmtkit prepare` splits it into SentencePiece pieces; all systems read these files and the same
+vocabularies. Each is trained with one thread for `--minutes` of processor time: its speed is
+measured first, and its number of updates is chosen from it, so that schedules of the learning rate
+end with the training. Translations of the test set, joined to raw text, are scored by sacreBLEU.
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from operations import Sizes
+from peer_systems import OpenNMT, opennmt_data
+from systems import Data, Nmtkit, System, Task, write_settings
+from timing import (
+    NMTKIT,
+    BenchError,
+    machine,
+    report_progress,
+    run_command,
+    table,
+    write_report,
+)
+
+CALIBRATION, WARMUP = 60, 20
+"""Updates by which the speed is measured, and those of them that are not counted."""
+
+MAX_LENGTH = 100
+"""Pairs with more pieces on a side are not trained on."""
+
+COOLDOWN = 0.4
+"""Share of the updates at the end over which the learning rate falls, in all systems."""
+
+SIZES = Sizes(embedding=256, hidden=256, align=256, maxout=256)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Figures of a system's translations of a test set, in percent, and what they cost.
+
+    minutes: processor minutes of the training, validations included.
+    """
+
+    chrf: float
+    bleu: float
+    updates: int
+    minutes: float
+
+
+class RecipeNmtkit(Nmtkit):
+    """nmtkit's recipe rnnsearch-modern at n = 256."""
+
+    def write_training(self, task: Task) -> list[str]:
+        """Write the recipe's settings with the sizes and the schedule of the task."""
+        sizes, updates = task.sizes, task.updates
+        task.folder.mkdir(parents=True, exist_ok=True)
+        config = task.folder / "settings.toml"
+        config.write_text(
+            f'base = "rnnsearch-modern"\n[model]\nembedding = {sizes.embedding}\n'
+            f"hidden = {sizes.hidden}\nalign = {sizes.align}\nmaxout = {sizes.maxout}\n"
+            f"[data]\nbatch_size = 800\nmax_length = {MAX_LENGTH}\n"
+            f"[training]\nmax_updates = {updates}\ncooldown = {round(COOLDOWN * updates)}\n"
+            f"warmup = 100\nvalidate_every = {max(1, math.ceil(updates / 4))}\npatience = 0\n"
+            "lr_decay_patience = 0\ndev_bleu = false\naverage_checkpoints = 1\n",
+            encoding="utf-8",
+        )
+        fixed = ["train", str(task.data.prepared), "--output", str(task.folder / "model")]
+        return [*fixed, "--force", "--config", str(config), "--threads", str(task.threads)]
+
+
+class OpenNMTRecurrent(OpenNMT):
+    """OpenNMT-py's LSTM with input feeding and attention by an MLP (Luong et al. 2015)."""
+
+    name = "OpenNMT-py 3.5.1, RNN"
+
+    def settings(self, task: Task) -> dict[str, Any]:
+        """Return the settings of the model and of its optimizer."""
+        start = round((1 - COOLDOWN) * task.updates)
+        return {
+            "encoder_type": "brnn",
+            "decoder_type": "rnn",
+            "rnn_type": "LSTM",
+            "global_attention": "mlp",
+            "layers": 1,
+            "word_vec_size": task.sizes.embedding,
+            "hidden_size": 2 * task.sizes.hidden,
+            "dropout": [0.3],
+            "learning_rate": 0.001,
+            "learning_rate_decay": 0.6,
+            "start_decay_steps": start,
+            "decay_steps": max(1, (task.updates - start) // 8),
+            "batch_size": 800,
+        }
+
+    def write_training(self, task: Task) -> list[str]:
+        """Write one YAML file."""
+        corpus = opennmt_data(task.data)
+        corpus["data"]["corpus"]["transforms"] = ["filtertoolong"]
+        settings = {
+            **corpus,
+            "src_seq_length": MAX_LENGTH,
+            "tgt_seq_length": MAX_LENGTH,
+            "save_model": str(task.folder / "model"),
+            "share_decoder_embeddings": True,
+            "attention_dropout": [0.0],
+            "label_smoothing": 0.1,
+            "optim": "adam",
+            "max_grad_norm": 1,
+            "batch_type": "tokens",
+            "normalization": "tokens",
+            "bucket_size": 4096,
+            "num_workers": 0,
+            "train_steps": task.updates,
+            "save_checkpoint_steps": task.updates,
+            "valid_steps": 1_000_000,
+            "report_every": 50,
+            "model_dtype": "fp32",
+            "seed": 1,
+            **self.settings(task),
+        }
+        return ["-config", str(write_settings(task.folder / "train.yaml", settings))]
+
+
+class OpenNMTTransformer(OpenNMTRecurrent):
+    """OpenNMT-py's Transformer with three layers of 256 units (Vaswani et al. 2017)."""
+
+    name = "OpenNMT-py 3.5.1, Transformer"
+
+    def settings(self, task: Task) -> dict[str, Any]:
+        """Return the settings of the model and of its optimizer."""
+        return {
+            "encoder_type": "transformer",
+            "decoder_type": "transformer",
+            "position_encoding": True,
+            "layers": 3,
+            "heads": 4,
+            "word_vec_size": task.sizes.embedding,
+            "hidden_size": task.sizes.hidden,
+            "transformer_ff": 4 * task.sizes.hidden,
+            "dropout": [0.1],
+            "attention_dropout": [0.1],
+            "max_grad_norm": 0,
+            "adam_beta2": 0.998,
+            "param_init": 0,
+            "param_init_glorot": True,
+            "decay_method": "noam",
+            "learning_rate": 2,
+            "warmup_steps": max(1, round(0.15 * task.updates)),
+            "batch_size": 1600,
+        }
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A pair of languages, and where its text is."""
+
+    src: str
+    tgt: str
+    data: Path
+
+    def text(self, split: str, language: str) -> Path:
+        """Return the file of one split and language, plain or gzip.
+
+        :raises BenchError: there is none.
+        """
+        other = self.src if self.tgt == "en" else self.tgt
+        for name in (f"{split}.{language}", f"{split}.{language}.gz"):
+            path = self.data / other / name
+            if path.is_file():
+                return path
+        raise BenchError(f"{self.data / other}: has no {split}.{language}")
+
+    def prepare(self, work: Path, size: int) -> Data:
+        """Prepare the text, and return it."""
+        prepared = work / "prepared"
+        files: list[str | Path] = []
+        for option in (["--train"], ["--dev"], ["--test", "test"]):
+            split = {"--train": "train", "--dev": "val", "--test": "test"}[option[0]]
+            files += [*option, self.text(split, self.src), self.text(split, self.tgt)]
+        if not (prepared / "manifest.json").exists():
+            options = ["-s", self.src, "-t", self.tgt, "--subword", "sentencepiece"]
+            options += ["--subword-size", str(size), "-o", str(prepared)]
+            run_command([*NMTKIT, "prepare", *files, *options], work / "prepare.log")
+            run_command([*NMTKIT, "shortlist", prepared], work / "shortlist.log")
+        return Data.open(prepared, work)
+
+
+def updates_for(system: System, task: Task, minutes: float) -> int:
+    """Return the number of updates that take some minutes of processor time."""
+    calibration = replace(task, folder=task.folder / "calibration", updates=CALIBRATION)
+    system.time_training(calibration, WARMUP)
+    record = json.loads((calibration.folder / "record.json").read_text(encoding="utf-8"))
+    readings = record["updates"]
+    seconds: float = (readings[-1][1] - readings[WARMUP - 1][1]) / (CALIBRATION - WARMUP)
+    return max(CALIBRATION, round(60 * minutes / seconds))
+
+
+def measure(system: System, direction: Direction, task: Task, minutes: float, beam: int) -> Score:
+    """Train a system, translate the test set, and score the translation."""
+    task = replace(task, updates=updates_for(system, task, minutes))
+    cost = run_command(system.train(task), task.folder / "log", system.environment(task.threads))
+    pieces = task.folder / "test.pieces"
+    pieces.unlink(missing_ok=True)
+    source = task.data.text("test", "src")
+    translate = system.translate(task, source, pieces, beam)
+    run_command(translate, task.folder / "translate.log", system.environment(task.threads))
+    chrf, bleu = scores_of(direction, task.data, pieces, task.folder / "test.txt")
+    return Score(chrf, bleu, task.updates, cost.cpu / 60)
+
+
+def scores_of(direction: Direction, data: Data, pieces: Path, text: Path) -> tuple[float, float]:
+    """Join pieces to text, write it, and return its chrF and BLEU."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    from nmtkit.data.manifest import read_manifest, text_config
+    from nmtkit.io.lines import read_lines
+    from nmtkit.text.pipeline import TextPipeline
+
+    config = text_config(read_manifest(data.prepared), data.prepared)
+    pipeline = TextPipeline.load(data.prepared, "tgt", config)
+    lines = [pipeline.line(line.split()) for line in read_lines(pieces)]
+    text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    references = [list(read_lines(direction.text("test", direction.tgt)))]
+    tokenizer = {"zh": "zh", "ja": "char"}.get(direction.tgt, "13a")
+    bleu = BLEU(tokenize=tokenizer).corpus_score(lines, references).score
+    return CHRF().corpus_score(lines, references).score, bleu
+
+
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--pairs", nargs="+", default=["en-de", "en-ja", "en-zh", "en-ru", "en-tr"])
+    parser.add_argument("--peers", type=Path)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--size", type=int, default=8000)
+    parser.add_argument("--beam", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--work", type=Path, default=Path("build/bench/languages"))
+    parser.add_argument("--output", type=Path)
+    return parser.parse_args(arguments)
+
+
+def systems_of(peers: Path | None) -> list[System]:
+    """Return the systems to compare."""
+    found: list[System] = [RecipeNmtkit()]
+    if peers is not None:
+        python = peers / "opennmt" / "bin" / "python"
+        found += [OpenNMTRecurrent(python), OpenNMTTransformer(python)]
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = options_of(arguments)
+    runs = []
+    for pair in options.pairs:
+        src, tgt = pair.split("-")
+        direction = Direction(src, tgt, options.data)
+        data = direction.prepare(options.work / pair, options.size)
+        for system in systems_of(options.peers):
+            folder = (options.work / pair / type(system).__name__).resolve()
+            runs.append((pair, system, direction, Task(data, folder, SIZES, 0, threads=1)))
+
+    def run(job: tuple[str, System, Direction, Task]) -> Score:
+        pair, system, direction, task = job
+        report_progress(f"{pair}: {system.name}")
+        score = measure(system, direction, task, options.minutes, options.beam)
+        report_progress(f"{pair}: {system.name}: {score}")
+        return score
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        scores = list(pool.map(run, runs))
+    rows = [
+        [pair, system.name, f"{s.chrf:.1f}", f"{s.bleu:.1f}", f"{s.updates:,}", f"{s.minutes:.1f}"]
+        for (pair, system, _, _), s in zip(runs, scores, strict=True)
+    ]
+    header = ["pair", "system", "chrF", "BLEU", "updates", "minutes"]
+    figures = [dict(zip(header, row, strict=True)) for row in rows]
+    write_report(options.output, f"{machine()}\n\n{table(header, rows)}", figures)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        sys.exit(f"bench: {error}")
