@@ -44,6 +44,19 @@ class MetricName(_StringType):
         return list(METRICS)
 
 
+class TokenizerName(MetricName):
+    """Name of a tokeniser of sacreBLEU, or `auto`."""
+
+    name = "tokeniser"
+
+    @staticmethod
+    def names() -> list[str]:
+        """Return the names of all tokenisers."""
+        from nmtkit.evaluation.bleu_tokenizer import TOKENIZERS
+
+        return ["auto", *TOKENIZERS]
+
+
 def _bounds(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[float, ...]:

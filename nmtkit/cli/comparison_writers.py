@@ -43,11 +43,13 @@ def table(comparison: "Comparison") -> str:
     return "\n\n".join(blocks)
 
 
-def as_json(comparison: "Comparison", files: Mapping[str, str], references: str) -> str:
+def as_json(
+    comparison: "Comparison", files: Mapping[str, str], references: str | Sequence[str]
+) -> str:
     """Format as JSON, with all figures.
 
     :param files: file of each system's translations, by system name.
-    :param references: file of the references.
+    :param references: file of the references, or all files if they are several.
     """
     result = {
         "references": references,

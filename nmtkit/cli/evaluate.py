@@ -1,13 +1,14 @@
 """`nmtkit evaluate`: translations and references in, figures with their signatures out."""
 
 import json
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmtkit.cli.bucket_options import bucket_options, comparison_options
+from nmtkit.cli.bucket_options import TokenizerName, bucket_options, comparison_options
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
 from nmtkit.cli.console import warn
 from nmtkit.cli.old_spellings import Renamed
@@ -20,13 +21,16 @@ from nmtkit.cli.shared_options import (
     output_option,
     tokenized_option,
 )
+from nmtkit.cli.text_warnings import Conversion, text_warnings
 
 if TYPE_CHECKING:
+    from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
     from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
     from nmtkit.evaluation.comparison import ComparisonConfig
     from nmtkit.evaluation.metrics import MetricScore
-    from nmtkit.evaluation.retokenize import Retokenizer
+    from nmtkit.text.vocabulary import Vocabulary
 
+log = logging.getLogger("nmtkit")
 
 NEED_BUCKETS = ("--of", "--bounds", "--window", "--sorted", "--plot")
 USE_SOURCE = ("--by", "--no-unk", "--length")
@@ -44,7 +48,7 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
         ),
     ],
     renamed=[
-        Renamed("--tokenize {LANG}", "--tgt-language {LANG}"),
+        Renamed("--tokenize {LANG}", "--tgt-language {LANG}", values="(?!zh)[a-z]{2}"),
         Renamed("--detokenize {LANG}", "--tokenized --tgt-language {LANG}"),
         Renamed("--tokenize-source {LANG}", "--src-language {LANG}"),
         Renamed("--words {LOW-HIGH}", "--length {LOW-HIGH}"),
@@ -57,9 +61,18 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
 @click.argument("references", type=FILE, metavar="REF")
 @group(
     FILES,
+    option(
+        "--reference",
+        "more_references",
+        type=FILE,
+        multiple=True,
+        metavar="REF",
+        common=True,
+        help="Another reference of the same lines. Repeatable.",
+    ),
     output_option("File of the figures."),
     json_option("Print JSON. It has the parts of each BLEU, too."),
-    option("--csv", "as_csv", is_flag=True, common=True, help="Print CSV, for spreadsheets."),
+    option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
 )
 @group(
     TEXT,
@@ -68,7 +81,18 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
         None,
         "Language of HYP and REF, such as fr. Raw text is tokenised for the papers' BLEU as 'nmtkit"
         " prepare' does; with --tokenized, text is detokenised for the other metrics. Without it"
-        " all metrics take the text as it is.",
+        " all metrics take the text as it is. Of a language without spaces between words, such as"
+        " zh, ja or th, chrF is the first figure, and both BLEUs count the words of --tokenize.",
+    ),
+    option(
+        "--tokenize",
+        "tokenizer",
+        type=TokenizerName(),
+        default="auto",
+        common=True,
+        help="Tokeniser of sacreBLEU's BLEU, by sacreBLEU's name. 'auto' is zh for Chinese;"
+        " ja-mecab for Japanese and ko-mecab for Korean if they are installed; char or flores200"
+        " for other languages without spaces; else 13a.",
     ),
     tokenized_option("HYP and REF are tokenised."),
     option(
@@ -83,8 +107,10 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
 def command(
     hypotheses: str,
     references: str,
+    more_references: tuple[str, ...],
     output: str,
     tgt_language: str | None,
+    tokenizer: str,
     tokenized: bool,
     hyphens: bool,
     as_json: bool,
@@ -99,7 +125,9 @@ def command(
     and TER, which are meant for raw text. TER is better when lower, the
     others when higher. Only figures with the same signature can be compared.
 
-    HYP or REF may be '-' for stdin, or a .gz file. A different number of lines is an error.
+    HYP or REF may be '-' for stdin, or a .gz file. A different number of lines is an error. Each
+    --reference adds a reference of every line; all metrics are sacreBLEU's for several references.
+    If there is no file REF, the files REF0, REF1 and so on are read, as Moses's scripts do.
 
     --system adds more systems: then each figure has its 95 % interval, and each pair of systems a
     p-value, both by bootstrap (Koehn 2004) with sacreBLEU's samples. --by adds the figures of parts
@@ -109,49 +137,64 @@ def command(
       nmtkit evaluate test.hyp.fr test.fr -t fr
       nmtkit translate -m model < test.en | nmtkit evaluate - test.fr -t fr
       nmtkit evaluate test.hyp.tok.fr test.tok.fr --tokenized -t fr
+      nmtkit evaluate test.hyp.zh test.zh -t zh
+      nmtkit evaluate test.hyp.fr test.0.fr --reference test.1.fr -t fr
       nmtkit evaluate a.fr test.fr --name A --system B b.fr -t fr
       nmtkit evaluate a.tok test.tok.fr --source test.tok.en --by length --plot length.pdf
 
     """
-    from nmtkit.evaluation.retokenize import moses_detokenizer, moses_tokenizer
+    from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer
+    from nmtkit.evaluation.references import reference_files
     from nmtkit.io.lines import open_output
 
-    retokenizers = (
-        moses_tokenizer(tgt_language, hyphens) if tgt_language and not tokenized else None,
-        moses_detokenizer(tgt_language) if tgt_language and tokenized else None,
-    )
     format = "json" if as_json else "csv" if as_csv else "text"
     with open_output(output, force) as results:
+        conversion = _conversion(
+            tgt_language, tokenized, hyphens, choose_tokenizer(tgt_language, tokenizer)
+        )
+        files = reference_files([references, *more_references])
         if as_csv or any(value not in (None, (), False) for value in options.values()):
             options["hyphens"] = hyphens
-            text = _compare(hypotheses, references, retokenizers, format, force, options)
+            text = _compare(hypotheses, files, conversion, format, force, options)
         else:
-            text = _measure(hypotheses, references, retokenizers, format)
+            text = _measure(hypotheses, files, conversion, format)
         results.write(f"{text}\n")
 
 
-Retokenizers = tuple["Retokenizer | None", "Retokenizer | None"]
-"""The tokenizer of raw text and the detokenizer of tokenised text, or None."""
+def _conversion(
+    language: str | None, tokenized: bool, hyphens: bool, tokenizer: "BleuTokenizer"
+) -> Conversion:
+    """Return the conversion of text, and log what is unusual about it."""
+    from nmtkit.evaluation.retokenize import moses_detokenizer, word_tokenizer
+
+    if tokenizer.note:
+        log.info("%s%s", tokenizer.note, "" if tokenizer.spaced else "; chrF is the first figure")
+    tokenize = None if tokenized else word_tokenizer(language, hyphens, tokenizer)
+    detokenize = moses_detokenizer(language) if language and tokenized else None
+    return Conversion(tokenize, detokenize, tokenizer)
 
 
-def _measure(hypotheses: str, references: str, retokenizers: Retokenizers, format: str) -> str:
+def _measure(
+    hypotheses: str, references: Sequence[str], conversion: Conversion, format: str
+) -> str:
     """Return the figures of one system."""
     from nmtkit.evaluation.metrics import evaluate
     from nmtkit.io.lines import read_parallel
 
-    pairs = list(read_parallel(hypotheses, references))
-    hyps, refs = [hyp for hyp, _ in pairs], [ref for _, ref in pairs]
-    names = (_display_name(hypotheses), _display_name(references))
-    measures = evaluate(hyps, refs, names, *retokenizers)
-    for warning in _text_warnings(hyps, refs, names, retokenizers):
+    files = [hypotheses, *references]
+    hyps, *refs = list(zip(*read_parallel(*files), strict=True)) or [()] * len(files)
+    names = [_display_name(file) for file in files]
+    tokenize, detokenize, tokenizer = conversion
+    measures = evaluate(hyps, refs, names, tokenize, detokenize, (), tokenizer)
+    for warning in text_warnings([hyps, *refs], names, conversion):
         warn(warning)
-    return _json(names, len(pairs), measures) if format == "json" else _table(measures)
+    return _json(names, len(hyps), measures) if format == "json" else _table(measures)
 
 
 def _compare(
     hypotheses: str,
-    references: str,
-    retokenizers: Retokenizers,
+    references: Sequence[str],
+    conversion: Conversion,
     format: str,
     force: bool,
     options: dict[str, Any],
@@ -165,16 +208,17 @@ def _compare(
         if system in files:
             raise click.UsageError(f"Two systems are called '{system}'; give each its own name.")
         files[system] = file
-    config = _comparison_config(retokenizers, len(files), options)
+    config = _comparison_config(conversion, len(files), options)
     lines, texts = _read(files, references, options)
+    reference_names = [_display_name(file) for file in references]
     names = {system: _display_name(file) for system, file in files.items()} | {
-        "": _display_name(references)
+        "": reference_names[0]
     }
     warnings: dict[str, None] = {}
     for system, hyps in lines.items():
-        file_names = names[system], names[""]
+        file_names = [names[system], *reference_names]
         warnings |= dict.fromkeys(
-            _text_warnings(hyps, texts.reference, file_names, retokenizers, config.metrics)
+            text_warnings([hyps, *texts.references], file_names, conversion, config.metrics)
         )
     comparison = compare(lines, texts, config, names)
     for warning in warnings:
@@ -184,16 +228,16 @@ def _compare(
 
         plot_buckets(options["plot"], comparison, next(iter(comparison.whole.figures)), force)
     if format == "json":
-        return as_json(comparison, names, names[""])
+        return as_json(comparison, names, _one_or_all(reference_names))
     return table(comparison) if format == "text" else as_csv(comparison)
 
 
 def _comparison_config(
-    retokenizers: Retokenizers, systems: int, options: dict[str, Any]
+    conversion: Conversion, systems: int, options: dict[str, Any]
 ) -> "ComparisonConfig":
     """Convert the options to the settings of a comparison."""
     from nmtkit.evaluation.comparison import ComparisonConfig
-    from nmtkit.evaluation.retokenize import moses_tokenizer
+    from nmtkit.evaluation.retokenize import word_tokenizer
     from nmtkit.evaluation.significance import SAMPLES, SEED
 
     samples, seed = options["samples"], options["seed"]
@@ -203,9 +247,10 @@ def _comparison_config(
         raise click.UsageError("--seed needs --bootstrap.")
     language = options["src_language"]
     return ComparisonConfig(
-        tokenize=retokenizers[0],
-        detokenize=retokenizers[1],
-        tokenize_source=moses_tokenizer(language, options["hyphens"]) if language else None,
+        tokenize=conversion.tokenize,
+        detokenize=conversion.detokenize,
+        tokenizer=conversion.tokenizer,
+        tokenize_source=word_tokenizer(language, options["hyphens"]) if language else None,
         metrics=options["measures"],
         samples=samples,
         seed=SEED if seed is None else seed,
@@ -229,77 +274,41 @@ def _bucketings(options: dict[str, Any]) -> "tuple[Bucketing, ...]":
 
 
 def _read(
-    files: dict[str, str], references: str, options: dict[str, Any]
+    files: dict[str, str], references: Sequence[str], options: dict[str, Any]
 ) -> tuple[dict[str, Sequence[str]], "EvaluationSet"]:
     """Read the lines of each system, and the source, references and vocabularies."""
     from nmtkit.evaluation.buckets import EvaluationSet
     from nmtkit.io.lines import read_parallel
-    from nmtkit.text.vocabulary import Vocabulary
 
     source = [options["source"]] if options["source"] else []
-    rows = list(read_parallel(*files.values(), references, *source))
-    columns = list(zip(*rows, strict=True)) or [()] * (len(files) + 1 + len(source))
-    vocabularies = []
-    for path in (options["src_vocab"], options["tgt_vocab"]):
-        vocabulary = Vocabulary.load(path) if path else None
-        if vocabulary and any(word.endswith("@@") for word in vocabulary):
-            warn(f"{path} holds subwords (@@), but words are looked up whole; give a list of words")
-        vocabularies.append(vocabulary)
-    texts = EvaluationSet(columns[len(files)], columns[-1] if source else (), *vocabularies)
+    paths = [*files.values(), *references, *source]
+    columns = list(zip(*read_parallel(*paths), strict=True)) or [()] * len(paths)
+    src_vocab, tgt_vocab = (_load_vocabulary(options[side]) for side in ("src_vocab", "tgt_vocab"))
+    reference, *more = columns[len(files) : len(files) + len(references)]
+    source_lines = columns[-1] if source else ()
+    texts = EvaluationSet(
+        reference, source_lines, src_vocab, tgt_vocab, more_references=tuple(more)
+    )
     return dict(zip(files, columns, strict=False)), texts
+
+
+def _load_vocabulary(path: str | None) -> "Vocabulary | None":
+    """Load a list of words; warn if it holds subwords."""
+    from nmtkit.text.vocabulary import Vocabulary
+
+    vocabulary = Vocabulary.load(path) if path else None
+    if vocabulary and any(word.endswith("@@") for word in vocabulary):
+        warn(f"{path} holds subwords (@@), but words are looked up whole; give a list of words")
+    return vocabulary
 
 
 def _display_name(path: str) -> str:
     return "stdin" if path == "-" else path
 
 
-def _text_warnings(
-    hyps: Sequence[str],
-    refs: Sequence[str],
-    names: tuple[str, str],
-    retokenizers: Retokenizers,
-    measures: Sequence[str] = (),
-) -> Iterator[str]:
-    """Yield warnings about text that is not in the form that a metric needs.
-
-    :param measures: names of the metrics; all if empty.
-    """
-    from nmtkit.evaluation.text_checks import holds_subwords, looks_escaped, looks_tokenized
-
-    tokenize, detokenize = retokenizers
-    for name, lines in zip(names, (hyps, refs), strict=True):
-        if holds_subwords(lines):
-            yield f"{name} holds subwords (@@) but BLEU counts words; undo BPE first"
-    escaped = looks_escaped(hyps), looks_escaped(refs)
-    yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
-    tokenized = looks_tokenized(hyps), looks_tokenized(refs)
-    mismatches = list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw")))
-    if mismatches:
-        yield from mismatches
-        return
-    if True in tokenized and not detokenize and set(measures) != {"bleu"}:
-        yield (
-            "the text looks tokenised already; add --tokenized"
-            if tokenize
-            else "the text looks tokenised, but sacreBLEU's BLEU, chrF and TER are meant for"
-            " raw text; add --tokenized -t LANG"
-        )
-    if False in tokenized and not tokenize and ("bleu" in measures or not measures):
-        yield (
-            "the text looks raw; leave out --tokenized"
-            if detokenize
-            else "the text looks raw, but the papers' BLEU is meant for tokenised text; add -t LANG"
-        )
-
-
-def _mismatch_warnings(
-    names: tuple[str, str], hyp: bool | None, ref: bool | None, forms: tuple[str, str]
-) -> Iterator[str]:
-    """Yield a warning if one text is in the first form and the other in the second."""
-    if hyp is None or ref is None or hyp == ref:
-        return
-    first, second = forms if hyp else forms[::-1]
-    yield f"{names[0]} looks {first} but {names[1]} looks {second}; bring both into one form"
+def _one_or_all(names: Sequence[str]) -> str | Sequence[str]:
+    """Return the only name, or all names, for JSON."""
+    return names[0] if len(names) == 1 else names
 
 
 def _table(measures: Sequence["MetricScore"]) -> str:
@@ -307,10 +316,10 @@ def _table(measures: Sequence["MetricScore"]) -> str:
     return "\n".join(f"{m.name:{widest}}  {m.value:6.2f}  {m.signature}" for m in measures)
 
 
-def _json(names: tuple[str, str], lines: int, measures: Sequence["MetricScore"]) -> str:
+def _json(names: Sequence[str], lines: int, measures: Sequence["MetricScore"]) -> str:
     result = {
         "hypotheses": names[0],
-        "references": names[1],
+        "references": _one_or_all(names[1:]),
         "lines": lines,
         "measures": [asdict(measure) for measure in measures],
     }

@@ -18,10 +18,15 @@ SHORT = re.compile(r"-\w")
 
 @dataclass(frozen=True)
 class Renamed:
-    """The old and new spelling of an option, as words with {VALUES}."""
+    """The old and new spelling of an option, as words with {VALUES}.
+
+    values: regular expression of the values that the old spelling had, if the same option has other
+        values today.
+    """
 
     old: str
     new: str
+    values: str = ".*"
 
     @property
     def option(self) -> str:
@@ -38,7 +43,7 @@ class Renamed:
             return None
         values = {}
         for expected, word in zip(pattern[1:], words[1:], strict=False):
-            if not _word_matches(expected, word):
+            if not (_word_matches(expected, word) and re.fullmatch(self.values, word, re.DOTALL)):
                 return None
             values[expected] = word
         return values

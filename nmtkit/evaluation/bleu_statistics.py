@@ -1,8 +1,13 @@
 """Sufficient statistics of BLEU: nine numbers per sentence that add up over a corpus.
 
-Papineni et al. 2002, one reference. The columns are: matching n-grams, n = 1 ... 4, each counted at
-most as often as it occurs in the reference; n-grams of the hypothesis, n = 1 ... 4; words of the
-reference. The BLEU of their sums is that of `evaluation.metrics.tokenized_bleu`.
+Papineni et al. 2002. The columns are: matching n-grams, n = 1 ... 4, each counted at most as often
+as it occurs in the reference; n-grams of the hypothesis, n = 1 ... 4; words of the reference. The
+BLEU of their sums is that of `evaluation.metrics.tokenized_bleu`.
+
+Of several references of a sentence, an n-gram may match as often as it occurs in any one of them,
+and the reference whose number of words is closest to the hypothesis's counts as its length; of two
+that are equally close, the shorter one. multi-bleu.perl and sacreBLEU choose the same. An empty
+reference is one like the others, as in sacreBLEU.
 """
 
 from collections import Counter
@@ -28,15 +33,19 @@ Numbers = NDArray[Any]
 
 
 class Reference:
-    """A reference sentence with its n-gram counts.
+    """The references of a sentence with their n-gram counts.
 
-    :param line: words separated by blanks.
+    :param lines: one reference or more, words separated by blanks.
     """
 
-    def __init__(self, line: str) -> None:
-        words = _words(line)
-        self.length = len(words)
-        self._counts = [_ngrams(words, n) for n in range(1, MAX_NGRAM_ORDER + 1)]
+    def __init__(self, *lines: str) -> None:
+        references = [_words(line) for line in lines]
+        self._lengths = sorted(map(len, references))
+        self._counts = [_largest_counts(references, n) for n in range(1, MAX_NGRAM_ORDER + 1)]
+
+    def length(self, hypothesis_length: int) -> int:
+        """Return the number of words of the reference that is closest in length to a hypothesis."""
+        return min(self._lengths, key=lambda length: abs(length - hypothesis_length))
 
     def statistics(self, hypothesis: str) -> list[int]:
         """Return the nine statistics of a hypothesis for this sentence."""
@@ -51,12 +60,15 @@ class Reference:
                 )
             )
         totals = [max(0, len(words) + 1 - n) for n in range(1, MAX_NGRAM_ORDER + 1)]
-        return [*correct, *totals, self.length]
+        return [*correct, *totals, self.length(len(words))]
 
 
-def corpus_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-    """Return the statistics of each sentence. Shape: [sentences, 9]."""
-    rows = [Reference(r).statistics(h) for h, r in zip(hypotheses, references, strict=True)]
+def corpus_statistics(hypotheses: Sequence[str], *references: Sequence[str]) -> NDArray[np.float64]:
+    """Return the statistics of each sentence. Shape: [sentences, 9].
+
+    :param references: one set of references or more, each with a line for every hypothesis.
+    """
+    rows = [Reference(*r).statistics(h) for h, *r in zip(hypotheses, *references, strict=True)]
     return np.array(rows, dtype=np.float64)
 
 
@@ -117,3 +129,11 @@ def _words(line: str) -> list[bytes]:
 
 def _ngrams(words: Sequence[bytes], n: int) -> Counter[tuple[bytes, ...]]:
     return Counter(zip(*(words[i:] for i in range(n)), strict=False))
+
+
+def _largest_counts(references: Sequence[Sequence[bytes]], n: int) -> Counter[tuple[bytes, ...]]:
+    """Return how often each n-gram occurs in the reference that has it most often."""
+    counts = _ngrams(references[0], n)
+    for words in references[1:]:
+        counts |= _ngrams(words, n)
+    return counts

@@ -22,7 +22,7 @@ Departures and readings:
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,23 +70,38 @@ class EvaluationSet:
 
     reference, source: lines, words separated by blanks; source is empty if unknown.
     src_vocab, tgt_vocab: vocabularies of the compared models, sorted by frequency.
+    more_references: further references, one line per sentence in each. Metrics use all references;
+        buckets depend on the words of the first.
     """
 
     reference: Sequence[str]
     source: Sequence[str] = ()
     src_vocab: Vocabulary | None = None
     tgt_vocab: Vocabulary | None = None
+    more_references: tuple[Sequence[str], ...] = field(default=(), kw_only=True)
+
+    @property
+    def references(self) -> tuple[Sequence[str], ...]:
+        """All lists of references."""
+        return (self.reference, *self.more_references)
 
     def subset(self, sentences: Indices) -> "EvaluationSet":
         """Return some of the sentences with the same vocabularies."""
-        reference = [self.reference[i] for i in sentences]
-        source = [self.source[i] for i in sentences] if self.source else ()
-        return EvaluationSet(reference, source, self.src_vocab, self.tgt_vocab)
+
+        def chosen(lines: Sequence[str]) -> Sequence[str]:
+            return [lines[i] for i in sentences]
+
+        return replace(
+            self,
+            reference=chosen(self.reference),
+            source=chosen(self.source) if self.source else (),
+            more_references=tuple(map(chosen, self.more_references)),
+        )
 
     def retokenized(
         self, source: Retokenizer | None, reference: Retokenizer | None
     ) -> "EvaluationSet":
-        """Return a copy with converted text; None leaves a side as it is."""
+        """Return a copy with the words of buckets converted; None leaves a side as it is."""
         return replace(
             self,
             source=[source.convert(line) for line in self.source] if source else self.source,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
+from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
 from nmtkit.evaluation.buckets import (
     Bucket,
     Bucketing,
@@ -21,7 +22,13 @@ from nmtkit.evaluation.buckets import (
     sentences_of_length,
     sentences_without_unknown_words,
 )
-from nmtkit.evaluation.metrics import FILE_NAMES, MetricScore, check_line_counts
+from nmtkit.evaluation.metrics import (
+    FILE_NAMES,
+    USUAL_TOKENIZER,
+    MetricScore,
+    References,
+    check_line_counts,
+)
 from nmtkit.evaluation.retokenize import Retokenizer
 from nmtkit.evaluation.significance import SEED, Interval, interval, p_value, sample_sums
 from nmtkit.evaluation.sufficient_statistics import (
@@ -42,6 +49,7 @@ class ComparisonConfig:
     tokenize, detokenize: bring the text into the form that metrics expect, see `metrics.evaluate`.
     tokenize_source: for a raw source.
     metrics: names in `metrics.METRICS`; all if empty.
+    tokenizer: how sacreBLEU's BLEU finds words, see `bleu_tokenizer.choose_tokenizer`.
     samples: number of bootstrap samples for intervals and p-values; 0 for neither.
     seed: seed of the bootstrap.
     no_unknown: use only sentences without unknown words in source and reference.
@@ -55,6 +63,7 @@ class ComparisonConfig:
     detokenize: Retokenizer | None = None
     tokenize_source: Retokenizer | None = None
     metrics: tuple[str, ...] = ()
+    tokenizer: BleuTokenizer = USUAL_TOKENIZER
     samples: int = 0
     seed: int = SEED
     no_unknown: bool = False
@@ -140,10 +149,10 @@ def compare(
     """
     names = {**{name: name for name in systems}, "": FILE_NAMES[1], **(names or {})}
     for name, hypotheses in systems.items():
-        check_line_counts(hypotheses, data.reference, (names[name], names[""]))
+        check_line_counts(hypotheses, data.references, (names[name], names[""]))
     tokenized = data.retokenized(config.tokenize_source, config.tokenize)
     selected = _select_sentences(tokenized, config)
-    tokenized, references = tokenized.subset(selected), data.subset(selected).reference
+    tokenized, references = tokenized.subset(selected), data.subset(selected).references
     buckets = [
         (bucketing, bucket)
         for bucketing in config.bucketings
@@ -245,7 +254,7 @@ def _nonempty_buckets(bucketing: Bucketing, data: EvaluationSet) -> list[Bucket]
 
 
 def _signed_statistics(
-    hypotheses: Sequence[str], references: Sequence[str], config: ComparisonConfig
+    hypotheses: Sequence[str], references: References, config: ComparisonConfig
 ) -> tuple[SystemStatistics, ...]:
     """Collect the statistics of one system; signatures name bootstrap and selected sentences."""
     fields: dict[str, object] = {}
@@ -262,6 +271,7 @@ def _signed_statistics(
         tokenize=config.tokenize,
         detokenize=config.detokenize,
         metrics=config.metrics,
+        tokenizer=config.tokenizer,
     )
     return tuple(
         replace(s, score=replace(s.score, signature=extend_signature(s.score.signature, fields)))

@@ -14,14 +14,19 @@ where a figure is computed.
 Every figure carries its signature, because BLEU values are comparable only under equal signatures.
 The papers' BLEU counts the words of tokenised text (`multi-bleu.perl`). The other metrics expect
 detokenised text and tokenise it themselves. All are cased but TER.
+
+Several references of each sentence are given as several lists of lines, as to sacreBLEU's
+`corpus_score`. Every metric then is sacreBLEU's for several references, and signatures count them.
 """
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from nmtkit.errors import DataError, refuse_string
+from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
 from nmtkit.evaluation.retokenize import AS_GIVEN, Retokenizer
 from nmtkit.evaluation.sacrebleu_adapter import SacrebleuMetric, multi_bleu_result
 
@@ -32,6 +37,11 @@ if TYPE_CHECKING:
     Statistics = NDArray[np.float64]
 
 Lines = Sequence[str]
+References = Lines | Sequence[Lines]
+"""One line per sentence, or several lists of such lines, as sacreBLEU takes them."""
+
+USUAL_TOKENIZER = BleuTokenizer()
+"""13a, for languages whose words are separated by spaces."""
 
 FILE_NAMES = ("the hypotheses", "the references")
 """Names of the two texts in error messages where the caller gives none."""
@@ -74,9 +84,10 @@ class Metric:
     title: name in tables, JSON, CSV and reports.
     text: the form of text that it expects.
     higher_is_better: False for an error rate.
-    statistics: hypotheses and references to sufficient statistics. Shape: [sentences, statistics].
+    statistics: hypotheses and one or more lists of references to sufficient statistics. Shape:
+        [sentences, statistics].
     figures: sums of statistics to figures in percent, [..., statistics] to [...].
-    signature: from the retokenizer's name, or `AS_GIVEN`, to the signature.
+    signature: from the retokenizer's name, or `AS_GIVEN`, to the signature for one reference.
     score_parts: title, summed statistics and signature to a score with more than the figure, if the
         metric has such parts. Shape of the sums: [statistics].
     """
@@ -85,18 +96,21 @@ class Metric:
     title: str
     text: Literal["tokenized", "detokenized"]
     higher_is_better: bool
-    statistics: "Callable[[Lines, Lines], Statistics]"
+    statistics: "Callable[..., Statistics]"
     figures: "Callable[[Statistics], Statistics]"
     signature: Callable[[str], str]
     score_parts: "Callable[[str, Statistics, str], MetricScore] | None" = None
 
-    def score(self, sums: "Statistics", retokenizer: str = AS_GIVEN) -> MetricScore:
+    def score(
+        self, sums: "Statistics", retokenizer: str = AS_GIVEN, references: int = 1
+    ) -> MetricScore:
         """Return the score of a corpus.
 
         :param sums: summed sufficient statistics. Shape: [statistics].
         :param retokenizer: name of the applied tokeniser or detokeniser, for the signature.
+        :param references: number of references of each sentence, for the signature.
         """
-        signature = self.signature(retokenizer)
+        signature = self.signature(retokenizer).replace("nrefs:1|", f"nrefs:{references}|", 1)
         if self.score_parts:
             return self.score_parts(self.title, sums, signature)
         return MetricScore(self.title, float(self.figures(sums)), signature)
@@ -104,37 +118,39 @@ class Metric:
     def corpus_score(
         self,
         hypotheses: Lines,
-        references: Lines,
-        names: tuple[str, str] = FILE_NAMES,
+        references: References,
+        names: Sequence[str] = FILE_NAMES,
         retokenizer: str = AS_GIVEN,
     ) -> MetricScore:
         """Return the score of a corpus.
 
         :param hypotheses: one line per sentence, in the form that `text` names, without subwords.
-        :param references: one line per sentence, in the same form.
-        :param names: of the two texts in error messages, for example their files.
+        :param references: one line per sentence, in the same form; or several lists of lines.
+        :param names: of the texts in error messages, for example their files.
         :param retokenizer: name of the applied tokeniser or detokeniser, for the signature.
         :raises DataError: there are no lines, or the numbers of lines differ.
         """
-        check_line_counts(hypotheses, references, names)
-        return self.score(self.statistics(hypotheses, references).sum(axis=0), retokenizer)
+        sets = reference_sets(references)
+        check_line_counts(hypotheses, sets, names)
+        sums = self.statistics(hypotheses, *sets).sum(axis=0)
+        return self.score(sums, retokenizer, len(sets))
 
 
 def tokenized_bleu(
     hypotheses: Lines,
-    references: Lines,
-    names: tuple[str, str] = FILE_NAMES,
+    references: References,
+    names: Sequence[str] = FILE_NAMES,
     tokenization: str = AS_GIVEN,
 ) -> BleuScore:
     """Return the papers' BLEU in percent, equal to `multi-bleu.perl` on tokenised text.
 
-    Papineni et al. 2002, over the corpus, cased, one reference, n-grams to 4, no smoothing:
+    Papineni et al. 2002, over the corpus, cased, n-grams to 4, no smoothing:
         BLEU = min(1, exp(1 - r/c)) · (p_1 p_2 p_3 p_4)^(1/4)
     It is 0 if no 4-gram matches.
 
     :param hypotheses: one line per sentence, words separated by spaces, no subwords.
-    :param references: one line per sentence, tokenised in the same way.
-    :param names: of the two texts in error messages, for example their files.
+    :param references: one line per sentence, tokenised in the same way; or several lists of lines.
+    :param names: of the texts in error messages, for example their files.
     :param tokenization: name of the tokenisation in the signature.
     :raises DataError: there are no lines, or the numbers of lines differ.
     """
@@ -145,40 +161,71 @@ def tokenized_bleu(
 
 def evaluate(
     hypotheses: Lines,
-    references: Lines,
-    names: tuple[str, str] = FILE_NAMES,
+    references: References,
+    names: Sequence[str] = FILE_NAMES,
     tokenize: Retokenizer | None = None,
     detokenize: Retokenizer | None = None,
     metrics: Sequence[str] = (),
+    tokenizer: BleuTokenizer = USUAL_TOKENIZER,
 ) -> tuple[MetricScore, ...]:
     """Compute metrics of a test set, each on the form of text that it expects.
 
     :param hypotheses: one line per sentence.
-    :param references: one line per sentence.
-    :param names: of the two texts in error messages, for example their files.
+    :param references: one line per sentence; or several lists of lines, as sacreBLEU takes them.
+    :param names: of the texts in error messages, for example their files.
     :param tokenize: for raw text; applied for the metrics of tokenised text.
     :param detokenize: for tokenised text; applied for the metrics of detokenised text.
     :param metrics: names in `METRICS`; all if empty.
-    :return: the scores in the order of `METRICS`.
+    :param tokenizer: how sacreBLEU's BLEU finds words, see `bleu_tokenizer.choose_tokenizer`.
+    :return: the scores in the order of `METRICS`; without spaces between words, chrF first.
     :raises DataError: there are no lines, or the numbers of lines differ.
+    :raises ConfigError: the tokeniser cannot be used.
     """
     refuse_string(hypotheses, "hypotheses")
+    sets = reference_sets(references)
+    check_line_counts(hypotheses, sets, names)
+    texts = RetokenizedTexts(hypotheses, sets, tokenize, detokenize)
+    scores = []
+    for metric in select_metrics(metrics, tokenizer):
+        lines, *references = texts.lines(metric)
+        scores.append(metric.corpus_score(lines, references, names, texts.retokenizer(metric)))
+    return tuple(scores)
+
+
+def select_metrics(
+    names: Sequence[str] = (), tokenizer: BleuTokenizer = USUAL_TOKENIZER
+) -> list[Metric]:
+    """Return the named metrics, all if `names` is empty, as they suit a language.
+
+    They have the order of the registry; chrF is first if spaces do not separate the words.
+    """
+    chosen = [metric for name, metric in METRICS.items() if not names or name in names]
+    if tokenizer.name != USUAL_TOKENIZER.name:
+        sacrebleu = _sacrebleu_metric(tokenizer.name)
+        chosen = [sacrebleu if metric.name == sacrebleu.name else metric for metric in chosen]
+    if not tokenizer.spaced:
+        chosen = [_TER_OF_CHARACTERS if metric.name == "ter" else metric for metric in chosen]
+        chosen.sort(key=lambda metric: metric.name != "chrf")
+    return chosen
+
+
+def reference_sets(references: References) -> tuple[Lines, ...]:
+    """Return the lists of references: the given ones, or the only one.
+
+    :raises TypeError: a string stands where a list of lines is expected.
+    """
     refuse_string(references, "references")
-    texts = RetokenizedTexts(hypotheses, references, tokenize, detokenize)
-    return tuple(
-        metric.corpus_score(*texts.lines(metric), names, texts.retokenizer(metric))
-        for metric in select_metrics(metrics)
-    )
-
-
-def select_metrics(names: Sequence[str] = ()) -> list[Metric]:
-    """Return the named metrics in the order of the registry; all if `names` is empty."""
-    return [metric for name, metric in METRICS.items() if not names or name in names]
+    if not references or isinstance(references[0], str):
+        return (cast(Lines, references),)
+    for lines in references:
+        refuse_string(lines, "references")
+    return tuple(references)
 
 
 class RetokenizedTexts:
     """Hypotheses and references in the forms that metrics expect, each converted once.
 
+    :param references: one list of lines or more.
     :param tokenize: for raw text; None leaves it as given.
     :param detokenize: for tokenised text; None leaves it as given.
     """
@@ -186,22 +233,21 @@ class RetokenizedTexts:
     def __init__(
         self,
         hypotheses: Lines,
-        references: Lines,
+        references: Sequence[Lines],
         tokenize: Retokenizer | None,
         detokenize: Retokenizer | None,
     ) -> None:
-        self._originals = (hypotheses, references)
+        self._originals = (hypotheses, *references)
         self._retokenizers = {"tokenized": tokenize, "detokenized": detokenize}
-        self._converted: dict[str, tuple[Lines, Lines]] = {}
+        self._converted: dict[str, tuple[Lines, ...]] = {}
 
-    def lines(self, metric: Metric) -> tuple[Lines, Lines]:
-        """Return hypotheses and references in the form that a metric expects."""
+    def lines(self, metric: Metric) -> tuple[Lines, ...]:
+        """Return hypotheses and each list of references in the form that a metric expects."""
         if metric.text not in self._converted:
-            hypotheses, references = self._originals
+            texts = self._originals
             if retokenizer := self._retokenizers[metric.text]:
-                hypotheses = [retokenizer.convert(line) for line in hypotheses]
-                references = [retokenizer.convert(line) for line in references]
-            self._converted[metric.text] = (hypotheses, references)
+                texts = tuple([retokenizer.convert(line) for line in text] for text in texts)
+            self._converted[metric.text] = texts
         return self._converted[metric.text]
 
     def retokenizer(self, metric: Metric) -> str:
@@ -211,19 +257,23 @@ class RetokenizedTexts:
 
 
 def check_line_counts(
-    hypotheses: Lines, references: Lines, names: tuple[str, str] = FILE_NAMES
+    hypotheses: Lines, references: References, names: Sequence[str] = FILE_NAMES
 ) -> None:
-    """Check that every reference has one hypothesis and that there is at least one.
+    """Check that every hypothesis has its references and that there is at least one.
 
+    :param names: of the hypotheses and of each list of references.
     :raises DataError: there are no lines, or the numbers of lines differ.
     """
-    if len(hypotheses) != len(references):
-        raise DataError(
-            f"{len(hypotheses)} lines in {names[0]} but {len(references)} in {names[1]}; give one "
-            "hypothesis for each reference, in the same order"
-        )
+    sets = reference_sets(references)
+    for number, lines in enumerate(sets, start=1):
+        if len(hypotheses) != len(lines):
+            name = names[number] if number < len(names) else f"{names[-1]} (list {number})"
+            raise DataError(
+                f"{len(hypotheses)} lines in {names[0]} but {len(lines)} in {name}; give one "
+                "hypothesis for each reference, in the same order"
+            )
     if not hypotheses:
-        raise DataError(f"no lines in {names[0]} and {names[1]}; give at least one")
+        raise DataError(f"no lines in {' and '.join(names)}; give at least one")
 
 
 def which_is_better(metrics: Collection[Metric]) -> str:
@@ -237,10 +287,10 @@ def which_is_better(metrics: Collection[Metric]) -> str:
     return f"{' and '.join(lower)} {verb} better when lower, the others when higher"
 
 
-def _multi_bleu_statistics(hypotheses: Lines, references: Lines) -> "Statistics":
+def _multi_bleu_statistics(hypotheses: Lines, *references: Lines) -> "Statistics":
     from nmtkit.evaluation.bleu_statistics import corpus_statistics
 
-    return corpus_statistics(hypotheses, references)
+    return corpus_statistics(hypotheses, *references)
 
 
 def _multi_bleu_figures(sums: "Statistics") -> "Statistics":
@@ -255,8 +305,21 @@ def _multi_bleu_score(title: str, sums: "Statistics", signature: str) -> BleuSco
     return _bleu_score(title, multi_bleu_result(*columns(sums)), signature)
 
 
-def _sacrebleu_score(title: str, sums: "Statistics", signature: str) -> BleuScore:
-    return _bleu_score(title, _SACREBLEU.score(sums), signature)
+@cache
+def _sacrebleu_metric(tokenizer: str) -> Metric:
+    """Return the default of sacreBLEU, except that words are found by this tokeniser of its."""
+    options = {} if tokenizer == USUAL_TOKENIZER.name else {"tokenize": tokenizer}
+    bleu = SacrebleuMetric("BLEU", {"force": True, **options})
+    return Metric(
+        name="sacrebleu",
+        title="BLEU (sacreBLEU)",
+        text="detokenized",
+        higher_is_better=True,
+        statistics=bleu.statistics,
+        figures=bleu.figures,
+        signature=_detokenization_signed(bleu),
+        score_parts=lambda title, sums, sign: _bleu_score(title, bleu.score(sums), sign),
+    )
 
 
 def _bleu_score(title: str, result: Any, signature: str) -> BleuScore:
@@ -278,9 +341,11 @@ def _detokenization_signed(metric: SacrebleuMetric) -> Callable[[str], str]:
 
 
 _MULTI_BLEU = SacrebleuMetric("BLEU", {"tokenize": "none", "smooth_method": "none", "force": True})
-_SACREBLEU = SacrebleuMetric("BLEU", {"force": True})
 _CHRF = SacrebleuMetric("CHRF")
 _TER = SacrebleuMetric("TER", max_score=math.inf)
+_CHARACTER_TER = SacrebleuMetric(
+    "TER", {"normalized": True, "asian_support": True}, max_score=math.inf
+)
 
 _ENTRIES = (
     Metric(
@@ -293,16 +358,7 @@ _ENTRIES = (
         signature=lambda name: _MULTI_BLEU.signature({"tok": name}),
         score_parts=_multi_bleu_score,
     ),
-    Metric(  # the default of sacreBLEU, with tokenisation 13a of the WMT tables (Post 2018)
-        name="sacrebleu",
-        title="BLEU (sacreBLEU)",
-        text="detokenized",
-        higher_is_better=True,
-        statistics=_SACREBLEU.statistics,
-        figures=_SACREBLEU.figures,
-        signature=_detokenization_signed(_SACREBLEU),
-        score_parts=_sacrebleu_score,
-    ),
+    _sacrebleu_metric(USUAL_TOKENIZER.name),  # with tokenisation 13a of the WMT tables (Post 2018)
     Metric(  # F-score of character 1-grams to 6-grams, recall twice as heavy (Popović 2015)
         name="chrf",
         title="chrF",
@@ -321,6 +377,13 @@ _ENTRIES = (
         figures=_TER.figures,
         signature=_detokenization_signed(_TER),
     ),
+)
+
+_TER_OF_CHARACTERS = replace(  # each Chinese or Japanese character is a word
+    _ENTRIES[-1],
+    statistics=_CHARACTER_TER.statistics,
+    figures=_CHARACTER_TER.figures,
+    signature=_detokenization_signed(_CHARACTER_TER),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}

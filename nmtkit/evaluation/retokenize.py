@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer, choose_tokenizer, load_tokenizer
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 
 AS_GIVEN = "none"
@@ -29,6 +30,26 @@ def moses_tokenizer(language: str, hyphens: bool = False) -> Retokenizer:
     tokenizer = Tokenizer(language, hyphens=hyphens)
     name = f"moses-{language}-hyphens" if hyphens else f"moses-{language}"
     return Retokenizer(name, lambda line: " ".join(tokenizer.tokenize(line)))
+
+
+def word_tokenizer(
+    language: str | None, hyphens: bool = False, tokenizer: BleuTokenizer | None = None
+) -> Retokenizer | None:
+    """Return a retokenizer that finds the words of raw text.
+
+    They are Moses's where spaces separate words, as after `nmtkit prepare`; elsewhere they are
+    those of sacreBLEU's tokeniser.
+
+    :param language: code of the language; None if it is unknown, and then text with spaces stays
+        as it is.
+    :param hyphens: split words at hyphens, too.
+    :param tokenizer: sacreBLEU's tokeniser; by default the one that suits the language.
+    :raises ConfigError: sacreBLEU's tokeniser cannot be used.
+    """
+    tokenizer = tokenizer or choose_tokenizer(language)
+    if tokenizer.spaced:
+        return moses_tokenizer(language, hyphens) if language else None
+    return Retokenizer(*load_tokenizer(tokenizer.name))
 
 
 def moses_detokenizer(language: str) -> Retokenizer:

@@ -1,4 +1,6 @@
-"""SacreBLEU's metrics as sufficient statistics: the only module that imports sacreBLEU.
+"""SacreBLEU's metrics as sufficient statistics.
+
+Only this module and `bleu_tokenizer.py` import sacreBLEU.
 
 SacreBLEU computes its own bootstrap from sums of sentence statistics, but through two private
 methods, `PRIVATE_METHODS`. Using them gives its exact figures for any part of a test set. A version
@@ -14,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nmtkit.errors import NmtkitError
+from nmtkit.evaluation.bleu_tokenizer import loading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +33,7 @@ TESTED_VERSION = "2.6.0"
 
 @dataclass(frozen=True)
 class SacrebleuMetric:
-    """One metric of sacreBLEU with fixed options and one reference.
+    """One metric of sacreBLEU with fixed options.
 
     class_name: BLEU, CHRF or TER.
     options: arguments of its constructor.
@@ -43,21 +46,33 @@ class SacrebleuMetric:
 
     @cached_property
     def metric(self) -> Any:
-        """SacreBLEU's metric object, set to one reference, which its signature states."""
+        """SacreBLEU's metric object, set to one reference, which its signature states.
+
+        :raises NmtkitError: its tokeniser is not installed.
+        """
         module = importlib.import_module(f"sacrebleu.metrics.{self.class_name.lower()}")
-        metric = getattr(module, self.class_name)(**self.options)
+        options = dict(self.options)
+        if "tokenize" in options:
+            with loading(options["tokenize"]) as options["tokenize"]:
+                metric = getattr(module, self.class_name)(**options)
+        else:
+            metric = getattr(module, self.class_name)(**options)
         metric.num_refs = 1
         return metric
 
-    def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> "Statistics":
+    def statistics(self, hypotheses: Sequence[str], *references: Sequence[str]) -> "Statistics":
         """Extract the sufficient statistics of each sentence. Shape: [sentences, statistics].
 
-        :raises NmtkitError: the installed sacreBLEU has no such method.
+        :param references: one set of references or more.
+        :raises NmtkitError: the installed sacreBLEU has no such method, or the metric's tokeniser
+            is not installed.
         """
         import numpy as np
 
         extract = self._private(PRIVATE_METHODS[0])
-        return np.array(extract(hypotheses, [references]), dtype=np.float64)
+        extracted = np.array(extract(hypotheses, list(references)), dtype=np.float64)
+        self.metric.num_refs = 1  # sacreBLEU keeps the number of these references
+        return extracted
 
     def score(self, sums: "Statistics") -> Any:
         """Return sacreBLEU's result object for summed statistics. Shape: [statistics].

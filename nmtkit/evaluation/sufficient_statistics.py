@@ -9,12 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
 from nmtkit.evaluation.metrics import (
     FILE_NAMES,
+    USUAL_TOKENIZER,
     Metric,
     MetricScore,
+    References,
     RetokenizedTexts,
     check_line_counts,
+    reference_sets,
     select_metrics,
 )
 from nmtkit.evaluation.retokenize import Retokenizer
@@ -28,7 +32,7 @@ class SystemStatistics:
 
     metric: entry of the registry.
     score: of all sentences.
-    per_sentence: sufficient statistics, whole numbers. Shape: [sentences, statistics].
+    per_sentence: sufficient statistics. Shape: [sentences, statistics].
     """
 
     metric: Metric
@@ -42,29 +46,33 @@ class SystemStatistics:
 
 def collect_statistics(
     hypotheses: Sequence[str],
-    references: Sequence[str],
-    names: tuple[str, str] = FILE_NAMES,
+    references: References,
+    names: Sequence[str] = FILE_NAMES,
     tokenize: Retokenizer | None = None,
     detokenize: Retokenizer | None = None,
     metrics: Sequence[str] = (),
+    tokenizer: BleuTokenizer = USUAL_TOKENIZER,
 ) -> tuple[SystemStatistics, ...]:
     """Collect the statistics of each metric, on the form of text that it expects.
 
     :param hypotheses: one line per sentence.
-    :param references: one line per sentence.
-    :param names: of the two texts in error messages, for example their files.
+    :param references: one line per sentence; or several lists of lines.
+    :param names: of the texts in error messages, for example their files.
     :param tokenize: for raw text; applied for the metrics of tokenised text.
     :param detokenize: for tokenised text; applied for the metrics of detokenised text.
     :param metrics: names in `METRICS`, in any order; all if empty.
-    :return: in the order of `METRICS`.
+    :param tokenizer: how sacreBLEU's BLEU finds words.
+    :return: in the order of `metrics.select_metrics`.
     :raises DataError: there are no lines, or the numbers of lines differ.
+    :raises ConfigError: the tokeniser cannot be used.
     """
-    check_line_counts(hypotheses, references, names)
-    texts = RetokenizedTexts(hypotheses, references, tokenize, detokenize)
+    sets = reference_sets(references)
+    check_line_counts(hypotheses, sets, names)
+    texts = RetokenizedTexts(hypotheses, sets, tokenize, detokenize)
     collected = []
-    for metric in select_metrics(metrics):
+    for metric in select_metrics(metrics, tokenizer):
         per_sentence = metric.statistics(*texts.lines(metric))
-        score = metric.score(per_sentence.sum(axis=0), texts.retokenizer(metric))
+        score = metric.score(per_sentence.sum(axis=0), texts.retokenizer(metric), len(sets))
         collected.append(SystemStatistics(metric, score, per_sentence))
     return tuple(collected)
 

@@ -1,0 +1,90 @@
+"""Warnings of `nmtkit evaluate` about text that is not in the form that a metric expects."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
+    from nmtkit.evaluation.retokenize import Retokenizer
+
+
+class Conversion(NamedTuple):
+    """How text is brought into the form that each metric expects."""
+
+    tokenize: "Retokenizer | None"
+    detokenize: "Retokenizer | None"
+    tokenizer: "BleuTokenizer"
+
+
+def text_warnings(
+    texts: Sequence[Sequence[str]],
+    names: Sequence[str],
+    conversion: Conversion,
+    measures: Sequence[str] = (),
+) -> Iterator[str]:
+    """Yield warnings about text that is not in the form that a metric needs, each once.
+
+    :param texts: hypotheses, and one or more lists of references.
+    :param names: of the texts.
+    :param measures: names of the metrics; all if empty.
+    """
+    from nmtkit.evaluation.text_checks import looks_unspaced
+
+    hyps, *references = texts
+    warnings: dict[str, None] = {}
+    for name, refs in zip(names[1:], references, strict=True):
+        warnings |= dict.fromkeys(
+            _pair_warnings(hyps, refs, (names[0], name), conversion, measures)
+        )
+        if conversion.tokenizer.spaced and looks_unspaced(refs):
+            unspaced = (
+                f"{name} has no spaces between words, but BLEU counts words; give its -t LANG"
+            )
+            warnings[unspaced] = None
+    yield from warnings
+
+
+def _pair_warnings(
+    hyps: Sequence[str],
+    refs: Sequence[str],
+    names: tuple[str, str],
+    conversion: Conversion,
+    measures: Sequence[str],
+) -> Iterator[str]:
+    """Yield the warnings of one list of references."""
+    from nmtkit.evaluation.text_checks import holds_subwords, looks_escaped, looks_tokenized
+
+    tokenize, detokenize, _ = conversion
+    for name, lines in zip(names, (hyps, refs), strict=True):
+        if holds_subwords(lines):
+            yield f"{name} holds subwords (@@) but BLEU counts words; undo BPE first"
+    escaped = looks_escaped(hyps), looks_escaped(refs)
+    yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
+    tokenized = looks_tokenized(hyps), looks_tokenized(refs)
+    mismatches = list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw")))
+    if mismatches:
+        yield from mismatches
+        return
+    if True in tokenized and not detokenize and set(measures) != {"bleu"}:
+        yield (
+            "the text looks tokenised already; add --tokenized"
+            if tokenize
+            else "the text looks tokenised, but sacreBLEU's BLEU, chrF and TER are meant for"
+            " raw text; add --tokenized -t LANG"
+        )
+    if False in tokenized and not tokenize and ("bleu" in measures or not measures):
+        yield (
+            "the text looks raw; leave out --tokenized"
+            if detokenize
+            else "the text looks raw, but the papers' BLEU is meant for tokenised text; add -t LANG"
+        )
+
+
+def _mismatch_warnings(
+    names: tuple[str, str], hyp: bool | None, ref: bool | None, forms: tuple[str, str]
+) -> Iterator[str]:
+    """Yield a warning if one text is in the first form and the other in the second."""
+    if hyp is None or ref is None or hyp == ref:
+        return
+    first, second = forms if hyp else forms[::-1]
+    yield f"{names[0]} looks {first} but {names[1]} looks {second}; bring both into one form"
