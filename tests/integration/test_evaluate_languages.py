@@ -88,9 +88,10 @@ def test_a_tokeniser_whose_model_is_missing_fails_in_one_line(
     result = run("hyp", "ref", "--tokenize", "flores200", status=1)
     assert result.stdout == "" and result.stderr.count("\n") == 1
     assert "the tokeniser flores200 needs" in result.stderr
-    assert "'klingon' is not one of 'auto', '13a'" in run(
-        *_both(), "--tokenize", "klingon", status=2
-    ).stderr
+    assert (
+        "'klingon' is not one of 'auto', '13a'"
+        in run(*_both(), "--tokenize", "klingon", status=2).stderr
+    )
 
 
 def test_several_references_are_sacrebleus(run: Run) -> None:
