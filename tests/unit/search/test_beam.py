@@ -1,5 +1,6 @@
 """Laws of beam search, on a random model whose every step depends on the whole prefix."""
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -17,7 +18,7 @@ from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.special_symbols import EOS, UNK
+from nmtkit.special_symbols import BOS, EOS, UNK
 
 BEAM_MODES = ["shrinking", "bounded"]
 
@@ -26,21 +27,43 @@ def settings(**changes):
     return SearchConfig(**{"beam": 3, "max_length_ratio": 3.0, **changes})
 
 
-def next_log_probs(models, src, src_mask, prefix, averaging=EQUAL_WEIGHTS):
-    """Compute log p of the next token by teacher forcing, averaged over models. Shape: [K]."""
-    by_model = []
-    for model in models:
-        encoded = model.encode(src, src_mask)
-        state, prev = model.initial_state(encoded), torch.tensor([[-1]])
-        for word in [*prefix, None]:
-            readout, state, _ = model.step(prev, state, encoded)
-            prev = torch.tensor([[0 if word is None else word]])
-        by_model.append(log_probs(model.output_layer(), readout)[0, 0])
-    weights = torch.tensor(averaging.weights or [1.0] * len(models)).double()
-    shares = (weights / weights.sum()).unsqueeze(1)
-    if averaging.log_linear:
-        return (torch.stack(by_model) * shares).sum(0)
-    return (torch.stack(by_model).exp() * shares).sum(0).log()
+class TeacherForcing:
+    """The probabilities of the next token, averaged over models, of one prefix at a time.
+
+    The state after each prefix is kept and computed only once.
+    """
+
+    def __init__(self, models, source, averaging=EQUAL_WEIGHTS):
+        self.averaging = averaging
+        self.models = [(model, model.encode(*pad([source]))) for model in models]
+        self.steps = {}
+
+    def after(self, prefix):
+        """Return each model's step after a prefix, a tuple."""
+        if prefix not in self.steps:
+            states = (
+                [step.state for step in self.after(prefix[:-1])]
+                if prefix
+                else [model.initial_state(encoded) for model, encoded in self.models]
+            )
+            prev = torch.tensor([[prefix[-1] if prefix else BOS]])
+            self.steps[prefix] = [
+                model.step(prev, state, encoded)
+                for (model, encoded), state in zip(self.models, states, strict=True)
+            ]
+        return self.steps[prefix]
+
+    def log_probs(self, prefix):
+        """Compute log p of the token after a prefix, a list. Shape: [K]."""
+        by_model = [
+            log_probs(model.output_layer(), step.readout)[0, 0]
+            for (model, _), step in zip(self.models, self.after(tuple(prefix)), strict=True)
+        ]
+        weights = torch.tensor(self.averaging.weights or [1.0] * len(by_model)).double()
+        shares = (weights / weights.sum()).unsqueeze(1)
+        if self.averaging.log_linear:
+            return (torch.stack(by_model) * shares).sum(0)
+        return (torch.stack(by_model).exp() * shares).sum(0).log()
 
 
 def limit_of(source, ratio):
@@ -49,14 +72,14 @@ def limit_of(source, ratio):
 
 def plain_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
     """Search one sentence with plain lists, without early stopping except by the beam mode."""
-    src, src_mask = pad([source])
+    forced = TeacherForcing(models, source, averaging)
     active: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[tuple[list[int], float]] = []
     width = config.beam
     for step in range(1, limit_of(source, config.max_length_ratio) + 1):
         expansions = []
         for prefix, score in active:
-            values = next_log_probs(models, src, src_mask, prefix, averaging).tolist()
+            values = forced.log_probs(prefix).tolist()
             for word, value in enumerate(values):
                 short = step < max(2, len(source) * config.min_length_ratio)
                 early = word == EOS and short and len(source) > 1
@@ -150,8 +173,9 @@ def test_beam_of_one_is_greedy(prefix_model, sources, beam_mode, seed):
     actual = beam_search([model], *pad(sources), settings(beam=1, beam_mode=beam_mode))
     for source, [hypothesis] in zip(sources, actual, strict=True):
         prefix: list[int] = []
+        forced = TeacherForcing([model], source)
         while EOS not in prefix and len(prefix) < limit_of(source, 3.0):
-            values = next_log_probs([model], *pad([source]), prefix)
+            values = forced.log_probs(prefix)
             if not prefix and len(source) > 1:
                 values[EOS] = -torch.inf
             prefix.append(int(values.argmax()))
@@ -213,6 +237,14 @@ def many_sentences(count):
     return [[*torch.randint(1, 50, (n,), generator=random).tolist(), 0] for n in lengths]
 
 
+@functools.cache
+def translated_alone(prefix_model, beam, beam_mode):
+    """Translate the sentences of the next test one by one, once for all its sizes and orders."""
+    models = [prefix_model(seed, words=9, eos_bias=1.0) for seed in (3, 4)]
+    config, n_best = settings(beam=beam, beam_mode=beam_mode), min(beam, 2)
+    return [beam_search(models, *pad([s]), config, n_best)[0] for s in many_sentences(30)]
+
+
 @pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("size", [1, 3, 8])
@@ -221,13 +253,15 @@ def test_sentences_in_refilled_rows_are_translated_as_alone(
     prefix_model, beam_mode, beam, size, order
 ):
     models = [prefix_model(seed, words=9, eos_bias=1.0) for seed in (3, 4)]
-    sentences = many_sentences(30)
+    numbers, sentences = list(range(30)), many_sentences(30)
     if order == "longest first":
-        sentences.sort(key=len, reverse=True)
+        numbers.sort(key=lambda number: len(sentences[number]), reverse=True)
     config, n_best = settings(beam=beam, beam_mode=beam_mode), min(beam, 2)
-    actual = search_batches(models, encoded_batches(models, sentences, size), config, n_best)
-    for source, hypotheses in zip(sentences, actual, strict=True):
-        [alone] = beam_search(models, *pad([source]), config, n_best)
+    batches = encoded_batches(models, [sentences[number] for number in numbers], size)
+    actual = search_batches(models, batches, config, n_best)
+    each_alone = translated_alone(prefix_model, beam, beam_mode)
+    for number, hypotheses in zip(numbers, actual, strict=True):
+        alone = each_alone[number]
         assert [h.ids for h in hypotheses] == [h.ids for h in alone]
         assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone])
 
