@@ -1,6 +1,6 @@
-"""Fixtures for all tests: several processes that run one task, as under torchrun.
+"""Fixtures for all tests: programs that start at once, and processes as under torchrun.
 
-The processes are forks, which need not import anything. The variables of `make` are removed from
+The latter are forks, which need not import anything. The variables of `make` are removed from
 the environment, so that tests behave alike with and without `make test`.
 """
 
@@ -14,11 +14,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+from tests.integration.command_server import command_server
 
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make started by a test is no sub-make
     os.environ.pop(name, None)
@@ -43,6 +46,13 @@ class Outcome(NamedTuple):
 
 
 RunRanks = Callable[..., list[Outcome]]
+
+
+@pytest.fixture(scope="session")
+def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a folder with programs `nmtkit` and `python` that start at once: torch is imported."""
+    with command_server(tmp_path_factory.mktemp("bin")) as folder:
+        yield folder
 
 
 @pytest.fixture

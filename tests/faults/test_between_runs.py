@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ SCRIPT = Path(__file__).with_name("between_runs.py")
 
 
 @pytest.mark.time_limit(150)
-def test_a_change_between_two_runs_is_refused_or_has_no_effect():
-    command = [sys.executable, str(SCRIPT), "--stage", "interrupted", "--sample", "5"]
+def test_a_change_between_two_runs_is_refused_or_has_no_effect(preloaded):
+    command = [preloaded / "python", str(SCRIPT), "--stage", "interrupted", "--sample", "5"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [*command, "--no-ranks"],

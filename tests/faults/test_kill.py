@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,9 @@ from tests.watchdog import finish
 
 @pytest.mark.time_limit(1900)
 @pytest.mark.parametrize(("kills", "ranks"), [(5, 1), pytest.param(6, 2, marks=pytest.mark.slow)])
-def test_a_training_killed_many_times_equals_one_never_killed(kills, ranks):
+def test_a_training_killed_many_times_equals_one_never_killed(kills, ranks, preloaded):
     script = Path(__file__).with_name("kill.py")
-    command = [sys.executable, str(script), "--kills", str(kills), "--ranks", str(ranks)]
+    command = [preloaded / "python", str(script), "--kills", str(kills), "--ranks", str(ranks)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -94,9 +93,9 @@ def test_a_recorded_run_gives_the_files_that_are_there(tmp_path):
     assert "words" in after
 
 
-def test_nothing_is_lost_with_the_power():
+def test_nothing_is_lost_with_the_power(preloaded):
     """A sample; `power_loss.py` replays every crash."""
-    command = [sys.executable, str(SCRIPT), "--only", "train", "nbest tune", "--sample", "40"]
+    command = [preloaded / "python", str(SCRIPT), "--only", "train", "nbest tune", "--sample", "40"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     if "needs Linux" in result.stderr:
         pytest.skip("needs Linux on x86-64 and a C compiler")

@@ -3,17 +3,16 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.faults.soak import MAX_GROWTH, ResourceUsage
 from tests.watchdog import finish
 
 
-def test_open_files_and_memory_do_not_grow():
+def test_open_files_and_memory_do_not_grow(preloaded):
     script = Path(__file__).with_name("soak.py")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(script), "--updates", "300", "--lines", "5000"]
+    command = [preloaded / "python", str(script), "--updates", "300", "--lines", "5000"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )

@@ -45,9 +45,9 @@ def test_every_command_has_a_case():
 
 
 @pytest.mark.usefixtures("shim")
-def test_a_disturbed_system_call_loses_nothing():
+def test_a_disturbed_system_call_loses_nothing(preloaded):
     """A sample; `system_calls.py` disturbs every one of every command."""
-    command = [sys.executable, str(SCRIPT), "--only", "train", "nbest tune", "--sample", "6"]
+    command = [preloaded / "python", str(SCRIPT), "--only", "train", "nbest tune", "--sample", "6"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert result.returncode == 0, result.stdout + result.stderr
     assert re.search(

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,10 @@ from tests.watchdog import finish
 
 
 @pytest.mark.time_limit(150)
-def test_one_sigterm_ends_a_command_and_leaves_nothing_half_written():
+def test_one_sigterm_ends_a_command_and_leaves_nothing_half_written(preloaded):
     script = Path(__file__).with_name("terminate.py")
     command = [
-        sys.executable,
+        preloaded / "python",
         str(script),
         "--only",
         "nmtkit prepare --train",

@@ -1,13 +1,18 @@
-"""Run many `nmtkit` commands without importing torch for each.
+"""Run many `nmtkit` commands and Python programs without importing torch for each.
 
-A server imports torch once and forks for each command; a small client in the place of the program
-`nmtkit` passes it its arguments, folder, environment and open files, and exits as the fork does.
+A server imports torch once and forks for each command; a small client in the place of the programs
+`nmtkit` and `python` passes it its arguments, folder, environment and open files, and exits as the
+fork does. If the client is killed, the fork gets one SIGTERM.
 
     python command_server.py SOCKET     serves until it is terminated
 """
 
+import contextlib
+import importlib
 import json
 import os
+import runpy
+import select
 import signal
 import socket
 import stat
@@ -27,18 +32,32 @@ connection.sendall(request)
 sys.exit(connection.recv(1)[0])
 """
 
+PROGRAMS = ("nmtkit", "python")
+
+PRELOADED = (
+    "nmtkit.inference.translator",
+    "nmtkit.models.rnnsearch",
+    "nmtkit.training.train",
+    "torch._dynamo",  # optimizers import it when created
+)
+
 
 @contextmanager
 def command_server(folder: Path) -> Iterator[Path]:
-    """Start a server; return a folder for PATH that holds the program `nmtkit`."""
+    """Start a server; return a folder for PATH that holds `nmtkit` and `python`.
+
+    This `python` runs scripts and `-c` only, and none of these may count on a fresh interpreter.
+    """
     path = str(folder / "commands.socket")
     command = [sys.executable, __file__, path]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # torch reads it when imported
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as server:
         try:
             assert server.stdout is not None and server.stdout.readline() == b"ready\n"
-            script = folder / "nmtkit"
-            script.write_text(CLIENT.format(python=sys.executable, path=path))
-            script.chmod(script.stat().st_mode | stat.S_IXUSR)
+            for program in PROGRAMS:
+                script = folder / program
+                script.write_text(CLIENT.format(python=sys.executable, path=path))
+                script.chmod(script.stat().st_mode | stat.S_IXUSR)
             yield folder
         finally:
             server.terminate()
@@ -46,9 +65,8 @@ def command_server(folder: Path) -> Iterator[Path]:
 
 def serve(path: str) -> None:
     """Fork for each command that a client sends."""
-    import nmtkit.inference.translator  # noqa: F401  imports torch
-    from nmtkit.cli.main import main
-
+    for module in PRELOADED:
+        importlib.import_module(module)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -63,9 +81,39 @@ def serve(path: str) -> None:
     command = os.fork()
     if command == 0:
         _receive(connection)
+        connection.close()
+        _run()
+    else:
+        status = _wait(command, connection)
+        with contextlib.suppress(BrokenPipeError):
+            connection.send(bytes([status if status >= 0 else 128 - status]))
+
+
+def _wait(command: int, connection: socket.socket) -> int:
+    """Return the status of a command, which gets a SIGTERM if its client is gone."""
+    ended, events = os.pidfd_open(command), select.poll()
+    events.register(ended, select.POLLIN)
+    events.register(connection, 0)  # tells only of a client that is gone
+    if ended not in dict(events.poll()):
+        os.kill(command, signal.SIGTERM)
+    return os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+
+
+def _run() -> None:
+    """Run the program that this process's arguments name."""
+    program = Path(sys.argv[0]).name
+    if program == "nmtkit":
+        from nmtkit.cli.main import main
+
         main()
-    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
-    connection.send(bytes([status if status >= 0 else 128 - status]))
+    del sys.argv[0]
+    if sys.argv[0] == "-c":
+        code = sys.argv.pop(1)
+        sys.path[0] = ""
+        exec(code, {"__name__": "__main__"})
+    else:
+        sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
+        runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def _receive(connection: socket.socket) -> None:

@@ -12,14 +12,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-from tests.integration.command_server import command_server
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -135,14 +132,12 @@ def write_phrase_table(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def environment(preloaded: Path) -> dict[str, str]:
     """Return an environment whose `nmtkit` and `python` are those of this test."""
-    with command_server(tmp_path_factory.mktemp("bin")) as bin_folder:
-        (bin_folder / "python").symlink_to(sys.executable)
-        path = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
-        python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-        outside = {k: v for k, v in os.environ.items() if not k.startswith("COV")}  # not measured
-        yield {**outside, "PATH": path, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join([str(preloaded), os.environ["PATH"]])
+    python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("COV")}  # not measured
+    return {**outside, "PATH": path, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
 
 
 def name_of(path: Path) -> str:
@@ -162,7 +157,7 @@ def test_the_code_of_a_page_runs(
         if block.reason:
             continue
         shell = ["bash", "-euo", "pipefail", "-c"]
-        command = [*(shell if block.language == "sh" else [sys.executable, "-c"]), block.code]
+        command = [*(shell if block.language == "sh" else ["python", "-c"]), block.code]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True
         )

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -303,7 +302,9 @@ main()
 """
 
 
-def test_a_training_killed_and_restarted_equals_one_never_killed(prepared, small, nmtkit, tmp_path):
+def test_a_training_killed_and_restarted_equals_one_never_killed(
+    prepared, small, nmtkit, preloaded, tmp_path
+):
     settings = ["training.max_updates=18", "training.validate_every=4", "model.dropout=0.2"]
     options = ["--recipe", "toy", "--threads", 1, "--device", "cpu", *small]
     options += [option for setting in settings for option in ("--set", setting)]
@@ -319,11 +320,11 @@ def test_a_training_killed_and_restarted_equals_one_never_killed(prepared, small
     for moment in moments:
         argv = ["train", prepared, "--output", killed, *options]
         process = subprocess.run(
-            [sys.executable, "-c", KILL_ITSELF.format(moment=moment), *map(str, argv)],
+            [preloaded / "python", "-c", KILL_ITSELF.format(moment=moment), *map(str, argv)],
             capture_output=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
-        assert process.returncode == (-signal.SIGKILL if moment else 0), process.stderr
+        assert process.returncode == (128 + signal.SIGKILL if moment else 0), process.stderr
         assert process.stdout == b""
     assert b"resuming from update 12" in process.stderr
     assert b"finished after 18 updates" in process.stderr
