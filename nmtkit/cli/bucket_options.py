@@ -49,6 +49,10 @@ class TokenizerName(MetricName):
 
     name = "tokeniser"
 
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return a short word, since the choices do not fit on a line."""
+        return "NAME"
+
     @staticmethod
     def names() -> list[str]:
         """Return the names of all tokenisers."""

@@ -90,7 +90,8 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
         type=TokenizerName(),
         default="auto",
         common=True,
-        help="Tokeniser of sacreBLEU's BLEU, by sacreBLEU's name. 'auto' is zh for Chinese;"
+        help="Tokeniser of sacreBLEU's BLEU. The names are sacreBLEU's: 13a, intl, zh, ja-mecab,"
+        " ko-mecab, char, flores101, flores200, spBLEU-1K and none. 'auto' is zh for Chinese;"
         " ja-mecab for Japanese and ko-mecab for Korean if they are installed; char or flores200"
         " for other languages without spaces; else 13a.",
     ),

@@ -218,7 +218,11 @@ class OneStdin:
 
     def violation(self, command_line: CommandLine) -> str | None:
         """Return a message if several files are stdin."""
-        present = [name for name in self.names if command_line.value(name) == "-"]
+        present = []
+        for name in self.names:
+            value = command_line.value(name)
+            files = value if isinstance(value, tuple) else (value,)
+            present += [name] * files.count("-")
         if len(present) > 1:
             return f"stdin ('-') can be only one of {join_names(present, 'and')}."
         return None

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import count, takewhile
 from pathlib import Path
 
+from nmtkit.errors import DataError
+from nmtkit.evaluation.metrics import References, reference_sets
 from nmtkit.io.lines import read_parallel
 
 log = logging.getLogger("nmtkit")
@@ -26,6 +28,21 @@ def read_references(paths: Sequence[str]) -> list[list[str]]:
     files = reference_files(paths)
     columns = list(zip(*read_parallel(*files), strict=True)) or [()] * len(files)
     return [list(column) for column in columns]
+
+
+def references_by_sentence(references: References) -> list[tuple[str, ...]]:
+    """Return the references of each sentence.
+
+    :param references: one line per sentence, or several lists of lines.
+    :raises DataError: the lists differ in length.
+    """
+    sets = reference_sets(references)
+    if len({len(lines) for lines in sets}) > 1:
+        counts = ", ".join(str(len(lines)) for lines in sets)
+        raise DataError(
+            f"the references have {counts} lines; give each sentence a line in all of them"
+        )
+    return list(zip(*sets, strict=True))
 
 
 def _numbered(path: str) -> Iterator[str]:

@@ -19,10 +19,11 @@ import numpy as np
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.bleu_statistics import Reference, sentence_bleu
-from nmtkit.evaluation.metrics import BleuScore, tokenized_bleu
+from nmtkit.evaluation.metrics import BleuScore, References, tokenized_bleu
+from nmtkit.evaluation.references import references_by_sentence
 from nmtkit.smt.feature_matrix import FeatureColumns, LinearScorer
 from nmtkit.smt.nbest import Entry, group_by_sentence
-from nmtkit.smt.tuning_list import reference_for
+from nmtkit.smt.tuning_list import references_for
 from nmtkit.smt.weights import HIDDEN_PREFIX, Weights
 
 log = logging.getLogger("nmtkit")
@@ -81,9 +82,10 @@ class Reranker:
             number = sentence + 1
         yield from (self._record([]) for _ in range(number, sentences or 0))
 
-    def bleu(self, references: Sequence[str]) -> BleuScore:
+    def bleu(self, references: References) -> BleuScore:
         """Compute corpus BLEU of the best hypotheses, as multi-bleu does.
 
+        :param references: one line per sentence, or several lists of lines.
         :raises DataError: the number of references differs, or is 0.
         """
         return tokenized_bleu(self.best, references, ("the list", "the references"))
@@ -180,16 +182,20 @@ class WeightedScorer:
 
 
 class OracleScorer:
-    """Sentence BLEU against the reference, smoothed (`bleu_statistics.sentence_bleu`)."""
+    """Sentence BLEU against the references, smoothed (`bleu_statistics.sentence_bleu`).
 
-    def __init__(self, references: Sequence[str]) -> None:
-        self._references = references
+    :param references: one line per sentence, or several lists of lines.
+    :raises DataError: the lists differ in length.
+    """
+
+    def __init__(self, references: References) -> None:
+        self._references = references_by_sentence(references)
 
     def __call__(self, group: Group) -> list[float]:
         """Compute sentence BLEU.
 
         :raises DataError: the sentence has no reference.
         """
-        reference = Reference(reference_for(group[0], self._references))
+        reference = Reference(*references_for(group[0], self._references))
         statistics = np.array([reference.statistics(entry.hypothesis) for entry in group])
         return list(sentence_bleu(statistics))

@@ -10,12 +10,13 @@ print(tuned.weights.text)
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nmtkit.errors import DataError
+from nmtkit.evaluation.metrics import References
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector
 from nmtkit.smt.mert import MertConfig, WeightPoint, mert
 from nmtkit.smt.mira import MiraConfig, mira
@@ -46,7 +47,7 @@ class TuningResult:
 
 def tune(
     entries: Iterable[Entry],
-    references: Sequence[str],
+    references: References,
     start: Weights | None = None,
     config: TunerConfig | None = None,
 ) -> TuningResult:
@@ -57,7 +58,7 @@ def tune(
     compute it: in its section `[original-weight]` or, as in a moses.ini, through a weight of
     UnknownWordPenalty0.
 
-    :param references: one per sentence, by its number.
+    :param references: one line per sentence, by its number; or several lists of lines.
     :param config: settings of MERT (the default) or MIRA.
     :return: never worse on the list than the start.
     :raises DataError: the list does not match the weights or the references.

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.bleu_statistics import STATISTICS_PER_SENTENCE, Reference, bleu
+from nmtkit.evaluation.metrics import References
+from nmtkit.evaluation.references import references_by_sentence
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector, round_scores
 from nmtkit.smt.nbest import Entry, Features, group_by_sentence
 
@@ -72,23 +74,24 @@ def segment_argmax(values: Vector, offsets: NDArray[np.int64]) -> NDArray[np.int
 
 def load_tuning_list(
     entries: Iterable[Entry],
-    references: Sequence[str],
+    references: References,
     original: Features | None = None,
     path: str = "the weights",
 ) -> TuningList:
     """Load an n-best list with its references.
 
-    :param references: one per sentence, by its number.
+    :param references: one line per sentence, by its number; or several lists of lines.
     :param original: weights that the totals were computed with; without them `Rest0` is 0.
     :param path: origin of these weights, for messages.
-    :raises DataError: a line is malformed, the list is empty or unsorted, or a sentence has no
-        reference.
+    :raises DataError: a line is malformed, the list is empty or unsorted, a sentence has no
+        reference, or the lists of references differ in length.
     """
+    rows = references_by_sentence(references)
     features, totals, statistics = array("d"), array("d"), array("i")
     columns, counts, seen = None, [], set()
     for group in group_by_sentence(entries):
         columns = columns or FeatureColumns.from_entry(group[0])
-        reference = Reference(reference_for(group[0], references))
+        reference = Reference(*references_for(group[0], rows))
         for entry in group:
             features.extend(check_finite(columns.row(entry), entry))
             totals.extend(check_finite([entry.total] if original else [0.0], entry))
@@ -99,7 +102,7 @@ def load_tuning_list(
         raise DataError("the n-best list is empty; give one with hypotheses")
     if not columns.width:
         raise DataError("the n-best list has no features to tune; give a list with features")
-    missing = [Reference(line).statistics("") for i, line in enumerate(references) if i not in seen]
+    missing = [Reference(*row).statistics("") for i, row in enumerate(rows) if i not in seen]
     matrix = np.frombuffer(features).reshape(-1, columns.width)
     return TuningList(
         columns,
@@ -111,9 +114,10 @@ def load_tuning_list(
     )
 
 
-def reference_for(entry: Entry, references: Sequence[str]) -> str:
-    """Return the reference of a line's sentence.
+def references_for(entry: Entry, references: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the references of a line's sentence.
 
+    :param references: of each sentence.
     :raises DataError: the sentence number is beyond the references.
     """
     if entry.sentence >= len(references):

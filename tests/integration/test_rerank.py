@@ -80,6 +80,26 @@ def test_the_oracle_bleu_is_logged(nmtkit, files):
     assert float(figure) > 50
 
 
+def test_several_references_are_those_of_evaluate(nmtkit, files):
+    other = files / "other"
+    other.write_text(
+        "".join(f"{line[::-1]}\n" for line in (files / "ref").read_text().split("\n")[:-1])
+    )
+    numbered = files / "moses"
+    for number, name in enumerate(("ref", "other")):
+        (files / f"moses{number}").write_text((files / name).read_text())
+    both = ["--oracle", files / "ref", "--oracle", other]
+    result = nmtkit("nbest", "rerank", files / "list", *both)
+    best = files / "best"
+    best.write_text(result.stdout)
+    figure = nmtkit("evaluate", best, files / "ref", "--reference", other).stdout.split()[2]
+    assert f"oracle: BLEU {figure}\n" in result.stderr
+    assert nmtkit("nbest", "rerank", files / "list", "--oracle", numbered).stdout == result.stdout
+    options = ["--method", "mira", "--epochs", 3]
+    tuned = nmtkit("nbest", "tune", files / "list", files / "ref", "--reference", other, *options)
+    assert nmtkit("nbest", "tune", files / "list", numbered, *options).stdout == tuned.stdout
+
+
 @pytest.mark.parametrize(
     "options", [[], ["--method", "mira", "--epochs", 20], ["--restarts", 1, "--seed", 3]]
 )
@@ -141,6 +161,10 @@ def test_rerank_reads_tuned_weights(nmtkit, files, options, start):
         ),
         (["nbest", "rerank", "list", "--weights-file", "rest"], 1, "no section [original-weight]"),
         (["nbest", "rerank", "list", "--oracle", "short"], 1, "list:4: sentence 2"),
+        (["nbest", "rerank", "list", "--oracle", "ref", "--oracle", "short"], 1, "short has 2"),
+        (["nbest", "tune", "list", "ref", "--reference", "short"], 1, "short has 2"),
+        (["nbest", "rerank", "-", "--oracle", "-"], 2, "stdin ('-') can be only one"),
+        (["nbest", "tune", "list", "-", "--reference", "-"], 2, "stdin ('-') can be only one"),
         (
             ["nbest", "rerank", "list", "--oracle", "ref", "--mean-with", "RNN0"],
             2,

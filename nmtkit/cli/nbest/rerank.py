@@ -82,10 +82,11 @@ log = logging.getLogger("nmtkit")
         "--oracle",
         "references",
         type=FILE,
+        multiple=True,
         metavar="REF",
         common=True,
         help="Order by sentence BLEU against these references. The corpus BLEU that the list could"
-        " reach is logged.",
+        " reach is logged. Repeatable, for several references of each sentence.",
     ),
 )
 @force_option
@@ -94,7 +95,7 @@ def command(
     weights_file: str | None,
     original: str | None,
     names: tuple[str, ...],
-    references: str | None,
+    references: tuple[str, ...],
     sentences: int | None,
     output: str,
     list_output: str | None,
@@ -114,7 +115,8 @@ def command(
     that feature; weights that 'nmtkit nbest tune' wrote keep it as Rest0, and so does --original.
 
     Sentence BLEU is Lin and Och's (2004): one is added to the counts of n-grams longer than a word.
-    Corpus BLEU is that of multi-bleu.perl. LIST and REF are tokenised alike.
+    Corpus BLEU is that of multi-bleu.perl. LIST and REF are tokenised alike. If there is no file
+    REF, the files REF0, REF1 and so on are read, as Moses's scripts do.
 
     Examples:
       nmtkit nbest rerank moses.1000best.gz --weights-file tuned -o test.fr
@@ -122,16 +124,17 @@ def command(
       nmtkit nbest rerank moses.1000best.gz --oracle test.ref.fr --list best-first.gz
 
     """
-    from nmtkit.io.lines import open_output, read_lines
+    from nmtkit.evaluation.references import read_references
+    from nmtkit.io.lines import open_output
     from nmtkit.smt.nbest import read_nbest
     from nmtkit.smt.reranker import Reranker
 
-    lines = list(read_lines(references)) if references else None
+    lines = read_references(references) if references else None
     with contextlib.ExitStack() as stack:
         results = stack.enter_context(open_output(output, force))
         table = stack.enter_context(open_output(list_output, force)) if list_output else None
         reranker = Reranker(_scores(weights_file, original, names, lines))
-        expected = sentences if lines is None else len(lines)
+        expected = sentences if lines is None else len(lines[0])
         for hypotheses in reranker.rerank(read_nbest(nbest), expected):
             results.write((hypotheses[0].hypothesis if hypotheses else "") + "\n")
             if table:
@@ -146,7 +149,7 @@ def _scores(
     weights_file: str | None,
     original: str | None,
     names: tuple[str, ...],
-    references: list[str] | None,
+    references: list[list[str]] | None,
 ) -> "GroupScorer":
     """Return the scorer that the options select."""
     from dataclasses import replace

@@ -19,13 +19,22 @@ log = logging.getLogger("nmtkit")
     rules=[
         needs("--restarts", "--method mert"),
         needs("--epochs", "--method mira"),
-        one_stdin("LIST", "REF", "--start"),
+        one_stdin("LIST", "REF", "--reference", "--start"),
     ]
 )
 @click.argument("nbest", type=FILE, metavar="LIST")
 @click.argument("references", type=FILE, metavar="REF")
 @group(
     FILES,
+    option(
+        "--reference",
+        "more_references",
+        type=FILE,
+        multiple=True,
+        metavar="REF",
+        common=True,
+        help="Another reference of the same lines. Repeatable.",
+    ),
     output_option("File of the weights."),
     option(
         "--start",
@@ -73,6 +82,7 @@ log = logging.getLogger("nmtkit")
 def command(
     nbest: str,
     references: str,
+    more_references: tuple[str, ...],
     output: str,
     start: str | None,
     method: str,
@@ -85,7 +95,9 @@ def command(
 
     LIST has lines as Moses writes them (see 'nmtkit nbest --help-all'), REF one sentence per line;
     the first is number 0. Both are tokenised alike. A sentence without hypotheses counts as an
-    empty translation. Either may be '-' for stdin, or a .gz file.
+    empty translation. Either may be '-' for stdin, or a .gz file. Each --reference adds a
+    reference of every sentence. If there is no file REF, the files REF0, REF1 and so on are read,
+    as Moses's scripts do.
 
     The weights are written as in a moses.ini, in a section [weight], for 'nmtkit nbest rerank'.
     They are never worse on LIST than those of --start. A feature that --start does not name, such
@@ -102,14 +114,15 @@ def command(
       nmtkit nbest tune dev.1000best.gz dev.tok.fr --method mira -o tuned
 
     """
-    from nmtkit.io.lines import open_output, read_lines
+    from nmtkit.evaluation.references import read_references
+    from nmtkit.io.lines import open_output
     from nmtkit.smt.nbest import read_nbest
     from nmtkit.smt.tuner import tune
     from nmtkit.smt.weights import read_weights
 
     with open_output(output, force) as results:
         weights = read_weights(start) if start else None
-        lines = list(read_lines(references))
+        lines = read_references([references, *more_references])
         tuned = tune(read_nbest(nbest), lines, weights, _config(method, seed, restarts, epochs))
         results.write(tuned.weights.text)
     log.info("BLEU %.2f, after %.2f at the start", 100 * tuned.after, 100 * tuned.before)

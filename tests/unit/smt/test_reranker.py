@@ -142,6 +142,18 @@ def test_the_oracle_is_the_best_of_each_sentence():
         list(Reranker(OracleScorer(references[:2])).rerank(entries))
 
 
+def test_the_oracle_takes_several_references():
+    rows = ["a b c d", "x y z", "z"], ["e f", ""]
+    entries = entries_of(
+        *(f"{s} ||| {w} ||| A= 1 ||| 0" for s, words in enumerate(rows) for w in words)
+    )
+    references = [["q", "e f"], ["x y z", ""]]
+    reranker = Reranker(OracleScorer(references))
+    list(reranker.rerank(entries, 2))
+    assert reranker.best == ["x y z", "e f"]
+    assert reranker.bleu(references) == tokenized_bleu(reranker.best, references)
+
+
 def test_a_huge_sentence_number_is_refused():
     entries = entries_of("0 ||| a ||| L= 1 ||| 1", f"{10**15} ||| b ||| L= 1 ||| 1")
     with pytest.raises(DataError, match="list:2: sentence 1000000000000000 comes where 1 was"):

@@ -35,6 +35,25 @@ def test_bleu_of_weights_is_that_of_the_best_hypotheses(make_list, without):
     assert len(reached) > 3
 
 
+@pytest.mark.parametrize("without", [(), (2, 5)])
+def test_bleu_with_several_references_is_that_of_the_best_hypotheses(make_list, without):
+    entries, references = make_list(1, without=without)
+    both = [references, [line[::-1] for line in references]]
+    tuning = load_tuning_list(entries, both)
+    random = np.random.default_rng(3)
+    for _ in range(10):
+        weights = random.integers(-2, 3, size=3)
+        chosen = best_by_hand(entries, references, weights)
+        expected = tokenized_bleu(chosen, both).value
+        assert 100 * tuning.bleu(weights.astype(float)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_lists_of_references_that_differ_in_length_are_refused(make_list):
+    entries, references = make_list(1)
+    with pytest.raises(DataError, match="the references have 6, 5 lines; give each sentence"):
+        load_tuning_list(entries, [references, references[1:]])
+
+
 def test_the_arrays_have_the_values_of_the_lines(make_list):
     entries, references = make_list(2, without=(1,))
     tuning = load_tuning_list(iter(entries), references)
