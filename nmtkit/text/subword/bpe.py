@@ -2,37 +2,80 @@
 
 Sennrich, Haddow & Birch 2016, with the merges, the pieces and the file format of subword-nmt: one
 merge per line, first learned first, below `#version: 0.2`. A piece that another piece of the same
-word follows ends in `@@`: `ad@@ vance`.
+word follows ends in `@@`: `ad@@ vance`. The library splits the words; each distinct word once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+import io
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.text.memo import Memo
-from nmtkit.text.subword.bpe_learner import END_OF_WORD, MAX_WORD_LENGTH, Pair, learn_merges
+from nmtkit.text.subword.bpe_learner import MAX_WORD_LENGTH, Pair, learn_merges
 
 SEPARATOR = "@@"
 """Suffix of a piece that another piece of the same word follows."""
 
+MAX_RECURSION = 500
+"""Length of the parts of a very long word where pieces are limited to a vocabulary: the library
+undoes merges recursively."""
+
+_MARKER = "\t"
+"""No merge has it, because words hold no whitespace."""
+
 _VERSIONS = {"#version: 0.1": (0, 1), "#version: 0.2": (0, 2)}
+
+Segment = Callable[[Sequence[str]], list[str]]
+"""From words to their pieces, those that do not end a word with the separator."""
 
 
 class BPE:
-    """The merges learned from a corpus, applied to words; a `SubwordModel`.
+    """The merges learned from a corpus, applied to words by subword-nmt; a `SubwordModel`.
 
     :param merges: pairs of symbols, first learned first; a word ends in `</w>`.
     :param version: version of the file format; in 0.1 `</w>` is a separate symbol.
+    :param vocabulary: pieces that may be produced, with their `@@`; any other piece is split again,
+        down to characters if need be. None: every piece.
+    :param glossaries: regular expressions; what they match is never split.
+    :raises DataError: a glossary is invalid, or merges of version 0.1 are given a vocabulary.
     """
 
-    def __init__(self, merges: Iterable[Pair], version: tuple[int, int] = (0, 2)) -> None:
+    def __init__(
+        self,
+        merges: Iterable[Pair],
+        version: tuple[int, int] = (0, 2),
+        vocabulary: Collection[str] | None = None,
+        glossaries: Sequence[str] = (),
+    ) -> None:
+        if vocabulary is not None and version == (0, 1):
+            raise DataError(
+                "merges of version 0.1 cannot be limited to a vocabulary; learn them again, or"
+                " leave the vocabulary threshold out"
+            )
         self.merges = tuple(merges)
         self._version = version
-        self._ranks = _ranks(self.merges)
+        self._vocabulary = None if vocabulary is None else frozenset(vocabulary)
+        self._glossaries = [glossary_pattern(glossary) for glossary in glossaries]
         self._split_words = Memo(self._split)
+
+    @cached_property
+    def library(self) -> "Library":
+        """subword-nmt's `BPE` with these merges; callers clear its `cache`, which is unbounded."""
+        from subword_nmt import apply_bpe
+
+        merges = self.merges or (("a", "b"),)  # the library refuses a file without merges
+        codes = io.StringIO(_file_text(merges, self._version))
+        library: Library = apply_bpe.BPE(codes, glossaries=self._glossaries)
+        library.vocab = self._vocabulary
+        if not self.merges:
+            library.bpe_codes = {}
+            library.bpe_codes_reverse = {}
+        return library
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], size: int) -> "BPE":
@@ -54,13 +97,19 @@ class BPE:
         return cls(learn_merges(counts, size))
 
     @classmethod
-    def load(cls, path: Source) -> "BPE":
+    def load(
+        cls,
+        path: Source,
+        vocabulary: Collection[str] | None = None,
+        glossaries: Sequence[str] = (),
+    ) -> "BPE":
         """Load a file of merges.
 
+        :param vocabulary, glossaries: see the class.
         :raises DataError: the file cannot be read, its version is unknown, or a line is not two
             symbols separated by a blank; the message names the line.
         """
-        return cls(*_parse(list(read_lines(path)), str(path)))
+        return cls(*_parse(list(read_lines(path)), str(path)), vocabulary, glossaries)
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the file of merges atomically.
@@ -100,66 +149,66 @@ class BPE:
 
     def _split(self, word: str) -> str:
         """Return the pieces of a word, separated by blanks."""
-        if len(word) == 1:
-            return word
-        if self._version == (0, 1):
-            symbols = [*word, END_OF_WORD]
-        else:
-            symbols = [*word[:-1], word[-1] + END_OF_WORD]
-        if len(symbols) <= MAX_WORD_LENGTH:
-            self._merge(symbols)
-        else:
-            symbols = self._merge_by_parts(symbols)
-        last = symbols.pop().removesuffix(END_OF_WORD)
-        pieces = [*symbols, last] if last else symbols
+        return " ".join(self.split_word(word, self.library.segment_tokens))
+
+    def split_word(self, word: str, segment: Segment) -> list[str]:
+        """Return the pieces of a word, from which `undo` restores any word.
+
+        :param segment: splits words as subword-nmt's `segment_tokens`.
+        """
+        length = MAX_WORD_LENGTH if self._vocabulary is None else MAX_RECURSION
+        parts = [word[start : start + length] for start in range(0, len(word), length)]
+        # Time grows with the square of a word's length, so a very long one is split part by part.
+        # The marker keeps a part from ending like a word.
+        pieces = [piece for part in parts[:-1] for piece in segment([part + _MARKER])[:-1]]
+        pieces += segment([parts[-1]])
+        self.library.cache.clear()
         if pieces[-1].endswith(SEPARATOR):
             # The text has a word that ends in @@. Split off its last letter as a separate piece, so
             # that the word does not seem to continue.
-            pieces[-1:] = [pieces[-1][:-1], pieces[-1][-1]]
-        return f"{SEPARATOR} ".join(pieces)
-
-    def _merge_by_parts(self, symbols: Sequence[str]) -> list[str]:
-        """Merge a very long word part by part, because time grows with the square of its length."""
-        merged: list[str] = []
-        for start in range(0, len(symbols), MAX_WORD_LENGTH):
-            part = [*symbols[start : start + MAX_WORD_LENGTH]]
-            self._merge(part)
-            merged += part
-        return merged
-
-    def _merge(self, symbols: list[str]) -> None:
-        """Merge pairs of a word's symbols in place, the earliest learned first."""
-        no_rank, rank_of = len(self.merges), self._ranks.get
-        ranks = [rank_of(pair, no_rank) for pair in pairwise(symbols)]
-        while ranks and (rank := min(ranks)) < no_rank:
-            first, second = self.merges[rank]
-            if ranks.count(rank) > 1:
-                symbols[:] = _merge_everywhere(symbols, first, second)
-                ranks = [rank_of(pair, no_rank) for pair in pairwise(symbols)]
-                continue
-            index = ranks.index(rank)
-            merged = first + second
-            symbols[index : index + 2] = [merged]
-            del ranks[index]
-            if index < len(ranks):
-                ranks[index] = rank_of((merged, symbols[index + 1]), no_rank)
-            if index:
-                ranks[index - 1] = rank_of((symbols[index - 1], merged), no_rank)
+            last = pieces.pop()
+            letters = [last[:-1], last[-1]] if self._vocabulary is None else [*last]
+            pieces += [*(letter + SEPARATOR for letter in letters[:-1]), letters[-1]]
+        return pieces
 
     def _text(self) -> str:
-        header = next(text for text, version in _VERSIONS.items() if version == self._version)
-        return "".join(f"{line}\n" for line in (header, *map(" ".join, self.merges)))
+        return _file_text(self.merges, self._version)
 
 
-def _merge_everywhere(symbols: Sequence[str], first: str, second: str) -> list[str]:
-    """Return the symbols with every occurrence of a pair merged, from left to right."""
-    merged: list[str] = []
-    for symbol in symbols:
-        if symbol == second and merged and merged[-1] == first:
-            merged[-1] = first + second
-        else:
-            merged.append(symbol)
-    return merged
+class Library(Protocol):
+    """What nmtkit uses of subword-nmt's `BPE`."""
+
+    bpe_codes: dict[Pair, int]
+    bpe_codes_reverse: dict[str, Pair]
+    cache: dict[str, tuple[str, ...]]
+    vocab: frozenset[str] | None
+
+    def segment_tokens(self, tokens: Sequence[str], dropout: float = 0) -> list[str]:
+        """Return the pieces of words, those that do not end a word with the separator."""
+        ...
+
+
+def _file_text(merges: Iterable[Pair], version: tuple[int, int]) -> str:
+    header = next(text for text, known in _VERSIONS.items() if known == version)
+    return "".join(f"{line}\n" for line in (header, *map(" ".join, merges)))
+
+
+def glossary_pattern(glossary: str) -> str:
+    """Return the pattern of a glossary as subword-nmt takes it.
+
+    The library joins patterns with `|` and splits words at their groups, so a pattern is put into a
+    group of its own, and may have no other that captures.
+
+    :raises DataError: it is not a regular expression, or has a capturing group.
+    """
+    pattern = f"(?:{glossary})"
+    try:
+        groups = re.compile(glossary).groups + re.compile(pattern).groups
+    except (re.error, RecursionError, OverflowError) as error:
+        raise DataError(f"glossary '{glossary}': not a regular expression: {error}") from error
+    if groups:
+        raise DataError(f"glossary '{glossary}': write (?:...) instead of (...)")
+    return pattern
 
 
 def undo_bpe(pieces: Iterable[str]) -> list[str]:
@@ -204,8 +253,3 @@ def _version(line: str, where: str) -> tuple[int, int]:
     if line not in _VERSIONS:
         raise DataError(f"{where}:1: unknown {line[1:]}; known are 0.1 and 0.2")
     return _VERSIONS[line]
-
-
-def _ranks(merges: Sequence[Pair]) -> dict[Pair, int]:
-    """Return the rank of each pair; for a pair that occurs twice, the first."""
-    return {pair: rank for rank, pair in reversed(list(enumerate(merges)))}

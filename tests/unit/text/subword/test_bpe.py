@@ -5,6 +5,8 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from subword_nmt import apply_bpe, learn_bpe
 
 from nmtkit.errors import DataError, OutputError
@@ -185,7 +187,7 @@ def test_very_long_words_are_split_in_linear_time() -> None:
 def test_very_long_words_are_not_learned_and_are_split_when_applied() -> None:
     """A megabyte without a blank is ignored in learning, and split a thousand letters at a time."""
     draw = random.Random(1)
-    long = "".join(draw.choices("abcdefgh", k=300_000))
+    long = "".join(draw.choices("abcdefgh", k=30_000))
     bpe = BPE.learn({long: 1, "x" * 1_000_000: 1, "abab": 5, "ab": 1}, 50)
     assert bpe.merges == BPE.learn({"abab": 5, "ab": 1}, 50).merges
     some = BPE.learn({long[:MAX_WORD_LENGTH]: 9}, 300)
@@ -207,3 +209,64 @@ def test_memory_of_words_is_bounded(bpe: BPE, monkeypatch: pytest.MonkeyPatch) -
     for word in words(200):
         assert small.apply([word]) == bpe.apply([word])
         assert len(small._split_words) <= 10
+
+
+def glossary_library(bpe: BPE, glossaries: list[str]) -> apply_bpe.BPE:
+    return apply_bpe.BPE(io.StringIO(bpe._text()), glossaries=glossaries)
+
+
+def test_glossaries_are_those_of_the_library(bpe: BPE) -> None:
+    glossaries = ["newest", "[0-9]+", "@+"]
+    ours, library = BPE(bpe.merges, glossaries=glossaries), glossary_library(bpe, glossaries)
+    for word in [*words(500), "newestx", "xnewest12", "été@@34lower", "12"]:
+        if not word.endswith("@@"):
+            assert ours.apply([word]) == library.segment_tokens([word])
+    assert ours.apply(["x12y"]) == ["x@@", "12@@", "y"]
+
+
+def test_alternatives_in_a_glossary_belong_together(bpe: BPE) -> None:
+    ours = BPE(bpe.merges, glossaries=["lo|wer"])
+    assert ours.apply(["xlo", "lower", "zwer"]) == ["x@@", "lo", "lo@@", "wer", "z@@", "wer"]
+
+
+@pytest.mark.parametrize("glossary", ["(", "*", "(a)", "a(?P<n>b)", "a)|(b", "a)|(?:b", "x" * 3 + "(?i)y"])
+def test_a_glossary_that_is_no_expression_is_refused(glossary: str) -> None:
+    with pytest.raises(DataError, match="^glossary '"):
+        BPE([], glossaries=[glossary])
+
+
+text_words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(
+    lambda text: "".join(text.split())
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(text_words.filter(bool) | st.text("ab@low\u0301", min_size=1, max_size=9)))
+def test_undo_restores_all_words(bpe: BPE, sentence: list[str]) -> None:
+    pieces = {"l@@", "low", "a@@", "ab", "@@@"}
+    limited = BPE(bpe.merges, vocabulary=pieces, glossaries=["@@", "o?", "wl*"])
+    for model in (bpe, BPE(bpe.merges, glossaries=["lo", "b*"]), limited):
+        assert undo_bpe(model.apply(sentence)) == sentence
+        assert " ".join(model.apply(sentence)).split() == model.apply(sentence)
+
+
+def test_pieces_outside_the_vocabulary_are_split_again_as_by_the_library(bpe: BPE) -> None:
+    vocabulary = {"low", "new@@", "n@@", "e@@", "w@@", "es@@", "t"}
+    ours, library = BPE(bpe.merges, vocabulary=vocabulary), glossary_library(bpe, [])
+    library.vocab = vocabulary
+    for word in words(500):
+        if not word.endswith("@@"):
+            pieces = ours.apply([word])
+            assert pieces == library.segment_tokens([word])
+            assert all(p in vocabulary or len(p.removesuffix("@@")) == 1 for p in pieces)
+
+
+def test_a_long_word_of_one_letter_is_split_to_a_vocabulary() -> None:
+    """The library undoes merges recursively; a chain of merges would be deeper than Python goes."""
+    merges = [("a" * n, "a") for n in range(1, 1500)]
+    assert BPE(merges, vocabulary={"a@@", "a"}).apply(["a" * 1500]) == ["a@@"] * 1499 + ["a"]
+
+
+def test_merges_of_version_0_1_take_no_vocabulary() -> None:
+    with pytest.raises(DataError, match="learn them again"):
+        BPE([("a", "b")], (0, 1), vocabulary={"a"})
