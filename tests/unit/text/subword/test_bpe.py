@@ -229,7 +229,9 @@ def test_alternatives_in_a_glossary_belong_together(bpe: BPE) -> None:
     assert ours.apply(["xlo", "lower", "zwer"]) == ["x@@", "lo", "lo@@", "wer", "z@@", "wer"]
 
 
-@pytest.mark.parametrize("glossary", ["(", "*", "(a)", "a(?P<n>b)", "a)|(b", "a)|(?:b", "x" * 3 + "(?i)y"])
+@pytest.mark.parametrize(
+    "glossary", ["(", "*", "(a)", "a(?P<n>b)", "a)|(b", "a)|(?:b", "x" * 3 + "(?i)y"]
+)
 def test_a_glossary_that_is_no_expression_is_refused(glossary: str) -> None:
     with pytest.raises(DataError, match="^glossary '"):
         BPE([], glossaries=[glossary])
