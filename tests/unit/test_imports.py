@@ -110,6 +110,8 @@ LIBRARIES = {
     "parallel.fork": {"torch"},
     "models": {"torch"},
     "text": {"numpy", "sacremoses"},
+    "text.subword.bpe": {"subword_nmt"},
+    "text.subword.sentence_piece": {"sentencepiece"},
     "search": {"torch"},
 }
 """Room or module -> the third-party libraries that it may import.
