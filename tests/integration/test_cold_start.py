@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-BASELINE = "import torch, safetensors.torch"
-"""Imports that every use of a model needs."""
+BASELINE = "import torch, safetensors.torch; print(*sys.modules, file=sys.stderr); "
+"""Python code that imports what every use of a model needs, and prints the names."""
 
 NMTKIT = "from nmtkit.cli.main import main; main()"
 
@@ -37,8 +37,11 @@ REPORT_MODULES = (
 """Python code that prints the names of the imported modules when the interpreter ends."""
 
 
-def imported_by(code: str, *arguments: object, line: str = "") -> set[str]:
-    """Return the modules that a fresh interpreter imports."""
+def imported_by(code: str, *arguments: object, line: str = "") -> list[set[str]]:
+    """Return the modules that a fresh interpreter has imported when it ends, and earlier ones.
+
+    :return: the modules of each line printed, those at the end last.
+    """
     completed = subprocess.run(
         [sys.executable, "-c", REPORT_MODULES + code, *map(str, arguments)],
         input=line,
@@ -46,20 +49,16 @@ def imported_by(code: str, *arguments: object, line: str = "") -> set[str]:
         capture_output=True,
         check=True,
     )
-    return set(completed.stderr.splitlines()[-1].split())
-
-
-@pytest.fixture(scope="module")
-def baseline() -> set[str]:
-    return imported_by(BASELINE)
+    return [set(names.split()) for names in completed.stderr.splitlines()]
 
 
 @pytest.mark.parametrize("command", ["translate", "score", "align"])
 def test_using_a_model_imports_little_besides_torch(
-    command: str, model: Path, corpus: Path, baseline: set[str]
+    command: str, model: Path, corpus: Path
 ) -> None:
     files = [] if command == "translate" else [corpus / "test.en", corpus / "test.fr"]
-    modules = imported_by(NMTKIT, command, "--model", model, *files, line="one two\n")
+    code = BASELINE + NMTKIT
+    baseline, *_, modules = imported_by(code, command, "--model", model, *files, line="one two\n")
     assert {"torch", "nmtkit.models.rnnsearch"} <= modules
     besides = modules - baseline
     assert besides & UNNEEDED == set()
@@ -67,12 +66,12 @@ def test_using_a_model_imports_little_besides_torch(
 
 
 def test_an_unneeded_import_would_be_detected() -> None:
-    assert imported_by("import sacrebleu, numpy.random") >= {"sacrebleu", "numpy.random"}
+    assert imported_by("import sacrebleu, numpy.random")[-1] >= {"sacrebleu", "numpy.random"}
 
 
 def test_prepare_does_not_import_torch(corpus: Path, tmp_path: Path) -> None:
     files = [corpus / "test.en", corpus / "test.fr"]
     options = ["-s", "en", "-t", "fr", "--output", tmp_path / "prepared"]
-    modules = imported_by(NMTKIT, "prepare", "--train", *files, *options)
+    modules = imported_by(NMTKIT, "prepare", "--train", *files, *options)[-1]
     assert "nmtkit.text.tokenizer" in modules
     assert not modules & {"torch", "sacrebleu", "matplotlib", "sympy"}
