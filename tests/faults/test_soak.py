@@ -12,13 +12,13 @@ from tests.watchdog import finish
 def test_open_files_and_memory_do_not_grow(preloaded):
     script = Path(__file__).with_name("soak.py")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [preloaded / "python", str(script), "--updates", "300", "--lines", "5000"]
+    command = [preloaded / "python", str(script), "--updates", "200", "--lines", "2500"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
     stdout, stderr = finish(process, 120)
     assert process.returncode == 0, stderr + stdout
-    assert re.match(r"300 updates in .*\n5000 lines in .*\n$", stdout)
+    assert re.match(r"200 updates in .*\n2500 lines in .*\n$", stdout)
 
 
 def test_growth_is_reported():

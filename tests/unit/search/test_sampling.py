@@ -17,8 +17,8 @@ SETTINGS = SearchConfig()
 
 
 def test_frequencies_are_the_models_probabilities(prefix_model):
-    """20,000 samples: every string of one or two words is within 4 standard deviations."""
-    model, source, n = prefix_model(2, words=3, eos_bias=1.0, scale=0.7), [5, 8, 0], 20_000
+    """10,000 samples: every string of one or two words is within 4 standard deviations."""
+    model, source, n = prefix_model(2, words=3, eos_bias=1.0, scale=0.7), [5, 8, 0], 10_000
     [samples] = sample([model], *pad([source]), SETTINGS, n, seeds=[1])
     strings = [[*words, EOS] for k in (1, 2) for words in itertools.product([1, 2], repeat=k)]
     scored = model.score(*pad([source] * len(strings)), *pad(strings)).log_probs
