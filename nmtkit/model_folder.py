@@ -38,6 +38,7 @@ from nmtkit.models.base import TranslationModel
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword import METHODS, method_of
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.text_config import TextConfig
 
 PROVENANCE_FILE = "origin.json"
 """File that records how a model was trained (`training/provenance.py`)."""
@@ -188,12 +189,7 @@ def create_model_folder(
             f"{folder}: exists and is not a model folder, as it has no config.toml; choose another"
             " name, or restore that file if this was one"
         )
-    files = {}
-    for prepared_side, model_side in zip(config.data.sides, ("src", "tgt"), strict=True):
-        subwords = [] if config.text.subwords == "none" else [method_of(prepared, prepared_side)]
-        for name in ["vocab", *subwords]:
-            path = prepared / f"{name}.{prepared_side}"
-            files[f"{name}.{model_side}"] = read_regular(path, MAX_FILE_BYTES[f"{name}.src"])
+    files = prepared_files(prepared, config.text, config.data.sides)
     if provenance is not None:
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
         files[PROVENANCE_FILE] = text.encode("utf-8")
@@ -203,6 +199,22 @@ def create_model_folder(
         for name, content in files.items():
             (hidden / name).write_bytes(content)
         write_config(hidden, config)
+
+
+def prepared_files(prepared: Path, text: TextConfig, sides: tuple[str, str]) -> dict[str, bytes]:
+    """Read the shortlists and subword models of a prepared folder, or of a model folder.
+
+    :param sides: names of the source and target side in the folder.
+    :return: contents by their names in a model folder.
+    :raises OSError: one cannot be read.
+    """
+    files = {}
+    for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
+        subwords = [] if text.subwords == "none" else [method_of(prepared, prepared_side)]
+        for name in ["vocab", *subwords]:
+            path = prepared / f"{name}.{prepared_side}"
+            files[f"{name}.{model_side}"] = read_regular(path, MAX_FILE_BYTES[f"{name}.src"])
+    return files
 
 
 def write_config(folder: Path, config: Config) -> None:

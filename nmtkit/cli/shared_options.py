@@ -47,8 +47,8 @@ device_option = option(
     default="auto",
     envvar="NMTKIT_DEVICE",
     common=True,
-    help="Device of the model: auto, cpu, cuda, cuda:1 (GPUs count from 0), or mps (a Mac's GPU)."
-    " 'auto' is cuda if there is a GPU, or else cpu.",
+    help="Device of the model. One of auto, cpu, cuda, cuda:1 (GPUs count from 0) and mps (a Mac's"
+    " GPU). 'auto' is cuda if there is a GPU, or else cpu.",
 )
 threads_option = option(
     "--threads",

@@ -31,6 +31,15 @@ DEFAULT_RECIPE = "rnnsearch-modern"
         default=None,
     ),
     option(
+        "--from",
+        "initial_model",
+        type=PathName(path_type=Path),
+        metavar="MODEL",
+        common=True,
+        help="Start from another model's parameters. MODEL is its folder, or a file of parameters"
+        " in it. Without --recipe its settings are used, too.",
+    ),
+    option(
         "--tensorboard",
         is_flag=True,
         help="Write TensorBoard files into the model folder.",
@@ -86,6 +95,7 @@ DEFAULT_RECIPE = "rnnsearch-modern"
 def command(
     prepared: Path | None,
     output: Path | None,
+    initial_model: Path | None,
     recipe: str | None,
     config_file: Path | None,
     overrides: tuple[str, ...],
@@ -108,6 +118,7 @@ def command(
     Examples:
       nmtkit train prepared -o model --recipe rnnsearch-50
       nmtkit train prepared -o model --recipe rnnsearch-50 --set training.seed=2
+      nmtkit train other -o adapted --from model
       torchrun --nproc-per-node 2 -m nmtkit train prepared -o model
 
     """
@@ -117,12 +128,12 @@ def command(
     if list_recipes:
         click.echo("\n".join(recipe_names()))
         return
-    if recipe is None and config_file is None:
+    if recipe is None and config_file is None and initial_model is None:
         recipe = DEFAULT_RECIPE
     if show_config:
         from nmtkit.training.train import describe_settings
 
-        click.echo(describe_settings(recipe, config_file, overrides), nl=False)
+        click.echo(describe_settings(recipe, config_file, overrides, initial_model), nl=False)
         return
     if prepared is None or output is None:
         raise click.UsageError("Training needs PREPARED and --output.")
@@ -139,4 +150,5 @@ def command(
         device=device,
         tensorboard=tensorboard,
         force=force,
+        initial_model=initial_model,
     )

@@ -322,6 +322,11 @@ def load_parameters(model: nn.Module, path: Path) -> None:
     if any(parameter.is_meta for parameter in parameters.values()):
         model.load_state_dict(tensors, assign=True)
         return
+    copy_parameters(model, tensors)
+
+
+def copy_parameters(model: nn.Module, tensors: Parameters) -> None:
+    """Overwrite a model's parameters by tensors of the same names and shapes."""
     with torch.no_grad():
-        for name, parameter in parameters.items():
+        for name, parameter in model.named_parameters():
             parameter.copy_(tensors[name])

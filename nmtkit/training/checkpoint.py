@@ -188,6 +188,11 @@ def _read_state(path: Path) -> dict[str, Any]:
     return state
 
 
+def has_checkpoints(folder: Path) -> bool:
+    """Return whether a model folder has a checkpoint, damaged or not."""
+    return any(not path.name.startswith(".") for path in _checkpoint_files(folder))
+
+
 def load_newest_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: int = 1
 ) -> Progress | None:

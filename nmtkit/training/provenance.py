@@ -25,6 +25,9 @@ from nmtkit.text.subword import METHODS
 
 FORMAT = 1
 
+INITIAL_KEY = "initial"
+"""Key of the record of the model whose parameters a training started from, if it was one."""
+
 MAX_PROVENANCE_BYTES = 1 << 24
 """Maximum size of the file, which has some hundred bytes for each file of the training data."""
 
@@ -40,9 +43,11 @@ def train_command(
     recipe: str | None,
     config_file: str | Path | None,
     overrides: Sequence[str],
+    initial_model: str | Path | None = None,
 ) -> str:
     """Return the command line that starts this training."""
     words = ["nmtkit", "train", str(prepared), "--output", str(output)]
+    words += ["--from", str(initial_model)] if initial_model is not None else []
     words += ["--recipe", recipe] if recipe else []
     words += ["--config", str(config_file)] if config_file is not None else []
     words += [word for override in overrides for word in ("--set", override)]
@@ -94,15 +99,22 @@ def _recorded_sums(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def provenance_of(
-    command: str, manifest: Mapping[str, Any], data: Mapping[str, str], device: str
+    command: str,
+    manifest: Mapping[str, Any],
+    data: Mapping[str, str],
+    device: str,
+    initial: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the content of `origin.json`.
 
     :param manifest: the prepared folder's manifest.
     :param data: SHA-256 of the files that training reads, by name.
     :param device: type of the device that trains, "cpu", "cuda" or "mps".
+    :param initial: path, checksum and update of the parameters that the training starts from, if
+        they are another model's.
     """
     splits = manifest.get("splits", {})
+    record = {} if initial is None else {INITIAL_KEY: dict(initial)}
     return {
         "format": FORMAT,
         "command": command,
@@ -116,6 +128,7 @@ def provenance_of(
         "pairs": {name: splits[name]["pairs"] for name in ("train", "dev") if name in splits},
         "inputs": manifest.get("inputs", {}),
         "data": dict(data),
+        **record,
     }
 
 
@@ -136,7 +149,8 @@ def read_provenance(folder: str | Path) -> dict[str, Any] | None:
         raise ModelError(f"{path}: cannot be read; remove it, or restore it") from error
     if not isinstance(provenance, dict) or provenance.get("format") != FORMAT:
         raise ModelError(f"{path}: not of format {FORMAT}; use the version that wrote it")
-    for name, has_right_type in _TYPES.items():
+    types = _TYPES if INITIAL_KEY not in provenance else _TYPES | _INITIAL_TYPE
+    for name, has_right_type in types.items():
         if not has_right_type(provenance.get(name)):
             raise ModelError(
                 f"{path}: {name} is missing, or not of the right type; remove the file, or restore"
@@ -168,3 +182,13 @@ _TYPES: dict[str, Callable[[object], bool]] = {
     "data": _is_table(_is_text),
 }
 """Field -> a function that tells whether a value may stand there."""
+
+
+def _is_initial(value: object) -> bool:
+    """Return whether a value is the record of the parameters that a training started from."""
+    if not isinstance(value, dict) or value.keys() != {"path", "parameters", "update"}:
+        return False
+    return _is_text(value["path"]) and _is_text(value["parameters"]) and _is_number(value["update"])
+
+
+_INITIAL_TYPE: dict[str, Callable[[object], bool]] = {INITIAL_KEY: _is_initial}

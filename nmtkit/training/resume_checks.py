@@ -21,6 +21,14 @@ from nmtkit.training.provenance import read_provenance
 BEST_PARAMETERS = "params.best.safetensors"
 
 
+def other_data_remedy(folder: Path) -> str:
+    """Return what to do if a training is to go on with other data than it was started with."""
+    return (
+        "restore it, or use --force to start anew, or start another training from the parameters"
+        f" of this model: --from {folder} with another --output"
+    )
+
+
 def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) -> None:
     """Check that a training resumes with the data that it was started with.
 
@@ -37,7 +45,7 @@ def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) 
         if checksums[0] not in ("", checksums[1]):
             raise DataError(
                 f"{prepared / split}.src, {split}.tgt: the {name} has changed since the training of"
-                f" {folder} started; restore it, or use --force to start anew"
+                f" {folder} started; {other_data_remedy(folder)}"
             )
 
 
@@ -56,8 +64,8 @@ def check_same_files(folder: Path, prepared: Path) -> None:
         path = prepared / name
         if path.is_file() and remembered_sha256(path) != checksum:
             raise DataError(
-                f"{path}: has changed since the training of {folder} started; restore"
-                " it, or use --force to start anew"
+                f"{path}: has changed since the training of {folder} started;"
+                f" {other_data_remedy(folder)}"
             )
 
 

@@ -14,7 +14,11 @@ from nmtkit.parallel.process_group import ProcessGroup
 from nmtkit.text.subword import METHODS
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import check_subword_files
-from nmtkit.training.resume_checks import check_nothing_missing, check_same_files
+from nmtkit.training.resume_checks import (
+    check_nothing_missing,
+    check_same_files,
+    other_data_remedy,
+)
 
 CHANGEABLE_SETTINGS = {
     "training.max_updates",
@@ -75,8 +79,8 @@ def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> 
         contents = [read_regular(path, MAX_FILE_BYTES["vocab.src"]) for path in paths]
         if contents[0] != contents[1]:
             raise DataError(
-                f"{vocab}: not the shortlist that {folder} was started with; restore it, or "
-                "use --force to start anew"
+                f"{vocab}: not the shortlist that {folder} was started with;"
+                f" {other_data_remedy(folder)}"
             )
 
 

@@ -36,6 +36,7 @@ from nmtkit.data.manifest import read_manifest, text_config
 from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.folder_files import check_folder
+from nmtkit.io.parameters import copy_parameters
 from nmtkit.model_folder import (
     build_model,
     create_model_folder,
@@ -44,7 +45,14 @@ from nmtkit.model_folder import (
     write_config,
 )
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
+from nmtkit.training.checkpoint import has_checkpoints
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
+from nmtkit.training.initial_model import (
+    InitialModel,
+    InitialParameters,
+    default_settings,
+    settings_of,
+)
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
 from nmtkit.training.provenance import (
@@ -86,18 +94,22 @@ def make_config(
     recipe: str | None = None,
     config_file: str | Path | None = None,
     overrides: Sequence[str] = (),
+    default: Mapping[str, Any] | None = None,
 ) -> Config:
     """Read settings from a recipe, then a file (whose `base` may name a recipe), then overrides.
 
     :param overrides: settings as "section.key=value".
+    :param default: settings to begin with if no recipe is named.
     :raises ConfigError: a key, value or recipe does not exist.
     """
-    table: dict[str, Any] = recipe_table(recipe) if recipe else {}
+    table: dict[str, Any] = recipe_table(recipe) if recipe else dict(default or {})
     where = f"recipe {recipe}" if recipe else "settings"
     renamed: dict[str, str] = {}
     if config_file is not None:
         where = str(config_file)
         from_file, renamed = rename_settings(read_toml(config_file), where)
+        if "base" in from_file and not recipe:
+            table = {}
         table = merge_tables(table, with_base(from_file, where))
     if overrides:
         override_table = functools.reduce(merge_tables, map(parse_override, overrides))
@@ -110,13 +122,17 @@ def make_config(
 
 
 def describe_settings(
-    recipe: str | None, config_file: str | Path | None, overrides: Sequence[str]
+    recipe: str | None,
+    config_file: str | Path | None,
+    overrides: Sequence[str],
+    initial_model: str | Path | None = None,
 ) -> str:
     """Return the settings that `train` would use, as TOML.
 
     `[text]` has the defaults; `train` takes it from the prepared folder.
     """
-    return write_toml(make_config(recipe, config_file, overrides))
+    default = None if initial_model is None else settings_of(InitialModel.at(initial_model).folder)
+    return write_toml(make_config(recipe, config_file, overrides, default))
 
 
 def train(
@@ -129,6 +145,7 @@ def train(
     tensorboard: bool = False,
     force: bool = False,
     settings: Mapping[str, object] | None = None,
+    initial_model: str | Path | None = None,
 ) -> TrainingResult:
     """Train a model, or resume its training exactly where it stopped.
 
@@ -143,6 +160,8 @@ def train(
     :param tensorboard: also write TensorBoard files into the model folder.
     :param force: delete an existing model folder `output`, and start again.
     :param settings: settings by name, such as {"training.seed": 2}; they override `overrides`.
+    :param initial_model: a model folder, or a file of parameters in it, that a new training takes
+        its first parameters from; without a recipe it has that model's settings, too.
     :raises NmtkitError: settings, data or folder do not fit, or another process trains in it.
     :raises TrainingInterrupted: on SIGINT or SIGTERM; everything is saved, and the same call
         resumes.
@@ -151,10 +170,15 @@ def train(
     overrides = [*overrides, *override_strings(settings or {})]
     with join_process_group(device) as process_group, contextlib.ExitStack() as stack:
         lock: FolderLock | None = None
+        parameters: InitialParameters | None = None
+        initial = None if initial_model is None else InitialModel.at(initial_model)
 
         def open_folder() -> tuple[Config, bool]:
-            nonlocal lock
-            config = make_config(recipe, config_file, overrides)
+            nonlocal lock, parameters
+            force_now = force and not process_group.restarted
+            is_new = force_now or not (folder / "config.toml").is_file()
+            default = default_settings(initial, folder, is_new)
+            config = make_config(recipe, config_file, overrides, default)
             manifest = read_manifest(data)
             text = _text_config(data, manifest, config.data.swap_sides)
             config = dataclasses.replace(config, text=text)
@@ -162,20 +186,28 @@ def train(
             if tensorboard:
                 require_tensorboard()
             check_folder(folder)
-            if force and not process_group.restarted:
+            if initial is not None and (is_new or not has_checkpoints(folder)):
+                parameters = initial.read(config, data)
+            if force_now:
                 if folder.exists():
                     check_inputs(data, config, manifest)
                 _remove_model_folder(folder)
-            is_new = not (folder / "config.toml").is_file()
             if is_new:
-                command = train_command(prepared, output, recipe, config_file, overrides)
+                command = train_command(
+                    prepared, output, recipe, config_file, overrides, initial_model
+                )
+                record = None if parameters is None else parameters.record
                 check_subword_files(data, manifest)
                 checksums = data_checksums(data, manifest)
-                provenance = provenance_of(command, manifest, checksums, find_device(device).type)
+                provenance = provenance_of(
+                    command, manifest, checksums, find_device(device).type, record
+                )
                 create_model_folder(folder, config, data, provenance)
             lock = stack.enter_context(lock_model_folder(folder))
             if not is_new:
                 check_same_training(folder, config, data)
+                if parameters is not None:
+                    parameters.check_same_record(folder)
             return config, is_new
 
         config, is_new = process_group.broadcast(open_folder)
@@ -184,18 +216,23 @@ def train(
             trainer = _build_trainer(
                 data, folder, config, find_device(device), tensorboard, process_group, lock
             )
+            if parameters is not None:
+                copy_parameters(trainer.model, parameters.tensors)
         except NmtkitError:
             if is_new and lock is not None and lock.holds():  # nothing was learned yet
                 remove_folder(folder)
             raise
-        _run(trainer, config, lock)
+        _run(trainer, config, lock, starts_from_model=initial is not None)
         return process_group.broadcast(lambda: _training_result(trainer, folder))
 
 
-def _run(trainer: Trainer, config: Config, lock: FolderLock | None) -> None:
+def _run(
+    trainer: Trainer, config: Config, lock: FolderLock | None, starts_from_model: bool
+) -> None:
     """Train to the end, from the last checkpoint if there is one.
 
     :param lock: the lock on the model folder; None on ranks that do not write.
+    :param starts_from_model: the first parameters are those of another model.
     :raises OutputError: the folder cannot be written.
     :raises ModelError: the folder was moved, or its files are damaged.
     """
@@ -203,6 +240,8 @@ def _run(trainer: Trainer, config: Config, lock: FolderLock | None) -> None:
     try:
         if trainer.resume():
             log.info("resuming from update %d", trainer.progress.updates)
+        elif starts_from_model:
+            trainer.save_start()
         if lock is not None:
             write_config(folder, config)  # limits and search settings may have changed
         if trainer.finished():

@@ -140,6 +140,11 @@ class Trainer:
         self._remove_old_checkpoints()  # a process that was killed may have left them
         return dataclasses.replace(progress, corpus=self.progress.corpus, dev=self.progress.dev)
 
+    def save_start(self) -> None:
+        """Save a checkpoint before the first update, of parameters that cannot be drawn again."""
+        if self.process_group.is_main:
+            self._save_checkpoint(interrupted=True)
+
     def run(self) -> None:
         """Update, validate and save until a limit or early stopping ends the training.
 
@@ -216,10 +221,8 @@ class Trainer:
                     raise
             batches = [half for batch in batches for half in batch.halves()]
             self.optimizer.zero_grad(set_to_none=True)
-            if self.device.type == "cuda":
-                torch.cuda.empty_cache()
-            elif self.device.type == "mps":
-                torch.mps.empty_cache()
+            if self.device.type != "cpu":
+                getattr(torch, self.device.type).empty_cache()  # of cuda or mps
             log.warning(
                 "update %d: not enough memory; trying again with batches of at most %d pairs"
                 " (data.batch_size sets the size of all)",

@@ -53,7 +53,7 @@ ROOMS = {
     "models": {"models", "special_symbols"},
     "search": {"search", "models.base", "models.search_state"} | BASE,
     "evaluation": {"evaluation", "text", "io"} | BASE,
-    "model_folder": {"models", "data", "text", "io"} | BASE,
+    "model_folder": {"text_config", "models", "data", "text", "io"} | BASE,
     "inference": {"inference", "model_folder", "search", "models", "data", "text", "io", "parallel"}
     | BASE,
     "training": {"training", "inference", "model_folder", "search", "evaluation", "models"}

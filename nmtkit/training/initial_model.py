@@ -1,0 +1,276 @@
+"""Starting a training from the parameters of another model: `nmtkit train --from MODEL`.
+
+The other model has to be one that the new training could have made: with the same words in its
+vocabularies, the same subword models, text settings, and settings of the model itself. Otherwise a
+parameter would come to mean something else. Its folder is only read, and never needed again.
+"""
+
+import dataclasses
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nmtkit.config import SECTIONS, Config
+from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.io.checksums import check_sums
+from nmtkit.io.folder_files import check_file
+from nmtkit.io.parameters import (
+    CHECKSUM_KEY,
+    UPDATE_KEY,
+    Parameters,
+    load_parameters,
+    parameters_of,
+    read_header,
+    read_metadata,
+    tensor_spec,
+    tensors_sha256,
+)
+from nmtkit.model_folder import (
+    SUMMED_FILES,
+    build_model,
+    prepared_files,
+    read_config,
+    read_vocabularies,
+)
+from nmtkit.models import model_name
+from nmtkit.text.subword import METHODS
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.provenance import INITIAL_KEY, read_provenance
+
+PREPARE_ALIKE = "prepare the text as that model's was, and copy its vocab.src and vocab.tgt"
+"""Remedy of most errors; docs/how-to/continue-training.md has the commands."""
+
+FREE_MODEL_SETTINGS = {"dropout", "initialisation"}
+"""Settings of a model that change its training only."""
+
+log = logging.getLogger("nmtkit")
+
+
+@dataclass(frozen=True)
+class InitialParameters:
+    """Parameters that a training starts from.
+
+    tensors: the parameters by name. record: what `origin.json` says about them.
+    """
+
+    tensors: Parameters
+    record: Mapping[str, Any]
+
+    def check_same_record(self, folder: Path) -> None:
+        """Raise ModelError unless a training without a checkpoint was started from these.
+
+        :param folder: the folder of that training.
+        """
+        record = _record_of(folder)
+        if record is not None and record["parameters"] != self.record["parameters"]:
+            raise ModelError(
+                f"{self.record['path']}: its parameters have changed since the training of {folder}"
+                " was started from them, which has no checkpoint yet; use --force to start anew"
+            )
+
+
+@dataclass(frozen=True)
+class InitialModel:
+    """A model whose parameters a training starts from.
+
+    given: the path that was given: the model's folder, or one of its files of parameters.
+    folder: the model's folder. path: the file of parameters.
+    """
+
+    given: str
+    folder: Path
+    path: Path
+
+    @classmethod
+    def at(cls, given: str | Path) -> "InitialModel":
+        """Return the model at a path, with `params.best` unless the path is another file."""
+        path = Path(given)
+        if path.is_file():
+            return cls(str(given), path.parent, path)
+        return cls(str(given), path, path / "params.best.safetensors")
+
+    def check_output(self, folder: Path) -> None:
+        """Raise ConfigError if the new model's folder is that of this model, or around it."""
+        if self.folder.resolve().is_relative_to(folder.resolve()):
+            raise ConfigError(
+                f"{self.given}: is given as --from and is in the --output; choose another --output,"
+                " or leave out --from to go on with the training of that model"
+            )
+
+    def read(self, config: Config, prepared: Path) -> InitialParameters:
+        """Read the parameters, if they have the same meaning in the new model.
+
+        :param config: settings of the new model.
+        :param prepared: the folder with its vocabularies and subword models.
+        :raises NmtkitError: the models differ, or a file is missing or damaged.
+        """
+        theirs = read_config(self.folder)
+        check_sums(self.folder, SUMMED_FILES)
+        self._check_text(theirs, config, prepared)
+        self._check_vocabularies(config, prepared)
+        self._check_subwords(theirs, config, prepared)
+        check_file(self.folder, self.path)
+        if not self.path.exists():
+            raise ModelError(f"{self.path}: no such file; give a model that has been trained")
+        vocabularies = read_vocabularies(self.folder)
+        with torch.device("meta"):
+            model = build_model(config, len(vocabularies[0]), len(vocabularies[1]))
+        self._check_model(theirs, config, model)
+        load_parameters(model, self.path)
+        parameters = parameters_of(model)
+        metadata = read_metadata(self.path)
+        checksum = metadata.get(CHECKSUM_KEY) or tensors_sha256(parameters)
+        update = metadata.get(UPDATE_KEY, 0)
+        log.info("starting from the parameters of %s, update %d", self.path, update)
+        record = {"path": self.given, "parameters": checksum, "update": update}
+        return InitialParameters(parameters, record)
+
+    def _check_text(self, theirs: Config, config: Config, prepared: Path) -> None:
+        """Raise ConfigError if languages, tokenisation or another text setting differ."""
+        for field in dataclasses.fields(config.text):
+            old, new = getattr(theirs.text, field.name), getattr(config.text, field.name)
+            if field.name == "subwords" and "none" not in (old, new):
+                continue  # their files are compared, however they were learned
+            if old != new:
+                raise ConfigError(
+                    f"{prepared}: text.{field.name} is {new!r}, but {old!r} in {self.given}, whose"
+                    f" parameters the training starts from; {PREPARE_ALIKE}"
+                )
+
+    def _check_vocabularies(self, config: Config, prepared: Path) -> None:
+        """Raise DataError unless the vocabularies have the same words in the same order."""
+        theirs = read_vocabularies(self.folder)
+        for side, name, old in zip(config.data.sides, ("src", "tgt"), theirs, strict=True):
+            path = prepared / f"vocab.{side}"
+            difference = _difference(old, Vocabulary.load(path))
+            if difference:
+                raise DataError(
+                    f"{path}: {difference} in {self.folder / f'vocab.{name}'}, whose parameters"
+                    f" the training starts from; {PREPARE_ALIKE} (see the how-to 'Continue a"
+                    " training on other data')"
+                )
+
+    def _check_subwords(self, theirs: Config, config: Config, prepared: Path) -> None:
+        """Raise DataError unless words are split by the same subword models."""
+        names = [f"{method}.{side}" for method in METHODS for side in ("src", "tgt")]
+        old = prepared_files(self.folder, theirs.text, ("src", "tgt"))
+        new = prepared_files(prepared, config.text, config.data.sides)
+        for name in names:
+            if old.get(name) != new.get(name):
+                raise DataError(
+                    f"{prepared}: splits words in another way than {self.folder / name}, whose"
+                    f" parameters the training starts from; {PREPARE_ALIKE}"
+                )
+
+    def _check_model(self, theirs: Config, config: Config, model: torch.nn.Module) -> None:
+        """Raise ConfigError unless the settings make the model that the parameters are of."""
+        remedy = "leave out --recipe and settings of [model], which are then that model's"
+        names = model_name(theirs.model), model_name(config.model)
+        if names[0] != names[1]:
+            raise ConfigError(f"{self.given}: is of type {names[0]}, not {names[1]}; {remedy}")
+        found = read_header(self.path)
+        needed = {name: tensor_spec(value) for name, value in model.named_parameters()}
+        for name in [*needed, *found]:
+            if found.get(name) != needed.get(name):
+                shapes = [specs[name][1] if name in specs else None for specs in (found, needed)]
+                raise ConfigError(
+                    f"{self.path}: {name} has {_shape(shapes[0])}, with these settings"
+                    f" {_shape(shapes[1])}; {remedy}"
+                )
+        for field in dataclasses.fields(theirs.model):
+            old, new = (getattr(part.model, field.name) for part in (theirs, config))
+            if old != new and field.name not in FREE_MODEL_SETTINGS:
+                raise ConfigError(
+                    f"{self.given}: model.{field.name} is {old!r}, not {new!r}; {remedy}"
+                )
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """Return the settings of a model folder as a table, without those of its text.
+
+    :raises ModelError: it is not a model folder.
+    """
+    config = read_config(folder)
+    tables = {name: dataclasses.asdict(getattr(config, name)) for name in SECTIONS}
+    del tables["text"]
+    return {
+        "model": {"type": model_name(config.model), **dataclasses.asdict(config.model)},
+        **tables,
+    }
+
+
+def default_settings(
+    initial: InitialModel | None, folder: Path, is_new: bool
+) -> dict[str, Any] | None:
+    """Return the settings of a training for which no recipe is named: the other model's.
+
+    A training that is resumed has its own: the other model may be gone, or trained further.
+
+    :param folder: the folder of the training.
+    :raises NmtkitError: it is the other model's, or its training was started from others.
+    """
+    if initial is not None:
+        initial.check_output(folder)
+    if not is_new:
+        _check_same_start(folder, initial)
+    return None if initial is None else settings_of(initial.folder if is_new else folder)
+
+
+def _check_same_start(folder: Path, initial: InitialModel | None) -> None:
+    """Check that a training which is resumed was started from the parameters that are given.
+
+    The other model need not exist any more, or may have been trained further.
+
+    :param folder: the folder of the training that is resumed.
+    :raises ConfigError: it was started from others.
+    """
+    record = _record_of(folder)
+    remedy = "choose another --output, or use --force to start anew"
+    if record is None and initial is not None:
+        raise ConfigError(
+            f"{folder}: its training was not started --from {initial.given}; {remedy}"
+        )
+    if record is None:
+        return
+    if initial is None:
+        raise ConfigError(
+            f"{folder}: its training was started --from {record['path']}; give that again to resume"
+            f" it, {remedy}"
+        )
+    if initial.given != record["path"] and _checksum(initial.path) != record["parameters"]:
+        raise ConfigError(
+            f"{folder}: its training was started --from {record['path']}, not {initial.given};"
+            f" {remedy}"
+        )
+
+
+def _record_of(folder: Path) -> Mapping[str, Any] | None:
+    """Return what a model folder's `origin.json` says about its initial parameters, or None."""
+    provenance = read_provenance(folder)
+    return None if provenance is None else provenance.get(INITIAL_KEY)
+
+
+def _checksum(path: Path) -> object:
+    """Return the checksum in a file of parameters, or None if there is none."""
+    try:
+        return read_metadata(path).get(CHECKSUM_KEY)
+    except ModelError:
+        return None
+
+
+def _shape(shape: list[int] | None) -> str:
+    return "no place" if shape is None else f"the shape {shape}"
+
+
+def _difference(old: Vocabulary, new: Vocabulary) -> str:
+    """Return how a vocabulary differs from another, or ""; words are counted from line 1."""
+    if old.words == new.words:
+        return ""
+    for line, words in enumerate(zip(new, old, strict=False), 1):
+        if words[0] != words[1]:
+            return f"line {line} is '{words[0]}', but '{words[1]}'"
+    return f"has {len(new):,} words, but there are {len(old):,}"
