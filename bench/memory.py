@@ -143,7 +143,10 @@ class Measurement:
         """Prepare the text into a folder."""
         files = ["--train", *self.train, "--dev", *self.dev, "--test", TEST, *self.test]
         workers = ["--workers", str(self.options.threads)]
-        return self.nmtkit("prepare", *files, *bpe, *workers, "--force", "--output", folder)
+        languages = ["-s", "en", "-t", "fr"]
+        return self.nmtkit(
+            "prepare", *languages, *files, *bpe, *workers, "--force", "--output", folder
+        )
 
     def run(self) -> dict[str, MemoryCost]:
         """Return memory by step of `STEPS`."""

@@ -187,7 +187,7 @@ def bucket_options(function: Any) -> Any:
             help="Source of the test set. It is tokenised, unless -s names its language.",
         ),
         language_option(
-            "src", None, "Language of SRC, which is raw text. It is tokenised; see --hyphens."
+            "src", "Language of SRC, which is raw text. It is tokenised; see --hyphens."
         ),
         option(
             "--src-vocab",

@@ -78,7 +78,6 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
     TEXT,
     language_option(
         "tgt",
-        None,
         "Language of HYP and REF, such as fr. Raw text is tokenised for the papers' BLEU as 'nmtkit"
         " prepare' does; with --tokenized, text is detokenised for the other metrics. Without it"
         " all metrics take the text as it is. Of a language without spaces between words, such as"

@@ -178,10 +178,10 @@ def command(
     written completely or not at all. Files are UTF-8, and gzip if the name ends in .gz.
 
     Examples:
-      nmtkit prepare --train a.en a.fr --dev b.en b.fr -o prepared
+      nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr -o prepared
       nmtkit prepare --train a.en a.fr --dev b.en b.fr -s en -t fr --bpe 10000 -o prepared
-      nmtkit prepare --train a.en a.fr --dev b.en b.fr --test news c.en c.fr -o prepared
-      nmtkit prepare --phrase-table phrase-table.gz -o phrases
+      nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr --test news c.en c.fr -o prepared
+      nmtkit prepare -s en -t fr --phrase-table phrase-table.gz -o phrases
 
     """
     from nmtkit.preprocessing.prepare import prepare

@@ -161,7 +161,8 @@ def command(
     Files are UTF-8, and gzip if the name ends in .gz.
 
     Example:
-      nmtkit select --domain news.en news.fr --pool un.en un.fr --words 300000000 -o near.en near.fr
+      nmtkit select -s en -t fr --domain news.en news.fr --pool un.en un.fr --words 300000000 \
+        -o near.en near.fr
 
     """
     from nmtkit.preprocessing.select import select

@@ -116,19 +116,20 @@ def tokenized_option(help: str) -> OptionDecorator:
 
 def language_options(function: Any) -> Any:
     """Declare `-s` and `-t` of raw text: the parameters `src_language` and `tgt_language`."""
-    return group(TEXT, language_option("src", "en"), language_option("tgt", "fr"))(function)
+    options = (language_option(side, required=True) for side in ("src", "tgt"))
+    return group(TEXT, *options)(function)
 
 
-def language_option(side: str, default: str | None, help: str = "") -> OptionDecorator:
+def language_option(side: str, help: str = "", required: bool = False) -> OptionDecorator:
     """Declare `-s/--src-language LANG` or `-t/--tgt-language LANG`."""
     word = {"src": "Source", "tgt": "Target"}[side]
     return option(
         f"-{side[0]}",
         f"--{side}-language",
-        default=default,
+        required=required,
         metavar="LANG",
         common=True,
-        help=help or f"{word} language, a two-letter code.",
+        help=help or f"{word} language, a code of ISO 639 such as de, or with script or region.",
     )
 
 

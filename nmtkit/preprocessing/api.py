@@ -1,7 +1,10 @@
 """The Python API of data preparation, with settings as keyword arguments.
 
 from nmtkit import build_shortlist, prepare
-prepare(train=("train.en", "train.fr"), dev=("dev.en", "dev.fr"), output="prepared", bpe=8000)
+prepare(
+    train=("train.en", "train.fr"), dev=("dev.en", "dev.fr"), output="prepared",
+    src_language="en", tgt_language="fr", bpe=8000,
+)
 build_shortlist("prepared", 30_000)
 """
 
@@ -25,8 +28,8 @@ def prepare(
     dev: Bitext | None = None,
     tests: Mapping[str, Bitext] | None = None,
     *,
-    src_language: str = "en",
-    tgt_language: str = "fr",
+    src_language: str,
+    tgt_language: str,
     tokenized: bool = False,
     hyphens: bool = False,
     escape: bool = False,
@@ -47,7 +50,8 @@ def prepare(
     :param output: the folder to write, completely or not at all.
     :param dev: source file and target file.
     :param tests: test sets by name.
-    :param src_language: source language, a two-letter code; it chooses the tokenisation rules.
+    :param src_language: source language, a code of ISO 639 such as "de", which may be followed by
+        script or region ("zh-Hant"); it chooses the tokenisation rules.
     :param tgt_language: target language.
     :param tokenized: the text is already tokenised.
     :param hyphens: split words at hyphens (`well @-@ known`).
@@ -121,8 +125,8 @@ def select(
     pairs: int = 0,
     words: int = 0,
     side: Literal["both", "src", "tgt"] = "both",
-    src_language: str = "en",
-    tgt_language: str = "fr",
+    src_language: str,
+    tgt_language: str,
     tokenized: bool = False,
     order: int = 4,
     seed: int = 1,
@@ -143,7 +147,8 @@ def select(
     :param pairs: maximum number of selected pairs.
     :param words: maximum number of their words, instead of `pairs`.
     :param side: side whose cross-entropies are compared.
-    :param src_language: source language, a two-letter code; it chooses the tokenisation rules.
+    :param src_language: source language, a code of ISO 639 such as "de", which may be followed by
+        script or region ("zh-Hant"); it chooses the tokenisation rules.
     :param tgt_language: target language.
     :param tokenized: the text is already tokenised.
     :param order: order of the n-gram language models.

@@ -40,6 +40,7 @@ from nmtkit.io.inputs import HashedFile, Source, refuse_repeated_pipes
 from nmtkit.io.lines import file_sha256, open_output, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
+from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
 from nmtkit.smt.phrase_table import read_phrase_blocks
@@ -81,7 +82,8 @@ def prepare(
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
     :return: the manifest.
-    :raises ConfigError: settings contradict each other, or a test set's name is invalid.
+    :raises ConfigError: settings contradict each other, a language is no code of ISO 639, or a test
+        set's name is invalid.
     :raises DataError: a file cannot be read, is not UTF-8, or the sides differ in length.
     :raises OutputError: the folder exists and `force` is not given, or it is not a prepared folder.
     """
@@ -90,6 +92,7 @@ def prepare(
         raise ConfigError("a phrase table holds tokens already: text.tokenized must be true")
     if dev and settings.held_out:
         raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
+    settings = dataclasses.replace(settings, text=with_checked_languages(settings.text))
     _check_test_names(tests or {})
     splits: dict[str, Files] = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
     refuse_repeated_pipes([*chain.from_iterable(splits.values()), *settings.codes])
@@ -151,6 +154,7 @@ class _FolderWriter:
                 [method.load(file) for file in self.inputs.open(self.settings.codes)]
             )
         counts = self._write_train(self.inputs.open(splits["train"]))
+        log_languages(self.settings.text)
         _log_counts(counts)
         for name, files in splits.items():
             if name != "train":

@@ -56,6 +56,7 @@ from nmtkit.preprocessing.cutoff import (
     selected,
     subset_sizes,
 )
+from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.ngram_model import Ints, NgramModel, line_lengths
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -107,7 +108,7 @@ def select(
         is better.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace existing outputs.
-    :raises ConfigError: arguments contradict each other.
+    :raises ConfigError: arguments contradict each other, or a language is no code of ISO 639.
     :raises DataError: a file cannot be read, is not UTF-8, or the sides differ in length; or no
         pair is selected.
     :raises OutputError: an output exists and `force` is not given, or cannot be written.
@@ -116,6 +117,7 @@ def select(
     settings.check()
     _check_inputs(settings, pool, domain, dev, lms)
     _check_outputs(*output, *([scores] if scores else []))
+    settings = replace(settings, text=with_checked_languages(settings.text))
     if lms:
         import kenlm  # noqa: F401  (to fail before any work if it is not installed)
     with ExitStack() as stack:
@@ -140,6 +142,7 @@ def select(
             for _, chunk in record_blocks(records):
                 scores_file.writelines(f"{score:.6f}\n" for score in chunk["score"].tolist())
         del records  # unmapped before its file goes
+    log_languages(settings.text)
     _log(selection)
     return selection
 

@@ -21,6 +21,8 @@ Most of the other French lines differ only in such a blank: with these blanks re
 import re
 from collections.abc import Callable, Sequence
 
+from nmtkit.text.languages import rules_language
+
 _ENTITIES = (
     ("&bar;", "|"),
     ("&#124;", "|"),
@@ -59,11 +61,12 @@ _ENTITY_NAMES = {"amp", "quot", "apos", "lt", "gt", "nbsp"}
 class Detokenizer:
     """Joins the words of a sentence to a readable line.
 
-    :param language: ISO 639-1 code. English and French have the rules of this module, other
-        languages those of sacremoses.
+    :param language: ISO 639-1 code or tag (`fr-CA`). English and French have the rules of this
+        module, other languages those of sacremoses.
     """
 
     def __init__(self, language: str) -> None:
+        language = rules_language(language)
         self._french = language == "fr"
         self._moses = None
         if language not in ("en", "fr"):

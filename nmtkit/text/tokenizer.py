@@ -32,6 +32,7 @@ from nmtkit.text.characters import (
     moses_prefixes,
 )
 from nmtkit.text.detokenizer import Detokenizer
+from nmtkit.text.languages import rules_language
 from nmtkit.text.memo import Memo
 
 __all__ = ["Detokenizer", "Tokenizer"]
@@ -65,14 +66,14 @@ Rule = tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]]
 class Tokenizer:
     """Splits lines of one language into words, as Moses does.
 
-    :param language: ISO 639-1 code, for apostrophes and non-breaking prefixes. A language without a
-        list of prefixes uses the English one.
+    :param language: ISO 639-1 code or tag (`pt-BR`), for apostrophes and non-breaking prefixes. A
+        language without a list of prefixes uses the English one.
     :param hyphens: split words at hyphens, `well-known` to `well @-@ known` (`-a` in Moses).
     :param escape: write `&`, `'`, `[` and the like as XML entities, as Moses does by default.
     """
 
     def __init__(self, language: str, hyphens: bool = False, escape: bool = False) -> None:
-        self._language = language
+        self._language = language = rules_language(language)
         self._hyphens = hyphens
         self._escape = escape
         self._is_western = True

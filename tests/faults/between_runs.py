@@ -154,7 +154,18 @@ def write_world(folder: Path, seed: int) -> None:
         [*option, f"{raw}/{split}.en", f"{raw}/{split}.fr"]
         for option, split in zip(splits, PAIRS, strict=True)
     ]
-    prepare = ["prepare", *itertools.chain(*words), "--bpe", "12", "--workers", "1"]
+    prepare = [
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        *itertools.chain(*words),
+        "--bpe",
+        "12",
+        "--workers",
+        "1",
+    ]
     must(child.run([*prepare, "-o", f"{folder}/prepared"], folder / "log", TIME_LIMIT))
     must(child.run(["shortlist", f"{folder}/prepared"], folder / "log", TIME_LIMIT))
     shutil.rmtree(raw)

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 COMMAND_LINES = (
-    "prepare --train {text.src} {text.tgt} --dev {text.tgt} {text.src} --test news {text.src}"
+    "prepare -s en -t fr --train {text.src} {text.tgt} --dev {text.tgt} {text.src}"
+    " --test news {text.src}"
     " {text.gz} --bpe-codes {codes} --tokenized --workers 1 -o [out]",
-    "prepare --phrase-table {table} --held-out 1 --workers 1 -o [out]",
-    "select --domain {text.src} {text.tgt} --pool {text.tgt} {text.src} --pool {text.gz} {text.tgt}"
+    "prepare -s en -t fr --phrase-table {table} --held-out 1 --workers 1 -o [out]",
+    "select -s en -t fr --domain {text.src} {text.tgt} --pool {text.tgt} {text.src}"
+    " --pool {text.gz} {text.tgt}"
     " --dev {text.src} {text.src} --best-cut --workers 1 -o [out.src] [out.tgt]"
     " --scores-file [scores]",
     "shortlist {text.src} --size 4 -o [out]",

@@ -59,13 +59,14 @@ class Case(NamedTuple):
 CASES = (
     Case(
         "prepare",
-        ["--train", *TEXTS, "--dev", *TEXTS, "--bpe", "2", "--workers", "1", "-o", "out/prepared"],
+        ["-s", "en", "-t", "fr", "--train", *TEXTS, "--dev", *TEXTS, "--bpe", "2",
+         "--workers", "1", "-o", "out/prepared"],
         ("out/prepared",),
     ),
     Case(
         "select",
-        ["--tokenized", "--domain", *TEXTS, "--pool", *TEXTS, "--pairs", "2", "--workers", "1",
-         "-o", "out/a", "out/b"],
+        ["-s", "en", "-t", "fr", "--tokenized", "--domain", *TEXTS, "--pool", *TEXTS,
+         "--pairs", "2", "--workers", "1", "-o", "out/a", "out/b"],
         ("out/a", "out/b"),
     ),
     Case(

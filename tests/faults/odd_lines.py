@@ -86,7 +86,17 @@ def prepare_pairs(
     (folder / "odd.tgt").write_bytes(tgt)
     counts = set()
     for options in preparations:
-        words = ["prepare", "-q", "--train", str(folder / "odd.src"), str(folder / "odd.tgt")]
+        words = [
+            "prepare",
+            "-q",
+            "-s",
+            "en",
+            "-t",
+            "fr",
+            "--train",
+            str(folder / "odd.src"),
+            str(folder / "odd.tgt"),
+        ]
         words += [*options, "--invalid", "drop", "--workers", "1", "-o", str(folder / "odd")]
         outcome = run_forked([*words, "--force"], timeout=timeout)
         assert outcome.status == 0, outcome.stderr[-2000:]

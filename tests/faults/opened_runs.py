@@ -76,7 +76,7 @@ TEXTS = {
 }
 
 MADE = """
-prepare --train train.en train.fr --dev dev.en dev.fr --bpe 5 -o prepared
+prepare -s en -t fr --train train.en train.fr --dev dev.en dev.fr --bpe 5 -o prepared
 shortlist prepared --size 20
 train prepared -o model -c toy.toml
 train prepared -o reverse -c toy.toml --reverse
@@ -86,11 +86,11 @@ train prepared -o lm -c cslm.toml -S training.dev_bleu=false
 """Commands that make the folders of the sample."""
 
 RUNS = """
-prepare --train train.en train.fr --dev dev.en dev.fr --test news test.en test.fr --bpe 5 -o new
-prepare --train train.en train.fr --held-out 1 --bpe-codes codes --bpe-codes codes -o prepared --force
-prepare --phrase-table table.gz --held-out 1 -o new
-select --domain dev.en dev.fr --pool train.en train.fr --best-cut --dev test.en test.fr -o near.en near.fr --scores-file scores
-select --lm-domain a.arpa --lm-domain a.arpa --lm-general a.arpa --lm-general a.arpa --pool train.en train.fr --pairs 2 -o near.en near.fr
+prepare -s en -t fr --train train.en train.fr --dev dev.en dev.fr --test news test.en test.fr --bpe 5 -o new
+prepare -s en -t fr --train train.en train.fr --held-out 1 --bpe-codes codes --bpe-codes codes -o prepared --force
+prepare -s en -t fr --phrase-table table.gz --held-out 1 -o new
+select -s en -t fr --domain dev.en dev.fr --pool train.en train.fr --best-cut --dev test.en test.fr -o near.en near.fr --scores-file scores
+select -s en -t fr --lm-domain a.arpa --lm-domain a.arpa --lm-general a.arpa --lm-general a.arpa --pool train.en train.fr --pairs 2 -o near.en near.fr
 shortlist train.en --size 9 -o vocabulary
 shortlist prepared --size 9 --force
 train prepared -o new -c toy.toml

@@ -65,7 +65,7 @@ def test_a_noisy_pair_does_not_shift_others(nmtkit: Nmtkit, tmp_path: Path) -> N
         (tmp_path / f"raw.{language}").write_bytes(text.encode())
     out = tmp_path / "prepared"
     files = [tmp_path / "raw.en", tmp_path / "raw.fr"]
-    nmtkit("prepare", "--train", *files, "--dev", *files, "--output", out)
+    nmtkit("prepare", "-s", "en", "-t", "fr", "--train", *files, "--dev", *files, "--output", out)
     for split in ("train", "dev"):
         pairs = list(zip(lines(out / f"{split}.src"), lines(out / f"{split}.tgt"), strict=True))
         assert len(pairs) == 60
@@ -80,7 +80,21 @@ def test_unicode_separators_break_neither_codes_nor_text(nmtkit: Nmtkit, tmp_pat
         (tmp_path / f"raw.{language}").write_bytes(text.encode())
     out = tmp_path / "prepared"
     files = [tmp_path / "raw.en", tmp_path / "raw.fr"]
-    nmtkit("prepare", "--train", *files, "--dev", *files, "--output", out, "--bpe", 30)
+    nmtkit(
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--train",
+        *files,
+        "--dev",
+        *files,
+        "--output",
+        out,
+        "--bpe",
+        30,
+    )
     nmtkit("shortlist", out, "--size", 40)
     count = len(NOISY) * (len(NOISY) - 1)
     assert len(lines(out / "dev.src")) == len(lines(out / "dev.tgt")) == count

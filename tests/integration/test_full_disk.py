@@ -40,8 +40,9 @@ COMMANDS = {
     "lexicon": ["align", "-m", "{model}", "{text}.en", "{text}.fr", "--lexicon", "{out}"],
     "shortlist": ["shortlist", "{text}.fr", "--size", "50", "--output", "{out}"],
     "select": [
-        "select", "--tokenized", "--domain", "{text}.en", "{text}.fr", "--pool", "{text}.en",
-        "{text}.fr", "--pairs", "3", "--output", "{out}", "{other}", "--workers", "1",
+        "select", "-s", "en", "-t", "fr", "--tokenized", "--domain", "{text}.en", "{text}.fr",
+        "--pool", "{text}.en", "{text}.fr", "--pairs", "3", "--output", "{out}", "{other}",
+        "--workers", "1",
     ],
 }  # fmt: skip
 """A name for the output -> a command line that writes it to {out}."""
@@ -131,7 +132,21 @@ def test_a_prepared_folder_is_whole_or_absent(nmtkit, corpus, tmp_path, limit):
     (tmp_path / "to").mkdir()
     out = tmp_path / "to/prepared"
     files = [corpus / "train.en", corpus / "train.fr"]
-    words = ["prepare", "--train", *files, "--bpe", "20", "--held-out", "3", "--workers", "1"]
+    words = [
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--train",
+        *files,
+        "--bpe",
+        "20",
+        "--held-out",
+        "3",
+        "--workers",
+        "1",
+    ]
     with full_disk(limit):
         result = nmtkit(*words, "--output", out, status=1)
     assert_one_error_line(result, "prepared: cannot be written: File too large")

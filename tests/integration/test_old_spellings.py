@@ -71,7 +71,7 @@ README = [
     ("shortlist prepared-again", []),
     ("evaluate news.out news.fr --tokenize fr", ["--tokenize LANG is now --tgt-language LANG"]),
     (
-        "select --domain news.en news.fr --pool crawl.en.gz crawl.fr.gz --words 20"
+        "select -s en -t fr --domain news.en news.fr --pool crawl.en.gz crawl.fr.gz --words 20"
         " --output near.en near.fr",
         [],
     ),
@@ -210,7 +210,8 @@ def test_old_and_new_spellings_print_the_same(
 
 
 def test_select_writes_scores_with_the_old_option(folder: Path, nmtkit: Nmtkit) -> None:
-    line = "select --domain news.en news.fr --pool crawl.en crawl.fr --pairs 3 --force -o x.en x.fr"
+    line = "select -s en -t fr --domain news.en news.fr --pool crawl.en crawl.fr --pairs 3 --force"
+    line += " -o x.en x.fr"
     nmtkit(*line.split(), "--scores", "old")
     nmtkit(*line.split(), "--scores-file", "new")
     assert (folder / "old").read_text() == (folder / "new").read_text() != ""

@@ -37,7 +37,19 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def prepared(table: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("phrases") / "prepared"
-    result = nmtkit("prepare", "--phrase-table", table, "--held-out", 5, "--output", folder)
+    result = nmtkit(
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--phrase-table",
+        table,
+        "--held-out",
+        5,
+        "--output",
+        folder,
+    )
     assert "train: 30 of 35 pairs (dropped: 5 held out)" in result.stderr
     nmtkit("shortlist", folder, "--size", 15000)
     return folder
@@ -98,7 +110,19 @@ def test_batches_of_the_recipe_are_64_random_pairs(tmp_path: Path, nmtkit: Nmtki
     lines = [f"{' a' * (1 + n % 7)} ||| b{n} ||| 1" for n in range(256)]
     (tmp_path / "table").write_text("".join(f"{line.strip()}\n" for line in sorted(lines)))
     folder = tmp_path / "out"
-    nmtkit("prepare", "--phrase-table", tmp_path / "table", "--held-out", 0, "--output", folder)
+    nmtkit(
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--phrase-table",
+        tmp_path / "table",
+        "--held-out",
+        0,
+        "--output",
+        folder,
+    )
     nmtkit("shortlist", folder, "--size", 15000)
     words = Vocabulary.load(folder / "vocab.src"), Vocabulary.load(folder / "vocab.tgt")
     config: DataConfig = make_config("phrase-rnn").data
@@ -117,7 +141,7 @@ def test_batches_of_the_recipe_are_64_random_pairs(tmp_path: Path, nmtkit: Nmtki
 def test_a_table_smaller_than_the_held_out_set_is_refused(
     nmtkit: Nmtkit, table: Path, tmp_path: Path
 ) -> None:
-    run = ["prepare", "--phrase-table", table, "--output", tmp_path / "out"]
+    run = ["prepare", "-s", "en", "-t", "fr", "--phrase-table", table, "--output", tmp_path / "out"]
     result = nmtkit(*run, status=1)
     assert "cannot hold out 1,000 of 35 training pairs" in result.stderr
     assert "--held-out" in result.stderr and result.stderr.count("\n") == 1
@@ -138,7 +162,17 @@ def test_invalid_lines_of_a_phrase_table_are_reported(
     (tmp_path / "table").write_text(text)
     run = ["phrase-table", "score", "-m", phrase_rnn, "--device", "cpu", tmp_path / "table"]
     assert message in nmtkit(*run, "-o", tmp_path / "out", status=1).stderr
-    run = ["prepare", "--phrase-table", tmp_path / "table", "--output", tmp_path / "out"]
+    run = [
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--phrase-table",
+        tmp_path / "table",
+        "--output",
+        tmp_path / "out",
+    ]
     assert message in nmtkit(*run, status=1).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
 

@@ -30,7 +30,9 @@ def test_all_splits_are_written(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) ->
         splits += [option, corpus / f"{name}.en", corpus / f"{name}.fr"]
     for name in ("one", "two"):
         splits += ["--test", name, corpus / "test.en", corpus / "test.fr"]
-    result = nmtkit("prepare", *splits, "--output", tmp_path / "out", "--workers", 1)
+    result = nmtkit(
+        "prepare", "-s", "en", "-t", "fr", *splits, "--output", tmp_path / "out", "--workers", 1
+    )
     sets = {f"{name}.{side}" for name in ("train", "dev", "one", "two") for side in ("src", "tgt")}
     assert names(tmp_path / "out") == sets | {"manifest.json"}
     assert result.stdout == ""
@@ -40,7 +42,7 @@ def test_all_splits_are_written(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) ->
 
 
 def test_training_data_alone_suffices(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
-    nmtkit("prepare", *train, "--output", tmp_path / "out")
+    nmtkit("prepare", "-s", "en", "-t", "fr", *train, "--output", tmp_path / "out")
     assert names(tmp_path / "out") == {"train.src", "train.tgt", "manifest.json"}
 
 
@@ -48,7 +50,19 @@ def test_gzip_and_stdin(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
     zipped = tmp_path / "train.fr.gz"
     zipped.write_bytes(gzip.compress((corpus / "train.fr").read_bytes()))
     source = (corpus / "train.en").read_bytes()
-    nmtkit("prepare", "--train", "-", zipped, "--output", tmp_path / "out", input=source)
+    nmtkit(
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--train",
+        "-",
+        zipped,
+        "--output",
+        tmp_path / "out",
+        input=source,
+    )
     assert (tmp_path / "out" / "train.src").read_bytes() == source
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     sums = {"-": source, str(zipped): zipped.read_bytes()}
@@ -61,7 +75,19 @@ def test_every_option_reaches_the_manifest(
     options: list[object] = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
     options += ["--held-out", 3]
-    nmtkit("prepare", *train, *options, "--invalid", "drop", "--output", tmp_path / "out")
+    nmtkit(
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        *train,
+        *options,
+        "--invalid",
+        "drop",
+        "--output",
+        tmp_path / "out",
+    )
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["text"] == {
         "src_language": "de", "tgt_language": "it", "tokenized": False, "hyphens": True,
@@ -80,7 +106,18 @@ def test_existing_codes(
     codes = tmp_path / "codes"
     codes.write_text("#version: 0.2\ne n\n")
     options = ["--bpe-codes", codes] * files
-    nmtkit("prepare", *train, "--tokenized", *options, "--output", tmp_path / "out")
+    nmtkit(
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        *train,
+        "--tokenized",
+        *options,
+        "--output",
+        tmp_path / "out",
+    )
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["text"]["subwords"] == kind
     assert manifest["text"]["tokenized"] is True
@@ -103,13 +140,40 @@ def test_existing_codes(
     ],
 )
 def test_wrong_usage(nmtkit: Nmtkit, train: list[object], tmp_path: Path, wrong: list[str]) -> None:
-    nmtkit("prepare", *train, *wrong, "--output", tmp_path / "out", status=2)
+    nmtkit(
+        "prepare", "-s", "en", "-t", "fr", *train, *wrong, "--output", tmp_path / "out", status=2
+    )
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("languages", "message"),
+    [
+        ([], "Missing option '-s'"),
+        (["-s", "en"], "Missing option '-t'"),
+    ],
+)
+def test_languages_are_asked_for(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path, languages: list[str], message: str
+) -> None:
+    result = nmtkit("prepare", *languages, *train, "--output", tmp_path / "out", status=2)
+    assert message in result.stderr
+
+
+def test_the_name_of_a_language_is_refused_with_its_code(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path
+) -> None:
+    languages = ["-s", "German", "-t", "fr"]
+    result = nmtkit("prepare", *languages, *train, "--output", tmp_path / "out", status=1)
+    assert result.stderr == ("nmtkit: error: -s German: not a language code; did you mean -s de?\n")
     assert names(tmp_path) == set()
 
 
 def test_an_error_is_one_line(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
     files = [corpus / "train.en", corpus / "dev.fr"]
-    result = nmtkit("prepare", "--train", *files, "--output", tmp_path / "out", status=1)
+    result = nmtkit(
+        "prepare", "-s", "en", "-t", "fr", "--train", *files, "--output", tmp_path / "out", status=1
+    )
     assert result.stderr.startswith("nmtkit: error: the files differ in their number of lines: ")
     assert "train.en has 20, " in result.stderr and "dev.fr has 6;" in result.stderr
     assert result.stderr.count("\n") == 1
@@ -117,7 +181,7 @@ def test_an_error_is_one_line(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> N
 
 
 def test_force_replaces_the_folder(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
-    run = ["prepare", *train, "--output", tmp_path / "out"]
+    run = ["prepare", "-s", "en", "-t", "fr", *train, "--output", tmp_path / "out"]
     nmtkit(*run)
     result = nmtkit(*run, status=1)
     assert "out: exists already; use --force" in result.stderr
@@ -133,7 +197,19 @@ def test_output_does_not_depend_on_the_number_of_workers(corpus: Path, tmp_path:
         (tmp_path / f"big.{language}").write_text(text * 250)
     code = "from nmtkit.cli.main import main; main()"
     for workers in ("1", "2"):
-        command = [sys.executable, "-c", code, "prepare", "--train", "big.en", "big.fr"]
+        command = [
+            sys.executable,
+            "-c",
+            code,
+            "prepare",
+            "-s",
+            "en",
+            "-t",
+            "fr",
+            "--train",
+            "big.en",
+            "big.fr",
+        ]
         completed = subprocess.run(
             [*command, "--bpe", "5", "--output", f"out{workers}", "--workers", workers],
             cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -22,6 +22,7 @@ from nmtkit import (
 from nmtkit.config import SearchConfig, SearchSettings
 from nmtkit.errors import ConfigError, NmtkitError
 
+LANGUAGES: Any = {"src_language": "en", "tgt_language": "fr"}
 LINES = ["one two three", "", "seven"]
 
 
@@ -32,7 +33,7 @@ def prepared_by_api(corpus, tmp_path_factory):
     files = {
         name: (corpus / f"{name}.en", corpus / f"{name}.fr") for name in ("train", "dev", "test")
     }
-    prepare(files["train"], folder, dev=files["dev"], tests={"test": files["test"]})
+    prepare(files["train"], folder, files["dev"], {"test": files["test"]}, **LANGUAGES)
     build_shortlist(folder, 12)
     return folder
 
@@ -92,7 +93,7 @@ def test_select_and_embed(corpus, model, tmp_path):
     bitext = (corpus / "train.en", corpus / "train.fr")
     output = (tmp_path / "selected.en", tmp_path / "selected.fr")
     domain = (corpus / "dev.en", corpus / "dev.fr")
-    selection = select([bitext], output, domain, pairs=3)
+    selection = select([bitext], output, domain, pairs=3, **LANGUAGES)
     assert selection.pairs == 3 and output[0].read_text().count("\n") == 3
     embeddings = list(Embedder.load(model, device="cpu").embed(LINES))
     assert [text for text, _ in embeddings] == LINES
@@ -114,10 +115,10 @@ def test_a_string_in_place_of_a_list_is_refused(translator, model, tmp_path):
         ("pairs", lambda: Aligner(scorer).align(line)),
         ("hypotheses", lambda: evaluate(line, [line])),
         ("references", lambda: evaluate([line], line)),
-        ("train", lambda: prepare(line, files)),
-        ("dev", lambda: prepare(("a", "b"), files, dev=line)),
-        ("pool", lambda: select(line, ("a", "b"))),
-        ("each of pool", lambda: select([line], ("a", "b"))),
+        ("train", lambda: prepare(line, files, **LANGUAGES)),
+        ("dev", lambda: prepare(("a", "b"), files, dev=line, **LANGUAGES)),
+        ("pool", lambda: select(line, ("a", "b"), **LANGUAGES)),
+        ("each of pool", lambda: select([line], ("a", "b"), **LANGUAGES)),
     ):
         with pytest.raises(TypeError, match=f"^{parameter} must be a list"):
             call()

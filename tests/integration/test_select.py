@@ -26,6 +26,8 @@ SPORT = ("the striker kicked a ball into this goal and was cheered on".split(),
          "le buteur tira un ballon dans ce but et fut acclamé en".split())  # fmt: skip
 NEWS_PAIRS = 30
 
+SELECT = ("select", "-s", "en", "-t", "fr")
+
 
 def write_pairs(folder: Path, name: str, pairs: Pairs) -> tuple[Path, Path]:
     paths = (folder / f"{name}.en", folder / f"{name}.fr")
@@ -79,7 +81,7 @@ def select(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> Callable[..., tuple[
         in_domain = ["--domain", *files(folder, "domain")] if domain else []
         output = files(tmp_path, "out")
         result = nmtkit(
-            "select", *in_domain, "--pool", *files(folder, "pool"), "--output", *output, "--force",
+            *SELECT, *in_domain, "--pool", *files(folder, "pool"), "--output", *output, "--force",
             "--workers", workers, *options,
         )  # fmt: skip
         assert result.stdout == ""
@@ -149,7 +151,7 @@ def test_selected_lines_are_unchanged(nmtkit: Nmtkit, folder: Path, tmp_path: Pa
     zipped = tmp_path / "pool.fr.gz"
     zipped.write_bytes(gzip.compress(pool[1].read_bytes()))
     output = [tmp_path / "out.en.gz", tmp_path / "out.fr"]
-    nmtkit("select", "--domain", "-", folder / "domain.fr", "--pool", pool[0], zipped, "--output",
+    nmtkit(*SELECT, "--domain", "-", folder / "domain.fr", "--pool", pool[0], zipped, "--output",
            *output, "--pairs", 9, "--workers", 1, "--scores-file", tmp_path / "scores",
            input=(folder / "domain.en").read_bytes())  # fmt: skip
     assert read(output)[:1] == odd_pairs[:1] and len(read(output)) == 4
@@ -162,7 +164,7 @@ def test_invalid_utf8_is_an_error_or_dropped(nmtkit: Nmtkit, folder: Path, tmp_p
     number = 1 + next(
         n for n, line in enumerate(pool[1].read_bytes().split(b"\n")) if b"\xff" in line
     )
-    command = ["select", "--domain", *files(folder, "domain"), "--pool", *pool, "--pairs", 100,
+    command = [*SELECT, "--domain", *files(folder, "domain"), "--pool", *pool, "--pairs", 100,
                "--output", *files(tmp_path, "out"), "--workers", 1]  # fmt: skip
     result = nmtkit(*command, status=1)
     assert f"{pool[1]}:{number}: not valid UTF-8" in result.stderr
@@ -225,16 +227,16 @@ def test_subsets_have_at_most_max_subset_words(
 )  # fmt: skip
 def test_wrong_usage(nmtkit: Nmtkit, folder: Path, options: list[object], message: str) -> None:
     domain = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool")]
-    result = nmtkit("select", *domain, "--output", "x", "y", *options, status=2)
+    result = nmtkit(*SELECT, *domain, "--output", "x", "y", *options, status=2)
     assert message in result.stderr and len(result.stderr.splitlines()) == 1
 
 
 def test_a_domain_is_needed(nmtkit: Nmtkit, folder: Path) -> None:
     pool = ["--pool", *files(folder, "pool"), "--output", "x", "y"]
-    assert "--domain" in nmtkit("select", *pool, "--pairs", 3, status=2).stderr
+    assert "--domain" in nmtkit(*SELECT, *pool, "--pairs", 3, status=2).stderr
     options = ["--best-cut", "--dev", "a", "b", "--side", "src"]
     models = ["--lm-domain", "a", "--lm-general", "b"]
-    assert "--domain" in nmtkit("select", *pool, *options, *models, status=2).stderr
+    assert "--domain" in nmtkit(*SELECT, *pool, *options, *models, status=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_invalid_files_are_reported(
         ["--best-cut", "--dev", *files(tmp_path, "dev")] if option == "--dev" else ["--pairs", 2]
     )
     result = nmtkit(
-        "select", *inputs, *criterion, "--output", *files(tmp_path, "out"), "--workers", 1,
+        *SELECT, *inputs, *criterion, "--output", *files(tmp_path, "out"), "--workers", 1,
         "--scores-file", tmp_path / "scores", status=1,
     )  # fmt: skip
     assert message in result.stderr
@@ -278,7 +280,19 @@ def test_invalid_files_are_reported(
 
 
 def test_an_empty_pool_is_refused(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
-    command = ["select", "--domain", *files(folder, "domain"), "--pairs", 2, "--workers", 1]
+    command = [
+        "select",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--domain",
+        *files(folder, "domain"),
+        "--pairs",
+        2,
+        "--workers",
+        1,
+    ]
     command += ["--output", *files(tmp_path, "out")]
     empty = write_pairs(tmp_path, "empty", [])
     assert "the pool is empty" in nmtkit(*command, "--pool", *empty, status=1).stderr
@@ -287,7 +301,7 @@ def test_an_empty_pool_is_refused(nmtkit: Nmtkit, folder: Path, tmp_path: Path) 
 def test_existing_output_is_kept(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "out.fr").write_text("mine\n")
     result = nmtkit(
-        "select", "--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"),
+        *SELECT, "--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"),
         "--pairs", 2, "--output", *files(tmp_path, "out"), status=1,
     )  # fmt: skip
     assert "out.fr: exists already; use --force" in result.stderr
@@ -300,7 +314,19 @@ def test_outputs_with_the_same_name_are_refused(
 ) -> None:
     inputs = ["--domain", *files(folder, "domain"), "--pool", *files(folder, "pool"), "--pairs", 2]
     for output, scores in ((["-", "-"], "s"), (["x", "y"], "y")):
-        result = nmtkit("select", *inputs, "--output", *output, "--scores-file", scores, status=1)
+        result = nmtkit(
+            "select",
+            "-s",
+            "en",
+            "-t",
+            "fr",
+            *inputs,
+            "--output",
+            *output,
+            "--scores-file",
+            scores,
+            status=1,
+        )
         assert "the outputs need different names" in result.stderr
 
 
@@ -368,7 +394,7 @@ def test_files_that_kenlm_cannot_read_are_reported(
     for name, message in (("bad.arpa", no_model), ("missing.arpa", no_file)):
         models = ["--lm-domain", tmp_path / name, "--lm-general", tmp_path / name]
         result = nmtkit(
-            "select", *models, "--side", "src", "--pool", *files(folder, "pool"), "--pairs", 2,
+            *SELECT, *models, "--side", "src", "--pool", *files(folder, "pool"), "--pairs", 2,
             "--output", *files(tmp_path, "out"), "--workers", 1, status=1,
         )  # fmt: skip
         assert f"{name}: {message}" in result.stderr
@@ -379,7 +405,7 @@ def test_without_kenlm_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "kenlm", None)
     result = nmtkit(
-        "select", *model_options(tmp_path, 0), "--side", "src", "--pool", *files(folder, "pool"),
+        *SELECT, *model_options(tmp_path, 0), "--side", "src", "--pool", *files(folder, "pool"),
         "--pairs", 2, "--output", *files(tmp_path, "out"), status=1,
     )  # fmt: skip
     assert f"kenlm is not installed; run: {install_command('kenlm')}" in result.stderr

@@ -100,7 +100,7 @@ def test_only_files_are_taken_for_pipes(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("news")
     prepare = COMMANDS["prepare",]
-    words = "--test news a b --dev c d --train e news -o out".split()
+    words = "-s en -t fr --test news a b --dev c d --train e news -o out".split()
     with prepare.make_context("prepare", words) as context:
         check_pipes(context)
     words[words.index("a")] = "news"

@@ -51,7 +51,15 @@ def prepared(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared") / "words"
     bitexts = {name: (texts / f"{name}.en", texts / f"{name}.fr") for name in ("dev", "test")}
     train_files = (texts / "train.en", texts / "train.fr")
-    prepare(train_files, folder, bitexts["dev"], {"test": bitexts["test"]}, bpe=5)
+    prepare(
+        train_files,
+        folder,
+        bitexts["dev"],
+        {"test": bitexts["test"]},
+        src_language="en",
+        tgt_language="fr",
+        bpe=5,
+    )
     build_shortlist(folder, 12)
     return folder
 

@@ -55,7 +55,13 @@ def test_each_way_of_preparing_is_well(texts: Path, tmp_path: Path, options: dic
         extra = b"\xff one\n" if "invalid" in options else b"one one one one\n"
         (tmp_path / name).write_bytes(b"".join([*lines, extra]))
     folder = tmp_path / "prepared"
-    prepare((tmp_path / "train.en", tmp_path / "train.fr"), folder, **options)
+    prepare(
+        (tmp_path / "train.en", tmp_path / "train.fr"),
+        folder,
+        src_language="en",
+        tgt_language="fr",
+        **options,
+    )
     assert check(folder).findings == ()
     build_shortlist(folder, 5)
     assert check(folder).findings == ()
@@ -65,7 +71,13 @@ def test_each_way_of_preparing_is_well(texts: Path, tmp_path: Path, options: dic
 
 def test_a_folder_made_of_a_phrase_table_is_well(tmp_path: Path) -> None:
     (tmp_path / "table").write_text("a ||| b ||| 1\na b ||| c ||| 1\n")
-    prepare((tmp_path / "table",), tmp_path / "prepared", tokenized=True)
+    prepare(
+        (tmp_path / "table",),
+        tmp_path / "prepared",
+        src_language="en",
+        tgt_language="fr",
+        tokenized=True,
+    )
     assert check(tmp_path / "prepared").findings == ()
 
 
