@@ -78,10 +78,11 @@ class TrainingConfig:
     validate_epochs: number of epochs between two validations, counted in whole sort pools, instead
         of `validate_every`; 0: use `validate_every`.
     patience: stop training after this many validations without a new best; 0: never.
-    early_stopping_metric: dev figure by which the best parameters are chosen: cost per token or
-        BLEU.
-    dev_bleu: measure BLEU on the dev set at each validation.
-    dev_beam: beam size for the BLEU of the dev set.
+    early_stopping_metric: dev figure by which the best parameters are chosen: cost per token, BLEU
+        or chrF.
+    dev_bleu: measure BLEU on the dev set at each validation; also chrF if spaces do not separate
+        the words of the target language.
+    dev_beam: beam size for translating the dev set.
     max_epochs: stop training after this many epochs, counted in whole sort pools; 0: never.
     lr_decay: factor by which the learning rate decays.
     lr_decay_patience: decay the learning rate after this many validations without a new best dev
@@ -114,7 +115,7 @@ class TrainingConfig:
     validate_every: int = 1000
     validate_epochs: float = 0.0
     patience: int = 0
-    early_stopping_metric: Literal["cost", "bleu"] = "cost"
+    early_stopping_metric: Literal["cost", "bleu", "chrf"] = "cost"
     dev_bleu: bool = True
     dev_beam: int = 5
     lr_decay: float = 0.5

@@ -118,7 +118,8 @@ def _training_facts(curve: Curve | None) -> Iterator[tuple[str, str]]:
     )
     best = next((point for point in reversed(curve.validation) if point.best), None)
     if best:
-        bleu = "" if best.bleu is None else f", dev BLEU {best.bleu:.2f}"
+        bleu = "" if best.chrf is None else f", dev chrF {best.chrf:.2f}"
+        bleu += "" if best.bleu is None else f", dev BLEU {best.bleu:.2f}"
         cost = f"dev cost {best.cost_per_token:.4f} per token"
         yield "Best validation", f"update {best.update:,}: {cost}{bleu}"
 

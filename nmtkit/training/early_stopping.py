@@ -19,6 +19,8 @@ def update_early_stopping(
     figure = cost
     if config.early_stopping_metric == "bleu" and validation.bleu is not None:
         figure = -validation.bleu
+    elif config.early_stopping_metric == "chrf" and validation.chrf is not None:
+        figure = -validation.chrf
     is_best = _is_lower(figure, progress.best)
     is_best_cost = _is_lower(cost, progress.best_cost)
     stale_cost = 0 if is_best_cost else progress.stale_cost + 1

@@ -42,7 +42,7 @@ class ValidationPoint:
 
     epoch, seconds: as in `TrainingPoint`. cost_per_token, cost_per_sentence: natural log, without
     label smoothing.
-    bleu: in percent, or None if not measured.
+    bleu, chrf: in percent, or None if not measured.
     best: True if the validation was the best so far.
     """
 
@@ -53,6 +53,7 @@ class ValidationPoint:
     cost_per_sentence: float
     bleu: float | None
     best: bool
+    chrf: float | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ def parse_point(line: str, where: str) -> TrainingPoint | ValidationPoint:
         if row["kind"] == "validation":
             costs = _number(row, "dev_cost_per_token"), _number(row, "dev_cost_per_sentence")
             bleu = None if row["dev_bleu"] is None else _number(row, "dev_bleu")
-            return ValidationPoint(*common, *costs, bleu, bool(row["best"]))
+            chrf = None if row.get("dev_chrf") is None else _number(row, "dev_chrf")
+            return ValidationPoint(*common, *costs, bleu, bool(row["best"]), chrf)
         raise ValueError(f"unknown kind {row['kind']!r}")
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise DataError(

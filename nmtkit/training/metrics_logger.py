@@ -151,19 +151,22 @@ class MetricsLogger:
             "dev_cost_per_token": round(validation.cost_per_token, 5),
             "dev_cost_per_sentence": round(validation.cost_per_sentence, 4),
             "dev_bleu": None if validation.bleu is None else round(validation.bleu, 3),
+            **({} if validation.chrf is None else {"dev_chrf": round(validation.chrf, 3)}),
             "best": is_best,
             "decays": progress.decays,
             "seconds": round(progress.seconds, 1),
         }
         self._write("validation", progress.updates, figures)
+        chrf = "" if validation.chrf is None else f", dev chrF {validation.chrf:.2f}"
         bleu = "" if validation.bleu is None else f", dev BLEU {validation.bleu:.2f}"
-        self.last_validation = f", dev cost {validation.cost_per_token:.4f}{bleu}"
+        self.last_validation = f", dev cost {validation.cost_per_token:.4f}{chrf}{bleu}"
         log.info(
-            "update %d, epoch %.2f: dev cost per token %.4f, per sentence %.3f%s%s",
+            "update %d, epoch %.2f: dev cost per token %.4f, per sentence %.3f%s%s%s",
             progress.updates,
             figures["epoch"],
             validation.cost_per_token,
             validation.cost_per_sentence,
+            chrf,
             bleu,
             " (best)" if is_best else "",
         )

@@ -11,7 +11,7 @@ TEXT_WIDTH = 52  # columns of everything else in a line with two sparklines
 
 
 def validation_sparklines(points: Sequence[ValidationPoint], columns: int) -> str:
-    """Draw dev cost and dev BLEU of all validations as sparklines in one line.
+    """Draw dev cost, and dev chrF or else BLEU, of all validations as sparklines in one line.
 
         dev cost 4.812 █▅▃▂▁▁ 2.105, BLEU 3.1 ▁▂▄▆▇█ 21.4
 
@@ -26,10 +26,11 @@ def validation_sparklines(points: Sequence[ValidationPoint], columns: int) -> st
     width = min(MAX_CURVE_WIDTH, max(1, (columns - TEXT_WIDTH) // 2))
     costs = [point.cost_per_token for point in points]
     text = f"dev cost {costs[0]:.3f} {sparkline(costs, width)} {costs[-1]:.3f}"
-    bleu = [point.bleu for point in points if point.bleu is not None]
-    if len(bleu) < 2:
-        return text
-    return f"{text}, BLEU {bleu[0]:.1f} {sparkline(bleu, width)} {bleu[-1]:.1f}"
+    for name, figures in (("chrF", [p.chrf for p in points]), ("BLEU", [p.bleu for p in points])):
+        known = [figure for figure in figures if figure is not None]
+        if len(known) >= 2:
+            return f"{text}, {name} {known[0]:.1f} {sparkline(known, width)} {known[-1]:.1f}"
+    return text
 
 
 def sparkline(values: Sequence[float], width: int) -> str:

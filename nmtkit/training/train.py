@@ -79,7 +79,8 @@ class TrainingResult:
 
     updates: number of updates.
     best_dev_cost: lowest dev cost per token, natural log; None before the first validation.
-    dev_bleu: BLEU of the validation that chose `params.best`, in percent; None if not measured.
+    dev_bleu, dev_chrf: of the validation that chose `params.best`, in percent; None if not
+        measured.
     seconds: time spent in updates and validations.
     """
 
@@ -88,6 +89,7 @@ class TrainingResult:
     best_dev_cost: float | None
     dev_bleu: float | None
     seconds: float
+    dev_chrf: float | None = None
 
 
 def make_config(
@@ -264,12 +266,14 @@ def _run(
 
 def _training_result(trainer: Trainer, folder: Path) -> TrainingResult:
     """Return the figures of a training; BLEU is None if metrics.jsonl cannot be read."""
-    bleu = None
+    bleu = chrf = None
     with contextlib.suppress(NmtkitError):
         best = [point for point in read_curve(folder).validation if point.best]
-        bleu = best[-1].bleu if best else None
+        bleu, chrf = (best[-1].bleu, best[-1].chrf) if best else (None, None)
     progress = trainer.progress
-    return TrainingResult(folder, progress.updates, progress.best_cost, bleu, progress.seconds)
+    return TrainingResult(
+        folder, progress.updates, progress.best_cost, bleu, progress.seconds, chrf
+    )
 
 
 def _build_trainer(
@@ -296,6 +300,11 @@ def _build_trainer(
         raise ConfigError(
             "training.dev_bleu: a language model does not translate, so there is no BLEU; set it"
             " to false"
+        )
+    if config.training.early_stopping_metric == "chrf" and not model.reads_source:
+        raise ConfigError(
+            "training.early_stopping_metric: a language model does not translate, so there is no"
+            " chrF; set it to cost"
         )
     corpus, dev = (
         process_group.main_process_first(

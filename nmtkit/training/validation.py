@@ -1,4 +1,4 @@
-"""Validation: cost and BLEU of a model on the dev set."""
+"""Validation: cost, BLEU and chrF of a model on the dev set."""
 
 import contextlib
 import dataclasses
@@ -14,14 +14,12 @@ from nmtkit.data.batch import Batch
 from nmtkit.data.batching import validation_batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.errors import DataError
-from nmtkit.evaluation.metrics import tokenized_bleu
-from nmtkit.io.lines import read_lines
 from nmtkit.io.parameters import Parameters
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.beam import beam_search
-from nmtkit.text.subword import METHODS, method_of
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.dev_metrics import DevMetrics, DevScores
 
 VALIDATION_BATCH_SIZE = 64  # sentences
 
@@ -32,12 +30,13 @@ class Validation:
 
     cost_per_token, cost_per_sentence: mean -log p, natural log, `</s>` counted, without label
         smoothing.
-    bleu: BLEU of the translated dev set, in percent, or None if not measured.
+    bleu, chrf: of the translated dev set, in percent, or None if not measured.
     """
 
     cost_per_token: float
     cost_per_sentence: float
     bleu: float | None
+    chrf: float | None = None
 
 
 @contextlib.contextmanager
@@ -63,13 +62,13 @@ def validate(
     model: Model,
     batches: Iterable[Batch],
     device: torch.device,
-    dev_bleu: Callable[[], float] | None,
+    dev_scores: Callable[[], DevScores] | None,
     process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> Validation:
     """Measure a model on the dev set, without dropout; its training mode is restored.
 
     :param batches: this rank's part of the dev set.
-    :param dev_bleu: returns the BLEU of the whole dev set; None: do not measure it.
+    :param dev_scores: returns the scores of the translated dev set; None: do not translate it.
     """
     was_training = model.training
     model.eval()
@@ -82,9 +81,9 @@ def validate(
     cost, tokens, sentences = map(
         sum, zip(*process_group.all_gather((cost, tokens, sentences)), strict=True)
     )
-    bleu = dev_bleu() if dev_bleu else None
+    scores = dev_scores() if dev_scores else DevScores()
     model.train(was_training)
-    return Validation(cost / tokens, cost / sentences, bleu)
+    return Validation(cost / tokens, cost / sentences, scores.bleu, scores.chrf)
 
 
 def build_validation(
@@ -104,30 +103,26 @@ def build_validation(
         raise DataError(
             f"{data}/dev.src: the dev set is empty; prepare again with --dev or --held-out"
         )
-    tgt_side = config.data.sides[1]
-    subwords = METHODS[method_of(data, tgt_side)]
-    targets = read_lines(data / f"dev.{tgt_side}")
-    references = [" ".join(subwords.undo(line.split(" "))) for line in targets]
+    metrics = DevMetrics.load(data, config)
     batches = list(validation_batches(dev, VALIDATION_BATCH_SIZE))[
         process_group.rank :: process_group.size
     ]
     search = dataclasses.replace(config.search, beam=config.training.dev_beam)
 
-    def dev_bleu(model: Model) -> float:
-        translations: dict[int, str] = {}  # by line number
+    def dev_scores(model: Model) -> DevScores:
+        translations: dict[int, list[str]] = {}  # tokens by line number
         inference_model = model.for_inference()
         for batch in batches:
             src, src_mask = batch.src.to(device), batch.src_mask.to(device)
             n_best_lists = beam_search([inference_model], src, src_mask, search, n_best=1)
             for line, n_best in zip(batch.lines, n_best_lists, strict=True):
-                translations[line] = " ".join(subwords.undo(tgt_vocab.tokens(n_best[0].words)))
+                translations[line] = tgt_vocab.tokens(n_best[0].words)
         for part in process_group.all_gather(translations):
             translations |= part
-        hypotheses = [translations[line + 1] for line in range(len(dev))]
-        return tokenized_bleu(hypotheses, references).value
+        return metrics.scores([translations[line + 1] for line in range(len(dev))])
 
     def validation(model: Model) -> Validation:
-        bleu = (lambda: dev_bleu(model)) if config.training.dev_bleu else None
-        return validate(model, batches, device, bleu, process_group)
+        scores = (lambda: dev_scores(model)) if metrics.needed else None
+        return validate(model, batches, device, scores, process_group)
 
     return validation

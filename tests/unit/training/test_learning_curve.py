@@ -25,6 +25,9 @@ def written(tmp_path):
     metrics_logger.log_validation(
         Progress(updates=200, seconds=102.0), Validation(2.75, 31.5, None), False
     )
+    metrics_logger.log_validation(
+        Progress(updates=201, seconds=102.0), Validation(2.75, 31.5, 9.5, 28.25), True
+    )
     metrics_logger.close()
     return tmp_path
 
@@ -40,6 +43,7 @@ def test_the_curve_is_what_the_metrics_logger_wrote(written):
     assert curve.validation == (
         ValidationPoint(200, 0.25, 101.5, 2.5, 30.25, 12.5, True),
         ValidationPoint(200, 0.25, 102.0, 2.75, 31.5, None, False),
+        ValidationPoint(201, 0.25, 102.0, 2.75, 31.5, 9.5, True, 28.25),
     )
 
 
@@ -84,7 +88,7 @@ def test_an_empty_file_is_an_empty_curve(tmp_path):
 def test_an_invalid_line_is_reported_with_its_position(written, line):
     path = written / "metrics.jsonl"
     path.write_bytes(path.read_bytes() + line + b"\n")
-    with pytest.raises(DataError, match=r"metrics\.jsonl:5: not "):
+    with pytest.raises(DataError, match=r"metrics\.jsonl:6: not "):
         read_curve(written)
 
 

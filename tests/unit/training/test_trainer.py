@@ -313,6 +313,16 @@ def test_early_stopping_on_cost(make_trainer, dev):
     assert equal(read_parameters(trainer.folder / "params.last.safetensors"), figures.seen[4])
 
 
+def test_chrf_decides_early_stopping():
+    config = TrainingConfig(early_stopping_metric="chrf")
+    progress = Progress()
+    for chrf, stale in ((30.0, 0), (29.0, 1), (31.5, 0), (31.5, 1)):
+        figures = dataclasses.replace(validation(9.0 - progress.stale, bleu=1.0), chrf=chrf)
+        progress = update_early_stopping(progress, figures, config)
+        assert progress.stale == stale
+    assert progress.best == -31.5
+
+
 def test_early_stopping_on_bleu(make_trainer, dev):
     figures = dev(costs=[9.0, 8.0, 7.0, 6.0, 5.0], bleus=[1.0, 3.0, 2.0, 3.0, 9.0])
     trainer = make_trainer(

@@ -5,6 +5,7 @@ import torch
 
 from nmtkit.data.batch import make_batch
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.training.dev_metrics import DevScores
 from nmtkit.training.validation import validate
 
 PAIRS = [([3, 4, 0], [5, 0]), ([2, 0], [6, 7, 8, 0]), ([0], [0])]
@@ -46,11 +47,12 @@ def test_dropout_is_off_and_the_training_mode_is_restored(model, training):
 def test_bleu_is_measured_without_dropout_and_gradients(model):
     seen = []
 
-    def bleu() -> float:
+    def scores() -> DevScores:
         seen.append((model.training, torch.is_grad_enabled()))
-        return 12.5
+        return DevScores(12.5, 31.0)
 
-    assert validate(model, batches(2), torch.device("cpu"), bleu).bleu == 12.5
+    validation = validate(model, batches(2), torch.device("cpu"), scores)
+    assert (validation.bleu, validation.chrf) == (12.5, 31.0)
     assert seen == [(False, False)]
 
 
