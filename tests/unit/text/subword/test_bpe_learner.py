@@ -6,6 +6,7 @@ import random
 import pytest
 from subword_nmt.learn_bpe import learn_bpe
 
+from nmtkit.text.subword import bpe_learner
 from nmtkit.text.subword.bpe_learner import learn_merges
 
 
@@ -25,8 +26,11 @@ def random_counts(seed: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("first", range(0, 400, 50))
-def test_merges_equal_those_of_subword_nmt(first: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merges_equal_those_of_subword_nmt(
+    first: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for seed in range(first, first + 50):
+        monkeypatch.setattr(bpe_learner, "_MIN_VECTOR", 1 if seed % 2 else 64)
         counts = random_counts(seed)
         assert learn_merges(counts, 100) == library(counts, 100), seed
 
@@ -56,6 +60,18 @@ def test_each_symbol_has_a_single_merge() -> None:
 @pytest.mark.parametrize("counts", [{}, {"a": 5, "b": 2}, {"ab": 1}, {"ab": 1, "cab": 0}])
 def test_nothing_to_merge(counts: dict[str, int]) -> None:
     assert learn_merges(counts, 10) == []
+
+
+def test_symbols_that_look_like_the_end_of_a_word_are_merged_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = random.Random(1)
+    for _ in range(100):
+        counts = {"".join(draw.choices("a</w>b", k=draw.randint(1, 12))): 2 for _ in range(8)}
+        learned = learn_merges(counts, 30)
+        monkeypatch.setattr(bpe_learner, "_MIN_VECTOR", 1)
+        assert learn_merges(counts, 30) == learned
+        monkeypatch.undo()
 
 
 def test_repeated_letters_are_merged_from_the_left() -> None:
