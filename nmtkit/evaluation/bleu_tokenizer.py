@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from nmtkit.errors import ConfigError
 from nmtkit.extras import install_command
+from nmtkit.text.languages import base_language
 
 DEFAULT = "13a"
 """The tokeniser of the WMT tables, for languages that separate words by spaces (Post 2018)."""
@@ -79,7 +80,7 @@ def choose_tokenizer(language: str | None, name: str = "auto") -> BleuTokenizer:
         check_tokenizer(name)
         spaced = is_spaced(language) if language else name not in SEGMENTING
         return BleuTokenizer(name, spaced)
-    code = _primary(language or "")
+    code = base_language(language or "")
     if code in CHINESE:
         return BleuTokenizer("zh", False, _note(language, "sacreBLEU's 'zh': Chinese characters"))
     if code in MECAB:
@@ -91,7 +92,7 @@ def choose_tokenizer(language: str | None, name: str = "auto") -> BleuTokenizer:
 
 def is_spaced(language: str) -> bool:
     """Return whether a language separates words by spaces; True for unknown languages."""
-    return _primary(language) not in WITHOUT_SPACES
+    return base_language(language) not in WITHOUT_SPACES
 
 
 def load_tokenizer(name: str) -> tuple[str, Callable[[str], str]]:
@@ -191,8 +192,3 @@ def _flores_or_characters(language: str | None) -> BleuTokenizer:
 
 def _note(language: str | None, words: str) -> str:
     return f"the words of '{language}' in BLEU are {words}"
-
-
-def _primary(language: str) -> str:
-    """Return the first part of a language code: `zh` of `zh-TW`, `zho` of `zho_Hant`."""
-    return language.replace("_", "-").partition("-")[0].lower()

@@ -6,8 +6,8 @@
     print(report.comparison.whole.figures["BLEU (multi-bleu)"])
 
 The figures equal those of `nmtkit evaluate` for the same files: the papers' BLEU on tokenised text,
-other metrics on raw text, intervals and p-values by bootstrap. `evaluation_commands` returns the
-commands.
+other metrics on raw text, intervals and p-values by bootstrap; chrF is first if spaces do not
+separate the words of the target language. `evaluation_commands` returns the commands.
 """
 
 import logging
@@ -25,9 +25,10 @@ import torch
 import nmtkit
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
+from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer, is_spaced
 from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
 from nmtkit.evaluation.comparison import Comparison, ComparisonConfig, compare
-from nmtkit.evaluation.retokenize import moses_detokenizer, moses_tokenizer
+from nmtkit.evaluation.retokenize import moses_detokenizer, word_tokenizer
 from nmtkit.evaluation.significance import SAMPLES
 from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
@@ -47,8 +48,10 @@ log = logging.getLogger("nmtkit")
 SENTENCE_METRIC = "chrF"
 """Metric of single sentences; sentence BLEU is 0 without a matching 4-gram."""
 
-BUCKET_METRIC = "bleu"
-"""Metric of buckets, as a name for `evaluate --measure`."""
+
+def bucket_metric(text: TextConfig) -> str:
+    """Return the metric of buckets, as a name for `evaluate --measure`."""
+    return "bleu" if is_spaced(text.tgt_language) else "chrf"
 
 
 @dataclass(frozen=True)
@@ -269,9 +272,13 @@ class _TestSetText:
         self.model, self.text, self.tokenized = model, text, tokenized
         languages = text.src_language, text.tgt_language
         src, tgt = (
-            None if tokenized else moses_tokenizer(language, text.hyphens) for language in languages
+            None if tokenized else word_tokenizer(language, text.hyphens) for language in languages
         )
+        tokenizer = choose_tokenizer(text.tgt_language)
+        if tokenizer.note:
+            log.info("%s", tokenizer.note)
         self.protocol = ComparisonConfig(
+            tokenizer=tokenizer,
             tokenize=tgt,
             detokenize=moses_detokenizer(text.tgt_language) if tokenized else None,
             tokenize_source=src,
@@ -324,7 +331,9 @@ def _compare_systems(
     texts = EvaluationSet(columns[1], columns[0], test_text.model.src_vocab)
     protocol = replace(test_text.protocol, samples=samples)
     bucketed = replace(
-        protocol, metrics=(BUCKET_METRIC,), bucketings=tuple(Bucketing(name) for name in by)
+        protocol,
+        metrics=(bucket_metric(test_text.text),),
+        bucketings=tuple(Bucketing(name) for name in by),
     )
     return compare(systems, texts, protocol), compare(systems, texts, bucketed), left_out
 
@@ -347,6 +356,15 @@ def evaluation_commands(report: ModelReport) -> list[str]:
         vocabulary = (
             [] if by == "length" else ["--src-vocab", f"{report.model_cards[0].source}/vocab.src"]
         )
-        parts = ["--measure", BUCKET_METRIC, "--by", by, "--source", source, *raw, *vocabulary]
+        parts = [
+            "--measure",
+            bucket_metric(text),
+            "--by",
+            by,
+            "--source",
+            source,
+            *raw,
+            *vocabulary,
+        ]
         commands.append([*command, *parts])
     return [shlex.join(words) for words in commands]

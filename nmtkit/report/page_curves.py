@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nmtkit.evaluation.comparison import BucketResult
 from nmtkit.report.bucket_figures import AXIS_LABELS, MIN_BUCKET_SENTENCES
@@ -91,7 +91,7 @@ def _bucket_label(entry: BucketResult) -> str:
 
 
 def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
-    """Yield charts of cost and dev BLEU for the systems with learning curves."""
+    """Yield charts of cost, dev chrF and dev BLEU for the systems with learning curves."""
     with_curves = [(n, card) for n, card in enumerate(model_cards) if card.curve]
     if not with_curves:
         return
@@ -104,7 +104,8 @@ def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
     cost = "Cost per token, natural logarithm"
     for title, y, series in (
         ("Cost on the dev set (thin: on training data)", cost, _cost_series(with_curves)),
-        ("BLEU on the dev set", "Dev BLEU, %", _bleu_series(with_curves)),
+        ("chrF on the dev set", "Dev chrF, %", _score_series(with_curves, "chrf")),
+        ("BLEU on the dev set", "Dev BLEU, %", _score_series(with_curves, "bleu")),
     ):
         if chart := draw_chart(Axes(title, "Epochs", y, from_zero=True), series):
             yield f"<figure><figcaption>{title}</figcaption>{chart}</figure>"
@@ -125,16 +126,21 @@ def _cost_series(with_curves: Sequence[tuple[int, "ModelCard"]]) -> list[Series]
     return series
 
 
-def _bleu_series(with_curves: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:
+def _score_series(
+    with_curves: Sequence[tuple[int, "ModelCard"]], score: Literal["bleu", "chrf"]
+) -> list[Series]:
     series = []
     for number, card in with_curves:
         assert card.curve
-        points = [(p.epoch, p.bleu) for p in card.curve.validation if p.bleu is not None]
-        series.append(Series(number, card.name, tuple(points)))
+        figures = [(p.epoch, getattr(p, score)) for p in card.curve.validation]
+        points = tuple((epoch, figure) for epoch, figure in figures if figure is not None)
+        series.append(Series(number, card.name, points))
     return series
 
 
 def _validations(with_curves: Sequence[tuple[int, "ModelCard"]]) -> str:
+    validations = [p for _, card in with_curves if card.curve for p in card.curve.validation]
+    has_chrf = any(p.chrf is not None for p in validations)
     rows = [
         (
             card.name,
@@ -142,11 +148,13 @@ def _validations(with_curves: Sequence[tuple[int, "ModelCard"]]) -> str:
             f"{p.epoch:.2f}",
             f"{p.seconds / 60:.1f}",
             f"{p.cost_per_token:.4f}",
+            *(["–" if p.chrf is None else f"{p.chrf:.2f}"] if has_chrf else []),
             "–" if p.bleu is None else f"{p.bleu:.2f}",
             "yes" if p.best else "",
         )
         for _, card in with_curves
         for p in (card.curve.validation if card.curve else ())
     ]
-    header = ["System", "Update", "Epoch", "Minutes", "Dev cost", "Dev BLEU", "Best so far"]
+    scores = ["Dev chrF", "Dev BLEU"] if has_chrf else ["Dev BLEU"]
+    header = ["System", "Update", "Epoch", "Minutes", "Dev cost", *scores, "Best so far"]
     return table(header, rows, "Validations")
