@@ -87,6 +87,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'nmtkit' has no attribute '{name}'")
     import importlib
 
+    from nmtkit.posix import check_platform
+
+    check_platform()
     return getattr(importlib.import_module(_PUBLIC[name]), name)
 
 

@@ -30,6 +30,7 @@ from nmtkit.cli.termination import Terminated, raise_on_sigterm
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.extras import install_command
 from nmtkit.parallel import environment
+from nmtkit.posix import check_platform
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
@@ -278,6 +279,7 @@ def cli(ctx: click.Context) -> None:
     The exit status is 0 if the work is done, 1 if it failed, 2 if the command line is wrong.
 
     """
+    check_platform()
     if environment.size() > 1 and ctx.invoked_subcommand not in MULTI_PROCESS_COMMANDS:
         raise click.UsageError(
             f"'{ctx.invoked_subcommand}' runs in one process, and {environment.size()} were"

@@ -27,8 +27,9 @@ BASE = {"config", "config_io", "seeds", "errors", "extras", "special_symbols"}
 """Modules that every room above `models` and `text` may import."""
 
 ROOMS = {
-    "nmtkit": {"errors"},
+    "nmtkit": {"errors", "posix"},
     "errors": set[str](),
+    "posix": {"errors"},
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
@@ -65,7 +66,7 @@ ROOMS = {
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
     | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
     | BASE,
-    "cli": {"nmtkit", "cli", "parallel.environment", "errors", "extras"},
+    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "errors", "extras"},
     "__main__": {"cli"},
 }
 """Room -> the rooms or single modules that it may import at any time."""
