@@ -18,7 +18,7 @@ from nmtkit.training.learning_curve import (
     ValidationPoint,
     read_curve,
 )
-from nmtkit.training.provenance import read_provenance
+from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 
 PARAMETERS = "params.best.safetensors"
 NOT_RECORDED = (
@@ -96,9 +96,12 @@ def _provenance_facts(provenance: dict[str, Any] | None) -> dict[str, str]:
     if provenance is None:
         return {"Provenance": NOT_RECORDED}
     pairs = [f"{count:,} {name} pairs" for name, count in provenance["pairs"].items()]
+    start = provenance.get(INITIAL_KEY)
+    origin = {"Started from": f"{start['path']}, update {start['update']:,}"} if start else {}
     versions = ", ".join(f"{name} {version}" for name, version in provenance["versions"].items())
     return {
         "Command": provenance["command"],
+        **origin,
         "Data": ", ".join(pairs) or "the prepared folder does not record its size",
         "Versions": f"{versions}; {provenance['device']}, threads: {provenance['threads']}",
     }

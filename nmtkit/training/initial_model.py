@@ -40,8 +40,9 @@ from nmtkit.models import model_name
 from nmtkit.text.subword import METHODS
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
+from nmtkit.training.resume_checks import check_nothing_missing
 
-PREPARE_ALIKE = "prepare the text as that model's was, and copy its vocab.src and vocab.tgt"
+PREPARE_ALIKE = "prepare the text as that model's was (how-to: Continue on other data)"
 """Remedy of most errors; docs/how-to/continue-training.md has the commands."""
 
 FREE_MODEL_SETTINGS = {"dropout", "initialisation"}
@@ -110,9 +111,10 @@ class InitialModel:
         """
         theirs = read_config(self.folder)
         check_sums(self.folder, SUMMED_FILES)
+        check_nothing_missing(self.folder, SUMMED_FILES)
         self._check_text(theirs, config, prepared)
-        self._check_vocabularies(config, prepared)
         self._check_subwords(theirs, config, prepared)
+        self._check_vocabularies(config, prepared)
         check_file(self.folder, self.path)
         if not self.path.exists():
             raise ModelError(f"{self.path}: no such file; give a model that has been trained")
@@ -145,13 +147,12 @@ class InitialModel:
         """Raise DataError unless the vocabularies have the same words in the same order."""
         theirs = read_vocabularies(self.folder)
         for side, name, old in zip(config.data.sides, ("src", "tgt"), theirs, strict=True):
-            path = prepared / f"vocab.{side}"
-            difference = _difference(old, Vocabulary.load(path))
+            paths = self.folder / f"vocab.{name}", prepared / f"vocab.{side}"
+            difference = _difference(old, Vocabulary.load(paths[1]))
             if difference:
                 raise DataError(
-                    f"{path}: {difference} in {self.folder / f'vocab.{name}'}, whose parameters"
-                    f" the training starts from; {PREPARE_ALIKE} (see the how-to 'Continue a"
-                    " training on other data')"
+                    f"{paths[1]}: {difference} in {paths[0]}, whose parameters the training starts"
+                    f" from; take that model's words: cut -f 1 {paths[0]} > {paths[1]}"
                 )
 
     def _check_subwords(self, theirs: Config, config: Config, prepared: Path) -> None:
@@ -162,8 +163,9 @@ class InitialModel:
         for name in names:
             if old.get(name) != new.get(name):
                 raise DataError(
-                    f"{prepared}: splits words in another way than {self.folder / name}, whose"
-                    f" parameters the training starts from; {PREPARE_ALIKE}"
+                    f"{prepared}: words are split in another way than by {self.folder / name}, the"
+                    " subwords of the model whose parameters the training starts from;"
+                    f" {PREPARE_ALIKE}"
                 )
 
     def _check_model(self, theirs: Config, config: Config, model: torch.nn.Module) -> None:

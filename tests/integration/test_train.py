@@ -168,6 +168,36 @@ def test_a_model_of_bpe_text_holds_its_codes(corpus, small, nmtkit, tmp_path):
     assert "@@" not in out and out.endswith("\n")
 
 
+def test_a_model_of_bpe_text_is_trained_further_on_another_corpus(corpus, small, nmtkit, tmp_path):
+    general, domain, model, new = (
+        tmp_path / name for name in ("general", "domain", "model", "new")
+    )
+    for side in ("en", "fr"):
+        lines = (corpus / f"train.{side}").read_text(encoding="utf-8").splitlines(keepends=True)
+        (tmp_path / f"other.{side}").write_text("".join(lines[::-1]), encoding="utf-8")
+
+    def prepare(train, output, *options):
+        sides = [f"{train}.en", f"{train}.fr", "--dev", corpus / "dev.en", corpus / "dev.fr"]
+        nmtkit("prepare", "-s", "en", "-t", "fr", "--train", *sides, "-o", output, *options)
+        nmtkit("shortlist", output)
+
+    prepare(corpus / "train", general, "--bpe", 20)
+    nmtkit("train", general, "-o", model, "--recipe", "toy", *small)
+    prepare(tmp_path / "other", domain, "--bpe-codes", model / "bpe.src")
+    for side in ("src", "tgt"):
+        rows = (model / f"vocab.{side}").read_text(encoding="utf-8").splitlines()
+        words = "".join(f"{row.partition(chr(9))[0]}\n" for row in rows)  # cut -f 1
+        (domain / f"vocab.{side}").write_text(words, encoding="utf-8")
+    before = parameter_files(model)
+    refused = nmtkit("train", domain, "-o", model, "--recipe", "toy", *small, status=1).stderr
+    assert f"--from {model} with another --output" in refused
+    nmtkit("train", domain, "-o", new, "--from", model)
+    assert parameter_files(model) == before
+    nmtkit("check", new)
+    nmtkit("check", domain)
+    assert nmtkit("translate", "-m", new, input="one\ntwo\n").stdout.count("\n") == 2
+
+
 def test_binarised_ids_are_stored_in_the_prepared_folder_and_reused(
     prepared, small, nmtkit, tmp_path
 ):
