@@ -16,6 +16,7 @@ class TextConfig:
     hyphens: split words at hyphens (`well @-@ known`).
     escape: write & ' " | < > [ ] as XML entities, as Moses does.
     subwords: learned on both sides together, on each side alone, or not used.
+    tags: words of which one may stand before a source line, such as `<bt>`; each is one token.
     """
 
     src_language: str = "en"
@@ -24,3 +25,4 @@ class TextConfig:
     hyphens: bool = False
     escape: bool = False
     subwords: Literal["none", "joint", "separate"] = "none"
+    tags: tuple[str, ...] = ()

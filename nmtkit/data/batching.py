@@ -5,7 +5,8 @@ The random order is a permutation that is computed, not stored: the position in 
 all that a checkpoint needs to resume exactly, and a corpus of any size costs no memory.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +15,11 @@ import numpy.typing as npt
 from nmtkit.config import DataConfig
 from nmtkit.data.batch import Batch, make_batch
 from nmtkit.data.corpus import Corpus
+from nmtkit.data.permutation import permute as permute
+from nmtkit.data.sampling import Segment, WeightedOrder
 from nmtkit.errors import DataError
 
 Ids = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-
-FEISTEL_ROUNDS = 6
-"""Rounds of the Feistel network that computes the permutation."""
 
 READ_PAIRS = 1024
 """Pairs whose lengths are looked up together."""
@@ -34,49 +33,13 @@ class Position:
     """Position of the next batch. The names of the fields are those in a checkpoint.
 
     epoch: number of epochs completed.
-    start: index in the shuffled corpus at which the current pool begins.
+    start: index in the shuffled epoch at which the current pool begins.
     used: number of batches of that pool already used.
     """
 
     epoch: int = 0
     start: int = 0
     used: int = 0
-
-
-def permute(indices: Ids, size: int, key: int) -> Ids:
-    """Return the elements at some indices of a pseudo-random permutation of 0 to size - 1.
-
-    A Feistel network permutes the numbers below the smallest power of four that is at least `size`;
-    it is applied again until the value is below `size` (cycle walking; Black and Rogaway 2002).
-
-    :param indices: values in [0, size). Shape: [n].
-    :param key: chooses the permutation.
-    :return: values in [0, size). Shape: [n].
-    """
-    half = max(1, (max(size - 1, 1).bit_length() + 1) // 2)
-    keys = np.random.SeedSequence(key).generate_state(FEISTEL_ROUNDS, np.uint64).astype(np.uint64)
-    values = _feistel(indices.astype(np.uint64), half, keys)
-    outside = values >= size
-    while outside.any():
-        values[outside] = _feistel(values[outside], half, keys)
-        outside = values >= size
-    return values.astype(np.int64)
-
-
-def _feistel(values: Words, half: int, keys: Words) -> Words:
-    """Permute numbers of 2 * half bits by a Feistel network with a round for each key."""
-    mask = np.uint64((1 << half) - 1)
-    left, right = values >> np.uint64(half), values & mask
-    for key in keys:
-        left, right = right, left ^ (_splitmix64(right ^ key) & mask)
-    return (left << np.uint64(half)) | right
-
-
-def _splitmix64(values: Words) -> Words:
-    """Hash numbers by the finaliser of SplitMix64 (Steele et al. 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 class Batches:
@@ -93,10 +56,13 @@ class Batches:
         seed: int,
         position: Position | None = None,
         part: tuple[int, int] = (0, 1),
+        segments: Sequence[Segment] = (),
     ) -> None:
         """Start at a position.
 
         :param part: rank and number of ranks.
+        :param segments: pairs and weight of each corpus that the training data consists of; empty
+            if all weights are 1.
         :raises DataError: all pairs are longer than `max_length`.
         """
         self.corpus = corpus
@@ -104,6 +70,9 @@ class Batches:
         self.seed = seed
         self.position = position or Position()
         self.part = part
+        self.segments = tuple(segments)
+        self._weighted = WeightedOrder(segments, seed) if segments else None
+        self._check_segments()
         self._check_max_length()
 
     def __iter__(self) -> Iterator[Batch]:
@@ -123,6 +92,13 @@ class Batches:
             if pool.used >= len(batches):  # all pairs are too long, or the corpus has shrunk
                 self.position = self._next_pool(pool.epoch, end)
 
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of what is trained on: the corpus, and the weights of its parts."""
+        if not self.segments:
+            return self.corpus.checksum
+        return hashlib.sha256(f"{self.corpus.checksum} {self.segments}".encode()).hexdigest()
+
     def _read_part(self, pairs: Ids) -> Batch:
         """Read this rank's part of a batch."""
         rank, size = self.part
@@ -132,15 +108,30 @@ class Batches:
 
     def epochs(self, position: Position) -> float:
         """Return the number of epochs up to a position as a float, which changes with each pool."""
-        return position.epoch + position.start / len(self.corpus)
+        return position.epoch + position.start / max(1, self._epoch_size(position.epoch))
 
     def progress(self) -> float:
         """Return the number of epochs so far, as a float."""
         return self.epochs(self.position)
 
+    def _epoch_size(self, epoch: int) -> int:
+        """Return how many pairs an epoch uses."""
+        return self._weighted.size(epoch) if self._weighted else len(self.corpus)
+
     def _next_pool(self, epoch: int, end: int) -> Position:
         """Return the position of the pool after the one that ends at index `end`."""
-        return Position(epoch + 1) if end >= len(self.corpus) else Position(epoch, end)
+        is_over = end >= self._epoch_size(epoch)
+        return Position(epoch + 1) if is_over else Position(epoch, end)
+
+    def _check_segments(self) -> None:
+        """Raise DataError if the training data has not as many pairs as its corpora."""
+        pairs = sum(pairs for pairs, _ in self.segments)
+        if self.segments and pairs != len(self.corpus):
+            raise DataError(
+                f"{self.corpus.src.stem}: {len(self.corpus)} training pairs, but the corpora of the"
+                f" manifest have {pairs}, so that their weights cannot be used; prepare the folder"
+                " again"
+            )
 
     def _check_max_length(self) -> None:
         """Raise DataError if all pairs are longer than `max_length`."""
@@ -160,7 +151,7 @@ class Batches:
 
     def _read_pool(self, position: Position) -> tuple[Ids, int]:
         """Return the pairs of a pool, without too long ones, and the index at which it ends."""
-        config, size = self.config, len(self.corpus)
+        config, size = self.config, self._epoch_size(position.epoch)
         key = 0 if config.shuffle == "once" else position.epoch
         pool_size = config.sort_pool * config.batch_size
         kept: list[Ids] = []
@@ -168,6 +159,8 @@ class Batches:
         while filled < pool_size and end < size:
             indices = np.arange(end, min(end + READ_PAIRS, size))
             pairs = permute(indices, size, self.seed * 1_000_003 + key)
+            if self._weighted:
+                pairs = self._weighted.pairs(pairs, position.epoch)
             weight = np.where(self._max_lengths(pairs) <= config.max_length + 1, 1, 0)
             if config.batch_unit == "tokens":
                 weight = weight * self.corpus.tgt.lengths(pairs)

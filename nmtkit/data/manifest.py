@@ -1,10 +1,12 @@
 """The manifest of a prepared folder: `manifest.json`."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nmtkit.config import TextConfig, parse_section, rename_settings
+from nmtkit.data.sampling import Segment
 from nmtkit.errors import DataError
 from nmtkit.io.checksums import verify_checksum
 from nmtkit.io.folder_files import read_regular
@@ -53,3 +55,33 @@ def text_config(manifest: Mapping[str, Any], folder: str | Path) -> TextConfig:
     where = str(Path(folder) / MANIFEST_FILE)
     text, _ = rename_settings({"text": manifest["text"]}, where)
     return parse_section(TextConfig, text["text"], f"{where}: text")
+
+
+def corpus_segments(manifest: Mapping[str, Any], folder: str | Path) -> tuple[Segment, ...]:
+    """Return the pairs and the weight of each training corpus; nothing if all weights are 1.
+
+    :param manifest: what `read_manifest` returned; those of older versions name no corpora.
+    :param folder: the prepared folder, for messages.
+    :raises DataError: the entries are malformed.
+    """
+    corpora = manifest.get("corpora", [])
+    try:
+        segments = tuple((_pairs(corpus), _weight(corpus)) for corpus in corpora)
+    except (KeyError, TypeError, ValueError) as error:
+        path = Path(folder) / MANIFEST_FILE
+        raise DataError(f"{path}: 'corpora' is malformed; prepare the folder again") from error
+    return segments if any(weight != 1 for _, weight in segments) else ()
+
+
+def _pairs(corpus: Mapping[str, Any]) -> int:
+    pairs = corpus["pairs"]
+    if type(pairs) is not int or not 0 <= pairs < 1 << 62:
+        raise ValueError("not a number of pairs")
+    return pairs
+
+
+def _weight(corpus: Mapping[str, Any]) -> float:
+    weight = corpus["weight"]
+    if type(weight) not in (int, float) or not 0 < weight < math.inf:
+        raise ValueError("not a weight")
+    return float(weight)

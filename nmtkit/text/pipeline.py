@@ -18,9 +18,17 @@ class TextPipeline:
     :param language: ISO 639-1 code.
     :param settings: how the model's text was prepared.
     :param subwords: the subword model to apply, or None for words.
+    :param tags: words that may stand before a line; they are kept as one token.
     """
 
-    def __init__(self, language: str, settings: TextConfig, subwords: SubwordModel | None) -> None:
+    def __init__(
+        self,
+        language: str,
+        settings: TextConfig,
+        subwords: SubwordModel | None,
+        tags: Sequence[str] = (),
+    ) -> None:
+        self.tags = tuple(tags)
         self._language = language
         self._settings = settings
         self._subwords = subwords
@@ -33,7 +41,7 @@ class TextPipeline:
         """
         language = settings.src_language if side == "src" else settings.tgt_language
         subwords = None if settings.subwords == "none" else load_subword_model(folder, side)
-        return cls(language, settings, subwords)
+        return cls(language, settings, subwords, settings.tags if side == "src" else ())
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:  # created on first use: few commands need both
@@ -49,6 +57,11 @@ class TextPipeline:
 
         :param tokenized: the line is already tokenised, with whitespace between words.
         """
+        tag, text = self._split_tag(line)
+        words = self._words(text, tokenized)
+        return f"{tag}{words}" if words else ""
+
+    def _words(self, line: str, tokenized: bool) -> str:
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
         return self._tokenizer.text(line)
@@ -57,7 +70,15 @@ class TextPipeline:
         """Split words into subwords if the model uses them; return tokens separated by blanks."""
         if self._subwords is None or not words:
             return words
-        return self._subwords.apply_line(words.split(" "))
+        tag, words = self._split_tag(words)
+        return f"{tag}{self._subwords.apply_line(words.split(' '))}"
+
+    def _split_tag(self, line: str) -> tuple[str, str]:
+        """Return the tag before a line with a blank after it, or "", and the rest of the line."""
+        for tag in self.tags:
+            if line.startswith(tag) and line[len(tag) :][:1].isspace():
+                return f"{tag} ", line[len(tag) + 1 :]
+        return "", line
 
     def tokens(self, line: str, tokenized: bool = False) -> list[str]:
         """Return the tokens of a line, as in the model's vocabulary.
@@ -72,14 +93,26 @@ class TextPipeline:
 
         :param tokenized: return tokenised text; only subwords are joined.
         """
-        words = tokens if self._subwords is None else self._subwords.undo(tokens)
+        words = tokens if self._subwords is None else self._undo(tokens)
         return self.sentence(words, tokenized)
+
+    def _undo(self, tokens: Sequence[str]) -> list[str]:
+        """Join subwords to words; a tag is a word."""
+        assert self._subwords is not None
+        tags = self._leading_tag(tokens)
+        return [*tags, *self._subwords.undo(tokens[len(tags) :])]
+
+    def _leading_tag(self, tokens: Sequence[str]) -> Sequence[str]:
+        """Return the first token if it is a tag, else nothing."""
+        return tokens[:1] if self.tags and tokens and tokens[0] in self.tags else ()
 
     def join(self, tokens: Sequence[str]) -> tuple[list[str], list[int]]:
         """Return the words that tokens make, and for each token the index of its word."""
         if self._subwords is None:
             return list(tokens), list(range(len(tokens)))
-        return self._subwords.join(tokens)
+        tags = self._leading_tag(tokens)
+        words, indices = self._subwords.join(tokens[len(tags) :])
+        return [*tags, *words], [*range(len(tags)), *(len(tags) + index for index in indices)]
 
     def sentence(self, words: Sequence[str], tokenized: bool = False) -> str:
         """Convert words to a line.
@@ -88,4 +121,5 @@ class TextPipeline:
         """
         if tokenized or self._settings.tokenized:
             return " ".join(words)
-        return self._detokenizer.detokenize(words)
+        tags = self._leading_tag(words)
+        return " ".join([*tags, self._detokenizer.detokenize(words[len(tags) :])])

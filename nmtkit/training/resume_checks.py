@@ -43,9 +43,10 @@ def check_same_data(old: Progress, new: Progress, folder: Path, prepared: Path) 
         ("dev", "dev set", (old.dev, new.dev)),
     ):
         if checksums[0] not in ("", checksums[1]):
+            kinds = " (its text, or the weight of a corpus)" if split == "train" else ""
             raise DataError(
                 f"{prepared / split}.src, {split}.tgt: the {name} has changed since the training of"
-                f" {folder} started; {other_data_remedy(folder)}"
+                f" {folder} started{kinds}; {other_data_remedy(folder)}"
             )
 
 

@@ -32,7 +32,7 @@ from nmtkit.config_io import (
 )
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
-from nmtkit.data.manifest import read_manifest, text_config
+from nmtkit.data.manifest import corpus_segments, read_manifest, text_config
 from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.folder_files import check_folder
@@ -315,7 +315,8 @@ def _build_trainer(
     check_ranks_data(data, corpus, dev, process_group)
     check_lock = (lambda: None) if lock is None else lock.check
     part = (process_group.rank, process_group.size)
-    batches = Batches(corpus, config.data, config.training.seed, part=part)
+    segments = process_group.broadcast(lambda: corpus_segments(read_manifest(data), data))
+    batches = Batches(corpus, config.data, config.training.seed, None, part, segments)
     metrics_logger = (
         MetricsLogger(folder, config.training, batches.progress, tensorboard, check_lock)
         if process_group.is_main
@@ -344,10 +345,16 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
     """Return the text settings of a prepared folder.
 
     :param swapped: the model translates from the folder's target to its source.
+    :raises ConfigError: it does, and source lines have tags.
     """
     text = text_config(manifest, data)
     if not swapped:
         return text
+    if text.tags:
+        raise ConfigError(
+            f"{data}: source lines have the tags {', '.join(text.tags)}, and data.swap_sides would"
+            " make them part of the translations; prepare the other direction"
+        )
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
 
 

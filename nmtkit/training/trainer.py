@@ -105,7 +105,7 @@ class Trainer:
         self.check_lock = check_lock
         self.stop_signals = StopSignals()
         self.optimizer = make_optimizer(model, config)
-        self.progress = Progress(corpus=batches.corpus.checksum, dev=dev_checksum)
+        self.progress = Progress(corpus=batches.checksum, dev=dev_checksum)
 
     def resume(self) -> bool:
         """Load the newest checkpoint; return False if there is none.
