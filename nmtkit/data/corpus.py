@@ -30,6 +30,7 @@ from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
 from nmtkit.io.checksums import remembered_sha256
 from nmtkit.io.folder_files import open_regular, read_regular
+from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import file_sha256, read_text_blocks
 from nmtkit.io.safe_json import parse_json
 from nmtkit.special_symbols import EOS
@@ -311,7 +312,7 @@ def _ids_and_offsets(
     """Yield the contents of both files in parts."""
     yield np.zeros(0, dtype), np.zeros(1, np.int64)
     total = 0
-    for lines in read_text_blocks(text, READ_LINES):
+    for lines in read_text_blocks(VerbatimFile(text), READ_LINES):
         block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
         yield block, total + 1 + np.flatnonzero(block == EOS).astype(np.int64)
         total += len(block)

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from nmtkit.errors import DataError
+from nmtkit.io.compression import decompressed
 from nmtkit.io.lines import STANDARD, TOO_LONG, read_raw_lines
+from nmtkit.io.text_content import text_chunks
 
 log = logging.getLogger("nmtkit")
 
@@ -45,7 +47,7 @@ class LineStream:
 
     Invalid UTF-8 becomes U+FFFD, with a warning that names the line, so that the stream goes on.
 
-    :param path: a file, a gzip file, a named pipe, or `-` for stdin.
+    :param path: a file, a named pipe, or `-` for stdin; plain or compressed.
     lines_read: lines yielded so far; once all of them are translated, output may be flushed.
     """
 
@@ -89,22 +91,24 @@ def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield window
 
 
-def arriving_windows(descriptor: int, size: int) -> Iterator[list[bytes]]:
+def arriving_windows(descriptor: int, size: int, name: str = STANDARD) -> Iterator[list[bytes]]:
     """Yield lines as soon as they arrive, at most `size` at a time.
 
     :param descriptor: an open file descriptor of a pipe, a socket or a terminal.
+    :param name: of the input, for messages.
+    :raises DataError: the input is no text, or its compressed data is damaged.
     """
     pending: list[bytes] = []
     parts: list[bytes] = []  # of an unfinished line; joined once, as it may be long
     at_end = False
+    chunks = text_chunks(decompressed(_arriving_chunks(descriptor), name), name)
     while pending or not at_end:
         while not at_end and (
             not pending or (len(pending) < size and _is_readable(descriptor, GATHER_SECONDS))
         ):
-            _is_readable(descriptor, None)
-            chunk = os.read(descriptor, READ_BYTES)
-            at_end = not chunk
-            first, *others = chunk.split(b"\n")
+            chunk = next(chunks, None)
+            at_end = chunk is None
+            first, *others = (chunk or b"").split(b"\n")
             parts.append(first)
             if others or (at_end and any(parts)):
                 pending += [b"".join(parts), *others[:-1]]
@@ -112,6 +116,12 @@ def arriving_windows(descriptor: int, size: int) -> Iterator[list[bytes]]:
         if pending:
             yield pending[:size]
             del pending[:size]
+
+
+def _arriving_chunks(descriptor: int) -> Iterator[bytes]:
+    """Yield bytes as they arrive, also from a descriptor that does not wait for them."""
+    while _is_readable(descriptor, None) and (chunk := os.read(descriptor, READ_BYTES)):
+        yield chunk
 
 
 def length_batches(lengths: Sequence[int], sentences: int) -> Batches:
@@ -159,7 +169,7 @@ def _raw_windows(path: str | Path, size: int) -> Iterator[list[bytes]]:
             yield from windows(read_raw_lines(path), size)
             return
         try:
-            yield from arriving_windows(descriptor, size)
+            yield from arriving_windows(descriptor, size, str(path))
         except MemoryError as error:
             raise DataError(f"{path}: {TOO_LONG}") from error
 
@@ -174,7 +184,7 @@ def _arriving_stream(path: str | Path) -> Generator[int | None, None, None]:
             yield None
             return
         yield None if stat.S_ISREG(os.fstat(descriptor).st_mode) else descriptor
-    elif _is_pipe(path) and not str(path).endswith(".gz"):
+    elif _is_pipe(path):
         with open(path, "rb", buffering=0) as stream:
             yield stream.fileno()
     else:

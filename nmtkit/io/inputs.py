@@ -10,7 +10,6 @@ them, whichever it opens first.
 """
 
 import contextlib
-import gzip
 import hashlib
 import io
 import os
@@ -22,15 +21,14 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO, Self, cast
+from typing import BinaryIO, Self, cast
 
 from nmtkit.errors import DataError
+from nmtkit.io.compression import CHUNK, decompressed
+from nmtkit.io.text_content import text_chunks
 
 STANDARD = "-"
 """The name for stdin as an input, and for stdout as an output."""
-
-_CHUNK = 1 << 18
-"""Bytes that are read and hashed together."""
 
 
 class NamedInput(ABC):
@@ -44,7 +42,15 @@ class NamedInput(ABC):
 
     @abstractmethod
     def open(self) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Open the input for reading; gzip data stays compressed."""
+        """Open the input for reading; compressed data stays compressed."""
+
+
+class VerbatimFile(NamedInput):
+    """A file of text that nmtkit wrote: every byte is text, and none is taken off."""
+
+    def open(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Open the file at its beginning."""
+        return open_bytes(self._name)
 
 
 Source = str | Path | NamedInput
@@ -77,7 +83,7 @@ class HashedFile(NamedInput):
         if self._stream is None:
             stream = self._stack.enter_context(open_bytes(self._name))
             hashing = _HashingStream(stream, self._digest)
-            self._stream = cast(BinaryIO, io.BufferedReader(hashing, _CHUNK))
+            self._stream = cast(BinaryIO, io.BufferedReader(hashing, CHUNK))
         yield self._stream
 
     def sha256(self) -> str:
@@ -87,10 +93,10 @@ class HashedFile(NamedInput):
         """
         try:
             with self.open() as stream:
-                while stream.read(_CHUNK):
+                while stream.read(CHUNK):
                     pass
         except OSError as error:
-            raise DataError(f"{self}: cannot be read: {error.strerror}") from error
+            raise _unreadable(self, error) from error
         return self._digest.hexdigest()
 
 
@@ -143,10 +149,10 @@ def copy_pipes(paths: Sequence[str | Path], folder: Path) -> list[Source]:
                 source = stack.enter_context(open_bytes(path))
                 _register(selector, source, output, path)
             except OSError as error:
-                raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+                raise _unreadable(path, error) from error
         while selector.get_map():
             for key, _ in selector.select():
-                chunk = os.read(key.fd, _CHUNK)
+                chunk = os.read(key.fd, CHUNK)
                 output, path = key.data
                 try:
                     output.write(chunk)
@@ -208,15 +214,43 @@ def _pipe_identity(source: Source) -> Hashable:
 
 
 @contextlib.contextmanager
-def open_source(source: Source) -> Iterator[IO[bytes]]:
-    """Open an input for reading; data of a name that ends in `.gz` is decompressed."""
+def open_text(source: Source) -> Iterator[Iterator[bytes]]:
+    r"""Open an input for reading; return the chunks of its text, as `text_chunks` cleans it.
+
+    :raises DataError: the input cannot be opened. While it is read: it is damaged, or no text.
+    """
+    with open_data(source) as chunks:
+        yield chunks if isinstance(source, VerbatimFile) else text_chunks(chunks, str(source))
+
+
+@contextlib.contextmanager
+def open_data(source: Source) -> Iterator[Iterator[bytes]]:
+    """Open an input for reading; return the chunks of its bytes, decompressed if they need it.
+
+    :raises DataError: the input cannot be opened. While it is read: its compression is damaged.
+    """
     with contextlib.ExitStack() as stack:
         opened = source.open() if isinstance(source, NamedInput) else open_bytes(source)
-        stream = stack.enter_context(opened)
-        if str(source).endswith(".gz"):
-            unzipped = stack.enter_context(gzip.GzipFile(fileobj=stream, mode="rb"))
-            stream = cast(BinaryIO, unzipped)
-        yield stream
+        try:
+            stream = stack.enter_context(opened)
+        except OSError as error:
+            raise _unreadable(source, error) from error
+        chunks = _chunks(stream, source)
+        verbatim = isinstance(source, VerbatimFile)
+        yield chunks if verbatim else decompressed(chunks, str(source))
+
+
+def _chunks(stream: BinaryIO, source: Source) -> Iterator[bytes]:
+    """Yield the bytes of a stream as they arrive."""
+    try:
+        while chunk := cast(io.BufferedReader, stream).read1(CHUNK):
+            yield chunk
+    except OSError as error:
+        raise _unreadable(source, error) from error
+
+
+def _unreadable(source: Source, error: OSError) -> DataError:
+    return DataError(f"{source}: cannot be read: {error.strerror}")
 
 
 @contextlib.contextmanager
@@ -226,7 +260,7 @@ def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     file = _File(path, "rb", opener=_open_at_once)
-    with io.BufferedReader(file, _CHUNK) as stream:
+    with io.BufferedReader(file, CHUNK) as stream:
         yield cast(BinaryIO, stream)
 
 

@@ -1,8 +1,9 @@
-r"""Text files as lines: one sentence per line, UTF-8, plain or gzip, `-` for stdin and stdout.
+r"""Text files as lines: a sentence per line, UTF-8, plain or compressed, `-` for stdin and stdout.
 
-A line ends at the byte `\n` and nowhere else. Carriage returns, form feeds, NUL, U+0085 and
-U+2028 are characters of the line, so that line numbers agree with every program that counts
-`\n`. The last line needs no newline. Outputs appear complete or not at all.
+A line ends at the byte `\n` and nowhere else. Form feeds, NUL, U+0085, U+2028 and carriage returns
+inside a line are characters of the line, so that line numbers agree with every program that counts
+`\n`. Carriage returns before `\n` are taken off. The last line needs no newline. Outputs appear
+complete or not at all.
 """
 
 import contextlib
@@ -11,28 +12,26 @@ import hashlib
 import io
 import os
 import sys
-import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
 from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
+from nmtkit.io.compression import DamagedInput
 from nmtkit.io.inputs import STANDARD as STANDARD
-from nmtkit.io.inputs import Source, open_source, refuse_repeated_pipes
+from nmtkit.io.inputs import Source, open_text, refuse_repeated_pipes
 
 TOO_LONG = "has a line that does not fit into memory; is this a text file?"
 """What is wrong with an endless line, for messages."""
-
-_GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def read_raw_lines(path: Source) -> Generator[bytes, None, None]:
     """Yield the lines of a file as bytes, without newlines.
 
-    :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
-    :raises DataError: the file cannot be read, or its gzip data is damaged or incomplete.
+    :param path: a file, plain or compressed, or `-`.
+    :raises DataError: the file cannot be read, is no text, or its compressed data is damaged.
     """
     with contextlib.ExitStack() as stack:
         yield from _open_lines(path, stack)
@@ -40,46 +39,48 @@ def read_raw_lines(path: Source) -> Generator[bytes, None, None]:
 
 def _open_lines(path: Source, stack: contextlib.ExitStack) -> Iterator[bytes]:
     """Open a file, which `stack` closes; return its lines like `read_raw_lines`."""
-    try:
-        stream = stack.enter_context(open_source(path))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    return _lines_of(stream, path)
+    return split_lines(stack.enter_context(open_text(path)), path)
 
 
-def _lines_of(stream: IO[bytes], path: Source) -> Iterator[bytes]:
+def split_lines(chunks: Iterator[bytes], path: Source) -> Iterator[bytes]:
+    """Yield the lines that chunks of text hold, without newlines.
+
+    :param path: where the text comes from, for messages.
+    :raises DataError: a line does not fit into memory.
+    """
+    parts: list[bytes] = []  # of an unfinished line; joined once, as it may be long
     try:
-        for line in stream:
-            yield line[:-1] if line.endswith(b"\n") else line
-    except _GZIP_ERRORS as error:
-        raise DataError(
-            f"{path}: damaged or incomplete gzip file; fetch or make it again"
-        ) from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        for chunk in chunks:
+            lines = chunk.split(b"\n")
+            parts.append(lines[0])
+            if len(lines) > 1:
+                lines[0] = b"".join(parts)
+                parts = [lines.pop()]
+                yield from lines
+        if last := b"".join(parts):
+            yield last
     except MemoryError as error:
         raise DataError(f"{path}: {TOO_LONG}") from error
 
 
 def read_beginning(path: Source, size: int) -> bytes:
-    """Read the first bytes of a file; gzip data is decompressed, up to where it is damaged.
+    """Read the first bytes of a text; compressed data is read up to where it is damaged.
 
-    :raises DataError: the file cannot be read.
+    :raises DataError: the file cannot be read, or is no text.
     """
     data = b""
-    try:
-        with open_source(path) as stream, contextlib.suppress(*_GZIP_ERRORS):
-            while len(data) < size and (block := stream.read(min(4096, size - len(data)))):
-                data += block
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    return data
+    with open_text(path) as chunks, contextlib.suppress(DamagedInput):
+        for chunk in chunks:
+            data += chunk
+            if len(data) >= size:
+                break
+    return data[:size]
 
 
 def read_lines(path: Source) -> Iterator[str]:
     """Yield the lines of a file, without newlines but otherwise unchanged.
 
-    :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
+    :param path: a file, plain or compressed, or `-`.
     :raises DataError: the file cannot be read, or a line is not UTF-8.
     """
     for number, line in enumerate(read_raw_lines(path), start=1):
@@ -178,25 +179,33 @@ def read_raw_blocks(size: int, *paths: Source) -> Iterator[tuple[list[bytes], ..
     """
     refuse_repeated_pipes(paths)
     with contextlib.ExitStack() as stack:
-        rows = zip_longest(*[_open_lines(path, stack) for path in paths])
-        number = 0
-        while block := list(islice(rows, size)):
-            if None in block[-1]:
-                break
-            number += len(block)
-            yield tuple(map(list, zip(*block, strict=True)))
-        else:
-            return
-        counts = [number] * len(paths)
-        for row in chain(block, rows):
-            counts = [count + (line is not None) for count, line in zip(counts, row, strict=True)]
-        lengths = ", ".join(
-            f"{path} has {count}" for path, count in zip(paths, counts, strict=True)
-        )
-        raise DataError(
-            f"the files differ in their number of lines: {lengths}; line n of each must belong"
-            " together"
-        )
+        yield from blocks_of(size, paths, [_open_lines(path, stack) for path in paths])
+
+
+def blocks_of(
+    size: int, paths: Sequence[Source], sides: Iterable[Iterator[bytes]]
+) -> Iterator[tuple[list[bytes], ...]]:
+    """Yield blocks of `size` lines of every side; the last block may have fewer.
+
+    :param paths: where the sides come from, for messages.
+    :raises DataError: the sides differ in length.
+    """
+    rows = zip_longest(*sides)
+    number = 0
+    while block := list(islice(rows, size)):
+        if None in block[-1]:
+            break
+        number += len(block)
+        yield tuple(map(list, zip(*block, strict=True)))
+    else:
+        return
+    counts = [number] * len(paths)
+    for row in chain(block, rows):
+        counts = [count + (line is not None) for count, line in zip(counts, row, strict=True)]
+    lengths = ", ".join(f"{path} has {count}" for path, count in zip(paths, counts, strict=True))
+    raise DataError(
+        f"the files differ in their number of lines: {lengths}; line n of each must belong together"
+    )
 
 
 def file_sha256(path: str | Path) -> str:

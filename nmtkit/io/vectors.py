@@ -38,7 +38,7 @@ def write_vectors(file: TextIO, vectors: Iterable[tuple[str, Sequence[float]]]) 
 def read_vectors(path: str | Path) -> tuple[list[str], Vectors]:
     """Read the texts and the vectors of a file.
 
-    :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
+    :param path: a file, plain or compressed, or `-`.
     :raises DataError: the file cannot be read or is empty, or a vector has values that are not
         finite numbers, or another size than the first.
     """

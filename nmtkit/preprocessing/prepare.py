@@ -36,7 +36,7 @@ from nmtkit.data.manifest import FORMAT, MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.checksums import with_checksum
-from nmtkit.io.inputs import HashedFile, Source, refuse_repeated_pipes
+from nmtkit.io.inputs import HashedFile, Source, VerbatimFile, refuse_repeated_pipes
 from nmtkit.io.lines import file_sha256, open_output, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
@@ -185,7 +185,8 @@ class _FolderWriter:
             self._learn_subwords(self._paths(train))
             for (name, split_counts), source in zip(counts.items(), (train, dev), strict=False):
                 words = self._paths(source)
-                split_counts.tokens = self._write_split(name, words, tokenized=True).tokens
+                files = tuple(map(VerbatimFile, words))
+                split_counts.tokens = self._write_split(name, files, tokenized=True).tokens
                 _remove(words)
         return counts
 
@@ -204,7 +205,9 @@ class _FolderWriter:
     def _count_words(self, path: str | Path) -> Counter[str]:
         """Count the words of a file."""
         total: Counter[str] = Counter()
-        blocks = (b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK_PAIRS, path))
+        blocks = (
+            b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK_PAIRS, VerbatimFile(path))
+        )
         for counts in self.pool.imap(count_block, blocks):
             total.update(counts)
         return total
@@ -344,7 +347,8 @@ def write_shortlists(
     with ExitStack() as stack:
         streams = [stack.enter_context(open_output(path, force=force)) for path in outputs]
         src, tgt = (
-            shortlist_of(path, size) for path, size in zip(paths, (src_size, tgt_size), strict=True)
+            shortlist_of(VerbatimFile(path), size)
+            for path, size in zip(paths, (src_size, tgt_size), strict=True)
         )
         for result, stream in zip((src, tgt), streams, strict=True):
             result.vocabulary.write(stream)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from nmtkit.errors import DataError
+from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_raw_blocks
 from nmtkit.preprocessing.cleaning import DROP_RULES
 from nmtkit.text.pipeline import Side
@@ -137,7 +138,7 @@ def smallest(numbers: Iterable[int], count: int) -> set[int]:
 
 
 def _read_pairs(files: Files) -> Iterator[Pair]:
-    for blocks in read_raw_blocks(_BLOCK_PAIRS, *files):
+    for blocks in read_raw_blocks(_BLOCK_PAIRS, *map(VerbatimFile, files)):
         yield from zip(*blocks, strict=True)
 
 

@@ -129,7 +129,7 @@ def is_feature_name(name: str) -> bool:
 def read_nbest(path: str | Path) -> Iterator[Entry]:
     """Yield the lines of a list.
 
-    :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
+    :param path: a file, plain or compressed, or `-`.
     :raises DataError: the file cannot be read, or a line is malformed; the message names it.
     """
     name = "stdin" if str(path) == STANDARD else str(path)

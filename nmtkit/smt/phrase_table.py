@@ -81,7 +81,7 @@ class PhrasePair:
 def read_phrase_table(path: Source) -> Iterator[PhrasePair]:
     """Yield the phrase pairs of a table in order.
 
-    :param path: a file, a gzip file whose name ends in `.gz`, or `-`.
+    :param path: a file, plain or compressed, or `-`.
     :raises DataError: the file cannot be read, or a line is not UTF-8 or lacks one of the first
         three fields.
     """

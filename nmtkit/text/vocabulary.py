@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from nmtkit.errors import DataError
+from nmtkit.io.inputs import Source
 from nmtkit.io.lines import open_output, read_lines, read_text_blocks
 from nmtkit.io.safe_json import parse_natural
 from nmtkit.special_symbols import EOS, EOS_WORD, SPECIAL_WORDS, UNK, UNK_WORD
@@ -205,10 +206,10 @@ def count_block(lines: bytes) -> Counter[str]:
     return Counter(lines.decode("utf-8").split())
 
 
-def shortlist_of(corpus: str | Path, size: int) -> Shortlist:
+def shortlist_of(corpus: Source, size: int) -> Shortlist:
     """Return the shortlist of a tokenised corpus.
 
-    :param corpus: a file, plain or gzip, or `-`.
+    :param corpus: a file, plain or compressed, or `-`.
     :raises DataError: the corpus cannot be read, or the size leaves no room for a word.
     """
     counts, sentences = count_words(read_text_blocks(corpus, LINES_PER_BLOCK))

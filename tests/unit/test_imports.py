@@ -105,6 +105,7 @@ LIBRARIES = {
     "special_symbols": set[str](),
     "io": {"numpy"},
     "io.locks": {"filelock"},
+    "io.compression": {"zstandard"},
     "io.parameters": {"torch", "safetensors"},
     "parallel": set[str](),
     "parallel.process_group": {"torch"},

@@ -50,7 +50,7 @@ def test_a_file_is_recognised_by_its_lines(tmp_path: Path, text: str, kind: str,
         ("empty", b"", "neither a phrase table nor an n-best list"),
         ("zeros", bytes(1 << 20), "neither a phrase table nor an n-best list"),
         ("cut.gz", gzip.compress(TABLE.encode(), mtime=0)[:12], "damaged or incomplete gzip file"),
-        ("text.gz", TABLE.encode(), "damaged or incomplete gzip file"),
+        ("text.gz", b"\xff" + TABLE.encode(), "damaged or incomplete gzip file"),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, name: str, content: bytes, problem: str) -> None:

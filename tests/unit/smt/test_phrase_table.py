@@ -17,8 +17,8 @@ LINES = [
     "the house ||| l' été\u2028là ||| 1e-05 0.5 |||",
     "the house ||| la || maison ||| 0.1",
     " the  house  ||| la maison |||  0.1 0.2  |||  ||| 1",
-    "a ||| b ||| 0.1 ||| ||| |||||| x ||| \t\r",
-    "c ||| d ||| 0.1\r",
+    "a ||| b ||| 0.1 ||| ||| |||||| x ||| \t",
+    "c ||| d ||| 0.1",
 ]
 
 
@@ -47,8 +47,8 @@ def test_scores_are_added_at_the_end_of_the_third_field(tmp_path):
         "the house ||| l' été\u2028là ||| 1e-05 0.5 0.25 1 |||",
         "the house ||| la || maison ||| 0.1 0.25 1",
         " the  house  ||| la maison |||  0.1 0.2 0.25 1  |||  ||| 1",
-        "a ||| b ||| 0.1 0.25 1 ||| ||| |||||| x ||| \t\r",
-        "c ||| d ||| 0.1 0.25 1\r",
+        "a ||| b ||| 0.1 0.25 1 ||| ||| |||||| x ||| \t",
+        "c ||| d ||| 0.1 0.25 1",
     ]
 
 

@@ -1,0 +1,217 @@
+"""Compressed data as a stream: gzip, bzip2, xz and Zstandard, told by the first bytes.
+
+Data comes and goes as chunks, so that a line is there as soon as the bytes of it are. Several
+compressed members, streams or frames after one another are one text, as `cat a.gz b.gz` makes
+them. Chunks are bounded: a small file that expands to a terabyte costs time, not memory.
+"""
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Protocol
+
+from nmtkit.errors import DataError
+
+CHUNK = 1 << 16
+"""Bytes in a chunk, at most."""
+
+MAX_DICTIONARY = 1 << 30
+"""Memory that xz data may ask for, in bytes; `xz -9` needs 65 MiB."""
+
+_ZSTD_STEP = 1 << 10
+"""Bytes of Zstandard data decompressed at a time, which give at most 32 MiB: the library sets no
+bound of its own."""
+
+_TOO_MUCH_MEMORY = "decompressing it takes more memory than usual files do; decompress it yourself"
+
+_SNIFFED_BYTES = 10
+"""Length of the longest signature."""
+
+
+class DamagedInput(DataError):
+    """Compressed data that is damaged or cut."""
+
+
+class _Member(Protocol):
+    """One compressed member, stream or frame."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Yield what these bytes give, in chunks."""
+
+
+class _GzipMember:
+    def __init__(self) -> None:
+        self._decompressor = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    @property
+    def eof(self) -> bool:
+        return self._decompressor.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decompressor.unused_data
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        piece = b""
+        while data or len(piece) == CHUNK:
+            yield (piece := self._decompressor.decompress(data, CHUNK))
+            data = self._decompressor.unconsumed_tail
+
+
+class _BoundedMember:
+    """A member of a library of Python whose decompressors keep the data that they have no room for.
+
+    :param decompressor: of `bz2` or `lzma`.
+    """
+
+    def __init__(self, decompressor: bz2.BZ2Decompressor | lzma.LZMADecompressor) -> None:
+        self._decompressor = decompressor
+
+    @property
+    def eof(self) -> bool:
+        return self._decompressor.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decompressor.unused_data
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        yield self._decompressor.decompress(data, CHUNK)
+        while not (self._decompressor.eof or self._decompressor.needs_input):
+            yield self._decompressor.decompress(b"", CHUNK)
+
+
+class _ZstdFrame:
+    def __init__(self) -> None:
+        import zstandard  # lazy: few inputs need it
+
+        self._decompressor = zstandard.ZstdDecompressor().decompressobj()
+        self._rest = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._decompressor.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decompressor.unused_data + self._rest
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        for start in range(0, len(data), _ZSTD_STEP):
+            end = start + _ZSTD_STEP
+            yield self._decompressor.decompress(data[start:end])
+            if self.eof:
+                self._rest = data[end:]
+                return
+
+
+def _new_xz() -> _Member:
+    return _BoundedMember(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_DICTIONARY))
+
+
+_MEMBERS: dict[str, Callable[[], _Member]] = {
+    "gzip": _GzipMember,
+    "bzip2": lambda: _BoundedMember(bz2.BZ2Decompressor()),
+    "xz": _new_xz,
+    "Zstandard": _ZstdFrame,
+}
+
+_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "Zstandard"}
+"""Suffix of a name -> the format to expect."""
+
+
+def compression_of(head: bytes) -> str | None:
+    """Return the format of compressed data by its first bytes, or None.
+
+    None of these can begin a text: `BZh9` can, but not with the ten bytes of a bzip2 file.
+    """
+    if head.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return "xz"
+    if head.startswith(b"\x28\xb5\x2f\xfd") or (
+        head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50  # a frame to skip: pzstd's first
+    ):
+        return "Zstandard"
+    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):  # pi, or its square root
+        return "bzip2"
+    return None
+
+
+def compression_of_name(name: str) -> str | None:
+    """Return the format that a name promises, or None."""
+    return next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), None)
+
+
+def decompressed(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Yield data as it is, or decompressed if its first bytes say that it is compressed.
+
+    Yields at least one chunk, maybe empty, for each that it takes, apart from the first few bytes.
+
+    :param name: of the input, for messages; it does not decide what the data is.
+    :raises DamagedInput: compressed data is damaged or incomplete, or what a name such as `x.gz`
+        promises to be compressed is neither that nor text.
+    """
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if b"\n" in chunk or len(head) >= _SNIFFED_BYTES:
+            break  # a line that has arrived must not wait for what follows it
+    kind = compression_of(head)
+    promised = compression_of_name(name)
+    if kind is None and promised and not _may_be_text(head):
+        raise _damaged(name, promised)
+    everything = chain([head], chunks)
+    yield from everything if kind is None else _members(everything, kind, name)
+
+
+def _members(chunks: Iterator[bytes], kind: str, name: str) -> Iterator[bytes]:
+    """Yield the decompressed data of all members."""
+    member: _Member | None = None
+    for data in chunks:
+        if member is None:
+            data = data.lstrip(b"\0")  # padding, as tapes have it
+            yield b""
+        while data:
+            member = member or _MEMBERS[kind]()
+            try:
+                yield from member.pieces(data)
+            except _errors(kind) as error:
+                if "emory" in str(error):
+                    raise DamagedInput(f"{name}: {_TOO_MUCH_MEMORY}") from error
+                raise _damaged(name, kind) from error
+            data = b""
+            if member.eof:
+                data, member = member.unused_data.lstrip(b"\0"), None
+    if member is not None:
+        raise _damaged(name, kind)
+
+
+def _errors(kind: str) -> tuple[type[Exception], ...]:
+    """Return what a decompressor of this format raises for damaged data."""
+    if kind == "Zstandard":
+        import zstandard
+
+        return (zstandard.ZstdError,)
+    return (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
+
+
+def _damaged(name: str, kind: str) -> DamagedInput:
+    return DamagedInput(f"{name}: damaged or incomplete {kind} file; fetch or make it again")
+
+
+def _may_be_text(head: bytes) -> bool:
+    """Return whether bytes may begin a text in UTF-8; a last character may be cut."""
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return b"\0" not in head

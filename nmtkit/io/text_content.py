@@ -1,0 +1,167 @@
+"""Bytes of an input as clean text: what is no text is refused, marks of other systems are removed.
+
+A file is judged by its first bytes, never by its name. What is refused could not be a text, such as
+a picture; what is only unusual, such as a page of HTML, is read, with a warning.
+
+Taken off, and logged once for each input: a byte order mark at the beginning, and the carriage
+returns before the ends of lines. Line numbers stay as they are.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+
+from nmtkit.errors import DataError
+from nmtkit.io.compression import compression_of
+
+logger = logging.getLogger("nmtkit")
+
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark in UTF-8."""
+
+MAX_HEAD = 1 << 16
+"""Bytes of a first line that are looked at before it is handed on."""
+
+_LOW_SCRIPTS = 8
+"""In UTF-16 the upper bytes of letters up to Arabic are below this, and in texts hardly any is."""
+
+_LINE_END = re.compile(rb"\r+\n")
+
+_RETURNS = "carriage returns at the ends of lines were taken off"
+_UNPACK = "unpack it first"
+_EXPORT = "export it as plain text in UTF-8"
+_NO_TEXT = "a text in UTF-8 is needed"
+
+_SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
+    (rb"PK(\x03\x04|\x05\x06|\x07\x08)", "a zip archive or an office document", _UNPACK),
+    (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
+    (rb"(?=[^\n]{0,100}\0).{257}ustar[\0 ]", "a tar archive", _UNPACK),
+    (rb"\x1f\x9d", "data of the program compress", _UNPACK),
+    (rb"\x04\x22\x4d\x18", "lz4 data", _UNPACK),
+    (rb"\x5d\0\0", "lzma data of the old format", _UNPACK),
+    (rb"%PDF-\d\.\d\s+(%|\d+ \d+ obj)", "a PDF document", _EXPORT),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document", _EXPORT),
+    (rb"\{\\rtf1[\\ ]", "an RTF document", _EXPORT),
+    (rb"SQLite format 3\0", "an SQLite database", _EXPORT),
+    (rb"PAR1[\x10-\x1f]", "a Parquet file", _EXPORT),
+    (rb"\x93NUMPY", "an array of NumPy", _EXPORT),
+    (rb"\x89PNG\r\n\x1a\n", "a PNG picture", _NO_TEXT),
+    (rb"\xff\xd8\xff", "a JPEG picture", _NO_TEXT),
+    (rb"GIF8[79]a.{0,6}?[\0-\x08]", "a GIF picture", _NO_TEXT),
+    (rb"\x7fELF", "a program", _NO_TEXT),
+    (
+        rb"version https://git-lfs\.github\.com/spec/v1\r?\noid sha256:",
+        "a pointer of Git LFS to a file",
+        "fetch the file: git lfs pull",
+    ),
+)
+"""What is no text: the first bytes, what they are, and what to do."""
+
+_COMPILED = [(re.compile(start, re.DOTALL), what, remedy) for start, what, remedy in _SIGNATURES]
+
+_MARKUP = re.compile(rb"\s*(?:(<!doctype\s+html|<html[\s>])|<\?xml\s)", re.IGNORECASE)
+
+
+def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    r"""Yield the text of an input, whose lines end in `\n` alone.
+
+    Nothing is yielded before the first line is complete. From then on there is a chunk, maybe
+    empty, for each that it takes, so that a line is there as soon as its bytes are.
+
+    :param chunks: the bytes, decompressed.
+    :param name: of the input, for messages.
+    :raises DataError: the input is no text in UTF-8; the message says what it looks like.
+    """
+    head, complete = _first_line(chunks)
+    check_text(head, name, complete)
+    while head.startswith(BOM):
+        head = head[len(BOM) :]
+        _log_once(name, "a byte order mark at its beginning was taken off")
+    held = 0  # carriage returns at the end of a chunk, which may precede an end of line
+    for data in chain([head], chunks):
+        stripped = data.rstrip(b"\r")
+        if held and stripped:
+            stripped, held = b"\r" * held + stripped, 0
+        held += len(data) - len(data.rstrip(b"\r"))
+        if b"\r\n" in stripped:
+            _log_once(name, _RETURNS)
+            stripped = stripped.replace(b"\r\n", b"\n")
+            if b"\r\n" in stripped:
+                stripped = _LINE_END.sub(b"\n", stripped)
+        yield stripped
+    if held:
+        _log_once(name, _RETURNS)
+
+
+def _first_line(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
+    """Return the first line and what came with it, and whether the input ended there."""
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if b"\n" in chunk or size >= MAX_HEAD:
+            return b"".join(parts), False
+    return b"".join(parts), True
+
+
+def check_text(head: bytes, name: str, complete: bool = False) -> None:
+    """Refuse what is no text, and warn of what should hardly be read line by line.
+
+    :param head: the first bytes: up to the end of a line if there is one.
+    :param complete: there are no further bytes.
+    :raises DataError: the input is no text in UTF-8; the message says what it looks like.
+    """
+    if found := describe(head, complete):
+        what, remedy = found
+        raise DataError(f"{name}: looks like {what}; {remedy.replace('FILE', name)}")
+    if markup := _MARKUP.match(head[:200]):
+        kind = "a page of HTML, as failed downloads are" if markup[1] else "XML"
+        logger.warning("%s: looks like %s; it is read as lines of plain text", name, kind)
+
+
+def describe(head: bytes, complete: bool = False) -> tuple[str, str] | None:
+    """Return what an input is by its first bytes, and what to do; None if it may be a text.
+
+    :param head, complete: as in `check_text`.
+    """
+    if unicode := _unicode_form(head):
+        return f"{unicode} text", f"convert it to UTF-8: iconv -f {unicode} -t UTF-8 FILE"
+    for start, what, remedy in _COMPILED:
+        if start.match(head):
+            return what, remedy
+    if compression := compression_of(head):
+        return f"{compression} data in compressed data", "decompress it first"
+    lines = re.findall(rb"[^\r]\r+", head) if b"\n" not in head else ()
+    if len(lines) > 1 and (complete or len(head) >= MAX_HEAD):
+        return (
+            "a text whose lines end in carriage returns alone",
+            r"convert it: tr '\r' '\n' < FILE",
+        )
+    return None
+
+
+def _unicode_form(head: bytes) -> str | None:
+    """Return "UTF-16" or "UTF-32" with or without byte order if text is in one of them."""
+    if head.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "UTF-32"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    head = head[: 1 << 10]
+    for name, first in (("UTF-16BE", 0), ("UTF-16LE", 1)):
+        upper, lower = head[first::2], head[1 - first :: 2]
+        low_scripts = sum(byte < _LOW_SCRIPTS for byte in upper)
+        if upper.count(0) > 1 and 0 not in lower and low_scripts > len(upper) / 2:
+            return name
+    if len(head) >= 8 and 0 not in head[::4] and not any(head[n::4].strip(b"\0") for n in (2, 3)):
+        return "UTF-32LE"
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _log_once(name: str, what: str) -> None:
+    """Log what was done to an input; some commands read an input several times."""
+    logger.info("%s: %s", "stdin" if name == "-" else name, what)

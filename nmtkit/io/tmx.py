@@ -1,0 +1,236 @@
+"""Translation memories in TMX 1.4, read as a stream: one pair for each translation unit.
+
+    <tu><tuv xml:lang="en"><seg>Hello</seg></tuv><tuv xml:lang="fr"><seg>Salut</seg></tuv></tu>
+
+Of each unit the first variant that fits each language best is taken. A segment becomes one line:
+line breaks and tabs are blanks. Native codes, in `bpt`, `ept`, `it`, `ph` and `ut`, are left out,
+with everything in them; text in `hi` and in unknown elements stays.
+
+A document type is accepted and never fetched. Declarations of entities are refused, so that no text
+comes from another file and none grows beyond what the file holds.
+"""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator
+from xml.parsers import expat
+
+from nmtkit.errors import DataError
+from nmtkit.io.language_tags import best_matches
+
+logger = logging.getLogger("nmtkit")
+
+MAX_CHARACTERS = 10_000_000
+"""Characters in the segments of a unit."""
+
+MAX_DEPTH = 100
+"""Elements inside one another."""
+
+MAX_VARIANTS = 1000
+"""Variants of a unit, about as many as there are languages in the largest collections."""
+
+MAX_TOKEN = 1 << 20
+"""Bytes of a tag, a comment or the like; expat keeps it in memory until it ends."""
+
+_CODES = {"bpt", "ept", "it", "ph", "ut"}
+"""Elements that hold codes of the format that the text comes from."""
+
+_BREAKS = {"lb", "pb", "cb", "x-lb", "x-br", "br"}
+"""Types of codes that separate words: breaks of a line, a page, a column."""
+
+_MARKUP = re.compile(r"\s*(<\?xml\s|<!--|<!DOCTYPE\s+tmx|<tmx[\s>])", re.IGNORECASE)
+
+_WHITESPACE = re.compile(r"[ \t\r\n]*[\t\r\n][ \t\r\n]*")
+
+_ENCODINGS = (
+    ("utf-16", (b"\xff\xfe", b"\xfe\xff")),
+    ("utf-16-le", (b"<\0",)),
+    ("utf-16-be", (b"\0<",)),
+)
+
+_UNIT = "a unit of TMX is <tu><tuv xml:lang=...><seg>text</seg></tuv>...</tu>"
+
+NumberedPair = tuple[int, bytes, bytes]
+
+
+def is_tmx(head: bytes) -> bool:
+    """Return whether the first bytes of a file are XML, in UTF-8 or UTF-16."""
+    for encoding, starts in _ENCODINGS:
+        if head.startswith(starts):
+            even = head[: len(head) // 2 * 2]
+            return bool(_MARKUP.match(even.decode(encoding, errors="replace").lstrip("\ufeff")))
+    return bool(_MARKUP.match(head.decode("utf-8", errors="replace").lstrip("\ufeff")))
+
+
+def read_tmx(
+    chunks: Iterator[bytes], name: str, languages: tuple[str, str]
+) -> Iterator[NumberedPair]:
+    """Yield the pairs of a translation memory, each with the number of the line of its unit.
+
+    :param chunks: the bytes of the file, decompressed.
+    :param name: of the file, for messages.
+    :raises DataError: the file is not well-formed, is not TMX, declares entities, or has no unit in
+        both languages.
+    """
+    reader = _Reader(name, languages)
+    for chunk in chunks:
+        reader.feed(chunk)
+        yield from reader.take()
+    reader.feed(b"", final=True)
+    yield from reader.take()
+    reader.log_skipped()
+
+
+class _Reader:
+    """The state of a document that is being parsed.
+
+    pairs: pairs that are complete.
+    variants: tags and texts of the current unit.
+    """
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        self._name = name
+        self._languages = languages
+        self._pairs: list[NumberedPair] = []
+        self._variants: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self._text: list[str] | None = None  # of the segment, if in one
+        self._length = 0
+        self._codes = 0  # open elements of native codes
+        self._tag = ""
+        self._line = 0
+        self._fed = 0
+        self._found: Counter[str] = Counter()
+        self._count = self._skipped = 0
+        self._parser = self._new_parser()
+
+    def _new_parser(self) -> expat.XMLParserType:
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.EntityDeclHandler = self._refuse_entity
+        parser.SkippedEntityHandler = self._refuse_skipped
+        parser.ExternalEntityRefHandler = self._refuse_external
+        return parser
+
+    def feed(self, data: bytes, final: bool = False) -> None:
+        """Parse further bytes.
+
+        :raises DataError: see `read_tmx`.
+        """
+        try:
+            self._parser.Parse(data, final)
+        except expat.ExpatError as error:
+            problem = expat.ErrorString(error.code)
+            if final and error.code == _NO_ELEMENT:
+                problem = "the file ends in the middle"
+            raise DataError(
+                f"{self._name}:{error.lineno}: not well-formed XML: {problem}, at column"
+                f" {error.offset + 1}; fetch the file again, or correct it"
+            ) from error
+        except (ValueError, LookupError) as error:  # an encoding that Python or expat lacks
+            raise DataError(
+                f"{self._name}: its encoding cannot be read ({error}); convert it to UTF-8"
+            ) from error
+        self._fed += len(data)
+        if self._fed - self._parser.CurrentByteIndex > MAX_TOKEN:
+            raise self._error("a tag or comment of more than 1 MiB; is this a TMX file?")
+
+    def take(self) -> list[NumberedPair]:
+        """Return the pairs that are complete, and forget them."""
+        pairs, self._pairs = self._pairs, []
+        return pairs
+
+    def log_skipped(self) -> None:
+        """Log the number of units without one of the languages.
+
+        :raises DataError: no unit has both.
+        """
+        wanted = " and ".join(self._languages)
+        if self._skipped == self._count:
+            found = ", ".join(f"{tag} ({count:,})" for tag, count in self._found.most_common(10))
+            raise DataError(
+                f"{self._name}: no unit has {wanted}; the languages of its {self._count:,} units"
+                f" are {found or 'none'}"
+            )
+        if self._skipped:
+            logger.warning(
+                "%s: %s of %s units skipped, which do not have both %s",
+                self._name, f"{self._skipped:,}", f"{self._count:,}", wanted,
+            )  # fmt: skip
+
+    def _error(self, problem: str) -> DataError:
+        return DataError(f"{self._name}:{self._parser.CurrentLineNumber}: {problem}")
+
+    def _start(self, element: str, attributes: dict[str, str]) -> None:
+        if not self._open and element != "tmx":
+            raise self._error(f"the document is <{element[:50]}>, not <tmx>; give a TMX file")
+        self._open.append(element)
+        if len(self._open) > MAX_DEPTH:
+            raise self._error(f"more than {MAX_DEPTH} elements inside one another; {_UNIT}")
+        if self._text is not None:
+            if element in _CODES:
+                self._codes += 1
+                if attributes.get("type") in _BREAKS:
+                    self._text.append(" ")
+        elif element == "tu":
+            self._variants, self._length = [], 0
+            self._line = self._parser.CurrentLineNumber
+        elif element == "tuv":
+            self._tag = attributes.get("xml:lang") or attributes.get("lang") or ""
+        elif element == "seg" and self._open[-2:-1] == ["tuv"]:
+            self._text = []
+
+    def _end(self, element: str) -> None:
+        self._open.pop()
+        if self._text is not None:
+            if element in _CODES:
+                self._codes -= 1
+            elif element == "seg" and self._open[-1:] == ["tuv"]:
+                self._add_variant("".join(self._text))
+                self._text = None
+        elif element == "tu":
+            self._add_unit()
+
+    def _characters(self, data: str) -> None:
+        if self._text is None or self._codes:
+            return
+        self._text.append(data)
+        self._length += len(data)
+        if self._length > MAX_CHARACTERS:
+            raise self._error(f"a unit of more than {MAX_CHARACTERS:,} characters; {_UNIT}")
+
+    def _add_variant(self, text: str) -> None:
+        if len(self._variants) == MAX_VARIANTS:
+            raise self._error(f"a unit of more than {MAX_VARIANTS} variants; {_UNIT}")
+        self._variants.append((self._tag, _WHITESPACE.sub(" ", text).strip(" ")))
+
+    def _add_unit(self) -> None:
+        """Add the pair of the unit that ends here, or count that it has none."""
+        self._count += 1
+        tags = [tag for tag, _ in self._variants]
+        if len(self._found) < MAX_VARIANTS:
+            self._found.update(tags)
+        src, tgt = (best_matches(language, tags)[:1] for language in self._languages)
+        if not src or not tgt or src == tgt:
+            self._skipped += 1
+            return
+        lines = [self._variants[index][1].encode() for index in (*src, *tgt)]
+        self._pairs.append((self._line, lines[0], lines[1]))
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise self._error(
+            f"declares the entity '{name[:50]}', which TMX does not need; replace it by its text"
+        )
+
+    def _refuse_skipped(self, name: str, _: bool) -> None:
+        raise self._error(f"the entity '{name[:50]}' is not declared; replace it by its text")
+
+    def _refuse_external(self, *_: object) -> int:
+        raise self._error("refers to another file; put its text into this one")
+
+
+_NO_ELEMENT = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
