@@ -17,6 +17,7 @@ from nmtkit.config import Config, TextConfig, TrainingConfig
 from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer, is_spaced
 from nmtkit.evaluation.metrics import METRICS, tokenized_bleu
 from nmtkit.evaluation.retokenize import Retokenizer, word_tokenizer
+from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_lines
 from nmtkit.text.pipeline import Side, TextPipeline
 
@@ -63,7 +64,7 @@ class DevMetrics:
         text = config.text
         language = text.tgt_language
         prepared = dataclasses.replace(text, src_language=language, tgt_language=language)
-        lines = read_lines(data / f"dev.{side}")
+        lines = read_lines(VerbatimFile(data / f"dev.{side}"))
         references = ([token for token in line.split(" ") if token] for line in lines)
         pipeline = TextPipeline.load(data, side, prepared)
         return cls(pipeline, references, text, config.training)

@@ -18,11 +18,11 @@ PAIRS = [("Hello é", "Salut"), ("", "vide"), ("a\u2028b", "c")]
 EN_FR = ("en", "fr")
 
 
-def zipped(members: dict[str, str], **options: int) -> bytes:
+def zipped(members: dict[str, str]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
-            archive.writestr(name, text, **options)
+            archive.writestr(name, text)
     return stream.getvalue()
 
 
@@ -31,8 +31,10 @@ OPUS = {"README": "x", "T.en-fr.en": SIDES[0], "T.en-fr.fr": SIDES[1], "T.en-fr.
 TSV = "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS).encode()
 
 
-def read(path: Path, *languages: str, **options: object) -> list[tuple[str, str]]:
-    blocks = read_bitext([path], languages or EN_FR, **options)
+def read(
+    path: Path, src: str = "en", tgt: str = "fr", columns: tuple[int, int] = (1, 2)
+) -> list[tuple[str, str]]:
+    blocks = read_bitext([path], (src, tgt), columns=columns)
     return [(a.decode(), b.decode()) for x in blocks for a, b in zip(x.src, x.tgt, strict=True)]
 
 

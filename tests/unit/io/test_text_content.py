@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -176,10 +177,12 @@ def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["plain", "gzip", "zstd"])
 def test_a_stream_is_cleaned_line_by_line(tmp_path: Path, form: str) -> None:
     """Each line is there before the next is written, though its bytes come one by one."""
-    compressors = {
-        "gzip": zlib.compressobj(wbits=31),
-        "zstd": zstandard.ZstdCompressor().compressobj(),
+    compressors: dict[str, tuple[Any, int]] = {
+        "plain": (None, 0),
+        "gzip": (zlib.compressobj(wbits=31), zlib.Z_SYNC_FLUSH),
+        "zstd": (zstandard.ZstdCompressor().compressobj(), zstandard.COMPRESSOBJ_FLUSH_BLOCK),
     }
+    compressor, flush_block = compressors[form]
     os.mkfifo(tmp_path / "pipe")
     arrived = threading.Semaphore(0)
 
@@ -187,17 +190,13 @@ def test_a_stream_is_cleaned_line_by_line(tmp_path: Path, form: str) -> None:
         with open(tmp_path / "pipe", "wb", buffering=0) as pipe:
             for line in ("\ufeffHé\r\n", "\r\n", "last\r\n"):
                 data = line.encode()
-                if form == "gzip":
-                    data = compressors[form].compress(data)
-                    data += compressors[form].flush(zlib.Z_SYNC_FLUSH)
-                elif form == "zstd":
-                    data = compressors[form].compress(data)
-                    data += compressors[form].flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+                if compressor:
+                    data = compressor.compress(data) + compressor.flush(flush_block)
                 for byte in data:
                     pipe.write(bytes([byte]))
                 assert arrived.acquire(timeout=20)
-            if form != "plain":
-                pipe.write(compressors[form].flush())
+            if compressor:
+                pipe.write(compressor.flush())
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
