@@ -38,6 +38,8 @@ class DataConfig:
     sort_pool: number of batches that are read together, sorted by length, and cut into batches.
     order: order in which the batches of a pool are used.
     shuffle: shuffle the corpus once for all epochs, or again for each epoch.
+    bpe_dropout: probability with which each BPE merge is left out in the training data, drawn anew
+        whenever a pair is used (Provilkov et al. 2020: 0.1); 0: never.
     swap_sides: train the opposite direction: the prepared folder's target becomes the source.
     """
 
@@ -47,6 +49,7 @@ class DataConfig:
     sort_pool: int = 20
     order: Literal["ascending", "random"] = "ascending"
     shuffle: Literal["once", "every-epoch"] = "once"
+    bpe_dropout: float = 0.0
     swap_sides: bool = False
 
     @property
@@ -208,6 +211,7 @@ RANGES: dict[str, AllowedRange] = {
     "data.max_length": AT_LEAST_ONE,
     "data.batch_size": AT_LEAST_ONE,
     "data.sort_pool": AT_LEAST_ONE,
+    "data.bpe_dropout": PROBABILITY,
     "training.seed": NOT_NEGATIVE,
     "training.learning_rate": POSITIVE,
     "training.rho": DECAY_RATE,

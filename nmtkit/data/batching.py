@@ -16,6 +16,7 @@ from nmtkit.config import DataConfig
 from nmtkit.data.batch import Batch, make_batch
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.permutation import permute as permute
+from nmtkit.data.resampling import Pool, Resampler
 from nmtkit.data.sampling import Segment, WeightedOrder
 from nmtkit.errors import DataError
 
@@ -57,12 +58,14 @@ class Batches:
         position: Position | None = None,
         part: tuple[int, int] = (0, 1),
         segments: Sequence[Segment] = (),
+        resampler: Resampler | None = None,
     ) -> None:
         """Start at a position.
 
         :param part: rank and number of ranks.
         :param segments: pairs and weight of each corpus that the training data consists of; empty
             if all weights are 1.
+        :param resampler: draws a segmentation of each pair, each time that it is used.
         :raises DataError: all pairs are longer than `max_length`.
         """
         self.corpus = corpus
@@ -73,6 +76,7 @@ class Batches:
         self.segments = tuple(segments)
         self._weighted = WeightedOrder(segments, seed) if segments else None
         self._check_segments()
+        self._resampler = resampler
         self._check_max_length()
 
     def __iter__(self) -> Iterator[Batch]:
@@ -80,7 +84,8 @@ class Batches:
         while True:
             pool = self.position
             pairs, end = self._read_pool(pool)
-            batches = self._cut_batches(pairs, pool)
+            content = self._content(pool, pairs, end)
+            batches = self._cut_batches(content, pool)
             for number in range(pool.used, len(batches)):
                 is_last = number + 1 == len(batches)
                 self.position = (
@@ -88,7 +93,7 @@ class Batches:
                     if is_last
                     else Position(pool.epoch, pool.start, number + 1)
                 )
-                yield self._read_part(batches[number])
+                yield self._read_part(content, batches[number])
             if pool.used >= len(batches):  # all pairs are too long, or the corpus has shrunk
                 self.position = self._next_pool(pool.epoch, end)
 
@@ -99,12 +104,30 @@ class Batches:
             return self.corpus.checksum
         return hashlib.sha256(f"{self.corpus.checksum} {self.segments}".encode()).hexdigest()
 
-    def _read_part(self, pairs: Ids) -> Batch:
-        """Read this rank's part of a batch."""
+    def _content(self, position: Position, pairs: Ids, end: int) -> Pool:
+        """Return the pairs of a pool, in the segmentations of this epoch."""
+        if self._resampler is None:
+            return Pool(self.corpus, pairs, pairs)
+
+        def following() -> tuple[str, Ids]:
+            position_after = self._next_pool(position.epoch, end)
+            return self._pool_key(position_after), self._read_pool(position_after)[0]
+
+        return self._resampler.pool(self._pool_key(position), pairs, following)
+
+    def _pool_key(self, position: Position) -> str:
+        return f"{self.seed} {position.epoch} {position.start}"
+
+    def _read_part(self, pool: Pool, rows: Ids) -> Batch:
+        """Read this rank's part of a batch.
+
+        :param rows: positions of the batch's pairs in the pool.
+        """
         rank, size = self.part
-        tokens = int(self.corpus.tgt.lengths(pairs).sum())
-        batch = read_batch(self.corpus, pairs[rank::size])
-        return batch._replace(pairs=len(pairs), tokens=tokens)
+        tokens = int(pool.corpus.tgt.lengths(pool.indices[rows]).sum())
+        part = rows[rank::size]
+        batch = read_batch(pool.corpus, pool.indices[part], pool.numbers[part])
+        return batch._replace(pairs=len(rows), tokens=tokens)
 
     def epochs(self, position: Position) -> float:
         """Return the number of epochs up to a position as a float, which changes with each pool."""
@@ -170,15 +193,18 @@ class Batches:
             filled, end = int(full[used - 1]), end + used
         return np.concatenate(kept) if kept else np.zeros(0, np.int64), end
 
-    def _cut_batches(self, pairs: Ids, position: Position) -> list[Ids]:
-        """Sort a pool by length, cut it into batches, and arrange these in their order of use."""
-        tgt, src = self.corpus.tgt.lengths(pairs), self.corpus.src.lengths(pairs)
-        pairs = pairs[np.lexsort((pairs, src, tgt, np.maximum(src, tgt)))]
+    def _cut_batches(self, pool: Pool, position: Position) -> list[Ids]:
+        """Sort a pool by length, cut it into batches, and arrange these in their order of use.
+
+        :return: for each batch, the positions of its pairs in the pool.
+        """
+        tgt, src = pool.corpus.tgt.lengths(pool.indices), pool.corpus.src.lengths(pool.indices)
+        rows = np.lexsort((pool.numbers, src, tgt, np.maximum(src, tgt)))
         if self.config.batch_unit == "sentences":
-            cuts = np.arange(self.config.batch_size, len(pairs), self.config.batch_size)
+            cuts = np.arange(self.config.batch_size, len(rows), self.config.batch_size)
         else:
-            cuts = _token_cuts(self.corpus.tgt.lengths(pairs), self.config.batch_size)
-        batches = [batch for batch in np.split(pairs, cuts) if len(batch)]
+            cuts = _token_cuts(tgt[rows], self.config.batch_size)
+        batches = [batch for batch in np.split(rows, cuts) if len(batch)]
         if self.config.order == "random":
             random = np.random.default_rng([self.seed, position.epoch, position.start])
             batches = [batches[i] for i in random.permutation(len(batches))]
@@ -203,14 +229,16 @@ def validation_batches(corpus: Corpus, batch_size: int) -> Iterator[Batch]:
         pairs = np.arange(start, min(start + window, len(corpus)))
         pairs = pairs[np.argsort(corpus.tgt.lengths(pairs), kind="stable")]
         for first in range(0, len(pairs), batch_size):
-            yield read_batch(corpus, pairs[first : first + batch_size])
+            part = pairs[first : first + batch_size]
+            yield read_batch(corpus, part, part)
 
 
-def read_batch(corpus: Corpus, pairs: Ids) -> Batch:
+def read_batch(corpus: Corpus, pairs: Ids, numbers: Ids) -> Batch:
     """Read a batch of pairs.
 
     :param pairs: their indices in the corpus, from 0.
+    :param numbers: their indices in the text that the corpus was made of, from 0.
     """
     src = [corpus.src[i].tolist() for i in pairs]
     tgt = [corpus.tgt[i].tolist() for i in pairs]
-    return make_batch(src, tgt, [int(i) + 1 for i in pairs])
+    return make_batch(src, tgt, [int(i) + 1 for i in numbers])

@@ -30,7 +30,6 @@ from nmtkit.config_io import (
     with_base,
     write_toml,
 )
-from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest, text_config
 from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError
@@ -68,6 +67,7 @@ from nmtkit.training.start_checks import (
     check_same_training,
 )
 from nmtkit.training.trainer import Trainer
+from nmtkit.training.training_batches import build_batches
 from nmtkit.training.validation import build_validation
 
 log = logging.getLogger("nmtkit")
@@ -316,7 +316,7 @@ def _build_trainer(
     check_lock = (lambda: None) if lock is None else lock.check
     part = (process_group.rank, process_group.size)
     segments = process_group.broadcast(lambda: corpus_segments(read_manifest(data), data))
-    batches = Batches(corpus, config.data, config.training.seed, None, part, segments)
+    batches = build_batches(folder, config, corpus, vocabularies, part, segments)
     metrics_logger = (
         MetricsLogger(folder, config.training, batches.progress, tensorboard, check_lock)
         if process_group.is_main
