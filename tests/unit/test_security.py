@@ -39,11 +39,13 @@ ALLOWED = {
     ("extras.py", "urllib.parse"),
     ("io/exchange.py", "ctypes"),
     ("io/moses_zip.py", "zipfile"),
+    ("parallel/background.py", "pickle"),
+    ("parallel/background.py", "subprocess"),
 }
-"""Exceptions: a forked process sends its results to its parent through a private pipe, never
-through a file; ctypes calls functions of the C library that is already loaded: its allocator's
-settings, and renameat2; urllib.parse only splits an address; the members of a zip file are read as
-streams, and their names are no paths."""
+"""Exceptions: a worker, a fork or another Python with a function of nmtkit, exchanges objects with
+its parent through private pipes, never through a file; ctypes calls functions of the C library that
+is already loaded: its allocator's settings, and renameat2; urllib.parse only splits an address; the
+members of a zip file are read as streams, and their names are no paths."""
 
 
 def dangerous(source: str) -> Iterator[str]:
