@@ -234,6 +234,7 @@ RANGES: dict[str, AllowedRange] = {
     "training.max_nonfinite": AT_LEAST_ONE,
     "training.average_checkpoints": AT_LEAST_ONE,
     "training.keep_checkpoints": AT_LEAST_ONE,
+    "text.vocabulary_threshold": NOT_NEGATIVE,
     "search.beam": AT_LEAST_ONE,
     "search.length_penalty": NOT_NEGATIVE,
     "search.coverage_penalty": NOT_NEGATIVE,

@@ -17,6 +17,10 @@ class TextConfig:
     escape: write & ' " | < > [ ] as XML entities, as Moses does.
     subwords: learned on both sides together, on each side alone, or not used.
     tags: words of which one may stand before a source line, such as `<bt>`; each is one token.
+    raw: the text is not tokenised; subwords are pieces of the line, whitespace included.
+    glossaries: regular expressions; BPE does not split what they match.
+    vocabulary_threshold: a piece that is rarer in its side of the training data is split again;
+        0: every piece of the subword model is used.
     """
 
     src_language: str = "en"
@@ -26,3 +30,6 @@ class TextConfig:
     escape: bool = False
     subwords: Literal["none", "joint", "separate"] = "none"
     tags: tuple[str, ...] = ()
+    raw: bool = False
+    glossaries: tuple[str, ...] = ()
+    vocabulary_threshold: int = 0

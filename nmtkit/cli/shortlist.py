@@ -67,7 +67,7 @@ def command(
     """
     from pathlib import Path
 
-    from nmtkit.preprocessing.prepare import write_shortlist, write_shortlists
+    from nmtkit.preprocessing.shortlists import write_shortlist, write_shortlists
 
     if Path(corpus).is_dir():
         if output is not None:

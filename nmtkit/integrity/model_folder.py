@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import torch
 
-from nmtkit.config import Config
+from nmtkit.config import Config, TextConfig
 from nmtkit.errors import ModelError, NmtkitError
 from nmtkit.integrity.checkpoints import Checkpoints, check_checkpoint_folder
 from nmtkit.integrity.findings import (
@@ -34,7 +34,8 @@ from nmtkit.model_folder import (
     read_config,
 )
 from nmtkit.models import Model
-from nmtkit.text.subword import load_subword_model
+from nmtkit.text.subword import PIECES, load_subword_model, method_of
+from nmtkit.text.subword.pieces import read_pieces
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import CHECKPOINTS
 from nmtkit.training.folder_lock import LOCK_FILE, is_locked
@@ -156,9 +157,17 @@ class _ModelFolder:
         ]
         if config is not None and config.text.subwords != "none":
             for side in SIDES:
-                self._read(f"bpe.{side}", lambda: load_subword_model(self._folder, side))  # noqa: B023
+                self._read_subwords(config.text, side)
         src, tgt = vocabularies
         return None if src is None or tgt is None else (len(src), len(tgt))
+
+    def _read_subwords(self, text: TextConfig, side: str) -> None:
+        """Read the subword model of one side, and its list of pieces."""
+        name = f"{method_of(self._folder, side)}.{side}"
+        self._read(name, lambda: load_subword_model(self._folder, side, text.glossaries))
+        if text.vocabulary_threshold:
+            name = f"{PIECES}.{side}"
+            self._read(name, lambda: read_pieces(self._folder / name))
 
     def _read_parameters(self, path: Path, build: Callable[[], Model] | None) -> None:
         """Read a file of parameters.

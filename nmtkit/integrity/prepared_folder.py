@@ -20,7 +20,8 @@ from nmtkit.integrity.findings import (
 from nmtkit.integrity.folder import check_entries
 from nmtkit.integrity.prepared_text import TextFacts, compare_counts, read_text
 from nmtkit.io.lines import file_sha256
-from nmtkit.text.subword import METHODS
+from nmtkit.text.subword import METHODS, PIECES
+from nmtkit.text.subword.pieces import read_pieces
 from nmtkit.text.vocabulary import Vocabulary
 
 SIDES = ("src", "tgt")
@@ -106,6 +107,8 @@ class _PreparedFolder:
         try:
             if path.stem in METHODS:
                 METHODS[path.stem].load(path)
+            elif path.stem == PIECES:
+                read_pieces(path)
             elif path.suffix[1:] in SIDES:
                 self.facts[path.name] = read_text(path, self._words(path.name), self._progress)
         except NmtkitError as problem:

@@ -19,6 +19,7 @@ from nmtkit.preprocessing import select as _select
 from nmtkit.preprocessing.prepare import Bitext, PhraseTable
 from nmtkit.preprocessing.select import Selection, SelectSettings
 from nmtkit.preprocessing.settings import PrepareSettings
+from nmtkit.preprocessing.shortlists import write_shortlists
 from nmtkit.text.vocabulary import Shortlist
 
 
@@ -113,7 +114,7 @@ def build_shortlist(
     :raises DataError: the folder is not a prepared one, or a size is below 3.
     :raises OutputError: a vocabulary exists and `force` is not given, or cannot be written.
     """
-    return _prepare.write_shortlists(folder, src_size or size, tgt_size or size, force)
+    return write_shortlists(folder, src_size or size, tgt_size or size, force)
 
 
 def select(

@@ -115,7 +115,11 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
         tgt = tgt_pipeline.words(tgt_line, raw.tokenized)
         invalid = index in src_invalid or index in tgt_invalid
         if raw.clean:
-            rule = "invalid" if invalid else _drop_rule(_length(src), _length(tgt), settings)
+            rule = (
+                "invalid"
+                if invalid
+                else _drop_rule(src_pipeline.length(src), tgt_pipeline.length(tgt), settings)
+            )
             if rule:
                 block.dropped[rule] += 1
                 continue
@@ -135,11 +139,6 @@ def _decode(raw: RawBlock, side: int) -> tuple[list[str], set[int]]:
     """
     strict = raw.settings.invalid == "error"
     return decode_lines((raw.src, raw.tgt)[side], raw.files[side], raw.first, strict)
-
-
-def _length(words: str) -> int:
-    """Return the number of words of a line; they are separated by single blanks."""
-    return words.count(" ") + 1 if words else 0
 
 
 def _drop_rule(src_words: int, tgt_words: int, settings: CleaningSettings) -> str | None:

@@ -33,22 +33,30 @@ from tqdm import tqdm
 
 import nmtkit
 from nmtkit.data.manifest import FORMAT, MANIFEST_FILE, read_manifest
-from nmtkit.errors import ConfigError, DataError, OutputError
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.checksums import with_checksum
 from nmtkit.io.inputs import HashedFile, Source, VerbatimFile, refuse_repeated_pipes
-from nmtkit.io.lines import file_sha256, open_output, read_raw_blocks
+from nmtkit.io.lines import file_sha256, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
 from nmtkit.smt.phrase_table import read_phrase_blocks
-from nmtkit.text.subword import DEFAULT_METHOD, METHODS, SubwordModel
-from nmtkit.text.vocabulary import Shortlist, count_block, shortlist_of
+from nmtkit.text.subword import DEFAULT_METHOD, METHODS, PIECES, SUBWORD_FILES, SubwordModel
+from nmtkit.text.subword.pieces import write_pieces
+from nmtkit.text.vocabulary import count_block
 
 _TEST_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", *METHODS}
+_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", *SUBWORD_FILES}
+MAX_LEARNED_LINES = 1_000_000
+"""Maximum number of lines of a side that SentencePiece is learned from, evenly spaced. Distinct
+words without blanks between them may be as many as the lines."""
+
+UNITS = {"bpe": "BPE merges", "sentencepiece": "SentencePiece pieces"}
+"""What the size of each subword method counts, for the log."""
+
 _BLOCK_PAIRS = 2000
 """Number of pairs in a block for a worker."""
 
@@ -145,6 +153,7 @@ class _FolderWriter:
         self.pool = pool
         self.inputs = inputs
         self.subword_folder: str | None = None
+        self.limited = True  # to the pieces of the training data, if there is a threshold
 
     def write(self, splits: Mapping[str, Files]) -> dict[str, Any]:
         """Write all files of the folder, the manifest last; return the manifest."""
@@ -153,6 +162,8 @@ class _FolderWriter:
             self._save_subwords(
                 [method.load(file) for file in self.inputs.open(self.settings.codes)]
             )
+            if not self.settings.text.vocabulary_threshold:
+                self.subword_folder = str(self.folder)
         counts = self._write_train(self.inputs.open(splits["train"]))
         log_languages(self.settings.text)
         _log_counts(counts)
@@ -168,7 +179,8 @@ class _FolderWriter:
     def _write_train(self, files: Files) -> dict[str, SplitCounts]:
         """Tokenise and clean the training data; hold out dev pairs and learn BPE if requested."""
         settings = self.settings
-        train, dev = ("words", "held") if settings.merges else ("train", "dev")
+        in_words = bool(settings.merges or settings.text.vocabulary_threshold)
+        train, dev = ("words", "held") if in_words else ("train", "dev")
         cleaned = "cleaned" if settings.held_out else train
         counts = {"train": self._write_split(cleaned, files, clean=True)}
         if not counts["train"].pairs:
@@ -182,31 +194,67 @@ class _FolderWriter:
             counts["dev"] = hold_out(pairs, *outputs, settings.held_out, counts["train"])
             _remove(pairs)
         if settings.merges:
-            self._learn_subwords(self._paths(train))
-            for (name, split_counts), source in zip(counts.items(), (train, dev), strict=False):
-                words = self._paths(source)
-                files = tuple(map(VerbatimFile, words))
-                split_counts.tokens = self._write_split(name, files, tokenized=True).tokens
-                _remove(words)
+            self._learn_subwords(self._paths(train), counts["train"].pairs)
+        if in_words:
+            self.subword_folder = str(self.folder)
+            counts["train"].tokens = self._split_train(self._paths(train))
+            if settings.held_out:
+                counts["dev"].tokens = self._split_words("dev", self._paths(dev))
+                _remove(self._paths(dev))
         return counts
+
+    def _split_train(self, words: tuple[Path, Path]) -> Counter[str]:
+        """Split the training data's words, and list the pieces; return the numbers of tokens.
+
+        A threshold of 1 forbids no piece that the training data has.
+        """
+        threshold = self.settings.text.vocabulary_threshold
+        self.limited = False
+        tokens = self._split_words("train", words)
+        self.limited = True
+        for side, path in zip(SIDES, self._paths("train"), strict=True):
+            if threshold:
+                write_pieces(self.folder / f"{PIECES}.{side}", self._count_words(path), threshold)
+        if threshold > 1:
+            tokens = self._split_words("train", words)
+        _remove(words)
+        return tokens
+
+    def _split_words(self, name: str, words: tuple[Path, Path]) -> Counter[str]:
+        files = tuple(map(VerbatimFile, words))
+        return self._write_split(name, files, tokenized=True).tokens
 
     def _paths(self, name: str) -> tuple[Path, Path]:
         return self.folder / f"{name}.src", self.folder / f"{name}.tgt"
 
-    def _learn_subwords(self, words: tuple[Path, Path]) -> None:
-        """Learn subwords from files of words: one model for both sides together, or one each."""
-        counts = [self._count_words(path) for path in words]
-        if self.settings.text.subwords == "joint":
-            counts = [counts[0] + counts[1]]
-        logger.info("learning %s BPE merges", f"{self.settings.merges:,}")
-        learn = partial(METHODS[self.settings.subword_method].learn, size=self.settings.merges)
-        self._save_subwords(list(self.pool.imap(learn, counts)))
+    def _learn_subwords(self, words: tuple[Path, Path], pairs: int) -> None:
+        """Learn subwords from files of words: one model for both sides together, or one each.
 
-    def _count_words(self, path: str | Path) -> Counter[str]:
-        """Count the words of a file."""
+        :param pairs: lines of each file.
+        """
+        settings = self.settings
+        step = -(-pairs // MAX_LEARNED_LINES) if settings.text.raw else 1
+        counts = [self._count_words(path, step) for path in words]
+        if settings.text.subwords == "joint":
+            counts = [counts[0] + counts[1]]
+        name = f"{settings.merges:,} {UNITS.get(settings.subword_method, settings.subword_method)}"
+        logger.info("learning %s%s", name, f", from every line of {step}" if step > 1 else "")
+        learn = partial(METHODS[settings.subword_method].learn, size=settings.merges)
+        models = list(self.pool.imap(learn, counts))
+        if min(model.size for model in models) < settings.merges:
+            sizes = " and ".join(f"{model.size:,}" for model in models)
+            logger.info("the text is too short for %s; learned %s", name, sizes)
+        self._save_subwords(models)
+
+    def _count_words(self, path: str | Path, step: int = 1) -> Counter[str]:
+        """Count the words of a file.
+
+        :param step: count only every so many lines, to bound time and memory.
+        """
         total: Counter[str] = Counter()
         blocks = (
-            b"\n".join(lines) for (lines,) in read_raw_blocks(_BLOCK_PAIRS, VerbatimFile(path))
+            b"\n".join(lines[::step])
+            for (lines,) in read_raw_blocks(_BLOCK_PAIRS, VerbatimFile(path))
         )
         for counts in self.pool.imap(count_block, blocks):
             total.update(counts)
@@ -217,7 +265,6 @@ class _FolderWriter:
         name = self.settings.subword_method
         models[0].save(self.folder / f"{name}.src")
         models[-1].save(self.folder / f"{name}.tgt")
-        self.subword_folder = str(self.folder)
 
     def _write_split(
         self,
@@ -252,11 +299,12 @@ class _FolderWriter:
     def _raw_blocks(self, files: Files, clean: bool, tokenized: bool) -> Iterator[RawBlock]:
         names = (str(files[0]), str(files[-1]))
         unique = clean and (self.settings.dedup or len(files) == 1)
+        settings = self.settings if self.limited else _without_threshold(self.settings)
         first = 1
         for lines in self._read_blocks(files):
             src, tgt = map(b"\n".join, lines)
             folder = self.subword_folder
-            yield RawBlock(self.settings, names, first, src, tgt, clean, tokenized, folder, unique)
+            yield RawBlock(settings, names, first, src, tgt, clean, tokenized, folder, unique)
             first += len(lines[0])
 
     def _read_blocks(self, files: Files) -> Iterator[tuple[list[bytes], ...]]:
@@ -264,6 +312,11 @@ class _FolderWriter:
             any_bytes = self.settings.invalid == "drop"
             return read_phrase_blocks(_BLOCK_PAIRS, files[0], any_bytes)
         return read_raw_blocks(_BLOCK_PAIRS, *files)
+
+
+def _without_threshold(settings: PrepareSettings) -> PrepareSettings:
+    text = dataclasses.replace(settings.text, vocabulary_threshold=0)
+    return dataclasses.replace(settings, text=text)
 
 
 def _remove(paths: Sequence[Path]) -> None:
@@ -309,77 +362,15 @@ def _manifest(
             "nmtkit": nmtkit.__version__,
             "python": platform.python_version(),
             "sacremoses": metadata.version("sacremoses"),
+            **_subword_library(settings),
         },
         "inputs": inputs,
         "outputs": {path.name: file_sha256(path) for path in sorted(folder.iterdir())},
     }
 
 
-def write_shortlist(
-    corpus: str | Path, size: int, output: str | Path, force: bool = False
-) -> Shortlist:
-    """Write the shortlist of a tokenised corpus, and log its coverage of the corpus.
-
-    :param size: vocabulary size, `</s>` and `<unk>` counted.
-    :raises DataError: the corpus cannot be read, or the size is below 3.
-    :raises OutputError: the file exists and `force` is not given, or cannot be written.
-    """
-    with open_output(output, force=force) as stream:
-        result = shortlist_of(corpus, size)
-        result.vocabulary.write(stream)
-    _log_coverage(corpus, result)
-    return result
-
-
-def write_shortlists(
-    folder: str | Path, src_size: int, tgt_size: int, force: bool = False
-) -> tuple[Shortlist, Shortlist]:
-    """Write `vocab.src` and `vocab.tgt` of a prepared folder, both or neither; log the coverage.
-
-    :param src_size, tgt_size: vocabulary sizes, `</s>` and `<unk>` counted.
-    :raises DataError: the folder is not a prepared one, or a size is below 3.
-    :raises OutputError: a file exists and `force` is not given, or cannot be written.
-    """
-    read_manifest(folder)
-    paths = [Path(folder) / f"train.{side}" for side in SIDES]
-    outputs = [Path(folder) / f"vocab.{side}" for side in SIDES]
-    _check_regular(paths, outputs)
-    with ExitStack() as stack:
-        streams = [stack.enter_context(open_output(path, force=force)) for path in outputs]
-        src, tgt = (
-            shortlist_of(VerbatimFile(path), size)
-            for path, size in zip(paths, (src_size, tgt_size), strict=True)
-        )
-        for result, stream in zip((src, tgt), streams, strict=True):
-            result.vocabulary.write(stream)
-    for result, path in zip((src, tgt), paths, strict=True):
-        _log_coverage(path, result)
-    return src, tgt
-
-
-def _check_regular(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
-    """Check that files of a prepared folder can be read and written.
-
-    :raises DataError: an input is missing, or is a FIFO, a device or a folder.
-    :raises OutputError: an output would be written through a link or into a FIFO.
-    """
-    for path in inputs:
-        if not path.is_file():
-            raise DataError(
-                f"{path}: cannot be read: missing, or not a regular file; prepare the folder again"
-            )
-    for path in outputs:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise OutputError(f"{path}: not a regular file; remove it")
-
-
-def _log_coverage(corpus: str | Path, result: Shortlist) -> None:
-    logger.info(
-        "%s: %s words cover %.2f %% of %s tokens, %.2f %% of %s types",
-        corpus,
-        f"{len(result.vocabulary):,}",
-        100 * result.token_coverage,
-        f"{result.tokens:,}",
-        100 * result.type_coverage,
-        f"{result.types:,}",
-    )
+def _subword_library(settings: PrepareSettings) -> dict[str, str]:
+    """Return the library of the subword method with its version."""
+    library = {"bpe": "subword-nmt"}.get(settings.subword_method, settings.subword_method)
+    used = settings.text.subwords != "none" and library in ("subword-nmt", "sentencepiece")
+    return {library: metadata.version(library)} if used else {}

@@ -7,6 +7,7 @@ from typing import Literal
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
+from nmtkit.text.subword.bpe import glossary_pattern
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +48,12 @@ class SubwordSettings:
     codes: tuple[str, ...] = ()
     subword_method: str = DEFAULT_METHOD
 
-    def check_subwords(self, sides: str) -> None:
+    def check_subwords(self, text: TextConfig) -> None:
         """Raise ConfigError for settings that are out of range or contradict each other.
 
-        :param sides: `TextConfig.subwords`.
+        :param text: settings of the text, which have more of subwords.
         """
+        sides = text.subwords
         if self.subword_method not in METHODS:
             raise ConfigError(
                 f"unknown subword method '{self.subword_method}'; choose one of"
@@ -59,6 +61,7 @@ class SubwordSettings:
             )
         if self.merges < 0:
             raise ConfigError(f"the number of BPE merges must be at least 1, not {self.merges}")
+        self._check_limits(text)
         if self.merges and self.codes:
             raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
         if len(self.codes) > 2:
@@ -70,6 +73,25 @@ class SubwordSettings:
             )
         if self.codes and (sides == "joint") != (len(self.codes) == 1):
             raise ConfigError("one file of BPE merges is 'joint', two files are 'separate'")
+
+    def _check_limits(self, text: TextConfig) -> None:
+        """Check raw text, glossaries and the vocabulary threshold."""
+        if text.raw and (text.tokenized or self.subword_method != "sentencepiece"):
+            raise ConfigError(
+                "raw text is split by SentencePiece alone; leave text.tokenized out, and set"
+                " subword_method to 'sentencepiece'"
+            )
+        threshold = text.vocabulary_threshold
+        if threshold < 0 or (threshold and text.subwords == "none"):
+            raise ConfigError(
+                f"a vocabulary threshold of {threshold} needs subwords, and is not negative"
+            )
+        if text.glossaries and (text.subwords == "none" or self.subword_method != "bpe"):
+            raise ConfigError(
+                "glossaries are kept from being split by BPE; use BPE, or no glossary"
+            )
+        for glossary in text.glossaries:
+            glossary_pattern(glossary)
 
 
 @dataclass(frozen=True)
@@ -86,6 +108,6 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
     def check(self) -> None:
         """Raise ConfigError for settings that are out of range or contradict each other."""
         self.check_cleaning()
-        self.check_subwords(self.text.subwords)
+        self.check_subwords(self.text)
         if self.held_out < 0:
             raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")

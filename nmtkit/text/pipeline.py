@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from nmtkit.config import TextConfig
+from nmtkit.text.scripts import length_in_words
 from nmtkit.text.subword import SubwordModel, load_subword_model
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 
@@ -40,8 +41,12 @@ class TextPipeline:
         :raises DataError: the text uses subwords, and the subword model cannot be read.
         """
         language = settings.src_language if side == "src" else settings.tgt_language
-        subwords = None if settings.subwords == "none" else load_subword_model(folder, side)
-        return cls(language, settings, subwords, settings.tags if side == "src" else ())
+        tags = settings.tags if side == "src" else ()
+        if settings.subwords == "none":
+            return cls(language, settings, None, tags)
+        limited = settings.vocabulary_threshold > 0
+        subwords = load_subword_model(folder, side, settings.glossaries, limited)
+        return cls(language, settings, subwords, tags)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:  # created on first use: few commands need both
@@ -55,6 +60,8 @@ class TextPipeline:
     def words(self, line: str, tokenized: bool = False) -> str:
         """Return the words of a line, separated by blanks, before subword splitting.
 
+        If the model reads raw text, this is the line itself.
+
         :param tokenized: the line is already tokenised, with whitespace between words.
         """
         tag, text = self._split_tag(line)
@@ -62,14 +69,30 @@ class TextPipeline:
         return f"{tag}{words}" if words else ""
 
     def _words(self, line: str, tokenized: bool) -> str:
+        if self._settings.raw:
+            return line
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
         return self._tokenizer.text(line)
+
+    def length(self, words: str) -> int:
+        """Return the length of a line in words.
+
+        In text that is not tokenised by hand, characters of scripts without blanks count as parts
+        of words (`nmtkit.text.scripts`).
+
+        :param words: the result of `words`.
+        """
+        if self._settings.tokenized:
+            return len(words.split())
+        return length_in_words(words)
 
     def pieces(self, words: str) -> str:
         """Split words into subwords if the model uses them; return tokens separated by blanks."""
         if self._subwords is None or not words:
             return words
+        if words.isspace():
+            return ""  # a blank line of raw text has no tokens
         tag, words = self._split_tag(words)
         return f"{tag}{self._subwords.apply_line(words.split(' '))}"
 
@@ -85,6 +108,8 @@ class TextPipeline:
 
         :param tokenized: the line is already tokenised; only subwords are applied.
         """
+        if not line or line.isspace():
+            return []
         text = self.pieces(self.words(line, tokenized))
         return text.split(" ") if text else []
 
@@ -119,7 +144,7 @@ class TextPipeline:
 
         :param tokenized: return tokenised text.
         """
-        if tokenized or self._settings.tokenized:
+        if tokenized or self._settings.tokenized or self._settings.raw:
             return " ".join(words)
         tags = self._leading_tag(words)
         return " ".join([*tags, self._detokenizer.detokenize(words[len(tags) :])])

@@ -10,7 +10,7 @@ list of words with count 0. Missing special words are added in front.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -162,29 +162,42 @@ class Shortlist:
         return self.covered_types / self.types if self.types else 1.0
 
 
-def shortlist(counts: Mapping[str, int], size: int, sentences: int = 0) -> Shortlist:
+def shortlist(
+    counts: Mapping[str, int], size: int, sentences: int = 0, required: Sequence[str] = ()
+) -> Shortlist:
     """Select the most frequent words, with ties in the order of code points.
 
     :param counts: how often each word occurs in the corpus.
     :param size: number of words, `</s>` and `<unk>` included.
     :param sentences: sentences of the corpus, the count of `</s>`.
+    :param required: words that are selected whatever their counts.
     :raises DataError: the size leaves no room for a word.
     """
+    if required and size <= len(SPECIAL_WORDS) + len(required):
+        raise DataError(
+            f"a shortlist of {size} has no room for words besides {EOS_WORD}, {UNK_WORD} and the"
+            f" {len(required)} pieces for bytes; ask for at least {len(required) + 3}"
+        )
     if size <= len(SPECIAL_WORDS):
         raise DataError(
             f"a shortlist of {size} has no room for words besides {EOS_WORD} and {UNK_WORD};"
             " ask for at least 3"
         )
+    always = dict.fromkeys(required, 0)
     ranked = sorted(
-        (item for item in counts.items() if item[0] not in SPECIAL_WORDS),
+        (item for item in counts.items() if item[0] not in SPECIAL_WORDS and item[0] not in always),
         key=lambda item: (-item[1], item[0]),
     )
-    kept = ranked[: size - len(SPECIAL_WORDS)]
+    kept = ranked[: size - len(SPECIAL_WORDS) - len(always)]
+    if always:
+        kept += [(word, counts.get(word, 0)) for word in always]
+        kept.sort(key=lambda item: (-item[1], item[0]))
     tokens = sum(counts.values())
     covered = sum(count for _, count in kept)
     words = [*SPECIAL_WORDS, *(word for word, _ in kept)]
+    known = sum(word in counts for word, _ in kept)
     numbers = [sentences, tokens - covered, *(count for _, count in kept)]
-    return Shortlist(Vocabulary(words, numbers), sentences, tokens, covered, len(counts), len(kept))
+    return Shortlist(Vocabulary(words, numbers), sentences, tokens, covered, len(counts), known)
 
 
 def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
@@ -206,11 +219,12 @@ def count_block(lines: bytes) -> Counter[str]:
     return Counter(lines.decode("utf-8").split())
 
 
-def shortlist_of(corpus: Source, size: int) -> Shortlist:
+def shortlist_of(corpus: Source, size: int, required: Sequence[str] = ()) -> Shortlist:
     """Return the shortlist of a tokenised corpus.
 
     :param corpus: a file, plain or compressed, or `-`.
+    :param required: words that are selected whatever their counts.
     :raises DataError: the corpus cannot be read, or the size leaves no room for a word.
     """
     counts, sentences = count_words(read_text_blocks(corpus, LINES_PER_BLOCK))
-    return shortlist(counts, size, sentences)
+    return shortlist(counts, size, sentences, required)

@@ -23,8 +23,9 @@ import torch  # noqa: E402
 import nmtkit  # noqa: E402
 from nmtkit import Aligner, Scorer, Translator  # noqa: E402
 from nmtkit.config import TextConfig  # noqa: E402
-from nmtkit.preprocessing.prepare import prepare, write_shortlists  # noqa: E402
+from nmtkit.preprocessing.prepare import prepare  # noqa: E402
 from nmtkit.preprocessing.settings import PrepareSettings  # noqa: E402
+from nmtkit.preprocessing.shortlists import write_shortlists  # noqa: E402
 from nmtkit.training.train import train  # noqa: E402
 
 HERE = Path(__file__).parent

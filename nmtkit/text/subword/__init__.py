@@ -4,15 +4,17 @@ A method is a class with the interface `SubwordModel` and an entry in `METHODS`;
 package lists the methods. To add one, write it in a module of this folder and enter it below;
 `PrepareSettings(subword_method=...)` then prepares data with it. The name in `METHODS` is also the
 name of its files: prepared folders and model folders contain `NAME.src` and `NAME.tgt`, even if one
-model was learned on both sides together.
+model was learned on both sides together. `pieces.src` and `pieces.tgt` list the pieces of a side.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
 from nmtkit.io.inputs import Source
 from nmtkit.text.subword.bpe import BPE
+from nmtkit.text.subword.pieces import read_pieces
+from nmtkit.text.subword.sentence_piece import REQUIRED_PIECES, SentencePiece
 
 
 class SubwordModel(Protocol):
@@ -20,21 +22,33 @@ class SubwordModel(Protocol):
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], size: int) -> Self:
-        """Learn a model from the words of a corpus.
+        """Learn a model from the words of a corpus: what stands between whitespace.
 
         :param counts: how often each word occurs; words hold no whitespace.
-        :param size: size of the model; for BPE, the number of merges.
+        :param size: size of the model: BPE's merges, SentencePiece's pieces.
         :raises DataError: the size or a word is invalid.
         """
         ...
 
     @classmethod
-    def load(cls, path: Source) -> Self:
+    def load(
+        cls,
+        path: Source,
+        vocabulary: Collection[str] | None = None,
+        glossaries: Sequence[str] = (),
+    ) -> Self:
         """Load a model from its file.
 
         :param path: a path, or an input that `nmtkit.io.lines.read_lines` reads like one.
+        :param vocabulary: pieces that may be produced; any other is split again. None: every piece.
+        :param glossaries: regular expressions; what they match is never split.
         :raises DataError: the file cannot be read; the message names a malformed line.
         """
+        ...
+
+    @property
+    def size(self) -> int:
+        """Size of the model, as `learn` takes it."""
         ...
 
     def save(self, path: str | Path, force: bool = False) -> None:
@@ -66,10 +80,16 @@ class SubwordModel(Protocol):
         ...
 
 
-METHODS: dict[str, type[SubwordModel]] = {"bpe": BPE}
+METHODS: dict[str, type[SubwordModel]] = {"bpe": BPE, "sentencepiece": SentencePiece}
 """Every subword method by its name."""
 
 DEFAULT_METHOD = "bpe"
+
+PIECES = "pieces"
+"""Name of the list of the pieces that a side may have (`nmtkit.text.subword.pieces`)."""
+
+SUBWORD_FILES = (*METHODS, PIECES)
+"""Names of the files of subwords, each with the suffixes `.src` and `.tgt`."""
 
 
 def method_of(folder: str | Path, side: str) -> str:
@@ -81,10 +101,20 @@ def method_of(folder: str | Path, side: str) -> str:
     return next(names, DEFAULT_METHOD)
 
 
-def load_subword_model(folder: str | Path, side: str) -> SubwordModel:
+def required_pieces(folder: str | Path, side: str) -> tuple[str, ...]:
+    """Return the pieces that a side's vocabulary must have so that no text has unknown pieces."""
+    return REQUIRED_PIECES if method_of(folder, side) == "sentencepiece" else ()
+
+
+def load_subword_model(
+    folder: str | Path, side: str, glossaries: Sequence[str] = (), limited: bool = False
+) -> SubwordModel:
     """Load the subword model of one side of a prepared folder or a model folder.
 
-    :raises DataError: there is no model, or it cannot be read.
+    :param glossaries: regular expressions; what they match is never split.
+    :param limited: use only the pieces of the folder's list of pieces.
+    :raises DataError: there is no model or list, or it cannot be read.
     """
     name = method_of(folder, side)
-    return METHODS[name].load(Path(folder) / f"{name}.{side}")
+    vocabulary = read_pieces(Path(folder) / f"{PIECES}.{side}") if limited else None
+    return METHODS[name].load(Path(folder) / f"{name}.{side}", vocabulary, glossaries)

@@ -59,9 +59,15 @@ class BPE:
             )
         self.merges = tuple(merges)
         self._version = version
-        self._vocabulary = None if vocabulary is None else frozenset(vocabulary)
+        # With the empty piece, because the library takes an empty vocabulary for none.
+        self._vocabulary = None if vocabulary is None else frozenset({*vocabulary, ""})
         self._glossaries = [glossary_pattern(glossary) for glossary in glossaries]
         self._split_words = Memo(self._split)
+
+    @property
+    def size(self) -> int:
+        """Return the number of merges."""
+        return len(self.merges)
 
     @cached_property
     def library(self) -> "Library":

@@ -15,10 +15,9 @@ from nmtkit.io.lines import file_sha256, read_lines
 from nmtkit.preprocessing import prepare as prepare_module
 from nmtkit.preprocessing.prepare import (
     prepare,
-    write_shortlist,
-    write_shortlists,
 )
 from nmtkit.preprocessing.settings import PrepareSettings
+from nmtkit.preprocessing.shortlists import write_shortlist, write_shortlists
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE, undo_bpe
 from nmtkit.text.vocabulary import Vocabulary
@@ -134,10 +133,11 @@ def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
     assert manifest["text"] == {
         "src_language": "en", "tgt_language": "fr", "tokenized": False, "hyphens": True,
         "escape": False, "subwords": "joint",
+        "raw": False, "glossaries": [], "vocabulary_threshold": 0,
     }  # fmt: skip
     assert manifest["settings"]["merges"] == 9
     assert manifest["settings"]["max_length"] == 7
-    assert {"nmtkit", "python", "sacremoses"} == set(manifest["versions"])
+    assert {"nmtkit", "python", "sacremoses", "subword-nmt"} == set(manifest["versions"])
     assert manifest["inputs"] == {str(path): file_sha256(path) for path in train}
     names = set(content(tmp_path / "out")) - {"manifest.json"}
     assert manifest["outputs"] == {name: file_sha256(tmp_path / "out" / name) for name in names}

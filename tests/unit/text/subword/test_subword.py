@@ -1,6 +1,6 @@
 """A new subword method is a class and one entry in the table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,12 +18,19 @@ from nmtkit.text.subword import METHODS, SubwordModel, load_subword_model
 class Characters:
     """Every character is a piece; `_` ends a word."""
 
+    size = 1
+
     @classmethod
     def learn(cls, counts: Mapping[str, int], size: int) -> "Characters":
         return cls()
 
     @classmethod
-    def load(cls, path: Source) -> "Characters":
+    def load(
+        cls,
+        path: Source,
+        vocabulary: Collection[str] | None = None,
+        glossaries: Sequence[str] = (),
+    ) -> "Characters":
         assert list(read_lines(path)) == ["characters"]
         return cls()
 

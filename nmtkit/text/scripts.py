@@ -1,0 +1,73 @@
+"""Scripts: which write no blanks between words, and how long a text is in words.
+
+Words cannot be counted where a script writes no blanks. There a number of characters counts as one
+word, so that lengths and their ratios mean the same in every language: two ideographs or kana, and
+five characters of Thai and other scripts of South-East Asia and Tibet, about what a word of these
+languages has.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from math import ceil
+
+CHARACTERS_PER_IDEOGRAPHIC_WORD = 2
+CHARACTERS_PER_ALPHABETIC_WORD = 5
+
+IDEOGRAPHIC = (
+    "\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3031-\u3035\u303b\u3040-\u3098\u309d-\u309f\u30a1-\u30fa"
+    "\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c"
+    "\uf900-\ufaff\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+"""Han, kana, bopomofo and Yi, as ranges of a regular expression."""
+
+UNSPACED_ALPHABETIC = (
+    "\u0e00-\u0e3a\u0e40-\u0e4e\u0e80-\u0ece\u0edc-\u0edf\u0f00\u0f0b\u0f35-\u0f39\u0f40-\u0fbc\u1000-\u103f"
+    "\u1050-\u109d\u1780-\u17d3\u17d7\u1950-\u19ad\u19b0-\u19c9\u1a20-\u1a7c\u1b00-\u1b4b\ua980-\ua9c0"
+    "\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaadd"
+)
+"""Thai, Lao, Tibetan, Burmese, Khmer, Tai, Balinese and Javanese, as `IDEOGRAPHIC`."""
+
+_IDEOGRAPHS = re.compile(f"[{IDEOGRAPHIC}]")
+_ALPHABETIC = re.compile(f"[{UNSPACED_ALPHABETIC}]")
+_UNSPACED = re.compile(f"[{IDEOGRAPHIC}{UNSPACED_ALPHABETIC}]")
+_JOINERS = "\u200c\u200d"
+
+MAX_UNSPACED_SHARE = 0.05
+"""Letters of scripts without blanks, beyond which a text is not one of words written apart."""
+
+MAX_MARKED_SHARE = 0.01
+"""Combining marks and joiners per letter, beyond which Moses's rules would cut the text's words."""
+
+
+def is_spaced(character: str) -> bool:
+    """Return whether a character belongs to words that blanks separate: letter, mark or digit."""
+    return unicodedata.category(character)[0] in "LMN" and not _UNSPACED.match(character)
+
+
+def length_in_words(text: str) -> int:
+    """Return the number of words between whitespace; see the module for scripts without blanks."""
+    if text.isascii() or not _UNSPACED.search(text):
+        return len(text.split())
+    ideographs = len(_IDEOGRAPHS.findall(text)) / CHARACTERS_PER_IDEOGRAPHIC_WORD
+    alphabetic = len(_ALPHABETIC.findall(text)) / CHARACTERS_PER_ALPHABETIC_WORD
+    return len(_UNSPACED.sub(" ", text).split()) + ceil(ideographs + alphabetic)
+
+
+def why_not_words(lines: Iterable[str]) -> str | None:
+    """Return why a text cannot be split into words by Moses's rules, or None if it can."""
+    counts = Counter("".join(lines))
+    letters = unspaced = marks = 0
+    for character, count in counts.items():
+        if unicodedata.category(character)[0] == "M" or character in _JOINERS:
+            marks += count
+        elif character.isalpha():
+            letters += count
+        if _UNSPACED.match(character):
+            unspaced += count
+    if unspaced > MAX_UNSPACED_SHARE * letters:
+        return "it is written without blanks between words"
+    if marks > MAX_MARKED_SHARE * letters:
+        return "it has combining marks or joiners, at which Moses's rules would cut words"
+    return None
