@@ -133,7 +133,7 @@ def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
     assert manifest["text"] == {
         "src_language": "en", "tgt_language": "fr", "tokenized": False, "hyphens": True,
         "escape": False, "subwords": "joint",
-        "raw": False, "glossaries": [], "vocabulary_threshold": 0,
+        "tags": [], "raw": False, "glossaries": [], "vocabulary_threshold": 0,
     }  # fmt: skip
     assert manifest["settings"]["merges"] == 9
     assert manifest["settings"]["max_length"] == 7
