@@ -149,6 +149,7 @@ def command(
 
     format = "json" if as_json else "csv" if as_csv else "text"
     with open_output(output, force) as results:
+        tgt_language = _checked(tgt_language, "-t")
         conversion = _conversion(
             tgt_language, tokenized, hyphens, choose_tokenizer(tgt_language, tokenizer)
         )
@@ -159,6 +160,17 @@ def command(
         else:
             text = _measure(hypotheses, files, conversion, format)
         results.write(f"{text}\n")
+
+
+def _checked(language: str | None, name: str) -> str | None:
+    """Return a language, or raise ConfigError if it is none."""
+    from nmtkit.text.languages import has_moses_rules
+
+    if language is None or has_moses_rules(language):
+        return language  # without loading the list of all languages
+    from nmtkit.preprocessing.languages import checked_language
+
+    return checked_language(language, name)
 
 
 def _conversion(
@@ -245,7 +257,7 @@ def _comparison_config(
         samples = SAMPLES if systems > 1 else 0
     if seed is not None and not samples:
         raise click.UsageError("--seed needs --bootstrap.")
-    language = options["src_language"]
+    language = _checked(options["src_language"], "-s")
     return ComparisonConfig(
         tokenize=conversion.tokenize,
         detokenize=conversion.detokenize,

@@ -1,6 +1,7 @@
 """The languages that a user names: checked against ISO 639, and logged with their names.
 
-Only `prepare` and `select` check: models have the languages that they were prepared with.
+Only `prepare`, `select` and `evaluate` check: models have the languages that they were prepared
+with.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Learning curves of several models, as a figure and as a table.
 
 The upper panel shows the cost per target token: on the dev set with markers, on training data as
-a thin line. The lower panel shows BLEU on the dev set, if it was measured.
+a thin line. The lower panel shows BLEU or chrF on the dev set, if measured.
 
 The training cost is the mean of the training loss since the previous point, with dropout and label
 smoothing, so that it may exceed the dev cost.
@@ -34,7 +34,10 @@ WIDTH_INCHES, COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES = 6.0, 3.0, 2.2  # inches
 COST_LABEL = "cost per token\n(marked: dev, thin: training)"
 TIME_UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
 """Units of the time axis: shortest training in seconds to use it for, seconds per unit, name."""
-HEADER = ("model", "kind", "update", "epoch", "seconds", "cost_per_token", "bleu", "best")
+SCORES = {"chrf": "chrF", "bleu": "BLEU"}
+"""Scores of the dev set, the one that is preferred first, with their titles."""
+
+HEADER = ("model", "kind", "update", "epoch", "seconds", "cost_per_token", "bleu", "best", "chrf")
 
 
 def read_curves(folders: Sequence[str | Path]) -> dict[str, Curve]:
@@ -91,6 +94,7 @@ def records_of(curves: Mapping[str, Curve]) -> list[dict[str, str | int | float 
                     "cost_per_token": point.cost_per_token,
                     "bleu": validated.bleu if validated else None,
                     "best": validated.best if validated else None,
+                    "chrf": validated.chrf if validated else None,
                 }
             )
     return records
@@ -103,6 +107,7 @@ def _cells(point: Point) -> Iterator[str]:
     yield f"{point.cost_per_token:g}"
     yield f"{point.bleu:g}" if isinstance(point, ValidationPoint) and point.bleu is not None else ""
     yield str(int(point.best)) if isinstance(point, ValidationPoint) else ""
+    yield f"{point.chrf:g}" if isinstance(point, ValidationPoint) and point.chrf is not None else ""
 
 
 def plot_curves(
@@ -120,10 +125,11 @@ def plot_curves(
 def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
     """Draw the learning curves of several models.
 
-    :return: A figure with axes for the cost and, if any model has it, for BLEU below.
+    :return: A figure with axes for the cost and, if any model has it, for BLEU below; for chrF if
+        all of these models have chrF, too.
     """
-    has_bleu = any(point.bleu is not None for c in curves.values() for point in c.validation)
-    heights = [COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES] if has_bleu else [COST_HEIGHT_INCHES]
+    score = _panel_score(curves)
+    heights = [COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES] if score else [COST_HEIGHT_INCHES]
     with default_style():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -136,11 +142,11 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
         unit, name = _x_unit(curves, x_axis)
         for number, (model, curve) in enumerate(curves.items()):
             _draw_cost(cost, number, model, curve, x_axis, unit)
-            if has_bleu:
-                _draw_bleu(lowest, number, curve, x_axis, unit)
+            if score:
+                _draw_score(lowest, number, curve, score, x_axis, unit)
         _style_axes(cost, COST_LABEL)
-        if has_bleu:
-            _style_axes(lowest, "dev BLEU, %")
+        if score:
+            _style_axes(lowest, f"dev {SCORES[score]}, %")
         lowest.set_xlabel(name, fontfamily=FONT)
         draw_legend(cost, list(curves), cost.get_lines()[::2])
     return figure
@@ -160,10 +166,23 @@ def _xy(points: Sequence[Point], x_axis: XAxis, unit: float) -> tuple[list[float
     return [_x_of(point, x_axis) / unit for point in points], [p.cost_per_token for p in points]
 
 
-def _draw_bleu(axes: "Axes", number: int, curve: Curve, x_axis: XAxis, unit: float) -> None:
-    points = [(point, point.bleu) for point in curve.validation if point.bleu is not None]
-    xs = [_x_of(point, x_axis) / unit for point, _ in points]
-    axes.plot(xs, [bleu for _, bleu in points], **curve_style(number, len(points)))
+def _panel_score(curves: Mapping[str, Curve]) -> str:
+    """Return the score of the lower panel; empty if no model was measured by any."""
+    measured = [
+        {name for name in SCORES for p in curve.validation if getattr(p, name) is not None}
+        for curve in curves.values()
+    ]
+    names = set.intersection(*filter(None, measured)) if any(measured) else set[str]()
+    return next((name for name in SCORES if name in names), "bleu" if any(measured) else "")
+
+
+def _draw_score(
+    axes: "Axes", number: int, curve: Curve, score: str, x_axis: XAxis, unit: float
+) -> None:
+    points = [point for point in curve.validation if getattr(point, score) is not None]
+    xs = [_x_of(point, x_axis) / unit for point in points]
+    figures = [getattr(point, score) for point in points]
+    axes.plot(xs, figures, **curve_style(number, len(points)))
 
 
 def _style_axes(axes: "Axes", name: str) -> None:

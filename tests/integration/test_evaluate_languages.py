@@ -75,6 +75,14 @@ def _both() -> list[str]:
     return ["hyp", "ref"]
 
 
+@pytest.mark.parametrize("side", ["-t", "-s"])
+def test_what_is_no_language_is_refused(run: Run, side: str) -> None:
+    source = ["--source", "ref", "--by", "length"] if side == "-s" else []
+    result = run(*_both(), side, "German", *source, status=1)
+    assert (result.stdout, result.stderr.count("\n")) == ("", 1)
+    assert f"{side} German: not a language code; did you mean {side} de?" in result.stderr
+
+
 def test_the_old_spelling_of_the_language_still_works(run: Run) -> None:
     result = run("hyp", "ref", "--tokenize", "fr")
     assert "--tokenize LANG is now --tgt-language LANG" in result.stderr

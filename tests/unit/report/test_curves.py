@@ -62,6 +62,15 @@ def test_cost_is_above_bleu():
     assert cost.get_legend() is None  # of one model there is nothing to tell apart
 
 
+def test_chrf_is_drawn_if_all_measured_models_have_it():
+    pytest.importorskip("matplotlib")
+    chinese = Curve(TRAINED, (ValidationPoint(150, 0.75, 90.0, 4.75, 60.5, 3.25, True, 21.5),))
+    below = draw_curves({"a": chinese, "b": WITHOUT}, "updates").axes[1]
+    assert (below.get_ylabel(), points(below.lines[0])) == ("dev chrF, %", [[150, 21.5]])
+    both = draw_curves({"a": chinese, "b": WITH_BLEU}, "updates").axes[1]
+    assert (both.get_ylabel(), points(both.lines[0])) == ("dev BLEU, %", [[150, 3.25]])
+
+
 @pytest.mark.parametrize(
     ("along", "longest", "xs", "name"),
     [
@@ -121,19 +130,19 @@ def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
 
 def test_the_table_lists_every_point_by_update():
     assert list(format_table({"a\tb": WITH_BLEU, "c": YOUNG})) == [
-        "model\tkind\tupdate\tepoch\tseconds\tcost_per_token\tbleu\tbest",
-        "a b\ttraining\t100\t0.5\t60\t5.5\t\t",
-        "a b\tvalidation\t150\t0.75\t90\t4.75\t3.25\t1",
-        "a b\ttraining\t200\t1\t130\t4.25\t\t",
-        "a b\tvalidation\t200\t1\t131\t4.5\t\t0",
-        "c\ttraining\t100\t0.5\t60\t5.5\t\t",
+        "model\tkind\tupdate\tepoch\tseconds\tcost_per_token\tbleu\tbest\tchrf",
+        "a b\ttraining\t100\t0.5\t60\t5.5\t\t\t",
+        "a b\tvalidation\t150\t0.75\t90\t4.75\t3.25\t1\t",
+        "a b\ttraining\t200\t1\t130\t4.25\t\t\t",
+        "a b\tvalidation\t200\t1\t131\t4.5\t\t0\t",
+        "c\ttraining\t100\t0.5\t60\t5.5\t\t\t",
     ]
 
 
 def test_the_table_does_not_round():
     point = TrainingPoint(1234567, 12.345, 98765.4, 3.14159, 1.0)
     row = list(format_table({"a": Curve((point,), ())}))[1]
-    assert row == "a\ttraining\t1234567\t12.345\t98765.4\t3.14159\t\t"
+    assert row == "a\ttraining\t1234567\t12.345\t98765.4\t3.14159\t\t\t"
 
 
 def test_curves_are_named_after_their_folders(tmp_path):
