@@ -163,7 +163,10 @@ def command(
 
 
 def _checked(language: str | None, name: str) -> str | None:
-    """Return a language, or raise ConfigError if it is none."""
+    """Return a language if it is a code of ISO 639.
+
+    :raises ConfigError: it is not; the message suggests one.
+    """
     from nmtkit.text.languages import has_moses_rules
 
     if language is None or has_moses_rules(language):
