@@ -6,11 +6,13 @@ them. Chunks are bounded: a small file that expands to a terabyte costs time, no
 """
 
 import bz2
+import contextlib
+import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Protocol
+from typing import Any, BinaryIO, Protocol
 
 from nmtkit.errors import DataError
 
@@ -124,8 +126,11 @@ _MEMBERS: dict[str, Callable[[], _Member]] = {
     "Zstandard": _ZstdFrame,
 }
 
-_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "Zstandard"}
-"""Suffix of a name -> the format to expect."""
+SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "Zstandard"}
+"""Suffix of a name -> the format to expect, and to write."""
+
+OTHER_SUFFIXES = (".zip", ".tar", ".tgz", ".7z", ".rar", ".lz4", ".lzma", ".Z")
+"""Suffixes of formats that are not written."""
 
 
 def compression_of(head: bytes) -> str | None:
@@ -148,7 +153,7 @@ def compression_of(head: bytes) -> str | None:
 
 def compression_of_name(name: str) -> str | None:
     """Return the format that a name promises, or None."""
-    return next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), None)
+    return next((kind for end, kind in SUFFIXES.items() if name.endswith(end)), None)
 
 
 def decompressed(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -171,6 +176,32 @@ def decompressed(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         raise _damaged(name, promised)
     everything = chain([head], chunks)
     yield from everything if kind is None else _members(everything, kind, name)
+
+
+@contextlib.contextmanager
+def compressing(raw: BinaryIO, kind: str | None) -> Iterator[BinaryIO]:
+    """Compress what is written, without names and times; None leaves it as it is.
+
+    :param raw: where the data goes; it stays open.
+    :param kind: a format of `compression_of_name`.
+    """
+    writer: Any = raw
+    if kind == "gzip":
+        writer = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6)
+    elif kind == "bzip2":
+        writer = bz2.BZ2File(raw, "wb")
+    elif kind == "xz":
+        writer = lzma.LZMAFile(raw, "wb")
+    elif kind == "Zstandard":
+        import zstandard
+
+        compressor = zstandard.ZstdCompressor(write_checksum=True)
+        writer = compressor.stream_writer(raw, closefd=False)
+    try:
+        yield writer
+    finally:
+        if writer is not raw:
+            writer.close()
 
 
 def _members(chunks: Iterator[bytes], kind: str, name: str) -> Iterator[bytes]:

@@ -7,7 +7,6 @@ complete or not at all.
 """
 
 import contextlib
-import gzip
 import hashlib
 import io
 import os
@@ -15,11 +14,17 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import IO, BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, OutputError
 from nmtkit.io.atomic import atomic_file
-from nmtkit.io.compression import DamagedInput
+from nmtkit.io.compression import (
+    OTHER_SUFFIXES,
+    SUFFIXES,
+    DamagedInput,
+    compressing,
+    compression_of_name,
+)
 from nmtkit.io.inputs import STANDARD as STANDARD
 from nmtkit.io.inputs import Source, open_text, refuse_repeated_pipes
 
@@ -224,18 +229,25 @@ def file_sha256(path: str | Path) -> str:
 def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
     """Open a text file for writing, which gets its name when the block succeeds.
 
-    `-` is stdout. A name that ends in `.gz` gives a gzip file, with the same bytes for the same
-    text. Otherwise as `atomic.atomic_file`.
+    `-` is stdout. A name that ends in `.gz`, `.bz2`, `.xz` or `.zst` gives a compressed file, with
+    the same bytes for the same text. Otherwise as `atomic.atomic_file`.
 
     :param force: replace an existing file.
-    :raises OutputError: the file exists and `force` is not given, or it cannot be written.
+    :raises OutputError: the file exists and `force` is not given, it cannot be written, or its name
+        ends as that of an archive.
     """
     if str(path) == STANDARD:
         yield _stdout()
         sys.stdout.flush()
         return
-    zipped = os.path.realpath(path).endswith(".gz")  # never raises, even if links form a loop
-    with atomic_file(path, force) as raw, _text_writer(raw, zipped) as stream:
+    name = os.path.realpath(path)  # never raises, even if links form a loop
+    if name.endswith(OTHER_SUFFIXES):
+        raise OutputError(
+            f"{path}: text is not written in this format; end the name in"
+            f" {', '.join(SUFFIXES)} or in none of them"
+        )
+    kind = compression_of_name(name)
+    with atomic_file(path, force) as raw, _text_writer(raw, kind) as stream:
         yield stream
 
 
@@ -247,14 +259,10 @@ def _stdout() -> TextIO:
 
 
 @contextlib.contextmanager
-def _text_writer(raw: BinaryIO, zipped: bool) -> Iterator[TextIO]:
-    """Write UTF-8 text to `raw`, which stays open; gzip data has no file name and no time."""
-    with contextlib.ExitStack() as stack:
-        binary: IO[bytes] = raw
-        if zipped:
-            zipper = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6)
-            binary = cast(IO[bytes], stack.enter_context(zipper))
-        text = io.TextIOWrapper(cast(BinaryIO, binary), encoding="utf-8", newline="\n")
+def _text_writer(raw: BinaryIO, kind: str | None) -> Iterator[TextIO]:
+    """Write UTF-8 text to `raw`, which stays open, in a format of `compressing`."""
+    with compressing(raw, kind) as binary:
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
         try:
             yield text
         finally:

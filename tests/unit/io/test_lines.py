@@ -159,7 +159,10 @@ def test_stdin_stands_for_one_file_only() -> None:
         next(read_parallel("-", "-"))
 
 
-@pytest.mark.parametrize("name", ["out", "out.gz"])
+SUFFIXES = ["", ".gz", ".bz2", ".xz", ".zst"]
+
+
+@pytest.mark.parametrize("name", [f"out{suffix}" for suffix in SUFFIXES])
 def test_written_text_reads_back(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     with open_output(path) as output:
@@ -169,12 +172,23 @@ def test_written_text_reads_back(tmp_path: Path, name: str) -> None:
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
-def test_same_text_same_gzip_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, now in (("a.gz", 1.0), ("b.gz", 2e9)):
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
+def test_same_text_same_compressed_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    for name, now in ((f"a{suffix}", 1.0), (f"b{suffix}", 2e9)):
         monkeypatch.setattr("time.time", lambda now=now: now)
         with open_output(tmp_path / name) as output:
             output.write("text\n" * 1000)
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    data = (tmp_path / f"a{suffix}").read_bytes()
+    assert data == (tmp_path / f"b{suffix}").read_bytes() and len(data) < 200
+
+
+def test_a_name_of_an_archive_is_refused_for_output(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"out\.zip: text is not written in this format; end"):
+        with open_output(tmp_path / "out.zip", force=True):
+            pytest.fail("the block ran")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
