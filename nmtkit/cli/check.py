@@ -26,7 +26,7 @@ def command(path: str, output: str, as_json: bool, force: bool) -> None:
     """Check a prepared folder, a model folder, a phrase table or an n-best list for damage.
 
     Every file of PATH is compared with its checksum, as far as one was recorded, and read as the
-    other commands read it; nothing is changed. A table or list may be '-' or a .gz file. A training
+    other commands read it; nothing is changed. A table or list may be '-' or compressed. A training
     that runs in a model folder is not disturbed, and what it replaces meanwhile is no damage.
 
     Each finding is one line: 'error' if content is lost or cannot be used, otherwise 'warning'; the

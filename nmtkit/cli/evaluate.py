@@ -125,7 +125,7 @@ def command(
     and TER, which are meant for raw text. TER is better when lower, the
     others when higher. Only figures with the same signature can be compared.
 
-    HYP or REF may be '-' for stdin, or a .gz file. A different number of lines is an error. Each
+    HYP or REF may be '-' for stdin, or compressed. A different number of lines is an error. Each
     --reference adds a reference of every line; all metrics are sacreBLEU's for several references.
     If there is no file REF, the files REF0, REF1 and so on are read, as Moses's scripts do.
 

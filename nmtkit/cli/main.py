@@ -270,8 +270,9 @@ def print_versions(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 def cli(ctx: click.Context) -> None:
     """Neural machine translation from the papers that began it.
 
-    Text is UTF-8, one sentence per line; '-' is stdin or stdout, and a file whose name ends in .gz
-    is compressed with gzip. Results go to stdout or to --output, everything else to stderr.
+    Text is UTF-8, one sentence per line; '-' is stdin or stdout. Inputs may be compressed with
+    gzip, bzip2, xz or Zstandard, whatever their names; outputs are if their names end in .gz, .bz2,
+    .xz or .zst. Results go to stdout or to --output, everything else to stderr.
 
     Example:
       nmtkit translate --model model < english.txt > french.txt

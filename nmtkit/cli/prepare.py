@@ -175,7 +175,7 @@ def command(
 
     Text is tokenised, cleaned and, with --bpe, split into subwords. The folder holds the text ready
     for training, the BPE merges, and a manifest with every setting, checksum and count. It is
-    written completely or not at all. Files are UTF-8, and gzip if the name ends in .gz.
+    written completely or not at all. Files are UTF-8, plain or compressed.
 
     Examples:
       nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr -o prepared

@@ -158,7 +158,7 @@ def command(
     A pair is ranked by the difference of its cross-entropies per word under a language model of the
     domain and one of general text, summed over both sides. The models are trained on --domain and
     on a random sample of the pool of the same length. Pairs with a blank side are never selected.
-    Files are UTF-8, and gzip if the name ends in .gz.
+    Files are UTF-8, plain or compressed.
 
     Example:
       nmtkit select -s en -t fr --domain news.en news.fr --pool un.en un.fr --words 300000000 \

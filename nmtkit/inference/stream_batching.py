@@ -96,7 +96,7 @@ def arriving_windows(descriptor: int, size: int, name: str = STANDARD) -> Iterat
 
     :param descriptor: an open file descriptor of a pipe, a socket or a terminal.
     :param name: of the input, for messages.
-    :raises DataError: the input is no text, or its compressed data is damaged.
+    :raises DataError: the input is not text, or its compressed data is damaged.
     """
     pending: list[bytes] = []
     parts: list[bytes] = []  # of an unfinished line; joined once, as it may be long

@@ -46,7 +46,7 @@ def check(path: str | Path) -> CheckResult:
     Every file is compared with its checksum, as far as one was recorded, and read as the commands
     read it. Nothing is written. A training that runs in a model folder is not disturbed.
 
-    :param path: the folder; or the file, plain or compressed with gzip (`.gz`); or `-`.
+    :param path: the folder; or the file, plain or compressed; or `-`.
     :return: what is damaged and how to mend it, and the number of files checked.
     :raises DataError: the path does not exist, or is something else.
     """
@@ -113,7 +113,7 @@ def kind_of_file(source: Source) -> str:
 
     beginning = read_beginning(source, BEGINNING)
     if not beginning:
-        next(read_raw_lines(source), None)  # raises an error if the gzip data is damaged
+        next(read_raw_lines(source), None)  # raises an error if compressed data is damaged
     kind = kind_of_lines(beginning.split(b"\n"))
     if kind is None:
         raise DataError(f"{source}: neither a phrase table nor an n-best list; {EXPECTED}")

@@ -72,7 +72,7 @@ def read_bitext(
     :param languages: codes of the source and the target language, such as `en` and `pt-BR`; they
         choose what is read of a TMX or zip file.
     :param columns: the columns that are read of a TSV file.
-    :raises DataError: a file cannot be read, is damaged, is none of the forms, or the numbers of
+    :raises DataError: a file cannot be read, is damaged, or has another form, or the numbers of
         lines of two files differ.
     """
     if len(paths) == 2:

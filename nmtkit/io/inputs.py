@@ -217,7 +217,7 @@ def _pipe_identity(source: Source) -> Hashable:
 def open_text(source: Source) -> Iterator[Iterator[bytes]]:
     r"""Open an input for reading; return the chunks of its text, as `text_chunks` cleans it.
 
-    :raises DataError: the input cannot be opened. While it is read: it is damaged, or no text.
+    :raises DataError: the input cannot be opened. While it is read: it is damaged, or not text.
     """
     with open_data(source) as chunks:
         yield chunks if isinstance(source, VerbatimFile) else text_chunks(chunks, str(source))

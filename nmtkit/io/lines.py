@@ -36,7 +36,7 @@ def read_raw_lines(path: Source) -> Generator[bytes, None, None]:
     """Yield the lines of a file as bytes, without newlines.
 
     :param path: a file, plain or compressed, or `-`.
-    :raises DataError: the file cannot be read, is no text, or its compressed data is damaged.
+    :raises DataError: the file cannot be read, is not text, or its compressed data is damaged.
     """
     with contextlib.ExitStack() as stack:
         yield from _open_lines(path, stack)
@@ -71,7 +71,7 @@ def split_lines(chunks: Iterator[bytes], path: Source) -> Iterator[bytes]:
 def read_beginning(path: Source, size: int) -> bytes:
     """Read the first bytes of a text; compressed data is read up to where it is damaged.
 
-    :raises DataError: the file cannot be read, or is no text.
+    :raises DataError: the file cannot be read, or is not text.
     """
     data = b""
     with open_text(path) as chunks, contextlib.suppress(DamagedInput):

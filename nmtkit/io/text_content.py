@@ -1,4 +1,4 @@
-"""Bytes of an input as clean text: what is no text is refused, marks of other systems are removed.
+"""Bytes of an input as clean text: other data is refused, marks of other systems are removed.
 
 A file is judged by its first bytes, never by its name. What is refused could not be a text, such as
 a picture; what is only unusual, such as a page of HTML, is read, with a warning.
@@ -58,7 +58,7 @@ _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
         "fetch the file: git lfs pull",
     ),
 )
-"""What is no text: the first bytes, what they are, and what to do."""
+"""Data that is not text: its first bytes, what they are, and what to do."""
 
 _COMPILED = [(re.compile(start, re.DOTALL), what, remedy) for start, what, remedy in _SIGNATURES]
 
@@ -73,7 +73,7 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
     :param chunks: the bytes, decompressed.
     :param name: of the input, for messages.
-    :raises DataError: the input is no text in UTF-8; the message says what it looks like.
+    :raises DataError: the input is not text in UTF-8; the message says what it looks like.
     """
     head, complete = _first_line(chunks)
     check_text(head, name, complete)
@@ -109,11 +109,11 @@ def _first_line(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
 
 
 def check_text(head: bytes, name: str, complete: bool = False) -> None:
-    """Refuse what is no text, and warn of what should hardly be read line by line.
+    """Refuse data that is not text, and warn of text that should hardly be read line by line.
 
     :param head: the first bytes: up to the end of a line if there is one.
     :param complete: there are no further bytes.
-    :raises DataError: the input is no text in UTF-8; the message says what it looks like.
+    :raises DataError: the input is not text in UTF-8; the message says what it looks like.
     """
     if found := describe(head, complete):
         what, remedy = found

@@ -4,7 +4,7 @@ Translating is faster when the softmax is over a few hundred candidates instead 
 vocabulary (Jean et al. 2015, section 3.2; Marian's `--shortlist`). The candidates of a sentence are
 the most probable translations of each of its words, and the most frequent target words.
 
-A table is a text file, plain or gzip, in UTF-8, with three columns separated by blanks or a tab.
+A table is a text in UTF-8, plain or compressed, with three columns separated by blanks or a tab.
 Two formats are read, with lines in any order; the sign of the first line's number tells which:
 
     target source p(target|source)      Moses's lex.f2e, Marian's lex.s2t, `LinkCounts.write`

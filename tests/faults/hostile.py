@@ -35,6 +35,8 @@ PIECES: tuple[bytes, ...] = (
     # Right to left, combining, joined, outside the basic plane, a noncharacter, a ligature.
     "שלום".encode(), "\u202eabc\u202c".encode(), ("e" + "\u0301" * 50).encode(),
     "👩\u200d👩\u200d👧".encode(), "\U0010ffff".encode(), "\ufffe".encode(), "ﷺ".encode(),
+    # The first bytes of what is no text, or compressed; a text in UTF-16.
+    b"\x1f\x8b\x08\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"a\0\n\0", b"%PDF-1.4\n%",
     # Malformed numbers, and numbers outside the expected range.
     b"nan", b"inf", b"-inf", b"NaN", b"1e999", b"-1e999", b"1e-999", b"-0.0", b"-1", b"0", b"1",
     b"2", b"1_0", b"0x1", b"--1", "٣".encode(), "²".encode(), b"9" * 20, LONG_NUMBER,

@@ -6,6 +6,7 @@ a fault. So is unlimited use of memory or time; the callers set those limits.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,9 @@ from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
 from nmtkit.evaluation.metrics import evaluate
 from nmtkit.inference.segmenter import random_lengths
 from nmtkit.inference.stream_batching import LineStream
+from nmtkit.io.bitext import read_bitext
 from nmtkit.io.checksums import with_checksum
+from nmtkit.io.compression import compression_of
 from nmtkit.io.lines import (
     decode_line,
     file_sha256,
@@ -110,8 +113,10 @@ def accepts(reader: Reader, folder: Path, content: bytes) -> bool:
 def _lines(folder: Path) -> None:
     path = folder / "text.src"
     raw = path.read_bytes()
-    count = raw.count(b"\n") + (bool(raw) and not raw.endswith(b"\n"))
+    count = raw.count(b"\n") + (not raw.endswith(b"\n") and bool(_unmarked(raw)))
     lines = list(read_raw_lines(path))
+    if compression_of(raw):
+        count = len(lines)
     if len(lines) != count:
         raise Fault(f"{len(lines)} of {count} lines were read")
     if sum(map(len, LineStream(path).windows(3))) != count:
@@ -125,8 +130,31 @@ def _lines(folder: Path) -> None:
     list(read_parallel(path, path))
 
 
-def _gzip(folder: Path) -> None:
-    list(read_lines(folder / "text.gz"))
+def _unmarked(data: bytes) -> bytes:
+    """Return a text's last line without the marks that are taken off."""
+    last = data.rpartition(b"\n")[2].rstrip(b"\r")
+    return last if b"\n" in data else re.sub(rb"\A(\xef\xbb\xbf)*", b"", last)
+
+
+def _compressed(name: str) -> Callable[[Path], object]:
+    def read(folder: Path) -> None:
+        path = folder / name
+        lines = list(read_lines(path))
+        if [line for window in LineStream(path).windows(3) for line in window] != lines:
+            raise Fault("LineStream has other lines")
+
+    return read
+
+
+def _bitext(name: str) -> Callable[[Path], object]:
+    def read(folder: Path) -> None:
+        for block in read_bitext([folder / name], ("en", "fr"), size=2):
+            if not 0 < len(block.src) == len(block.tgt) == len(block.numbers) <= 2:
+                raise Fault("sides of different length")
+            if any(b"\n" in line for line in (*block.src, *block.tgt)):
+                raise Fault("a line with a newline")
+
+    return read
 
 
 def _vocabulary(name: str) -> Callable[[Path], object]:
@@ -404,7 +432,10 @@ JOINT = replace(sample_files.TEXT, subwords="joint")
 
 def _readers() -> Iterator[Reader]:
     yield Reader("lines", "text.src", _lines)
-    yield Reader("gzip", "text.gz", _gzip)
+    for suffix in ("gz", "bz2", "xz", "zst"):
+        yield Reader(f"lines-{suffix}", f"text.{suffix}", _compressed(f"text.{suffix}"))
+    for form in ("tsv", "tmx", "zip"):
+        yield Reader(f"bitext-{form}", f"bitext.{form}", _bitext(f"bitext.{form}"))
     yield Reader("vocabulary", "words", _vocabulary("words"))
     yield Reader("word-list", "plain-words", _vocabulary("plain-words"))
     yield Reader("shortlist", "text.src", _shortlist)

@@ -3,16 +3,21 @@
 model/  lm/                 model folders: an RNNsearch with BPE, and a language model
 prepared/                   a prepared folder with its binarised corpus
 training/checkpoints/       a checkpoint
-text.src text.tgt text.gz   lines; also lists, tables, weights, links, settings
+text.src text.tgt           lines; also lists, tables, weights, links, settings
+text.gz ... bitext.zip      lines in each compression, bitexts in each form
 """
 
+import bz2
 import gzip
 import hashlib
 import json
+import lzma
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+import zstandard
 from torch import nn
 
 from nmtkit.config import Config, SearchConfig, TextConfig
@@ -57,6 +62,10 @@ FILES = {
     "\n[]\n",
     "settings.toml": 'base = "toy"\n\n[model]\nhidden = 8\n\n[training]\nlearning_rate = 0.5\n'
     'optimizer = "sgd"\n',
+    "bitext.tsv": "a b\tb a\n\tb\nab\ta\n",
+    "bitext.tmx": '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx>'
+    '<body>\n<tu><tuv xml:lang="en-US"><seg>a <hi>b</hi></seg></tuv>\n<tuv xml:lang="fr"><seg>b'
+    '<ph x="1">a</ph></seg></tuv></tu>\n<tu><tuv lang="fr"><seg>a</seg></tuv></tu></body></tmx>\n',
     "words": "</s>\t3\n<unk>\t0\na\t3\nb\t2\n",
     "plain-words": "a\nb\né\n",
     "codes": "#version: 0.2\na b</w>\na b\nab b</w>\n",
@@ -77,12 +86,23 @@ def write_sample_files(folder: Path) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     for side in ("src", "tgt"):
         (folder / f"text.{side}").write_text("".join(f"{line}\n" for line in LINES))
-    (folder / "text.gz").write_bytes(gzip.compress((folder / "text.src").read_bytes(), mtime=0))
+    _write_formats(folder, (folder / "text.src").read_bytes())
     _write_prepared(folder / "prepared")
     model = _write_model(folder / "model", CONFIG, folder / "prepared")
     _write_model(folder / "lm", LM_CONFIG, folder / "prepared")
     save_checkpoint(folder / "training", *_after_one_update(model), Progress(updates=3))
     return folder
+
+
+def _write_formats(folder: Path, text: bytes) -> None:
+    """Write lines in each compression, and a bitext as a zip file."""
+    (folder / "text.gz").write_bytes(gzip.compress(text, mtime=0))
+    (folder / "text.bz2").write_bytes(bz2.compress(text))
+    (folder / "text.xz").write_bytes(lzma.compress(text))
+    (folder / "text.zst").write_bytes(zstandard.ZstdCompressor(write_checksum=True).compress(text))
+    with zipfile.ZipFile(folder / "bitext.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("README", "T.en-fr.en", "T.en-fr.fr"):
+            archive.writestr(zipfile.ZipInfo(name), text)
 
 
 def _write_prepared(folder: Path) -> None:

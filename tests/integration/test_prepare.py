@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 from click.testing import Result
 
 Nmtkit = Callable[..., Result]
@@ -44,6 +46,43 @@ def test_all_splits_are_written(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) ->
 def test_training_data_alone_suffices(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
     nmtkit("prepare", "-s", "en", "-t", "fr", *train, "--output", tmp_path / "out")
     assert names(tmp_path / "out") == {"train.src", "train.tgt", "manifest.json"}
+
+
+@pytest.mark.parametrize("form", ["xz", "zst", "crlf"])
+def test_the_form_of_a_text_does_not_change_what_is_prepared(
+    nmtkit: Nmtkit, corpus: Path, tmp_path: Path, form: str
+) -> None:
+    options = ["-s", "en", "-t", "fr", "--bpe", 20, "--workers", 1]
+    data = (corpus / "train.en").read_bytes()
+    forms = {
+        "xz": lzma.compress(data),
+        "zst": zstandard.compress(data),
+        "crlf": b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"),
+    }
+    (tmp_path / "text.gz").write_bytes(forms[form])
+    for name, source in (("plain", corpus / "train.en"), ("other", tmp_path / "text.gz")):
+        nmtkit("prepare", *options, "--train", source, corpus / "train.fr", "-o", tmp_path / name)
+    for name in ("train.src", "train.tgt", "bpe.src"):
+        assert (tmp_path / "plain" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("one two\n".encode("utf-16"), "looks like UTF-16 text; convert it to UTF-8: iconv -f"),
+        (b"\x89PNG\r\n\x1a\n", "looks like a PNG picture"),
+        (lzma.compress(b"one two\n" * 99)[:-9], "damaged or incomplete xz file"),
+    ],
+)
+def test_what_is_no_text_is_refused_and_nothing_is_written(
+    nmtkit: Nmtkit, corpus: Path, tmp_path: Path, data: bytes, problem: str
+) -> None:
+    source = tmp_path / "train.en"
+    source.write_bytes(data)
+    train = ["--train", source, corpus / "train.fr", "-s", "en", "-t", "fr"]
+    result = nmtkit("prepare", *train, "-o", tmp_path / "out", status=1)
+    assert f"error: {source}: {problem}" in result.stderr
+    assert names(tmp_path) == {"train.en"}
 
 
 def test_gzip_and_stdin(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_scores_depend_on_the_seed(select, tmp_path: Path) -> None:
 
 def test_selected_lines_are_unchanged(nmtkit: Nmtkit, folder: Path, tmp_path: Path) -> None:
     odd_pairs = [
-        ("  The minister,\tsaid \r", "le  ministre\u2028 dit"),
+        ("  The minister,\tsaid ", "le  ministre\u2028 dit"),
         ("", "le"),
         ("goal", " \u00a0"),
     ]

@@ -1,7 +1,9 @@
 """`nmtkit translate` through the real command line, with a model of two updates."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import re
 import shutil
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 from click.testing import Result
 
 from nmtkit.cli.writers import n_best_lines
@@ -44,6 +47,31 @@ def test_each_line_has_one_line(translate):
     translations = rows(translate(LINES))
     assert len(translations) == len(LINES)
     assert [bool(line) for line in translations] == [bool(line.strip()) for line in LINES]
+
+
+def test_the_form_of_a_text_does_not_change_its_translation(nmtkit, model, translate, tmp_path):
+    expected = translate(LINES).stdout
+    text = "".join(f"{line}\n" for line in LINES)
+    returns = ("\ufeff" + text.replace("\n", "\r\n")).encode()
+    zipped = zstandard.compress(text.encode())
+    command = ("translate", "-m", model, "--device", "cpu")
+    (tmp_path / "text.gz").write_bytes(returns)
+    for data in (returns, zipped, lzma.compress(returns), bz2.compress(text.encode())):
+        assert nmtkit(*command, input=data).stdout == expected
+    result = nmtkit(*command, tmp_path / "text.gz")
+    assert result.stdout == expected
+    assert result.stderr.count("text.gz: ") == 2
+    assert "byte order mark" in result.stderr and "carriage returns" in result.stderr
+
+
+def test_what_is_no_text_is_not_translated(nmtkit, model):
+    for data, kind in (
+        (LINES[0].encode("utf-16"), "UTF-16"),
+        (b"PK\x03\x04\x14\0", "a zip archive"),
+    ):
+        result = nmtkit("translate", "-m", model, "--device", "cpu", input=data, status=1)
+        assert result.stdout == ""
+        assert f"error: -: looks like {kind}" in result.stderr
 
 
 def test_results_do_not_depend_on_neighbours_or_batch_size(translate):

@@ -13,7 +13,7 @@ command = LazyGroup(
     lazy_commands=COMMANDS,
     help="""Score, rerank and tune n-best lists of Moses.
 
-    A list has lines as Moses writes them, and may be '-' for stdin or a .gz file:
+    A list has lines as Moses writes them, and may be '-' for stdin, or compressed:
 
       NUMBER ||| HYPOTHESIS ||| LM0= -44.02 TM0= -9.1 -12.6 ||| TOTAL
 

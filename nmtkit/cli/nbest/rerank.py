@@ -103,7 +103,7 @@ def command(
 ) -> None:
     """Write the best hypothesis of each sentence of the n-best LIST, one per line.
 
-    LIST has lines as Moses writes them, and may be '-' for stdin or a .gz file:
+    LIST has lines as Moses writes them, and may be '-' for stdin, or compressed:
 
       NUMBER ||| HYPOTHESIS ||| LM0= -44.02 TM0= -9.1 -12.6 ||| TOTAL
 

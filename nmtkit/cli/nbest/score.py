@@ -78,7 +78,7 @@ def command(
 ) -> None:
     """Score the hypotheses of the n-best LIST, and write it with the scores added.
 
-    LIST has lines as Moses writes them, and may be '-' for stdin or a .gz file:
+    LIST has lines as Moses writes them, and may be '-' for stdin, or compressed:
 
       NUMBER ||| HYPOTHESIS ||| LM0= -44.02 TM0= -9.1 -12.6 ||| TOTAL
 

@@ -95,7 +95,7 @@ def command(
 
     LIST has lines as Moses writes them (see 'nmtkit nbest --help-all'), REF one sentence per line;
     the first is number 0. Both are tokenised alike. A sentence without hypotheses counts as an
-    empty translation. Either may be '-' for stdin, or a .gz file. Each --reference adds a
+    empty translation. Either may be '-' for stdin, or compressed. Each --reference adds a
     reference of every sentence. If there is no file REF, the files REF0, REF1 and so on are read,
     as Moses's scripts do.
 

@@ -57,7 +57,7 @@ def command(
     """Append p(target phrase | source phrase) to the scores of a Moses phrase table.
 
     Each model appends its probability to the scores of each line of TABLE, in the order of --model;
-    Moses takes the logarithm. Nothing else is changed. TABLE may be '-' for stdin or a .gz file, of
+    Moses takes the logarithm. Nothing else is changed. TABLE may be '-', or compressed, of
     any size. Phrases are tokenised already, and should be as the model's training text was. The
     changes that moses.ini needs are logged at the end.
 
