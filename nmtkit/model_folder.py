@@ -3,6 +3,7 @@
 config.toml                 all settings; `format` is the version of the layout
 vocab.src vocab.tgt         the shortlists, one word per line
 bpe.src bpe.tgt             BPE merges, if the text is split into subwords
+truecase.src truecase.tgt   Moses's truecasing models, if the text is truecased
 params.best.safetensors     the best parameters on the dev set; params.last: those of the last
                             validation
 metrics.jsonl checkpoints/  metrics of the training, and checkpoints to resume it from
@@ -37,6 +38,7 @@ from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword import PIECES, SUBWORD_FILES, method_of
+from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.text_config import TextConfig
 
@@ -44,7 +46,9 @@ PROVENANCE_FILE = "origin.json"
 """File that records how a model was trained (`training/provenance.py`)."""
 
 MAX_FILE_BYTES = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
-MAX_FILE_BYTES |= {f"{name}.{side}": 64 * MIB for name in SUBWORD_FILES for side in ("src", "tgt")}
+MAX_FILE_BYTES |= {
+    f"{name}.{side}": 64 * MIB for name in (*SUBWORD_FILES, TRUECASE) for side in ("src", "tgt")
+}
 """Maximum sizes of text files in a model folder; a vocabulary of a million words has 20 MiB."""
 
 SUMMED_FILES = tuple(name for name in MAX_FILE_BYTES if name != "config.toml")
@@ -212,7 +216,8 @@ def prepared_files(prepared: Path, text: TextConfig, sides: tuple[str, str]) -> 
     for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
         subwords = [] if text.subwords == "none" else [method_of(prepared, prepared_side)]
         subwords += [PIECES] if text.vocabulary_threshold else []
-        for name in ["vocab", *subwords]:
+        truecase = [TRUECASE] if text.case == "truecase" else []
+        for name in ["vocab", *subwords, *truecase]:
             path = prepared / f"{name}.{prepared_side}"
             files[f"{name}.{model_side}"] = read_regular(path, MAX_FILE_BYTES[f"{name}.src"])
     return files

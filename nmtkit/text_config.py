@@ -15,6 +15,12 @@ class TextConfig:
     tokenized: the text is tokenised already; only split it at spaces.
     hyphens: split words at hyphens (`well @-@ known`).
     escape: write & ' " | < > [ ] as XML entities, as Moses does.
+    nfc: normalise to Unicode's form NFC.
+    punctuation: normalise punctuation as Moses does.
+    protected: keep tags, addresses, placeholders and the like whole.
+    combining: keep combining marks with the character that they belong to.
+    joiners: mark spacing that the detokenizer would not restore.
+    case: as in the text, Moses's truecasing, or small letters with marker tokens.
     subwords: learned on both sides together, on each side alone, or not used.
     tags: words of which one may stand before a source line, such as `<bt>`; each is one token.
     raw: the text is not tokenised; subwords are pieces of the line, whitespace included.
@@ -28,6 +34,12 @@ class TextConfig:
     tokenized: bool = False
     hyphens: bool = False
     escape: bool = False
+    nfc: bool = False
+    punctuation: bool = False
+    protected: bool = False
+    combining: bool = False
+    joiners: bool = False
+    case: Literal["keep", "truecase", "markers"] = "keep"
     subwords: Literal["none", "joint", "separate"] = "none"
     tags: tuple[str, ...] = ()
     raw: bool = False

@@ -20,6 +20,15 @@ from nmtkit.cli.shared_options import (
 HELD_OUT_PHRASE_PAIRS = 1000
 """Default of `--held-out` for a phrase table without `--dev`."""
 
+RAW_TEXT_OPTIONS = (
+    "--nfc",
+    "--punctuation",
+    "--protected",
+    "--joiners",
+    "--case truecase",
+    "--case markers",
+)
+
 KEEPS_WORDS = "the words of a phrase table are left unchanged"
 
 
@@ -46,6 +55,15 @@ def _at_most_two(
         exclusive("--dev", "--held-out >0"),
         exclusive("--phrase-table", "--hyphens", because=KEEPS_WORDS),
         exclusive("--phrase-table", "--escape", because=KEEPS_WORDS),
+        *(
+            exclusive(tokenized, name, because=because)
+            for tokenized, because in (
+                ("--tokenized", "words of tokenised text are left unchanged"),
+                ("--phrase-table", KEEPS_WORDS),
+            )
+            for name in RAW_TEXT_OPTIONS
+        ),
+        exclusive("--case truecase", "--bpe-codes", because="merges follow the case of words"),
         exclusive("--bpe", "--bpe-codes"),
         needs("--bpe-separate", "--bpe"),
     ]
@@ -111,6 +129,39 @@ def _at_most_two(
         "--escape",
         is_flag=True,
         help="Write & ' \" | < > [ ] as XML entities, as tokenizer.perl does without -no-escape.",
+    ),
+    option(
+        "--nfc/--no-nfc",
+        default=None,
+        help="Write characters with accents in one way, Unicode's form NFC."
+        "  [default: --nfc, of raw text]",
+    ),
+    option(
+        "--punctuation",
+        is_flag=True,
+        help="Replace quotation marks, dashes and spaces by plain ones, as"
+        " normalize-punctuation.perl does. Translations have plain ones, too.",
+    ),
+    option(
+        "--protected/--no-protected",
+        default=None,
+        help="Keep tags, entities, addresses, paths and placeholders whole, as tokenizer.perl"
+        " -protected does.  [default: --protected, of raw text]",
+    ),
+    option(
+        "--joiners/--no-joiners",
+        default=None,
+        help="Mark spacing that detokenisation would not restore by tokens, so that a model learns"
+        " it: 'A ￭ / ￭ B'.  [default: --joiners, of raw text]",
+    ),
+    option(
+        "--case",
+        type=click.Choice(["keep", "truecase", "markers"]),
+        default="keep",
+        show_default=True,
+        help="How case is kept. truecase: learn and apply Moses's truecasing; translations begin"
+        " with a capital. markers: small letters, and tokens before words with capitals; undone"
+        " exactly.",
     ),
     invalid_option,
 )
@@ -203,12 +254,18 @@ def _settings(
     tokenized: bool,
     hyphens: bool,
     escape: bool,
+    nfc: bool | None,
+    punctuation: bool,
+    protected: bool | None,
+    joiners: bool | None,
+    case: Any,
     held_out: int | None,
     **cleaning: Any,
 ) -> Any:
     """Convert the options to settings of `prepare`."""
     from nmtkit.config import TextConfig
     from nmtkit.preprocessing.settings import PrepareSettings
+    from nmtkit.preprocessing.text_switches import text_switches
 
     separate = bpe_separate or len(bpe_codes) == 2
     text = TextConfig(
@@ -217,6 +274,9 @@ def _settings(
         tokenized=tokenized,
         hyphens=hyphens,
         escape=escape,
+        **text_switches(tokenized, nfc, protected, joiners),
+        punctuation=punctuation,
+        case=case,
         subwords=("separate" if separate else "joint") if merges or bpe_codes else "none",
     )
     return PrepareSettings(

@@ -36,6 +36,7 @@ from nmtkit.model_folder import (
 from nmtkit.models import Model
 from nmtkit.text.subword import PIECES, load_subword_model, method_of
 from nmtkit.text.subword.pieces import read_pieces
+from nmtkit.text.truecaser import TRUECASE, load_truecaser
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import CHECKPOINTS
 from nmtkit.training.folder_lock import LOCK_FILE, is_locked
@@ -158,6 +159,9 @@ class _ModelFolder:
         if config is not None and config.text.subwords != "none":
             for side in SIDES:
                 self._read_subwords(config.text, side)
+        if config is not None and config.text.case == "truecase":
+            for side in SIDES:
+                self._read(f"{TRUECASE}.{side}", lambda: load_truecaser(self._folder, side, "en"))  # noqa: B023
         src, tgt = vocabularies
         return None if src is None or tgt is None else (len(src), len(tgt))
 

@@ -22,6 +22,7 @@ from nmtkit.integrity.prepared_text import TextFacts, compare_counts, read_text
 from nmtkit.io.lines import file_sha256
 from nmtkit.text.subword import METHODS, PIECES
 from nmtkit.text.subword.pieces import read_pieces
+from nmtkit.text.truecaser import TRUECASE, Truecaser
 from nmtkit.text.vocabulary import Vocabulary
 
 SIDES = ("src", "tgt")
@@ -109,6 +110,8 @@ class _PreparedFolder:
                 METHODS[path.stem].load(path)
             elif path.stem == PIECES:
                 read_pieces(path)
+            elif path.stem == TRUECASE:
+                Truecaser.load(path, "en")
             elif path.suffix[1:] in SIDES:
                 self.facts[path.name] = read_text(path, self._words(path.name), self._progress)
         except NmtkitError as problem:

@@ -20,6 +20,7 @@ from nmtkit.preprocessing.prepare import Bitext, PhraseTable
 from nmtkit.preprocessing.select import Selection, SelectSettings
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
+from nmtkit.preprocessing.text_switches import text_switches
 from nmtkit.text.vocabulary import Shortlist
 
 
@@ -34,6 +35,11 @@ def prepare(
     tokenized: bool = False,
     hyphens: bool = False,
     escape: bool = False,
+    nfc: bool | None = None,
+    punctuation: bool = False,
+    protected: bool | None = None,
+    joiners: bool | None = None,
+    case: Literal["keep", "truecase", "markers"] = "keep",
     bpe: int = 0,
     bpe_codes: Sequence[str] = (),
     bpe_separate: bool = False,
@@ -57,6 +63,14 @@ def prepare(
     :param tokenized: the text is already tokenised.
     :param hyphens: split words at hyphens (`well @-@ known`).
     :param escape: write & ' " | < > [ ] as XML entities, as Moses does.
+    :param nfc: normalise to Unicode's form NFC. None: unless the text is tokenised.
+    :param punctuation: normalise punctuation as Moses does.
+    :param protected: keep tags, addresses, placeholders and the like whole. None: unless the text
+        is tokenised.
+    :param joiners: mark spacing that detokenisation would not restore. None: unless the text is
+        tokenised.
+    :param case: "truecase" learns and applies Moses's truecasing; "markers" writes small letters,
+        with tokens before words with capitals.
     :param bpe: BPE merges to learn; 0: none.
     :param bpe_codes: files of BPE merges to apply instead: one for both sides, or one per side.
     :param bpe_separate: learn BPE on each side alone.
@@ -80,6 +94,9 @@ def prepare(
         tokenized=tokenized,
         hyphens=hyphens,
         escape=escape,
+        **text_switches(tokenized, nfc, protected, joiners),
+        punctuation=punctuation,
+        case=case,
         subwords=("separate" if separate else "joint") if bpe or bpe_codes else "none",
     )
     settings = PrepareSettings(

@@ -43,13 +43,15 @@ from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
+from nmtkit.preprocessing.truecasing import truecase_files
 from nmtkit.smt.phrase_table import read_phrase_blocks
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS, PIECES, SUBWORD_FILES, SubwordModel
 from nmtkit.text.subword.pieces import write_pieces
+from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import count_block
 
 _TEST_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", *SUBWORD_FILES}
+_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", TRUECASE, *SUBWORD_FILES}
 MAX_LEARNED_LINES = 1_000_000
 """Maximum number of lines of a side that SentencePiece is learned from, evenly spaced. Distinct
 words without blanks between them may be as many as the lines."""
@@ -193,6 +195,8 @@ class _FolderWriter:
             pairs = self._paths(cleaned)
             counts["dev"] = hold_out(pairs, *outputs, settings.held_out, counts["train"])
             _remove(pairs)
+        if settings.text.case == "truecase":
+            self._truecase((train, dev) if settings.held_out else (train,))
         if settings.merges:
             self._learn_subwords(self._paths(train), counts["train"].pairs)
         if in_words:
@@ -226,6 +230,14 @@ class _FolderWriter:
 
     def _paths(self, name: str) -> tuple[Path, Path]:
         return self.folder / f"{name}.src", self.folder / f"{name}.tgt"
+
+    def _truecase(self, splits: Sequence[str]) -> None:
+        """Learn a truecaser for each side from the first of these splits, and apply it to all."""
+        text = self.settings.text
+        for side, language in zip(SIDES, (text.src_language, text.tgt_language), strict=True):
+            truecase_files(self.folder, side, language, splits, self.pool)
+        if text.subwords == "none":
+            self.subword_folder = str(self.folder)
 
     def _learn_subwords(self, words: tuple[Path, Path], pairs: int) -> None:
         """Learn subwords from files of words: one model for both sides together, or one each.

@@ -9,6 +9,9 @@ from nmtkit.errors import ConfigError
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 from nmtkit.text.subword.bpe import glossary_pattern
 
+RAW_TEXT_SETTINGS = ("nfc", "punctuation", "protected", "combining", "joiners")
+"""Switches of `TextConfig` that apply to raw text alone."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CleaningSettings:
@@ -109,5 +112,26 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
         """Raise ConfigError for settings that are out of range or contradict each other."""
         self.check_cleaning()
         self.check_subwords(self.text)
+        self._check_raw_text()
         if self.held_out < 0:
             raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")
+
+    def _check_raw_text(self) -> None:
+        """Raise ConfigError for settings of words that others make impossible."""
+        text = self.text
+        names = [name for name in RAW_TEXT_SETTINGS if getattr(text, name)]
+        names += ["case"] if text.case != "keep" else []
+        if text.tokenized and names:
+            raise ConfigError(
+                f"text.{names[0]} changes raw text, but the text is tokenised already, and its"
+                " words are left unchanged"
+            )
+        if text.raw and (names := [name for name in names if name not in ("nfc", "punctuation")]):
+            raise ConfigError(
+                f"text.{names[0]} is about words, but SentencePiece splits raw text; leave it out"
+            )
+        if text.case == "truecase" and self.codes:
+            raise ConfigError(
+                "merges for truecased text are learned from it, after the truecaser; leave"
+                " --bpe-codes or --case truecase out"
+            )

@@ -5,7 +5,10 @@ builds the tables of all languages. For the characters of western languages, Pyt
 are the same: `WESTERN` holds them, and `moses_characters` returns the complete classes.
 """
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
 
 WESTERN_CODES = (*range(0x250), *range(0x2000, 0x20D0))
@@ -22,6 +25,10 @@ class Characters(NamedTuple):
     alpha: str
     lower: str
     number: str
+
+    def with_letters(self, letters: str) -> "Characters":
+        """Return classes in which some more characters are letters."""
+        return self._replace(alnum=self.alnum + letters, alpha=self.alpha + letters)
 
 
 def _select(condition: Callable[[str], bool], codes: Iterable[int] = WESTERN_CODES) -> str:
@@ -55,3 +62,34 @@ def moses_prefixes(language: str) -> tuple[frozenset[str], frozenset[str]]:
     moses = MosesTokenizer(language)
     numeric = frozenset(moses.NUMERIC_ONLY_PREFIXES)
     return frozenset(moses.NONBREAKING_PREFIXES) - numeric, numeric
+
+
+ZERO_WIDTH_JOINER = "\u200d"
+_SKIN_TONES = "".join(map(chr, range(0x1F3FB, 0x1F400)))
+
+
+@cache
+def combining_characters() -> str:
+    """Return the characters that belong to the one before: marks, joiners, skin tones."""
+    marks = (
+        character
+        for character in map(chr, (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)))
+        if unicodedata.category(character)[0] == "M"
+    )
+    return "".join(marks) + "\u200c" + ZERO_WIDTH_JOINER + _SKIN_TONES
+
+
+@cache
+def _cuts() -> re.Pattern[str]:
+    """Return the pattern of blanks between a character and what belongs to it."""
+    return re.compile(f" +(?=[{combining_characters()}])|(?<={ZERO_WIDTH_JOINER}) +")
+
+
+def reattach_marks(text: str) -> str:
+    """Remove blanks that rules put between a character and its combining marks."""
+    return _cuts().sub("", text)
+
+
+def has_loose_marks(line: str) -> bool:
+    """Return whether a word of a line begins with a combining mark."""
+    return _cuts().search(line) is not None

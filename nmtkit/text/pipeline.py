@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Literal
 
 from nmtkit.config import TextConfig
+from nmtkit.text.case_markers import CaseMarkers
+from nmtkit.text.markers import without_markers
+from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import length_in_words
 from nmtkit.text.subword import SubwordModel, load_subword_model
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
+from nmtkit.text.truecaser import Truecaser, load_truecaser
 
 Side = Literal["src", "tgt"]
 
@@ -20,6 +24,7 @@ class TextPipeline:
     :param settings: how the model's text was prepared.
     :param subwords: the subword model to apply, or None for words.
     :param tags: words that may stand before a line; they are kept as one token.
+    :param truecaser: Moses's truecasing, or None while `prepare` has not learned it yet.
     """
 
     def __init__(
@@ -28,34 +33,54 @@ class TextPipeline:
         settings: TextConfig,
         subwords: SubwordModel | None,
         tags: Sequence[str] = (),
+        truecaser: Truecaser | None = None,
     ) -> None:
         self.tags = tuple(tags)
         self._language = language
         self._settings = settings
         self._subwords = subwords
+        markers = settings.case == "markers"
+        self._case = CaseMarkers(language, not settings.joiners) if markers else truecaser
 
     @classmethod
     def load(cls, folder: str | Path, side: Side, settings: TextConfig) -> "TextPipeline":
         """Load the pipeline of one side of a prepared folder or a model folder.
 
-        :raises DataError: the text uses subwords, and the subword model cannot be read.
+        :raises DataError: the model of subwords or truecasing cannot be read.
         """
         language = settings.src_language if side == "src" else settings.tgt_language
         tags = settings.tags if side == "src" else ()
+        truecased = settings.case == "truecase"
+        truecaser = load_truecaser(folder, side, language) if truecased else None
         if settings.subwords == "none":
-            return cls(language, settings, None, tags)
+            return cls(language, settings, None, tags, truecaser)
         limited = settings.vocabulary_threshold > 0
         subwords = load_subword_model(folder, side, settings.glossaries, limited)
-        return cls(language, settings, subwords, tags)
+        return cls(language, settings, subwords, tags, truecaser)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:  # created on first use: few commands need both
         settings = self._settings
-        return Tokenizer(self._language, hyphens=settings.hyphens, escape=settings.escape)
+        return Tokenizer(
+            self._language,
+            hyphens=settings.hyphens,
+            escape=settings.escape,
+            protected=settings.protected,
+            combining=settings.combining,
+            joiners=settings.joiners,
+        )
+
+    @cached_property
+    def _normalizer(self) -> Normalizer:
+        settings = self._settings
+        return Normalizer(self._language, nfc=settings.nfc, punctuation=settings.punctuation)
 
     @cached_property
     def _detokenizer(self) -> Detokenizer:
-        return Detokenizer(self._language)
+        settings = self._settings
+        # without `escape`, an entity is text; models without these settings always replaced it
+        unescape = settings.escape or not (settings.joiners or settings.protected)
+        return Detokenizer(self._language, unescape=unescape, joiners=settings.joiners)
 
     def words(self, line: str, tokenized: bool = False) -> str:
         """Return the words of a line, separated by blanks, before subword splitting.
@@ -70,21 +95,24 @@ class TextPipeline:
 
     def _words(self, line: str, tokenized: bool) -> str:
         if self._settings.raw:
-            return line
+            return line if tokenized else self._normalizer.normalize(line)
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
-        return self._tokenizer.text(line)
+        text = self._tokenizer.text(self._normalizer.normalize(line))
+        return self._case.apply(text) if self._case is not None and text else text
 
     def length(self, words: str) -> int:
         """Return the length of a line in words.
 
         In text that is not tokenised by hand, characters of scripts without blanks count as parts
-        of words (`nmtkit.text.scripts`).
+        of words (`nmtkit.text.scripts`). Markers of spacing and case are not counted.
 
         :param words: the result of `words`.
         """
         if self._settings.tokenized:
             return len(words.split())
+        if self._settings.joiners or self._settings.case == "markers":
+            words = without_markers(words)
         return length_in_words(words)
 
     def pieces(self, words: str) -> str:
@@ -147,4 +175,7 @@ class TextPipeline:
         if tokenized or self._settings.tokenized or self._settings.raw:
             return " ".join(words)
         tags = self._leading_tag(words)
-        return " ".join([*tags, self._detokenizer.detokenize(words[len(tags) :])])
+        words = words[len(tags) :]
+        if self._case is not None:
+            words = self._case.undo(words)
+        return " ".join([*tags, self._detokenizer.detokenize(words)])

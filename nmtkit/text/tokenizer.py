@@ -23,24 +23,39 @@ joined by blanks at the same places, and a line stays one line.
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from itertools import chain, zip_longest
 
 from nmtkit.text.characters import (
     WESTERN,
     WESTERN_CODES,
     Characters,
+    combining_characters,
+    has_loose_marks,
     moses_characters,
     moses_prefixes,
+    reattach_marks,
 )
 from nmtkit.text.detokenizer import Detokenizer
 from nmtkit.text.languages import rules_language
 from nmtkit.text.memo import Memo
+from nmtkit.text.protected import PROTECTED, TAG_WITH_BLANKS
 
 __all__ = ["Detokenizer", "Tokenizer"]
 
 _CONTROL = re.compile(r"[\x00-\x1f]+")
+_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
+"""Whitespace that ends a line or a field for some program; it is never restored."""
+
+_BLANKS = re.compile(" {2,}")
 _DOTS = re.compile(r"\.{2,}")
 _DOT_PLACEHOLDER = "\x01"
 """Replaces the periods of `...` while the rules run; a control character, removed from all text."""
+
+_PLACEHOLDER = "\x02"
+"""Replaces a protected part of the text while the rules run, which take it for a letter."""
+
+_UNSURE = "\x03"
+"""Follows tokens whose spacing the detokenizer may not restore."""
 
 _WESTERN = frozenset(map(chr, WESTERN_CODES))
 
@@ -70,12 +85,27 @@ class Tokenizer:
         language without a list of prefixes uses the English one.
     :param hyphens: split words at hyphens, `well-known` to `well @-@ known` (`-a` in Moses).
     :param escape: write `&`, `'`, `[` and the like as XML entities, as Moses does by default.
+    :param protected: keep tags, addresses, placeholders and the like whole (`protected.py`).
+    :param combining: keep combining marks with the character that they belong to.
+    :param joiners: put spacing markers where the detokenizer would not restore the line
+        (`markers.py`).
     """
 
-    def __init__(self, language: str, hyphens: bool = False, escape: bool = False) -> None:
+    def __init__(
+        self,
+        language: str,
+        hyphens: bool = False,
+        escape: bool = False,
+        protected: bool = False,
+        combining: bool = False,
+        joiners: bool = False,
+    ) -> None:
         self._language = language = rules_language(language)
         self._hyphens = hyphens
         self._escape = escape
+        self._protected = protected
+        self._combining = combining
+        self._detokenizer = Detokenizer(language, unescape=False) if joiners else None
         self._is_western = True
         self._use_characters(WESTERN)
         if language in _OTHER_LETTERS:
@@ -85,14 +115,19 @@ class Tokenizer:
         self._last = Memo(partial(self._tokenize_word, " ", ""))
 
     def _use_characters(self, characters: Characters) -> None:
-        self._rules = _rules(characters, self._language, self._hyphens)
         self._plain = frozenset(characters.alnum) | {"."}
+        if self._protected:
+            characters = characters.with_letters(_PLACEHOLDER)
+        self._rules = _rules(characters, self._language, self._hyphens)
         self._alphabet = frozenset(characters.alpha)
         self._lower = frozenset(characters.lower)
 
     def _use_all_characters(self) -> None:
         """Use the complete classes from now on, because a character is not western."""
-        self._use_characters(moses_characters(self._language))
+        characters = moses_characters(self._language)
+        if self._combining:
+            characters = characters.with_letters(combining_characters())
+        self._use_characters(characters)
         self._is_western = False
 
     @cached_property
@@ -109,13 +144,22 @@ class Tokenizer:
         words = line.split()
         if not words:
             return ""
-        text = self._tokenize_words(words)
+        text, blanks = None, " ".join(words)
+        if not (self._protected and "<" in line and TAG_WITH_BLANKS.search(line)):
+            text = self._tokenize_words(words)
         if text is None:
-            line = _CONTROL.sub("", " ".join(words)).strip()
-            if self._is_western and not _WESTERN.issuperset(line):
+            plain = _CONTROL.sub("", blanks).strip()
+            if self._is_western and not _WESTERN.issuperset(plain):
                 self._use_all_characters()
-            text = self._apply_rules(line)
+            text = self._apply_rules(plain)
+            spaced = True
+        elif spaced := _UNSURE in text:
+            text = text.replace(_UNSURE, "")
         text = self._split_periods(text)
+        if self._detokenizer is not None and text and (spaced or blanks != line):
+            if blanks != line or _CONTROL.search(line):
+                line = _normal_spaces(line)
+            text = " ".join(self._detokenizer.mark(text.split(" "), line))
         return _escape(text) if self._escape else text
 
     def _tokenize_words(self, words: Sequence[str]) -> str | None:
@@ -129,21 +173,37 @@ class Tokenizer:
     def _tokenize_word(self, before: str, after: str, word: str) -> str:
         """Return the tokens of one word, separated by blanks, or "" if they depend on other words.
 
+        Where the detokenizer may not restore the spacing of the word, `_UNSURE` is added.
+
         :param before, after: a blank next to another word, "" at the end of the line.
         """
         if self._is_western and not _WESTERN.issuperset(word):
             self._use_all_characters()
-        if self._plain.issuperset(word) and ".." not in word:
+        if self._plain.issuperset(word) and ".." not in word and (word != "." or not before):
             return word
         if (before and word[0] == "'") or _CONTROL.search(word):
             return ""
-        return self._apply_rules(f"{before}{word}{after}")
+        tokens = self._apply_rules(f"{before}{word}{after}")
+        if self._detokenizer is None or self._detokenizer.restores(tokens.split(" "), word):
+            return tokens
+        return tokens + _UNSURE
 
     def _apply_rules(self, text: str) -> str:
+        protected: list[str] = []
+        if self._protected:
+            protected = PROTECTED.findall(text)
+            text = PROTECTED.sub(_PLACEHOLDER, text) if protected else text
+        combining = self._combining and not self._is_western and not has_loose_marks(text.strip())
         for trigger, pattern, replacement in self._rules:
             if trigger in text:
                 text = pattern.sub(replacement, text)
-        return " ".join(text.replace(_DOT_PLACEHOLDER, ".").split())
+        text = text.replace(_DOT_PLACEHOLDER, ".")
+        if combining:
+            text = reattach_marks(text)
+        if protected:
+            parts = text.split(_PLACEHOLDER)
+            text = " ".join(chain.from_iterable(zip_longest(parts, protected, fillvalue="")))
+        return " ".join(text.split())
 
     def _split_periods(self, text: str) -> str:
         """Split off the periods that end a sentence.
@@ -172,6 +232,11 @@ class Tokenizer:
             return True
         always, before_digits = self._prefixes
         return prefix in always or (prefix in before_digits and following[0] in "0123456789")
+
+
+def _normal_spaces(line: str) -> str:
+    """Return a line without control characters, blanks at its ends and repeated blanks."""
+    return _BLANKS.sub(" ", _CONTROL.sub("", _BREAKS.sub(" ", line))).strip()
 
 
 def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:

@@ -22,6 +22,7 @@ from nmtkit.io.folder_files import check_file, read_regular
 from nmtkit.io.safe_json import parse_json
 from nmtkit.model_folder import PROVENANCE_FILE
 from nmtkit.text.subword import SUBWORD_FILES
+from nmtkit.text.truecaser import TRUECASE
 
 FORMAT = 1
 
@@ -75,12 +76,12 @@ def data_checksums(prepared: Path, manifest: Mapping[str, Any]) -> dict[str, str
 
 
 def check_subword_files(prepared: Path, manifest: Mapping[str, Any]) -> None:
-    """Check that the subword models of a prepared folder are those that its text was split with.
+    """Check that subword models and truecasers of a prepared folder are those of its text.
 
     :raises DataError: a file is not as `nmtkit prepare` wrote it.
     """
     recorded = _recorded_sums(manifest)
-    names = (f"{method}.{side}" for method in SUBWORD_FILES for side in SIDES)
+    names = (f"{method}.{side}" for method in (*SUBWORD_FILES, TRUECASE) for side in SIDES)
     for path in (prepared / name for name in names if name in recorded):
         if not path.is_file():  # reported where it is read
             continue

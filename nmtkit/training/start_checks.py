@@ -12,6 +12,7 @@ from nmtkit.io.folder_files import read_regular
 from nmtkit.model_folder import MAX_FILE_BYTES, PROVENANCE_FILE, SUMMED_FILES, read_config
 from nmtkit.parallel.process_group import ProcessGroup
 from nmtkit.text.subword import SUBWORD_FILES
+from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import check_subword_files
 from nmtkit.training.resume_checks import (
@@ -91,7 +92,7 @@ def check_inputs(data: Path, config: Config, manifest: dict[str, Any]) -> None:
     """
     check_subword_files(data, manifest)
     sides = config.data.sides
-    for name in [f"{method}.{side}" for method in SUBWORD_FILES for side in sides]:
+    for name in [f"{method}.{side}" for method in (*SUBWORD_FILES, TRUECASE) for side in sides]:
         if (data / name).exists() or (data / name).is_symlink():
             read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
     for name in [f"vocab.{side}" for side in sides]:

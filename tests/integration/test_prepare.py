@@ -113,7 +113,7 @@ def test_every_option_reaches_the_manifest(
 ) -> None:
     options: list[object] = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
-    options += ["--held-out", 3]
+    options += ["--no-nfc", "--punctuation", "--no-joiners", "--case", "truecase", "--held-out", 3]
     nmtkit(
         "prepare",
         "-s",
@@ -130,7 +130,9 @@ def test_every_option_reaches_the_manifest(
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["text"] == {
         "src_language": "de", "tgt_language": "it", "tokenized": False, "hyphens": True,
-        "escape": True, "subwords": "separate",
+        "escape": True, "nfc": False, "punctuation": True, "protected": True, "combining": True,
+        "joiners": False, "case": "truecase", "subwords": "separate", "tags": [], "raw": False, "glossaries": [],
+        "vocabulary_threshold": 0,
     }  # fmt: skip
     assert manifest["settings"] == {
         "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],

@@ -132,7 +132,8 @@ def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
     assert manifest["format"] == 1
     assert manifest["text"] == {
         "src_language": "en", "tgt_language": "fr", "tokenized": False, "hyphens": True,
-        "escape": False, "subwords": "joint",
+        "escape": False, "nfc": False, "punctuation": False, "protected": False,
+        "combining": False, "joiners": False, "case": "keep", "subwords": "joint",
         "tags": [], "raw": False, "glossaries": [], "vocabulary_threshold": 0,
     }  # fmt: skip
     assert manifest["settings"]["merges"] == 9

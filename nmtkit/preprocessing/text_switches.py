@@ -1,0 +1,32 @@
+"""Defaults of the switches of text, which depend on its kind."""
+
+from typing import TypedDict
+
+
+class TextSwitches(TypedDict):
+    """Switches of `TextConfig` with defaults for new prepared folders."""
+
+    nfc: bool
+    protected: bool
+    combining: bool
+    joiners: bool
+
+
+def text_switches(
+    words_given: bool,
+    nfc: bool | None = None,
+    protected: bool | None = None,
+    joiners: bool | None = None,
+) -> TextSwitches:
+    """Return the switches of text; None stands for the default.
+
+    :param words_given: the text is tokenised already, or is not tokenised at all: it is left as it
+        is unless a switch is on.
+    """
+    default = not words_given
+    return {
+        "nfc": default if nfc is None else nfc,
+        "protected": default if protected is None else protected,
+        "combining": default,
+        "joiners": default if joiners is None else joiners,
+    }

@@ -1,0 +1,41 @@
+"""Normalisation of raw lines before tokenisation: Unicode's form NFC, Moses's punctuation.
+
+Nothing of it is undone in translations, because the target text of the training was normalised,
+too.
+"""
+
+import unicodedata
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nmtkit.text.languages import base_language
+
+if TYPE_CHECKING:
+    from sacremoses import MosesPunctNormalizer
+
+
+class Normalizer:
+    """Normalises the lines of one language.
+
+    :param language: ISO 639-1 code, for the quotation marks and numbers of Moses's normalisation.
+    :param nfc: write each character with its accents as one code point where Unicode has one.
+    :param punctuation: replace quotation marks, dashes and spaces by plain ones, as Moses's
+        `normalize-punctuation.perl` does; this cannot be undone.
+    """
+
+    def __init__(self, language: str, nfc: bool = False, punctuation: bool = False) -> None:
+        self._language = base_language(language)
+        self._nfc = nfc
+        self._punctuation = punctuation
+
+    def normalize(self, line: str) -> str:
+        """Return the normalised line."""
+        if self._nfc and not line.isascii():
+            line = unicodedata.normalize("NFC", line)
+        return self._moses.normalize(line) if self._punctuation else line
+
+    @cached_property
+    def _moses(self) -> "MosesPunctNormalizer":
+        from sacremoses import MosesPunctNormalizer  # slow to import
+
+        return MosesPunctNormalizer(self._language)

@@ -1,0 +1,48 @@
+"""Parts of a line that stay whole: tags, entities, addresses, paths, placeholders, identifiers.
+
+As with `tokenizer.perl -protected`, each is one token (a tag with blanks is one token between two
+blanks), so that a model copies it as a unit, and nothing is lost in detokenisation.
+"""
+
+import re
+
+_VALUE = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
+_NAME = r"[^\s=<>\"'/]+"
+
+TAG = rf"</?[A-Za-z][\w:.-]*(?:\s+{_NAME}={_VALUE}(?:\s+{_NAME}(?:={_VALUE})?)*)?\s*/?>"
+"""An XML tag; attributes begin with one that has a value, so that `a <b or c> d` is no tag."""
+
+_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+_URL = r"(?:[a-z][a-z0-9+.-]{1,15}://|\bwww\.|\bmailto:)[^\s<>\"'`«»“”„‘’{}|\\^]+"
+_EMAIL = r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
+_PATH = r"(?<![\w/.~])(?:~|\.{1,2})?(?:/[A-Za-z0-9_+~%-][\w.+~%-]*){2,}/?"
+_WINDOWS_PATH = r"\b[A-Za-z]:\\[\w.+~$%\\-]+"
+_BRACES = r"\$?\{\{?[A-Za-z0-9_.:\[\]!-]*\}?\}"
+_VARIABLE = r"\$\([A-Za-z_]\w*\)|\$[A-Za-z_]\w*\$|%[A-Za-z_]\w+%"
+_PERCENT = (
+    r"(?<![\w%])%(?:[0-9]{1,2}\$|\([A-Za-z_]\w*\))?[-+#0]*(?:\d+|\*)?(?:\.\d+)?l{0,2}"
+    r"[diouxXeEfFgGcrsp@](?!\w)"
+)
+_PERCENT_NUMBER = r"(?<![\w%])%[0-9](?![\w.,])"
+_IDENTIFIER = r"\b[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b"
+
+PROTECTED = re.compile(
+    "|".join(
+        (
+            TAG,
+            _ENTITY,
+            _EMAIL,
+            rf"{_URL}(?<![.,;:!?)\]])",
+            rf"{_PATH}(?<![.])",
+            rf"{_WINDOWS_PATH}(?<![.])",
+            _BRACES,
+            _VARIABLE,
+            _PERCENT,
+            _PERCENT_NUMBER,
+            _IDENTIFIER,
+        )
+    )
+)
+"""Every kind of protected text. An address does not end with the punctuation of its sentence."""
+
+TAG_WITH_BLANKS = re.compile(TAG)
