@@ -131,7 +131,8 @@ def test_every_option_reaches_the_manifest(
     assert manifest["text"] == {
         "src_language": "de", "tgt_language": "it", "tokenized": False, "hyphens": True,
         "escape": True, "nfc": False, "punctuation": True, "protected": True, "combining": True,
-        "joiners": False, "case": "truecase", "subwords": "separate", "tags": [], "raw": False, "glossaries": [],
+        "joiners": False, "case": "truecase", "subwords": "separate", "tags": [],
+        "raw": False, "glossaries": [],
         "vocabulary_threshold": 0,
     }  # fmt: skip
     assert manifest["settings"] == {
