@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from nmtkit.cli.console import choose_verbosity
+from nmtkit.cli.joined_values import join_values
 from nmtkit.cli.old_spellings import Renamed, replace_old_spellings
 from nmtkit.cli.rules import Rule, check, check_pipes
 
@@ -59,7 +60,7 @@ def option(*spellings: str, common: bool = False, **settings: Any) -> Callable[[
     """
     if "envvar" in settings:
         settings["show_envvar"] = True
-    return click.option(*spellings, cls=Option, common=common, **settings)
+    return click.option(*spellings, **{"cls": Option, **settings}, common=common)
 
 
 def group(title: str, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -101,9 +102,8 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments in today's or earlier spellings."""
-        return super().parse_args(
-            ctx, replace_old_spellings(args, self.renamed, ctx.resilient_parsing)
-        )
+        args = replace_old_spellings(args, self.renamed, ctx.resilient_parsing)
+        return super().parse_args(ctx, join_values(self.params, args, ctx.resilient_parsing))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the command's rules, and run it."""

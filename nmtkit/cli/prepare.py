@@ -1,11 +1,13 @@
 """`nmtkit prepare`: raw parallel text into a prepared folder."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
-from nmtkit.cli.rules import exclusive, needs, one_of
+from nmtkit.cli.file_options import file_values_option
+from nmtkit.cli.rules import at_least_one, excludes, exclusive, needs
 from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
@@ -32,10 +34,28 @@ RAW_TEXT_OPTIONS = (
 KEEPS_WORDS = "the words of a phrase table are left unchanged"
 
 
+def _parse_train(values: Sequence[str]) -> Any:
+    from nmtkit.preprocessing.corpora import parse_corpus
+
+    return parse_corpus(values)
+
+
+def _parse_dev(values: Sequence[str]) -> Any:
+    from nmtkit.preprocessing.corpora import parse_bitext
+
+    return parse_bitext(values)
+
+
+def _parse_test(values: Sequence[str]) -> Any:
+    from nmtkit.preprocessing.corpora import parse_test_set
+
+    return parse_test_set(values)
+
+
 def _unique_names(
-    context: click.Context, parameter: click.Parameter, tests: tuple[tuple[str, str, str], ...]
-) -> dict[str, tuple[str, str]]:
-    files_by_name = {name: (src, tgt) for name, src, tgt in tests}
+    context: click.Context, parameter: click.Parameter, tests: tuple[Any, ...]
+) -> dict[str, Any]:
+    files_by_name = {test.name: test.files for test in tests}
     if len(files_by_name) < len(tests):
         raise click.BadParameter("two test sets have the same name; give each its own.")
     return files_by_name
@@ -51,7 +71,8 @@ def _at_most_two(
 
 @declare_command(
     rules=[
-        one_of("--train", "--phrase-table"),
+        at_least_one("--train", "--corpora", "--phrase-table"),
+        *excludes("--phrase-table", "--train", "--corpora", "--tag"),
         exclusive("--dev", "--held-out >0"),
         exclusive("--phrase-table", "--hyphens", because=KEEPS_WORDS),
         exclusive("--phrase-table", "--escape", because=KEEPS_WORDS),
@@ -70,13 +91,32 @@ def _at_most_two(
 )
 @group(
     FILES,
-    option(
+    file_values_option(
         "--train",
-        type=FILE,
-        nargs=2,
-        metavar="SRC TGT",
+        parse=_parse_train,
+        multiple=True,
+        metavar="[NAME[:WEIGHT]] SRC TGT",
         common=True,
-        help="Training data. Line n of SRC and line n of TGT translate each other.",
+        help="Training corpus. Line n of SRC and line n of TGT translate each other; one file may"
+        " hold both. Pairs of a corpus with weight 2 are used twice in each epoch, with 0.5 in"
+        " every second one. Its name, by default that of the file, stands in the manifest."
+        " Repeatable.",
+    ),
+    option(
+        "--corpora",
+        type=FILE,
+        metavar="FILE",
+        help="Training corpora in a TOML file, a table for each: [NAME], files = [SRC, TGT], weight,"
+        " tag. Paths are relative to the file.",
+    ),
+    option(
+        "--tag",
+        "tags",
+        type=(str, str),
+        multiple=True,
+        metavar="NAME TAG",
+        help="Put the word TAG, such as <news>, before each source line of a corpus, as one token."
+        " 'translate --tag' does the same. Repeatable.",
     ),
     option(
         "--phrase-table",
@@ -88,10 +128,9 @@ def _at_most_two(
         " Copies are searched among neighbouring lines with the same source phrase, as Moses orders"
         " them; with --dedup in the whole table, which takes memory.",
     ),
-    option(
+    file_values_option(
         "--dev",
-        type=FILE,
-        nargs=2,
+        parse=_parse_dev,
         metavar="SRC TGT",
         common=True,
         help="Validation set. Every line is kept.",
@@ -104,10 +143,10 @@ def _at_most_two(
         " set. The choice depends on the pairs alone."
         f"  [default: {HELD_OUT_PHRASE_PAIRS} of a phrase table without --dev, else 0]",
     ),
-    option(
+    file_values_option(
         "--test",
         "tests",
-        type=(str, FILE, FILE),
+        parse=_parse_test,
         multiple=True,
         callback=_unique_names,
         metavar="NAME SRC TGT",
@@ -213,10 +252,12 @@ def _at_most_two(
 @group(HARDWARE, workers_option)
 @force_option
 def command(
-    train: tuple[str, str] | None,
+    train: tuple[Any, ...],
+    corpora: str | None,
+    tags: tuple[tuple[str, str], ...],
     phrase_table: str | None,
-    dev: tuple[str, str] | None,
-    tests: dict[str, tuple[str, str]],
+    dev: tuple[str, ...] | None,
+    tests: dict[str, tuple[str, ...]],
     output: str,
     workers: int,
     force: bool,
@@ -232,17 +273,22 @@ def command(
       nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr -o prepared
       nmtkit prepare --train a.en a.fr --dev b.en b.fr -s en -t fr --bpe 10000 -o prepared
       nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr --test news c.en c.fr -o prepared
+      nmtkit prepare -s en -t fr --train news:2 a.en a.fr --train web b.en b.fr --held-out 2000 -o out
       nmtkit prepare -s en -t fr --phrase-table phrase-table.gz -o phrases
 
     """
+    from nmtkit.preprocessing.corpora import read_corpora, with_tags
     from nmtkit.preprocessing.prepare import prepare
 
     if phrase_table:
         options["tokenized"] = True
         if options["held_out"] is None and not dev:
             options["held_out"] = HELD_OUT_PHRASE_PAIRS
-    pairs: Any = train or (phrase_table,)
-    prepare(_settings(**options), output, pairs, dev or None, tests, workers, force)
+        training_data: Any = (phrase_table,)
+    else:
+        listed = read_corpora(corpora) if corpora else []
+        training_data = with_tags([*train, *listed], tags)
+    prepare(_settings(**options), output, training_data, dev or None, tests, workers, force)
 
 
 def _settings(

@@ -101,6 +101,8 @@ def _paths(type_: object, value: object) -> Iterator[str]:
         value = tuple((name, *paths) for name, paths in value.items())
     if not value:
         return
+    if isinstance(type_, click.Path) and hasattr(value, "files"):
+        value = value.files
     if isinstance(type_, click.Tuple) and isinstance(value, tuple | list):
         if isinstance(value[0], tuple):
             for element in value:
