@@ -22,7 +22,7 @@ class TextConfig:
     joiners: mark spacing that the detokenizer would not restore.
     case: as in the text, Moses's truecasing, or small letters with marker tokens.
     subwords: learned on both sides together, on each side alone, or not used.
-    tags: words of which one may stand before a source line, such as `<bt>`; each is one token.
+    tags: words that may stand before a source line, such as `<bt>`; each is one token.
     raw: the text is not tokenised; subwords are pieces of the line, whitespace included.
     glossaries: regular expressions; BPE does not split what they match.
     vocabulary_threshold: a piece that is rarer in its side of the training data is split again;

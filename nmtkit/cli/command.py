@@ -8,6 +8,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import click
@@ -133,7 +134,11 @@ class Command(click.Command):
     def _example(self) -> str:
         """Return the first example of the full help that fits on a line, or an empty string."""
         lines = inspect.cleandoc(self.help or "").partition("\nExample")[2].splitlines()[1:]
-        examples = [line.strip() for line in lines if not line.endswith("\\")]
+        examples = [
+            line.strip()
+            for before, line in pairwise(["", *lines])
+            if not line.endswith("\\") and not before.endswith("\\")
+        ]
         return next((line for line in examples if MIN_EXAMPLE <= len(line) <= MAX_EXAMPLE), "")
 
     def full_help(self, ctx: click.Context) -> str:

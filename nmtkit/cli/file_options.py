@@ -27,9 +27,7 @@ class FileValues(PathName):
         super().__init__()
         self._parse = parse
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the option's value."""
         if not isinstance(value, str):
             return value

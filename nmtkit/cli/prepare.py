@@ -95,19 +95,19 @@ def _at_most_two(
         "--train",
         parse=_parse_train,
         multiple=True,
-        metavar="[NAME[:WEIGHT]] SRC TGT",
+        metavar="SRC TGT",
         common=True,
-        help="Training corpus. Line n of SRC and line n of TGT translate each other; one file may"
-        " hold both. Pairs of a corpus with weight 2 are used twice in each epoch, with 0.5 in"
-        " every second one. Its name, by default that of the file, stands in the manifest."
+        help="Training corpus. Line n of SRC and line n of TGT translate each other; or one file"
+        " holds both: TSV, TMX, or a zip file of OPUS. A name may precede the files, with a weight:"
+        " NAME:2 SRC TGT uses each pair twice in every epoch, NAME:0.5 in every second one."
         " Repeatable.",
     ),
     option(
         "--corpora",
         type=FILE,
         metavar="FILE",
-        help="Training corpora in a TOML file, a table for each: [NAME], files = [SRC, TGT], weight,"
-        " tag. Paths are relative to the file.",
+        help="Training corpora in a TOML file, a table for each: [NAME], files = [SRC, TGT],"
+        " weight, tag. Paths are relative to the file.",
     ),
     option(
         "--tag",
@@ -133,7 +133,7 @@ def _at_most_two(
         parse=_parse_dev,
         metavar="SRC TGT",
         common=True,
-        help="Validation set. Every line is kept.",
+        help="Validation set. Every line is kept. One file may hold both sides.",
     ),
     option(
         "--held-out",
@@ -151,7 +151,8 @@ def _at_most_two(
         callback=_unique_names,
         metavar="NAME SRC TGT",
         common=True,
-        help="Test set, and the name of its files. Every line is kept. Repeatable.",
+        help="Test set, and the name of its files. Every line is kept. One file may hold both"
+        " sides. Repeatable.",
     ),
     output_option("Prepared folder.", type=FOLDER, metavar="DIR", default=None, required=True),
 )
@@ -263,17 +264,18 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Turn raw parallel text, or a phrase table, into a prepared folder.
+    r"""Turn raw parallel text, or a phrase table, into a prepared folder.
 
     Text is tokenised, cleaned and, with --bpe, split into subwords. The folder holds the text ready
     for training, the BPE merges, and a manifest with every setting, checksum and count. It is
     written completely or not at all. Files are UTF-8, plain or compressed.
 
     Examples:
-      nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr -o prepared
+      nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr -o out
       nmtkit prepare --train a.en a.fr --dev b.en b.fr -s en -t fr --bpe 10000 -o prepared
       nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr --test news c.en c.fr -o prepared
-      nmtkit prepare -s en -t fr --train news:2 a.en a.fr --train web b.en b.fr --held-out 2000 -o out
+      nmtkit prepare -s en -t fr --train news:2 a.en a.fr --train b.tmx \
+        --dev c.en c.fr -o prepared
       nmtkit prepare -s en -t fr --phrase-table phrase-table.gz -o phrases
 
     """

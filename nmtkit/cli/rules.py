@@ -97,8 +97,8 @@ def check_pipes(context: click.Context) -> None:
 
 def _paths(type_: object, value: object) -> Iterator[str]:
     """Yield the paths in the value of a parameter, which may hold several of its type."""
-    if isinstance(value, dict):  # name -> paths, of a type with the name and the paths
-        value = tuple((name, *paths) for name, paths in value.items())
+    if isinstance(value, dict):  # name -> paths
+        value = tuple(value.values())
     if not value:
         return
     if isinstance(type_, click.Path) and hasattr(value, "files"):

@@ -153,7 +153,7 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Select the sentence pairs of a general corpus that are most like a domain.
+    r"""Select the sentence pairs of a general corpus that are most like a domain.
 
     A pair is ranked by the difference of its cross-entropies per word under a language model of the
     domain and one of general text, summed over both sides. The models are trained on --domain and

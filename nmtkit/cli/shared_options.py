@@ -129,7 +129,9 @@ def language_option(side: str, help: str = "", required: bool = False) -> Option
         required=required,
         metavar="LANG",
         common=True,
-        help=help or f"{word} language, a code of ISO 639 such as de, or with script or region.",
+        help=help
+        or f"{word} language, such as de. It is a code of ISO 639, and may have a script"
+        " or a region: zh-Hant, pt-BR.",
     )
 
 

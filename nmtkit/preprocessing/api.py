@@ -16,7 +16,8 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import refuse_string
 from nmtkit.preprocessing import prepare as _prepare
 from nmtkit.preprocessing import select as _select
-from nmtkit.preprocessing.prepare import Bitext, PhraseTable
+from nmtkit.preprocessing.prepare import Bitext, TrainingData
+from nmtkit.preprocessing.select import Bitext as TwoFiles
 from nmtkit.preprocessing.select import Selection, SelectSettings
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
@@ -25,7 +26,7 @@ from nmtkit.text.vocabulary import Shortlist
 
 
 def prepare(
-    train: Bitext | PhraseTable,
+    train: TrainingData,
     output: str | Path,
     dev: Bitext | None = None,
     tests: Mapping[str, Bitext] | None = None,
@@ -53,9 +54,10 @@ def prepare(
 ) -> dict[str, Any]:
     """Prepare raw parallel text into a folder of tokenised, cleaned text, as `nmtkit prepare` does.
 
-    :param train: source file and target file; or a phrase table in a tuple of one.
+    :param train: source file and target file; or a list of several corpora, each a pair of files or
+        a `TrainingCorpus` with name, weight and tag; or a phrase table in a tuple of one.
     :param output: the folder to write, completely or not at all.
-    :param dev: source file and target file.
+    :param dev: source file and target file, or one file that holds both (TSV, TMX, OPUS's zip).
     :param tests: test sets by name.
     :param src_language: source language, a code of ISO 639 such as "de", which may be followed by
         script or region ("zh-Hant"); it chooses the tokenisation rules.
@@ -135,10 +137,10 @@ def build_shortlist(
 
 
 def select(
-    pool: Sequence[Bitext],
-    output: Bitext,
-    domain: Bitext | None = None,
-    dev: Bitext | None = None,
+    pool: Sequence[TwoFiles],
+    output: TwoFiles,
+    domain: TwoFiles | None = None,
+    dev: TwoFiles | None = None,
     *,
     pairs: int = 0,
     words: int = 0,

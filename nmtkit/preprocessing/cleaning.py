@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -19,22 +20,26 @@ class RawBlock:
     """Consecutive pairs for a worker to clean, the lines of each side joined with newlines.
 
     files: files that the pairs were read from, for messages.
-    first: number of the first line, from 1.
+    numbers: numbers of the lines that the pairs were read from, for messages.
     clean: True for training data, from which pairs are dropped.
     tokenized: the lines are already tokenised; only subwords are applied.
     subword_folder: folder with the subword models to apply, or None.
     unique: compute digests of the pairs, because duplicates are dropped later.
+    corpus: index of the corpus that the pairs are from.
+    tag: word to put before the source lines.
     """
 
     settings: PrepareSettings
     files: tuple[str, str]
-    first: int
+    numbers: Sequence[int]
     src: bytes
     tgt: bytes
     clean: bool
     tokenized: bool
     subword_folder: str | None
     unique: bool
+    corpus: int = 0
+    tag: str = ""
 
 
 class DuplicateFilter:
@@ -63,12 +68,14 @@ class DuplicateFilter:
 class CleanedBlock:
     """The kept pairs of a block, as lines of tokens.
 
+    corpus: index of the corpus that the pairs are from.
     read: number of pairs of the block.
     digests: digests of the kept raw pairs, if duplicates are dropped later.
     dropped: number of dropped pairs by rule.
     replaced: number of lines that are not UTF-8 and are kept with U+FFFD.
     """
 
+    corpus: int = 0
     read: int = 0
     src: list[str] = field(default_factory=list)
     tgt: list[str] = field(default_factory=list)
@@ -93,7 +100,7 @@ def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeli
     """Load both sides' pipelines; cached, so that a worker keeps their memos between blocks."""
     if subword_folder is None:
         return (
-            TextPipeline(text.src_language, text, None),
+            TextPipeline(text.src_language, text, None, text.tags),
             TextPipeline(text.tgt_language, text, None),
         )
     return (
@@ -109,7 +116,7 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
     src_lines, src_invalid = _decode(raw, 0)
     tgt_lines, tgt_invalid = _decode(raw, 1)
     pairs = list(zip(raw.src.split(b"\n"), raw.tgt.split(b"\n"), strict=True))
-    block = CleanedBlock(read=len(pairs))
+    block = CleanedBlock(raw.corpus, len(pairs))
     for index, (src_line, tgt_line) in enumerate(zip(src_lines, tgt_lines, strict=True)):
         src = src_pipeline.words(src_line, raw.tokenized)
         tgt = tgt_pipeline.words(tgt_line, raw.tokenized)
@@ -126,10 +133,15 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
             if raw.unique:
                 pair = b"\n".join(pairs[index])
                 block.digests.append(hashlib.blake2b(pair, digest_size=16).digest())
-        block.src.append(src_pipeline.pieces(src))
+        block.src.append(src_pipeline.pieces(_with_tag(src, raw.tag)))
         block.tgt.append(tgt_pipeline.pieces(tgt))
     block.replaced = 0 if raw.clean else len(src_invalid) + len(tgt_invalid)
     return block
+
+
+def _with_tag(words: str, tag: str) -> str:
+    """Put a tag before the words of a line, unless it is there."""
+    return f"{tag} {words}" if tag and not words.startswith(f"{tag} ") else words
 
 
 def _decode(raw: RawBlock, side: int) -> tuple[list[str], set[int]]:
@@ -138,7 +150,7 @@ def _decode(raw: RawBlock, side: int) -> tuple[list[str], set[int]]:
     :raises DataError: a line is not UTF-8, and the settings refuse it.
     """
     strict = raw.settings.invalid == "error"
-    return decode_lines((raw.src, raw.tgt)[side], raw.files[side], raw.first, strict)
+    return decode_lines((raw.src, raw.tgt)[side], raw.files[side], raw.numbers[0], strict)
 
 
 def _drop_rule(src_words: int, tgt_words: int, settings: CleaningSettings) -> str | None:

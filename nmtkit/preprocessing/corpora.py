@@ -23,7 +23,7 @@ from typing import Any
 from nmtkit.config import suggest_name
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, DataError
-from nmtkit.io.inputs import STANDARD
+from nmtkit.io.inputs import STANDARD, Source
 from nmtkit.special_symbols import SPECIAL_WORDS
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -43,7 +43,7 @@ class TrainingCorpus:
     is_phrase_table: the one file is a phrase table of Moses.
     """
 
-    files: tuple[str | Path, ...]
+    files: tuple[Source, ...]
     name: str = ""
     weight: float = 1.0
     tag: str = ""
@@ -199,11 +199,11 @@ def with_names(corpora: Iterable[TrainingCorpus]) -> list[TrainingCorpus]:
     return named
 
 
-def _stem(path: str | Path) -> str:
+def _stem(path: Source) -> str:
     """Return a file's name without the endings for language, form and compression."""
     if str(path) == STANDARD:
         return "stdin"
-    name = re.sub(r"\.(gz|xz|bz2|zst|zip)$", "", Path(path).name)
+    name = re.sub(r"\.(gz|xz|bz2|zst|zip)$", "", Path(str(path)).name)
     stem = name.rpartition(".")[0] or name
     return re.sub(r"[^A-Za-z0-9._+-]", "-", stem).lstrip("._+-") or "corpus"
 

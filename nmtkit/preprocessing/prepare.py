@@ -5,8 +5,9 @@ single blanks, one sentence per line; `bpe.src` and `bpe.tgt` if BPE is used, al
 on both sides together; and `manifest.json`: every setting, the versions of the tools, the
 checksum of every file read and written and its own, and the number of pairs that each rule dropped.
 
-Training data may be a phrase table instead of a bitext: its pairs are tokenised, and each is kept
-once.
+Training data may be several corpora, which follow one another: the manifest has the weight, the
+counts and the range of each, and training draws pairs by the weights. Or it is a phrase table: its
+pairs are tokenised, and each is kept once.
 
 Only training pairs are cleaned. Dev and test sets keep every line in its place, empty lines too.
 Pairs may be held out of the training data as a dev set. The folder's bytes depend on inputs and
@@ -15,37 +16,37 @@ counts of distinct words if BPE is learned, and about 100 bytes per pair if dupl
 from a bitext; duplicates in a phrase table are consecutive.
 """
 
-import dataclasses
 import json
 import logging
-import platform
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from tqdm import tqdm
 
-import nmtkit
-from nmtkit.data.manifest import FORMAT, MANIFEST_FILE, read_manifest
+from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.checksums import with_checksum
 from nmtkit.io.inputs import HashedFile, Source, VerbatimFile, refuse_repeated_pipes
-from nmtkit.io.lines import file_sha256, read_raw_blocks
+from nmtkit.io.lines import read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
+from nmtkit.preprocessing.corpora import TrainingCorpus, as_corpora, checked_corpora
+from nmtkit.preprocessing.corpus_counts import corpus_entries, log_corpora
+from nmtkit.preprocessing.corpus_reading import read_corpus
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
+from nmtkit.preprocessing.manifest_content import manifest_of
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
 from nmtkit.preprocessing.truecasing import truecase_files
-from nmtkit.smt.phrase_table import read_phrase_blocks
-from nmtkit.text.subword import DEFAULT_METHOD, METHODS, PIECES, SUBWORD_FILES, SubwordModel
+from nmtkit.text.subword import METHODS, PIECES, SUBWORD_FILES, SubwordModel
 from nmtkit.text.subword.pieces import write_pieces
 from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import count_block
@@ -62,14 +63,15 @@ UNITS = {"bpe": "BPE merges", "sentencepiece": "SentencePiece pieces"}
 _BLOCK_PAIRS = 2000
 """Number of pairs in a block for a worker."""
 
-Bitext = tuple[str | Path, str | Path]
-"""The source file and the target file; line n of one belongs to line n of the other."""
+Bitext = tuple[str | Path, ...]
+"""The source file and the target file; line n of one belongs to line n of the other. Or one file
+that holds both: TSV, TMX, or a zip file of OPUS."""
 
 PhraseTable = tuple[str | Path]
 """A phrase table of Moses, as training data."""
 
-Files = tuple[Source, ...]
-"""The two files of a bitext, or a phrase table."""
+TrainingData = Bitext | PhraseTable | TrainingCorpus | Sequence[TrainingCorpus | Bitext]
+"""One corpus, or several; a tuple of one file is a phrase table."""
 
 logger = logging.getLogger("nmtkit")
 
@@ -77,7 +79,7 @@ logger = logging.getLogger("nmtkit")
 def prepare(
     settings: PrepareSettings,
     output: str | Path,
-    train: Bitext | PhraseTable,
+    train: TrainingData,
     dev: Bitext | None = None,
     tests: Mapping[str, Bitext] | None = None,
     workers: int = 1,
@@ -86,7 +88,7 @@ def prepare(
     """Prepare training, dev and test data into a folder, completely or not at all.
 
     :param output: the folder to write.
-    :param train: a bitext, or a phrase table in a tuple of one, which needs
+    :param train: a bitext; or a list of corpora; or a phrase table in a tuple of one, which needs
         `settings.text.tokenized`.
     :param tests: test sets by name; their files get that name.
     :param workers: processes that share the work; the result is the same for any number.
@@ -98,14 +100,20 @@ def prepare(
     :raises OutputError: the folder exists and `force` is not given, or it is not a prepared folder.
     """
     settings.check()
-    if len(train) == 1 and not settings.text.tokenized:
+    corpora = checked_corpora(as_corpora(train))
+    if corpora[0].is_phrase_table and not settings.text.tokenized:
         raise ConfigError("a phrase table holds tokens already: text.tokenized must be true")
     if dev and settings.held_out:
         raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
-    settings = dataclasses.replace(settings, text=with_checked_languages(settings.text))
+    tags = tuple(dict.fromkeys(corpus.tag for corpus in corpora if corpus.tag))
+    text = replace(with_checked_languages(settings.text), tags=tags)
+    settings = replace(settings, text=text)
     _check_test_names(tests or {})
-    splits: dict[str, Files] = {"train": train, **({"dev": dev} if dev else {}), **(tests or {})}
-    refuse_repeated_pipes([*chain.from_iterable(splits.values()), *settings.codes])
+    bitexts = {**({"dev": dev} if dev else {}), **(tests or {})}
+    others = {name: checked_corpora([TrainingCorpus(tuple(f))]) for name, f in bitexts.items()}
+    splits = {"train": corpora, **others}
+    files = chain.from_iterable(c.files for split in splits.values() for c in split)
+    refuse_repeated_pipes([*files, *settings.codes])
     with (
         output_folder(output, MANIFEST_FILE, "prepared folder", force) as folder,
         ProcessPool(workers) as pool,
@@ -157,7 +165,7 @@ class _FolderWriter:
         self.subword_folder: str | None = None
         self.limited = True  # to the pieces of the training data, if there is a threshold
 
-    def write(self, splits: Mapping[str, Files]) -> dict[str, Any]:
+    def write(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> dict[str, Any]:
         """Write all files of the folder, the manifest last; return the manifest."""
         if self.settings.codes:
             method = METHODS[self.settings.subword_method]
@@ -166,34 +174,50 @@ class _FolderWriter:
             )
             if not self.settings.text.vocabulary_threshold:
                 self.subword_folder = str(self.folder)
-        counts = self._write_train(self.inputs.open(splits["train"]))
+        corpora = splits["train"]
+        counts, corpus_counts = self._write_train(corpora)
         log_languages(self.settings.text)
+        if len(corpora) > 1:
+            log_corpora(corpora, corpus_counts)
         _log_counts(counts)
-        for name, files in splits.items():
+        for name, bitexts in splits.items():
             if name != "train":
-                counts[name] = self._write_split(name, self.inputs.open(files))
+                (counts[name],) = self._write_split(name, self._open(bitexts))
                 _log_counts({name: counts[name]})
-        manifest = _manifest(self.settings, self.inputs.checksums(), counts, self.folder)
+        entries = corpus_entries(corpora, corpus_counts)
+        manifest = manifest_of(self.settings, self.inputs.checksums(), counts, entries, self.folder)
         text = json.dumps(with_checksum(manifest), indent=2, ensure_ascii=False) + "\n"
         (self.folder / MANIFEST_FILE).write_text(text, encoding="utf-8", newline="\n")
         return read_manifest(self.folder)
 
-    def _write_train(self, files: Files) -> dict[str, SplitCounts]:
-        """Tokenise and clean the training data; hold out dev pairs and learn BPE if requested."""
+    def _open(self, corpora: Sequence[TrainingCorpus]) -> list[TrainingCorpus]:
+        """Return corpora whose files are read once, with their checksums."""
+        return [replace(corpus, files=self.inputs.open(corpus.files)) for corpus in corpora]
+
+    def _write_train(
+        self, corpora: Sequence[TrainingCorpus]
+    ) -> tuple[dict[str, SplitCounts], list[SplitCounts]]:
+        """Tokenise and clean the training data; hold out dev pairs and learn BPE if requested.
+
+        :return: counts of the training data and the dev set held out, and of each corpus.
+        """
         settings = self.settings
         in_words = bool(settings.merges or settings.text.vocabulary_threshold)
         train, dev = ("words", "held") if in_words else ("train", "dev")
         cleaned = "cleaned" if settings.held_out else train
-        counts = {"train": self._write_split(cleaned, files, clean=True)}
+        parts = self._write_split(cleaned, self._open(corpora), clean=True)
+        counts = {"train": SplitCounts.sum(parts)}
         if not counts["train"].pairs:
+            files = ", ".join(str(file) for corpus in corpora for file in corpus.files)
             raise DataError(
-                f"{', '.join(map(str, files))}: no training pair is left of"
-                f" {counts['train'].read:,}; look at the files, and at --max-length and --max-ratio"
+                f"{files}: no training pair is left of {counts['train'].read:,}; look at the files,"
+                " and at --max-length and --max-ratio"
             )
         if settings.held_out:
             outputs = self._paths(train), self._paths(dev)
             pairs = self._paths(cleaned)
-            counts["dev"] = hold_out(pairs, *outputs, settings.held_out, counts["train"])
+            dev_counts = hold_out(pairs, *outputs, settings.held_out, parts, settings.text.tags)
+            counts = {"train": SplitCounts.sum(parts), "dev": dev_counts}
             _remove(pairs)
         if settings.text.case == "truecase":
             self._truecase((train, dev) if settings.held_out else (train,))
@@ -205,7 +229,7 @@ class _FolderWriter:
             if settings.held_out:
                 counts["dev"].tokens = self._split_words("dev", self._paths(dev))
                 _remove(self._paths(dev))
-        return counts
+        return counts, parts
 
     def _split_train(self, words: tuple[Path, Path]) -> Counter[str]:
         """Split the training data's words, and list the pieces; return the numbers of tokens.
@@ -225,8 +249,9 @@ class _FolderWriter:
         return tokens
 
     def _split_words(self, name: str, words: tuple[Path, Path]) -> Counter[str]:
-        files = tuple(map(VerbatimFile, words))
-        return self._write_split(name, files, tokenized=True).tokens
+        corpus = TrainingCorpus(tuple(map(VerbatimFile, words)))
+        (counts,) = self._write_split(name, [corpus], tokenized=True)
+        return counts.tokens
 
     def _paths(self, name: str) -> tuple[Path, Path]:
         return self.folder / f"{name}.src", self.folder / f"{name}.tgt"
@@ -234,8 +259,9 @@ class _FolderWriter:
     def _truecase(self, splits: Sequence[str]) -> None:
         """Learn a truecaser for each side from the first of these splits, and apply it to all."""
         text = self.settings.text
-        for side, language in zip(SIDES, (text.src_language, text.tgt_language), strict=True):
-            truecase_files(self.folder, side, language, splits, self.pool)
+        languages = (text.src_language, text.tgt_language)
+        for side, language, tags in zip(SIDES, languages, (text.tags, ()), strict=True):
+            truecase_files(self.folder, side, language, splits, self.pool, tags)
         if text.subwords == "none":
             self.subword_folder = str(self.folder)
 
@@ -270,6 +296,8 @@ class _FolderWriter:
         )
         for counts in self.pool.imap(count_block, blocks):
             total.update(counts)
+        for tag in self.settings.text.tags:  # a tag is never split
+            del total[tag]
         return total
 
     def _save_subwords(self, models: Sequence[SubwordModel]) -> None:
@@ -281,24 +309,25 @@ class _FolderWriter:
     def _write_split(
         self,
         name: str,
-        files: Files,
+        corpora: Sequence[TrainingCorpus],
         clean: bool = False,
         tokenized: bool = False,
-    ) -> SplitCounts:
-        """Prepare one bitext, or the phrase table, into `name.src` and `name.tgt`.
+    ) -> list[SplitCounts]:
+        """Prepare corpora into `name.src` and `name.tgt`; return the counts of each.
 
         :param clean: drop pairs, because this is training data.
         :param tokenized: the text is already tokenised; only subwords are applied.
         """
-        counts = SplitCounts(clean=clean)
+        parts = [SplitCounts(clean=clean) for _ in corpora]
         duplicates = DuplicateFilter(grouped=not self.settings.dedup)
-        raw_blocks = self._raw_blocks(files, clean, tokenized)
+        raw_blocks = self._raw_blocks(corpora, clean, tokenized)
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
             for block in self.pool.imap(clean_block, raw_blocks):
                 if block.digests:
                     block.drop_duplicates(duplicates)
+                counts = parts[block.corpus]
                 for side, lines, output in zip(SIDES, (block.src, block.tgt), outputs, strict=True):
                     counts.tokens[side] += _write(lines, output)
                 counts.read += block.read
@@ -306,29 +335,32 @@ class _FolderWriter:
                 counts.dropped += block.dropped
                 counts.replaced += block.replaced
                 bar.update(block.read)
-        return counts
+        return parts
 
-    def _raw_blocks(self, files: Files, clean: bool, tokenized: bool) -> Iterator[RawBlock]:
-        names = (str(files[0]), str(files[-1]))
-        unique = clean and (self.settings.dedup or len(files) == 1)
+    def _raw_blocks(
+        self, corpora: Sequence[TrainingCorpus], clean: bool, tokenized: bool
+    ) -> Iterator[RawBlock]:
         settings = self.settings if self.limited else _without_threshold(self.settings)
-        first = 1
-        for lines in self._read_blocks(files):
-            src, tgt = map(b"\n".join, lines)
-            folder = self.subword_folder
-            yield RawBlock(settings, names, first, src, tgt, clean, tokenized, folder, unique)
-            first += len(lines[0])
-
-    def _read_blocks(self, files: Files) -> Iterator[tuple[list[bytes], ...]]:
-        if len(files) == 1:
-            any_bytes = self.settings.invalid == "drop"
-            return read_phrase_blocks(_BLOCK_PAIRS, files[0], any_bytes)
-        return read_raw_blocks(_BLOCK_PAIRS, *files)
+        for index, corpus in enumerate(corpora):
+            for block in read_corpus(corpus, self.settings, _BLOCK_PAIRS):
+                yield RawBlock(
+                    settings,
+                    block.names,
+                    block.numbers,
+                    b"\n".join(block.src),
+                    b"\n".join(block.tgt),
+                    clean,
+                    tokenized,
+                    self.subword_folder,
+                    clean and (self.settings.dedup or corpus.is_phrase_table),
+                    index,
+                    corpus.tag,
+                )
 
 
 def _without_threshold(settings: PrepareSettings) -> PrepareSettings:
-    text = dataclasses.replace(settings.text, vocabulary_threshold=0)
-    return dataclasses.replace(settings, text=text)
+    text = replace(settings.text, vocabulary_threshold=0)
+    return replace(settings, text=text)
 
 
 def _remove(paths: Sequence[Path]) -> None:
@@ -353,36 +385,3 @@ def _write(lines: list[str], output: BinaryIO) -> int:
     text = "\n".join(lines)
     output.write(f"{text}\n".encode())
     return text.count(" ") + len(lines) - lines.count("")
-
-
-def _manifest(
-    settings: PrepareSettings,
-    inputs: Mapping[str, str],
-    counts: Mapping[str, SplitCounts],
-    folder: Path,
-) -> dict[str, Any]:
-    options = dataclasses.asdict(settings)
-    text = options.pop("text")
-    if settings.subword_method == DEFAULT_METHOD:
-        del options["subword_method"]  # manifests had no such entry while BPE was the only method
-    return {
-        "format": FORMAT,
-        "text": text,
-        "splits": {name: split_counts.manifest() for name, split_counts in counts.items()},
-        "settings": options,
-        "versions": {
-            "nmtkit": nmtkit.__version__,
-            "python": platform.python_version(),
-            "sacremoses": metadata.version("sacremoses"),
-            **_subword_library(settings),
-        },
-        "inputs": inputs,
-        "outputs": {path.name: file_sha256(path) for path in sorted(folder.iterdir())},
-    }
-
-
-def _subword_library(settings: PrepareSettings) -> dict[str, str]:
-    """Return the library of the subword method with its version."""
-    library = {"bpe": "subword-nmt"}.get(settings.subword_method, settings.subword_method)
-    used = settings.text.subwords != "none" and library in ("subword-nmt", "sentencepiece")
-    return {library: metadata.version(library)} if used else {}

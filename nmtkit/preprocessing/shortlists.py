@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from nmtkit.data.manifest import read_manifest
+from nmtkit.data.manifest import read_manifest, text_config
 from nmtkit.errors import DataError, OutputError
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import open_output
@@ -37,19 +37,23 @@ def write_shortlists(
 ) -> tuple[Shortlist, Shortlist]:
     """Write `vocab.src` and `vocab.tgt` of a prepared folder, both or neither; log the coverage.
 
+    The tags of source lines are always in it.
+
     :param src_size, tgt_size: vocabulary sizes, `</s>` and `<unk>` counted.
     :raises DataError: the folder is not a prepared one, or a size is below 3.
     :raises OutputError: a file exists and `force` is not given, or cannot be written.
     """
-    read_manifest(folder)
+    tags = text_config(read_manifest(folder), folder).tags
     paths = [Path(folder) / f"train.{side}" for side in SIDES]
     outputs = [Path(folder) / f"vocab.{side}" for side in SIDES]
     _check_regular(paths, outputs)
     with ExitStack() as stack:
         streams = [stack.enter_context(open_output(path, force=force)) for path in outputs]
         src, tgt = (
-            shortlist_of(VerbatimFile(path), size, required_pieces(folder, side))
-            for path, size, side in zip(paths, (src_size, tgt_size), SIDES, strict=True)
+            shortlist_of(VerbatimFile(path), size, [*required_pieces(folder, side), *always])
+            for path, size, side, always in zip(
+                paths, (src_size, tgt_size), SIDES, (tags, ()), strict=True
+            )
         )
         for result, stream in zip((src, tgt), streams, strict=True):
             result.vocabulary.write(stream)

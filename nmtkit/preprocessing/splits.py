@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -65,6 +67,20 @@ class SplitCounts:
             **{f"{side}_tokens": self.tokens[side] for side in SIDES},
         }
 
+    @classmethod
+    def sum(cls, parts: Iterable["SplitCounts"]) -> "SplitCounts":
+        """Return the counts of several parts together."""
+        total = cls()
+        for part in parts:
+            total.clean |= part.clean
+            total.read += part.read
+            total.pairs += part.pairs
+            total.dropped += part.dropped
+            total.held_out += part.held_out
+            total.replaced += part.replaced
+            total.tokens += part.tokens
+        return total
+
     def summary(self, name: str) -> str:
         """Format the counts in one line for the log.
 
@@ -81,7 +97,12 @@ class SplitCounts:
 
 
 def hold_out(
-    pairs: Files, train: Files, dev: Files, count: int, counts: SplitCounts
+    pairs: Files,
+    train: Files,
+    dev: Files,
+    count: int,
+    corpora: Sequence[SplitCounts],
+    tags: Sequence[str] = (),
 ) -> SplitCounts:
     """Divide prepared pairs into training data and a dev set, which have no pair in common.
 
@@ -93,18 +114,21 @@ def hold_out(
     :param train: files to write: the pairs that are not in `dev`.
     :param dev: files to write: each held-out pair once, in the order of `pairs`.
     :param count: pairs to hold out, copies not counted.
-    :param counts: counts of `pairs`, which are changed to those of `train`.
+    :param corpora: counts of `pairs`, by corpus, which are changed to those of `train`.
+    :param tags: words that may stand before source lines; pairs that differ in them are the same.
     :return: counts of `dev`.
     :raises DataError: no training pair would be left.
     """
-    unwritten = smallest(map(_digest, _read_pairs(pairs)), count)
+    digest_of = partial(_digest, frozenset(tag.encode() for tag in tags))
+    unwritten = smallest(map(digest_of, _read_pairs(pairs)), count)
+    counts_of_pairs = chain.from_iterable(repeat(corpus, corpus.pairs) for corpus in corpora)
     held_out, dev_counts = frozenset(unwritten), SplitCounts(read=len(unwritten))
     with ExitStack() as stack:
         dev_files, train_files = (
             [stack.enter_context(open(path, "wb")) for path in paths] for paths in (dev, train)
         )
-        for pair in _read_pairs(pairs):
-            digest = _digest(pair)
+        for pair, counts in zip(_read_pairs(pairs), counts_of_pairs, strict=True):
+            digest = digest_of(pair)
             if digest in held_out:
                 counts.held_out += 1
                 counts.add_pair(pair, -1)
@@ -114,9 +138,10 @@ def hold_out(
                 dev_counts.add_pair(pair)
             elif digest not in held_out:
                 _write(pair, train_files)
-    if not counts.pairs:
+    total = SplitCounts.sum(corpora)
+    if not total.pairs:
         raise DataError(
-            f"cannot hold out {count:,} of {counts.held_out:,} training pairs: none would be left;"
+            f"cannot hold out {count:,} of {total.held_out:,} training pairs: none would be left;"
             " give --held-out a smaller number, or 0 for none"
         )
     return dev_counts
@@ -142,7 +167,10 @@ def _read_pairs(files: Files) -> Iterator[Pair]:
         yield from zip(*blocks, strict=True)
 
 
-def _digest(pair: Pair) -> int:
+def _digest(tags: frozenset[bytes], pair: Pair) -> int:
+    tag, _, rest = pair[0].partition(b" ")
+    if tag in tags:
+        pair = (rest, *pair[1:])
     return int.from_bytes(hashlib.blake2b(b"\n".join(pair), digest_size=16).digest(), "big")
 
 

@@ -91,7 +91,7 @@ class TextPipeline:
         """
         tag, text = self._split_tag(line)
         words = self._words(text, tokenized)
-        return f"{tag}{words}" if words else ""
+        return f"{tag}{words}" if words.strip() or not tag else ""
 
     def _words(self, line: str, tokenized: bool) -> str:
         if self._settings.raw:

@@ -175,8 +175,8 @@ def shortlist(
     """
     if required and size <= len(SPECIAL_WORDS) + len(required):
         raise DataError(
-            f"a shortlist of {size} has no room for words besides {EOS_WORD}, {UNK_WORD} and the"
-            f" {len(required)} pieces for bytes; ask for at least {len(required) + 3}"
+            f"a shortlist of {size} has no room for words besides {EOS_WORD}, {UNK_WORD} and"
+            f" {len(required)} that are required; ask for at least {len(required) + 3}"
         )
     if size <= len(SPECIAL_WORDS):
         raise DataError(

@@ -13,9 +13,7 @@ from nmtkit.data.manifest import read_manifest
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.lines import file_sha256, read_lines
 from nmtkit.preprocessing import prepare as prepare_module
-from nmtkit.preprocessing.prepare import (
-    prepare,
-)
+from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlist, write_shortlists
 from nmtkit.text.pipeline import TextPipeline

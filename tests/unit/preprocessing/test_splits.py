@@ -33,7 +33,7 @@ def held(folder: Path, pairs: Pairs, count: int) -> tuple[Pairs, Pairs, SplitCou
     """Hold out pairs; return training pairs, dev pairs and the counts of both."""
     all_pairs, train, dev = (files(folder, name) for name in ("whole", "train", "dev"))
     report = write(all_pairs, pairs)
-    dev_report = hold_out(all_pairs, train, dev, count, report)
+    dev_report = hold_out(all_pairs, train, dev, count, [report])
     assert len(list(folder.iterdir())) == 6
     return read(train), read(dev), report, dev_report
 
