@@ -26,7 +26,7 @@ def read_toml(path: str | Path) -> Table:
     :raises ConfigError: the file is missing, not UTF-8 or not TOML (with line and column).
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:  # some editors begin it with a mark
             text = file.read(MAX_TOML_CHARACTERS + 1)
         if len(text) > MAX_TOML_CHARACTERS:
             raise ValueError("it is larger than 1 MiB")

@@ -177,6 +177,6 @@ def _check_columns(rows: list[list[bytes]], name: str, columns: Columns) -> None
         cells = [row[column - 1] for row in rows if len(row) >= column]
         if all(map(_ADDRESS_OR_NUMBER.fullmatch, cells)):
             raise DataError(
-                f"{name}: column {column} of {width} holds addresses or numbers, not text; say"
-                " which columns are source and target"
+                f"{name}: column {column} of {width} holds addresses or numbers, not text; keep"
+                " only those of source and target, for example with cut -f 3,4"
             )

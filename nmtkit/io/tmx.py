@@ -14,6 +14,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache, partial
 from xml.parsers import expat
 
 from nmtkit.errors import DataError
@@ -101,7 +102,8 @@ class _Reader:
         self._tag = ""
         self._line = 0
         self._fed = 0
-        self._found: Counter[str] = Counter()
+        self._found: Counter[tuple[str, ...]] = Counter()
+        self._choose = lru_cache(maxsize=MAX_VARIANTS)(partial(_choose, languages))
         self._count = self._skipped = 0
         self._parser = self._new_parser()
 
@@ -151,7 +153,10 @@ class _Reader:
         """
         wanted = " and ".join(self._languages)
         if self._skipped == self._count:
-            found = ", ".join(f"{tag} ({count:,})" for tag, count in self._found.most_common(10))
+            counts: Counter[str] = Counter()
+            for tags, units in self._found.items():
+                counts.update({tag: units for tag in tags})
+            found = ", ".join(f"{tag} ({count:,})" for tag, count in counts.most_common(10))
             raise DataError(
                 f"{self._name}: no unit has {wanted}; the languages of its {self._count:,} units"
                 f" are {found or 'none'}"
@@ -206,20 +211,22 @@ class _Reader:
     def _add_variant(self, text: str) -> None:
         if len(self._variants) == MAX_VARIANTS:
             raise self._error(f"a unit of more than {MAX_VARIANTS} variants; {_UNIT}")
-        self._variants.append((self._tag, _WHITESPACE.sub(" ", text).strip(" ")))
+        if any(blank in text for blank in "\n\t\r"):
+            text = _WHITESPACE.sub(" ", text)
+        self._variants.append((self._tag, text.strip(" ")))
 
     def _add_unit(self) -> None:
         """Add the pair of the unit that ends here, or count that it has none."""
         self._count += 1
-        tags = [tag for tag, _ in self._variants]
+        tags = tuple(tag for tag, _ in self._variants)
         if len(self._found) < MAX_VARIANTS:
-            self._found.update(tags)
-        src, tgt = (best_matches(language, tags)[:1] for language in self._languages)
-        if not src or not tgt or src == tgt:
+            self._found[tags] += 1
+        indices = self._choose(tags)
+        if indices is None:
             self._skipped += 1
             return
-        lines = [self._variants[index][1].encode() for index in (*src, *tgt)]
-        self._pairs.append((self._line, lines[0], lines[1]))
+        src, tgt = (self._variants[index][1].encode() for index in indices)
+        self._pairs.append((self._line, src, tgt))
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise self._error(
@@ -231,6 +238,12 @@ class _Reader:
 
     def _refuse_external(self, *_: object) -> int:
         raise self._error("refers to another file; put its text into this one")
+
+
+def _choose(languages: tuple[str, str], tags: tuple[str, ...]) -> tuple[int, int] | None:
+    """Return the indices of the variants that fit the two languages best, or None."""
+    src, tgt = (best_matches(language, tags)[:1] for language in languages)
+    return (src[0], tgt[0]) if src and tgt and src != tgt else None
 
 
 _NO_ELEMENT = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]

@@ -275,3 +275,8 @@ def test_a_base_that_does_not_exist_is_reported_with_its_file(tmp_path, base, me
     (tmp_path / "mine.toml").write_text(f"base = {base}\n")
     with pytest.raises(ConfigError, match=f"mine.toml: base: .*{message}"):
         make_config(config_file=tmp_path / "mine.toml")
+
+
+def test_a_byte_order_mark_and_carriage_returns_are_not_part_of_toml(tmp_path):
+    (tmp_path / "settings.toml").write_bytes(b"\xef\xbb\xbf[model]\r\nhidden = 8\r\n")
+    assert read_toml(tmp_path / "settings.toml") == {"model": {"hidden": 8}}
