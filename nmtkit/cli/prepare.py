@@ -7,7 +7,7 @@ import click
 
 from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
 from nmtkit.cli.file_options import file_values_option
-from nmtkit.cli.rules import at_least_one, excludes, exclusive, needs
+from nmtkit.cli.rules import at_least_one, excludes, exclusive
 from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
@@ -86,7 +86,10 @@ def _at_most_two(
         ),
         exclusive("--case truecase", "--bpe-codes", because="merges follow the case of words"),
         exclusive("--bpe", "--bpe-codes"),
-        needs("--bpe-separate", "--bpe"),
+        exclusive("--bpe", "--subword-size"),
+        exclusive("--bpe-codes", "--subword-size"),
+        exclusive("--bpe-codes", "--bpe-separate"),
+        exclusive("--tokenized", "--tokenizer moses"),
     ]
 )
 @group(
@@ -159,6 +162,14 @@ def _at_most_two(
 @language_options
 @group(
     TEXT,
+    option(
+        "--tokenizer",
+        type=click.Choice(["auto", "moses", "none"]),
+        default="auto",
+        show_default=True,
+        help="How words are found: by Moses's rules, or not at all: with SentencePiece lines are"
+        " split as they are, else whitespace separates words. 'auto' chooses by the script.",
+    ),
     tokenized_option("Text is already tokenised. Its words are left unchanged."),
     option(
         "--hyphens",
@@ -208,18 +219,34 @@ def _at_most_two(
 @group(
     "Subwords",
     option(
+        "--subword",
+        type=click.Choice(["auto", "bpe", "sentencepiece", "none"]),
+        default="auto",
+        show_default=True,
+        common=True,
+        help="How words are split into pieces. 'auto' chooses by the script: BPE if words are"
+        " written apart and Moses has rules for both languages, else SentencePiece; for phrase"
+        " tables 'none'.",
+    ),
+    option(
+        "--subword-size",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="BPE merges or SentencePiece pieces to learn.  [default: 8,000 below 100,000 pairs,"
+        " 16,000 below a million, else 32,000]",
+    ),
+    option(
         "--bpe",
         "merges",
         type=click.IntRange(min=1),
         metavar="MERGES",
         common=True,
-        help="Learn this many BPE merges. They are learned from the training data and applied to"
-        " all text.",
+        help="Learn this many BPE merges: short for --subword bpe --subword-size.",
     ),
     option(
         "--bpe-separate",
         is_flag=True,
-        help="Learn BPE on each side separately instead of on both together.",
+        help="Learn subwords on each side separately instead of on both together.",
     ),
     option(
         "--bpe-codes",
@@ -229,6 +256,20 @@ def _at_most_two(
         metavar="FILE",
         help="Apply the merges of this subword-nmt file. Given twice, the first is for the source"
         " and the second for the target.",
+    ),
+    option(
+        "--vocabulary-threshold",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Split pieces that are rarer than this in their side's training data again. 1: no text"
+        " has a piece that its side never had.  [default: 1, with --bpe-codes 0]",
+    ),
+    option(
+        "--glossary",
+        "glossaries",
+        multiple=True,
+        metavar="REGEX",
+        help="Do not split what this regular expression matches (BPE only). Repeatable.",
     ),
 )
 @group(
@@ -266,8 +307,8 @@ def command(
 ) -> None:
     r"""Turn raw parallel text, or a phrase table, into a prepared folder.
 
-    Text is tokenised, cleaned and, with --bpe, split into subwords. The folder holds the text ready
-    for training, the BPE merges, and a manifest with every setting, checksum and count. It is
+    Text is tokenised, cleaned and split into subwords. The folder holds the text ready for
+    training, the subword models, and a manifest with every setting, checksum and count. It is
     written completely or not at all. Files are UTF-8, plain or compressed.
 
     Examples:
@@ -284,6 +325,8 @@ def command(
 
     if phrase_table:
         options["tokenized"] = True
+        if options["subword"] == "auto" and not options["subword_size"]:
+            options["subword"] = "bpe" if options["merges"] or options["bpe_codes"] else "none"
         if options["held_out"] is None and not dev:
             options["held_out"] = HELD_OUT_PHRASE_PAIRS
         training_data: Any = (phrase_table,)
@@ -294,9 +337,14 @@ def command(
 
 
 def _settings(
+    tokenizer: Any,
+    subword: Any,
+    subword_size: int | None,
     merges: int | None,
     bpe_separate: bool,
     bpe_codes: tuple[str, ...],
+    glossaries: tuple[str, ...],
+    vocabulary_threshold: int | None,
     src_language: str,
     tgt_language: str,
     tokenized: bool,
@@ -312,21 +360,30 @@ def _settings(
 ) -> Any:
     """Convert the options to settings of `prepare`."""
     from nmtkit.config import TextConfig
+    from nmtkit.preprocessing.segmentation import Segmentation
     from nmtkit.preprocessing.settings import PrepareSettings
     from nmtkit.preprocessing.text_switches import text_switches
 
-    separate = bpe_separate or len(bpe_codes) == 2
+    segmentation = Segmentation(
+        tokenizer,
+        subword,
+        subword_size or 0,
+        merges or 0,
+        bpe_codes,
+        bpe_separate,
+        tokenized,
+        glossaries,
+        vocabulary_threshold,
+    )
     text = TextConfig(
         src_language=src_language,
         tgt_language=tgt_language,
-        tokenized=tokenized,
         hyphens=hyphens,
         escape=escape,
-        **text_switches(tokenized, nfc, protected, joiners),
+        **text_switches(segmentation.words_given, nfc, protected, joiners),
         punctuation=punctuation,
         case=case,
-        subwords=("separate" if separate else "joint") if merges or bpe_codes else "none",
+        **segmentation.text_settings(),
     )
-    return PrepareSettings(
-        text=text, merges=merges or 0, codes=bpe_codes, held_out=held_out or 0, **cleaning
-    )
+    subwords = segmentation.subword_settings()
+    return PrepareSettings(text=text, held_out=held_out or 0, **subwords, **cleaning)

@@ -17,9 +17,10 @@ from nmtkit.errors import refuse_string
 from nmtkit.preprocessing import prepare as _prepare
 from nmtkit.preprocessing import select as _select
 from nmtkit.preprocessing.prepare import Bitext, TrainingData
+from nmtkit.preprocessing.segmentation import Segmentation, SubwordChoice, TokenizerChoice
 from nmtkit.preprocessing.select import Bitext as TwoFiles
 from nmtkit.preprocessing.select import Selection, SelectSettings
-from nmtkit.preprocessing.settings import PrepareSettings
+from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
 from nmtkit.preprocessing.text_switches import text_switches
 from nmtkit.text.vocabulary import Shortlist
@@ -41,9 +42,14 @@ def prepare(
     protected: bool | None = None,
     joiners: bool | None = None,
     case: Literal["keep", "truecase", "markers"] = "keep",
+    tokenizer: TokenizerChoice = "auto",
+    subword: SubwordChoice = "auto",
+    subword_size: int = 0,
     bpe: int = 0,
     bpe_codes: Sequence[str] = (),
     bpe_separate: bool = False,
+    glossaries: Sequence[str] = (),
+    vocabulary_threshold: int | None = None,
     max_length: int = 50,
     max_ratio: float = 9.0,
     dedup: bool = False,
@@ -73,9 +79,16 @@ def prepare(
         tokenised.
     :param case: "truecase" learns and applies Moses's truecasing; "markers" writes small letters,
         with tokens before words with capitals.
-    :param bpe: BPE merges to learn; 0: none.
+    :param tokenizer: "moses", or "none": whitespace separates words, or, with SentencePiece, lines
+        are split as they are; "auto" chooses by the script of the text.
+    :param subword: "bpe", "sentencepiece", "none", or "auto": by the script of the text.
+    :param subword_size: BPE merges or SentencePiece pieces to learn; 0: by the number of pairs.
+    :param bpe: BPE merges to learn; short for `subword="bpe"` and `subword_size`.
     :param bpe_codes: files of BPE merges to apply instead: one for both sides, or one per side.
-    :param bpe_separate: learn BPE on each side alone.
+    :param bpe_separate: learn subwords on each side alone.
+    :param glossaries: regular expressions; BPE does not split what they match.
+    :param vocabulary_threshold: a piece that is rarer in its side is split again; by default 1 if
+        subwords are learned, so that no text has pieces that its side never had.
     :param max_length: maximum number of words on either side of a training pair.
     :param max_ratio: maximum ratio between the numbers of words of the two sides.
     :param dedup: drop repeated training pairs.
@@ -89,25 +102,36 @@ def prepare(
     """
     for name, files in {"train": train, "dev": dev, **(tests or {})}.items():
         refuse_string(files, name)
-    separate = bpe_separate or len(bpe_codes) == 2
+    is_table = isinstance(train, tuple) and len(train) == 1
+    segmentation = Segmentation(
+        "none" if is_table and tokenizer == AUTO else tokenizer,
+        "none"
+        if is_table and subword == AUTO and not (subword_size or bpe or bpe_codes)
+        else subword,
+        subword_size,
+        bpe,
+        bpe_codes,
+        bpe_separate,
+        tokenized,
+        glossaries,
+        vocabulary_threshold,
+    )
     text = TextConfig(
         src_language=src_language,
         tgt_language=tgt_language,
-        tokenized=tokenized,
         hyphens=hyphens,
         escape=escape,
-        **text_switches(tokenized, nfc, protected, joiners),
+        **text_switches(segmentation.words_given, nfc, protected, joiners),
         punctuation=punctuation,
         case=case,
-        subwords=("separate" if separate else "joint") if bpe or bpe_codes else "none",
+        **segmentation.text_settings(),
     )
     settings = PrepareSettings(
         text=text,
         max_length=max_length,
         max_ratio=max_ratio,
         dedup=dedup,
-        merges=bpe,
-        codes=tuple(bpe_codes),
+        **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
     )

@@ -23,8 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,6 +32,7 @@ from tqdm import tqdm
 from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
+from nmtkit.io.bitext import PairBlock
 from nmtkit.io.checksums import with_checksum
 from nmtkit.io.inputs import HashedFile, Source, VerbatimFile, refuse_repeated_pipes
 from nmtkit.io.lines import read_raw_blocks
@@ -43,8 +43,10 @@ from nmtkit.preprocessing.corpus_counts import corpus_entries, log_corpora
 from nmtkit.preprocessing.corpus_reading import read_corpus
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.manifest_content import manifest_of
+from nmtkit.preprocessing.segmentation import choose_method, choose_size
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
+from nmtkit.preprocessing.subword_learning import learn_models, learning_step
 from nmtkit.preprocessing.truecasing import truecase_files
 from nmtkit.text.subword import METHODS, PIECES, SUBWORD_FILES, SubwordModel
 from nmtkit.text.subword.pieces import write_pieces
@@ -53,13 +55,6 @@ from nmtkit.text.vocabulary import count_block
 
 _TEST_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", TRUECASE, *SUBWORD_FILES}
-MAX_LEARNED_LINES = 1_000_000
-"""Maximum number of lines of a side that SentencePiece is learned from, evenly spaced. Distinct
-words without blanks between them may be as many as the lines."""
-
-UNITS = {"bpe": "BPE merges", "sentencepiece": "SentencePiece pieces"}
-"""What the size of each subword method counts, for the log."""
-
 _BLOCK_PAIRS = 2000
 """Number of pairs in a block for a worker."""
 
@@ -72,6 +67,9 @@ PhraseTable = tuple[str | Path]
 
 TrainingData = Bitext | PhraseTable | TrainingCorpus | Sequence[TrainingCorpus | Bitext]
 """One corpus, or several; a tuple of one file is a phrase table."""
+
+CorpusBlock = tuple[int, TrainingCorpus, PairBlock]
+"""The index of a corpus, the corpus, and consecutive pairs of it."""
 
 logger = logging.getLogger("nmtkit")
 
@@ -201,11 +199,13 @@ class _FolderWriter:
 
         :return: counts of the training data and the dev set held out, and of each corpus.
         """
+        blocks = self._choose_method(self._corpus_blocks(self._open(corpora)))
         settings = self.settings
-        in_words = bool(settings.merges or settings.text.vocabulary_threshold)
+        learned = settings.text.subwords != "none" and not settings.codes
+        in_words = learned or bool(settings.text.vocabulary_threshold)
         train, dev = ("words", "held") if in_words else ("train", "dev")
         cleaned = "cleaned" if settings.held_out else train
-        parts = self._write_split(cleaned, self._open(corpora), clean=True)
+        parts = self._write_split(cleaned, corpora, clean=True, blocks=blocks)
         counts = {"train": SplitCounts.sum(parts)}
         if not counts["train"].pairs:
             files = ", ".join(str(file) for corpus in corpora for file in corpus.files)
@@ -221,7 +221,7 @@ class _FolderWriter:
             _remove(pairs)
         if settings.text.case == "truecase":
             self._truecase((train, dev) if settings.held_out else (train,))
-        if settings.merges:
+        if learned:
             self._learn_subwords(self._paths(train), counts["train"].pairs)
         if in_words:
             self.subword_folder = str(self.folder)
@@ -230,6 +230,14 @@ class _FolderWriter:
                 counts["dev"].tokens = self._split_words("dev", self._paths(dev))
                 _remove(self._paths(dev))
         return counts, parts
+
+    def _choose_method(self, blocks: Iterator[CorpusBlock]) -> Iterator[CorpusBlock]:
+        """Choose the subword method by the first block if it is "auto"; return all blocks."""
+        first = list(islice(blocks, 1))
+        sides = [side for _, _, block in first for side in (block.src, block.tgt)] or [[], []]
+        samples = [b"\n".join(lines).decode(errors="ignore").split("\n") for lines in sides]
+        self.settings = choose_method(self.settings, *samples)
+        return chain(first, blocks)
 
     def _split_train(self, words: tuple[Path, Path]) -> Counter[str]:
         """Split the training data's words, and list the pieces; return the numbers of tokens.
@@ -270,19 +278,10 @@ class _FolderWriter:
 
         :param pairs: lines of each file.
         """
-        settings = self.settings
-        step = -(-pairs // MAX_LEARNED_LINES) if settings.text.raw else 1
+        self.settings = settings = choose_size(self.settings, pairs)
+        step = learning_step(settings, pairs)
         counts = [self._count_words(path, step) for path in words]
-        if settings.text.subwords == "joint":
-            counts = [counts[0] + counts[1]]
-        name = f"{settings.merges:,} {UNITS.get(settings.subword_method, settings.subword_method)}"
-        logger.info("learning %s%s", name, f", from every line of {step}" if step > 1 else "")
-        learn = partial(METHODS[settings.subword_method].learn, size=settings.merges)
-        models = list(self.pool.imap(learn, counts))
-        if min(model.size for model in models) < settings.merges:
-            sizes = " and ".join(f"{model.size:,}" for model in models)
-            logger.info("the text is too short for %s; learned %s", name, sizes)
-        self._save_subwords(models)
+        self._save_subwords(learn_models(settings, counts, step, self.pool))
 
     def _count_words(self, path: str | Path, step: int = 1) -> Counter[str]:
         """Count the words of a file.
@@ -312,15 +311,17 @@ class _FolderWriter:
         corpora: Sequence[TrainingCorpus],
         clean: bool = False,
         tokenized: bool = False,
+        blocks: Iterator[CorpusBlock] | None = None,
     ) -> list[SplitCounts]:
         """Prepare corpora into `name.src` and `name.tgt`; return the counts of each.
 
         :param clean: drop pairs, because this is training data.
         :param tokenized: the text is already tokenised; only subwords are applied.
+        :param blocks: the files' lines if some were read already.
         """
         parts = [SplitCounts(clean=clean) for _ in corpora]
         duplicates = DuplicateFilter(grouped=not self.settings.dedup)
-        raw_blocks = self._raw_blocks(corpora, clean, tokenized)
+        raw_blocks = self._raw_blocks(blocks or self._corpus_blocks(corpora), clean, tokenized)
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
@@ -338,24 +339,28 @@ class _FolderWriter:
         return parts
 
     def _raw_blocks(
-        self, corpora: Sequence[TrainingCorpus], clean: bool, tokenized: bool
+        self, blocks: Iterator[CorpusBlock], clean: bool, tokenized: bool
     ) -> Iterator[RawBlock]:
         settings = self.settings if self.limited else _without_threshold(self.settings)
+        for index, corpus, block in blocks:
+            yield RawBlock(
+                settings,
+                block.names,
+                block.numbers,
+                b"\n".join(block.src),
+                b"\n".join(block.tgt),
+                clean,
+                tokenized,
+                self.subword_folder,
+                clean and (self.settings.dedup or corpus.is_phrase_table),
+                index,
+                corpus.tag,
+            )
+
+    def _corpus_blocks(self, corpora: Sequence[TrainingCorpus]) -> Iterator[CorpusBlock]:
         for index, corpus in enumerate(corpora):
             for block in read_corpus(corpus, self.settings, _BLOCK_PAIRS):
-                yield RawBlock(
-                    settings,
-                    block.names,
-                    block.numbers,
-                    b"\n".join(block.src),
-                    b"\n".join(block.tgt),
-                    clean,
-                    tokenized,
-                    self.subword_folder,
-                    clean and (self.settings.dedup or corpus.is_phrase_table),
-                    index,
-                    corpus.tag,
-                )
+                yield index, corpus, block
 
 
 def _without_threshold(settings: PrepareSettings) -> PrepareSettings:

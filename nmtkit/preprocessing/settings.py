@@ -11,6 +11,8 @@ from nmtkit.text.subword.bpe import glossary_pattern
 
 RAW_TEXT_SETTINGS = ("nfc", "punctuation", "protected", "combining", "joiners")
 """Switches of `TextConfig` that apply to raw text alone."""
+AUTO = "auto"
+"""Choose by the text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +44,9 @@ class CleaningSettings:
 class SubwordSettings:
     """Subwords to learn, or files of them to apply.
 
-    merges: BPE merges to learn (or the size that another subword method learns); 0: none.
+    merges: BPE merges to learn, or the size that another method learns; 0: by the number of pairs.
     codes: files of BPE merges to apply instead: one for both sides, or one per side.
-    subword_method: a name in `nmtkit.text.subword.METHODS`.
+    subword_method: a name in `nmtkit.text.subword.METHODS`, or "auto": by the script of the text.
     """
 
     merges: int = 0
@@ -57,7 +59,7 @@ class SubwordSettings:
         :param text: settings of the text, which have more of subwords.
         """
         sides = text.subwords
-        if self.subword_method not in METHODS:
+        if self.subword_method not in (*METHODS, AUTO):
             raise ConfigError(
                 f"unknown subword method '{self.subword_method}'; choose one of"
                 f" {', '.join(METHODS)}"
@@ -69,7 +71,7 @@ class SubwordSettings:
             raise ConfigError("BPE is either learned or given; leave --bpe or --bpe-codes out")
         if len(self.codes) > 2:
             raise ConfigError(f"{len(self.codes)} files of BPE merges; give one, or two")
-        if (sides == "none") != (not self.merges and not self.codes):
+        if sides == "none" and (self.merges or self.codes):
             raise ConfigError(
                 f"text.subwords is '{sides}', with {self.merges} merges to learn and"
                 f" {len(self.codes)} files of them given"
@@ -89,7 +91,8 @@ class SubwordSettings:
             raise ConfigError(
                 f"a vocabulary threshold of {threshold} needs subwords, and is not negative"
             )
-        if text.glossaries and (text.subwords == "none" or self.subword_method != "bpe"):
+        without = text.subwords == "none" or self.subword_method not in ("bpe", AUTO)
+        if text.glossaries and without:
             raise ConfigError(
                 "glossaries are kept from being split by BPE; use BPE, or no glossary"
             )
@@ -101,7 +104,7 @@ class SubwordSettings:
 class PrepareSettings(CleaningSettings, SubwordSettings):
     """Settings of `prepare`.
 
-    text: languages and tokenisation; its `subwords` is "none" unless `merges` or `codes` are given.
+    text: languages and tokenisation; its `subwords` is not "none" if `merges` or `codes` are given.
     held_out: training pairs to move to a dev set.
     """
 
