@@ -96,7 +96,7 @@ def commands(model: Path, folder: Path) -> dict[str, list[str]]:
         "nmtkit translate": [*NMTKIT, "translate", "--model", str(model)],
         "nmtkit score": [*NMTKIT, "score", "--model", str(model), *pair],
         "nmtkit align": [*NMTKIT, "align", "--model", str(model), *pair],
-        "nmtkit prepare": [*NMTKIT, "prepare", "-s", "en", "-t", "fr", "--train", *pair, *prepared],
+        "nmtkit prepare": [*NMTKIT, "prepare", "--subword", "none", "--train", *pair, *prepared],
         "nmtkit --help": [*NMTKIT, "--help"],
     }
 

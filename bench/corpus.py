@@ -28,7 +28,7 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
     report_progress(f"tokenising {data} into {folder}")
     texts: list[str | Path] = ["--train", *files["train"], "--dev", *files["val"]]
     test: list[str | Path] = ["--test", "test2016", *files["test2016"]]
-    sides: list[str | Path] = ["-s", "en", "-t", "fr"]
+    sides: list[str | Path] = ["-s", "en", "-t", "fr", "--subword", "none"]
     output: list[str | Path] = ["--max-length", "100", "--force", "--output", folder]
     run_command([*NMTKIT, "prepare", *texts, *test, *sides, *output], work / "prepare.log")
     run_command(

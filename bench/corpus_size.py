@@ -116,7 +116,7 @@ def measure(options: argparse.Namespace) -> list[Step]:
     train += ["--set", "training.dev_bleu=false", "--threads", options.threads]
     workers = ["--workers", options.threads]
     prepare = ["prepare", "--train", *text["train"], "--dev", *text["dev"], "-s", "en", "-t", "fr"]
-    prepare += ["--tokenized", *workers, "--force", "--output", prepared]
+    prepare += ["--tokenized", "--subword", "none", *workers, "--force", "--output", prepared]
     updates = "training.max_updates={}".format
     first = [*train, "--force"] if model.exists() else train
     commands = {

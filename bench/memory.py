@@ -155,7 +155,7 @@ class Measurement:
         for step in STEPS:
             report_progress(f"{self.times} times the corpus: {step}")
             if step == "prepare":
-                costs[step] = self.prepare(prepared)
+                costs[step] = self.prepare(prepared, "--subword", "none")
             elif step == "prepare, BPE":
                 costs[step] = self.prepare(self.folder / "pieces", "--bpe", "10000")
             elif step == "shortlist":

@@ -74,7 +74,7 @@ class Corpus:
             words = ["shortlist", str(prepared), "--size", "30000", "--force"]
         else:
             files = [str(self.folder / f"raw.{side}") for side in SIDES]
-            words = [*command.split(), "--train", *files, *self.languages]
+            words = [*command.split(), "--subword", "none", "--train", *files, *self.languages]
             words += ["--workers", self.workers, "--force", "--output", str(prepared)]
         return run_command([*NMTKIT, "--quiet", *words], self.folder / "log")
 

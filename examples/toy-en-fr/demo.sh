@@ -24,7 +24,7 @@ say "Writing 30,000 sentence pairs with a grammar that knows their alignments"
 paste -d '\n' <(head -3 "$RAW/test.en") <(head -3 "$RAW/test.fr")
 
 say "Preparing: tokenising, cleaning, and building the vocabularies"
-"$NMTKIT" prepare -s en -t fr --no-nfc --no-protected --no-joiners --train "$RAW/train.en" "$RAW/train.fr" \
+"$NMTKIT" prepare -s en -t fr --subword none --no-nfc --no-protected --no-joiners --train "$RAW/train.en" "$RAW/train.fr" \
     --dev "$RAW/dev.en" "$RAW/dev.fr" --test test "$RAW/test.en" "$RAW/test.fr" \
     --output "$PREPARED" --force
 "$NMTKIT" shortlist "$PREPARED" --size 3000 --force

@@ -222,9 +222,9 @@ def _at_most_two(
         "--subword",
         type=click.Choice(["auto", "bpe", "sentencepiece", "none"]),
         default="auto",
-        show_default=True,
+        metavar="METHOD",
         common=True,
-        help="How words are split into pieces. 'auto' chooses by the script: BPE if words are"
+        help="auto, bpe, sentencepiece or none. 'auto' chooses by the script: BPE if words are"
         " written apart and Moses has rules for both languages, else SentencePiece; for phrase"
         " tables 'none'.",
     ),
@@ -239,9 +239,9 @@ def _at_most_two(
         "--bpe",
         "merges",
         type=click.IntRange(min=1),
-        metavar="MERGES",
+        metavar="N",
         common=True,
-        help="Learn this many BPE merges: short for --subword bpe --subword-size.",
+        help="Learn N BPE merges: --subword bpe --subword-size N.",
     ),
     option(
         "--bpe-separate",
@@ -254,8 +254,8 @@ def _at_most_two(
         multiple=True,
         callback=_at_most_two,
         metavar="FILE",
-        help="Apply the merges of this subword-nmt file. Given twice, the first is for the source"
-        " and the second for the target.",
+        help="Apply the merges of this subword-nmt file, or with --subword sentencepiece this"
+        " model. Given twice, the first is for the source and the second for the target.",
     ),
     option(
         "--vocabulary-threshold",

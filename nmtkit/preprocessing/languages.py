@@ -63,7 +63,7 @@ def log_languages(text: TextConfig) -> None:
     logger.info("%s (%s) to %s (%s)", language_name(src), src, language_name(tgt), tgt)
     if src == tgt:
         logger.warning("source and target language are both %s; is that what you want?", src)
-    if not text.tokenized:
+    if not text.tokenized and not text.raw:
         for language in dict.fromkeys((src, tgt)):
             _log_missing_rules(language)
 

@@ -37,7 +37,7 @@ class Segmentation:
         SentencePiece, lines are split as they are.
     size: merges or pieces to learn; 0: by the number of pairs.
     bpe: merges of BPE, a short form of `subword` and `size`.
-    codes: files of BPE merges to apply instead: one for both sides, or one per side.
+    codes: subword models to apply instead: one for both sides, or one per side.
     separate: learn on each side alone.
     tokenized: the text is tokenised already.
     glossaries: regular expressions; BPE does not split what they match.
@@ -62,10 +62,12 @@ class Segmentation:
         if not self.bpe and not self.codes:
             words_given = self.tokenized or self.tokenizer == "moses"
             return "bpe" if self.subword == AUTO and words_given else self.subword
-        if self.subword not in (AUTO, "bpe"):
-            raise ConfigError(f"BPE and --subword {self.subword} exclude each other; give one")
         if self.size:
             raise ConfigError("--subword-size is learned; leave --bpe and --bpe-codes out")
+        if self.codes and self.subword == "sentencepiece":
+            return "sentencepiece"
+        if self.subword not in (AUTO, "bpe"):
+            raise ConfigError(f"BPE and --subword {self.subword} exclude each other; give one")
         return "bpe"
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 from nmtkit.text.subword.bpe import glossary_pattern
 
@@ -97,7 +97,10 @@ class SubwordSettings:
                 "glossaries are kept from being split by BPE; use BPE, or no glossary"
             )
         for glossary in text.glossaries:
-            glossary_pattern(glossary)
+            try:
+                glossary_pattern(glossary)
+            except DataError as error:
+                raise ConfigError(str(error)) from error
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from nmtkit.model_folder import (
     read_vocabularies,
 )
 from nmtkit.models import model_name
-from nmtkit.text.subword import SUBWORD_FILES
+from nmtkit.text.subword import METHODS
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
@@ -157,7 +157,7 @@ class InitialModel:
 
     def _check_subwords(self, theirs: Config, config: Config, prepared: Path) -> None:
         """Raise DataError unless words are split by the same subword models."""
-        names = [f"{method}.{side}" for method in SUBWORD_FILES for side in ("src", "tgt")]
+        names = [f"{method}.{side}" for method in METHODS for side in ("src", "tgt")]
         old = prepared_files(self.folder, theirs.text, ("src", "tgt"))
         new = prepared_files(prepared, config.text, config.data.sides)
         for name in names:

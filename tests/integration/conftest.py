@@ -82,7 +82,7 @@ def prepared(corpus: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFact
     splits: list[object] = []
     for name, option in (("train", ["--train"]), ("dev", ["--dev"]), ("test", ["--test", "test"])):
         splits += [*option, corpus / f"{name}.en", corpus / f"{name}.fr"]
-    nmtkit("prepare", *splits, "-s", "en", "-t", "fr", "--output", folder)
+    nmtkit("prepare", *splits, "-s", "en", "-t", "fr", "--subword", "none", "--output", folder)
     nmtkit("shortlist", folder, "--size", 12)
     return folder
 

@@ -165,7 +165,7 @@ def test_existing_output_is_refused_unless_forced(
     train = ["--train", corpus / "train.en", corpus / "train.fr"]
     dev = ["--dev", corpus / "dev.en", corpus / "dev.fr"]
     commands: list[tuple[Path, list[object]]] = [
-        (tmp_path / "p", ["prepare", *train, *dev, "-s", "en", "-t", "fr"]),
+        (tmp_path / "p", ["prepare", *train, *dev, "-s", "en", "-t", "fr", "--subword", "none"]),
         (tmp_path / "s", ["shortlist", corpus / "train.en", "--size", 10]),
     ]
     for output, arguments in commands:

@@ -65,7 +65,21 @@ def test_a_noisy_pair_does_not_shift_others(nmtkit: Nmtkit, tmp_path: Path) -> N
         (tmp_path / f"raw.{language}").write_bytes(text.encode())
     out = tmp_path / "prepared"
     files = [tmp_path / "raw.en", tmp_path / "raw.fr"]
-    nmtkit("prepare", "-s", "en", "-t", "fr", "--train", *files, "--dev", *files, "--output", out)
+    nmtkit(
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        "--subword",
+        "none",
+        "--train",
+        *files,
+        "--dev",
+        *files,
+        "--output",
+        out,
+    )
     for split in ("train", "dev"):
         pairs = list(zip(lines(out / f"{split}.src"), lines(out / f"{split}.tgt"), strict=True))
         assert len(pairs) == 60

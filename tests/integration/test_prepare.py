@@ -33,7 +33,18 @@ def test_all_splits_are_written(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) ->
     for name in ("one", "two"):
         splits += ["--test", name, corpus / "test.en", corpus / "test.fr"]
     result = nmtkit(
-        "prepare", "-s", "en", "-t", "fr", *splits, "--output", tmp_path / "out", "--workers", 1
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        *splits,
+        "--subword",
+        "none",
+        "--output",
+        tmp_path / "out",
+        "--workers",
+        1,
     )
     sets = {f"{name}.{side}" for name in ("train", "dev", "one", "two") for side in ("src", "tgt")}
     assert names(tmp_path / "out") == sets | {"manifest.json"}
@@ -44,7 +55,9 @@ def test_all_splits_are_written(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) ->
 
 
 def test_training_data_alone_suffices(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
-    nmtkit("prepare", "-s", "en", "-t", "fr", *train, "--output", tmp_path / "out")
+    nmtkit(
+        "prepare", "-s", "en", "-t", "fr", *train, "--subword", "none", "--output", tmp_path / "out"
+    )
     assert names(tmp_path / "out") == {"train.src", "train.tgt", "manifest.json"}
 
 
@@ -98,6 +111,8 @@ def test_gzip_and_stdin(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
         "--train",
         "-",
         zipped,
+        "--subword",
+        "none",
         "--output",
         tmp_path / "out",
         input=source,
@@ -114,6 +129,7 @@ def test_every_option_reaches_the_manifest(
     options: list[object] = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
     options += ["--no-nfc", "--punctuation", "--no-joiners", "--case", "truecase", "--held-out", 3]
+    options += ["--held-out", 3, "--glossary", "x+", "--vocabulary-threshold", "2"]
     nmtkit(
         "prepare",
         "-s",
@@ -132,8 +148,7 @@ def test_every_option_reaches_the_manifest(
         "src_language": "de", "tgt_language": "it", "tokenized": False, "hyphens": True,
         "escape": True, "nfc": False, "punctuation": True, "protected": True, "combining": True,
         "joiners": False, "case": "truecase", "subwords": "separate", "tags": [],
-        "raw": False, "glossaries": [],
-        "vocabulary_threshold": 0,
+        "raw": False, "glossaries": ["x+"], "vocabulary_threshold": 2,
     }  # fmt: skip
     assert manifest["settings"] == {
         "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],
@@ -170,7 +185,10 @@ def test_existing_codes(
     "wrong",
     [
         ["--bpe", "3", "--bpe-codes", "x"],
-        ["--bpe-separate"],
+        ["--bpe-separate", "--bpe-codes", "x"],
+        ["--bpe", "3", "--subword-size", "3"],
+        ["--tokenized", "--tokenizer", "moses"],
+        ["--subword", "letters"],
         ["--bpe-codes", "x", "--bpe-codes", "x", "--bpe-codes", "x"],
         ["--bpe", "0"],
         ["--max-length", "0"],
@@ -223,7 +241,18 @@ def test_an_error_is_one_line(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> N
 
 
 def test_force_replaces_the_folder(nmtkit: Nmtkit, train: list[object], tmp_path: Path) -> None:
-    run = ["prepare", "-s", "en", "-t", "fr", *train, "--output", tmp_path / "out"]
+    run = [
+        "prepare",
+        "-s",
+        "en",
+        "-t",
+        "fr",
+        *train,
+        "--subword",
+        "none",
+        "--output",
+        tmp_path / "out",
+    ]
     nmtkit(*run)
     result = nmtkit(*run, status=1)
     assert "out: exists already; use --force" in result.stderr

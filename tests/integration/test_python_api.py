@@ -33,7 +33,9 @@ def prepared_by_api(corpus, tmp_path_factory):
     files = {
         name: (corpus / f"{name}.en", corpus / f"{name}.fr") for name in ("train", "dev", "test")
     }
-    prepare(files["train"], folder, files["dev"], {"test": files["test"]}, **LANGUAGES)
+    prepare(
+        files["train"], folder, files["dev"], {"test": files["test"]}, subword="none", **LANGUAGES
+    )
     build_shortlist(folder, 12)
     return folder
 

@@ -40,7 +40,9 @@ def prepare(raw, endings, size, *options):
         for split in ("train", "dev")
         for argument in (f"--{split}", *(raw / f"{split}.{ending}" for ending in endings))
     ]
-    nmtkit("prepare", *sides, "-s", "en", "-t", "fr", "--output", folder, *options)
+    nmtkit(
+        "prepare", *sides, "-s", "en", "-t", "fr", "--subword", "none", "--output", folder, *options
+    )
     nmtkit("shortlist", folder, "--size", size)
     return folder
 

@@ -265,7 +265,6 @@ def test_no_training_pair_left_is_an_error(tmp_path: Path, train: Files) -> None
         PrepareSettings(max_ratio=math.inf),
         PrepareSettings(max_ratio=math.nan),
         PrepareSettings(JOINT, merges=-1),
-        PrepareSettings(JOINT),
         PrepareSettings(merges=5),
         PrepareSettings(JOINT, merges=5, codes=("a",)),
         PrepareSettings(JOINT, codes=("a", "b")),
