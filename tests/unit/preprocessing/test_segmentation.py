@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from nmtkit.config import TextConfig
+from nmtkit.data.manifest import text_config
 from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.segmentation import Segmentation, choose_method, choose_size
 from nmtkit.preprocessing.settings import AUTO, PrepareSettings
+from nmtkit.preprocessing.splits import SIDES
 from nmtkit.text.pipeline import TextPipeline
 
 TEXTS = {
@@ -140,12 +142,11 @@ def test_raw_text_is_prepared_and_given_back(tmp_path: Path, language: str) -> N
         manifest = prepare(settings_for(language), out, (src, tgt), dev, workers=workers)
     assert manifest["splits"]["train"]["pairs"] == 9
     assert manifest["text"]["raw"] is True
-    text = TextConfig(**{k: tuple(v) if k in ("tags", "glossaries") else v
-                         for k, v in manifest["text"].items()})  # fmt: skip
-    for side in ("src", "tgt"):
+    text = text_config(manifest, out)
+    for side in SIDES:
         name = f"dev.{side}"
         assert (out / name).read_bytes() == (tmp_path / "out1" / name).read_bytes()
-        pipeline = TextPipeline.load(out, side, text)  # type: ignore[arg-type]
+        pipeline = TextPipeline.load(out, side, text)
         lines = (out / name).read_text(encoding="utf-8").split("\n")[:-1]
         assert [pipeline.line(line.split()) for line in lines] == odd
         known = {
