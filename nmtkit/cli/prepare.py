@@ -224,8 +224,8 @@ def _at_most_two(
         default="auto",
         metavar="METHOD",
         common=True,
-        help="Subwords: auto, bpe, sentencepiece or none. 'auto' chooses by the script: BPE if"
-        " words are written apart and Moses has rules for both languages, else SentencePiece; for phrase"
+        help="Use auto, bpe, sentencepiece or none. 'auto' chooses by the script: BPE if words are"
+        " written apart and Moses has rules for both languages, else SentencePiece; for phrase"
         " tables 'none'.",
     ),
     option(
