@@ -214,6 +214,12 @@ def _at_most_two(
         " with a capital. markers: small letters, and tokens before words with capitals; undone"
         " exactly.",
     ),
+    option(
+        "--no-language-check",
+        is_flag=True,
+        help="Do not look first whether the text is in the languages of -s and -t, and the sides"
+        " are not swapped. It is looked at if the package py3langid is installed.",
+    ),
     invalid_option,
 )
 @group(
@@ -303,6 +309,7 @@ def command(
     output: str,
     workers: int,
     force: bool,
+    no_language_check: bool,
     **options: Any,
 ) -> None:
     r"""Turn raw parallel text, or a phrase table, into a prepared folder.
@@ -333,7 +340,9 @@ def command(
     else:
         listed = read_corpora(corpora) if corpora else []
         training_data = with_tags([*train, *listed], tags)
-    prepare(_settings(**options), output, training_data, dev or None, tests, workers, force)
+    settings = _settings(**options)
+    check = not no_language_check
+    prepare(settings, output, training_data, dev or None, tests, workers, force, check)
 
 
 def _settings(

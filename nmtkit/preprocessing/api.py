@@ -57,6 +57,7 @@ def prepare(
     held_out: int = 0,
     workers: int = 1,
     force: bool = False,
+    language_check: bool = True,
 ) -> dict[str, Any]:
     """Prepare raw parallel text into a folder of tokenised, cleaned text, as `nmtkit prepare` does.
 
@@ -96,6 +97,8 @@ def prepare(
     :param held_out: training pairs to move to a dev set.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
+    :param language_check: look first whether the text is in the languages named, which needs the
+        package py3langid.
     :return: the manifest: every setting, checksum and count.
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string is passed instead of a pair of files.
@@ -135,7 +138,7 @@ def prepare(
         invalid=invalid,
         held_out=held_out,
     )
-    return _prepare.prepare(settings, output, train, dev, tests, workers, force)
+    return _prepare.prepare(settings, output, train, dev, tests, workers, force, language_check)
 
 
 def build_shortlist(

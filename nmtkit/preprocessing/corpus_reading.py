@@ -1,8 +1,10 @@
 """The pairs of a training corpus, or of a dev or test set, in any form."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 
 from nmtkit.io.bitext import PairBlock, read_bitext
+from nmtkit.io.inputs import HashedFile, Source
 from nmtkit.preprocessing.corpora import TrainingCorpus
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.smt.phrase_table import read_phrase_blocks
@@ -28,3 +30,24 @@ def _numbered(blocks: Iterable[tuple[list[bytes], ...]], name: str) -> Iterator[
     for src, tgt in blocks:
         yield PairBlock(src, tgt, (name, name), range(first, first + len(src)))
         first += len(src)
+
+
+class Inputs:
+    """The files that a prepared folder is made from, with the checksum of every byte read.
+
+    :param stack: closes the files.
+    """
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._files: list[HashedFile] = []
+
+    def open(self, paths: Iterable[Source]) -> tuple[HashedFile, ...]:
+        """Return files to read once."""
+        files = tuple(self._stack.enter_context(HashedFile(str(path))) for path in paths)
+        self._files += files
+        return files
+
+    def checksums(self) -> dict[str, str]:
+        """Return the SHA-256 of every file, by its path."""
+        return {str(file): file.sha256() for file in self._files}

@@ -20,7 +20,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain, islice
@@ -34,13 +34,14 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.bitext import PairBlock
 from nmtkit.io.checksums import with_checksum
-from nmtkit.io.inputs import HashedFile, Source, VerbatimFile, refuse_repeated_pipes
+from nmtkit.io.inputs import VerbatimFile, refuse_repeated_pipes
 from nmtkit.io.lines import read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.corpora import TrainingCorpus, as_corpora, checked_corpora
 from nmtkit.preprocessing.corpus_counts import corpus_entries, log_corpora
-from nmtkit.preprocessing.corpus_reading import read_corpus
+from nmtkit.preprocessing.corpus_reading import Inputs, read_corpus
+from nmtkit.preprocessing.language_check import LanguageCheck, check_languages, checked_blocks
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.manifest_content import manifest_of
 from nmtkit.preprocessing.segmentation import choose_method, choose_size
@@ -82,6 +83,7 @@ def prepare(
     tests: Mapping[str, Bitext] | None = None,
     workers: int = 1,
     force: bool = False,
+    language_check: bool = True,
 ) -> dict[str, Any]:
     """Prepare training, dev and test data into a folder, completely or not at all.
 
@@ -91,6 +93,7 @@ def prepare(
     :param tests: test sets by name; their files get that name.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
+    :param language_check: look at the text's languages first, if py3langid is installed.
     :return: the manifest.
     :raises ConfigError: settings contradict each other, a language is no code of ISO 639, or a test
         set's name is invalid.
@@ -117,7 +120,11 @@ def prepare(
         ProcessPool(workers) as pool,
         ExitStack() as stack,
     ):
-        return _FolderWriter(settings, folder, pool, _Inputs(stack)).write(splits)
+        writer = _FolderWriter(settings, folder, pool, Inputs(stack))
+        if language_check:
+            writer.checker = LanguageCheck(text.src_language, text.tgt_language)
+            check_languages(chain.from_iterable(splits.values()), settings, writer.checker)
+        return writer.write(splits)
 
 
 def _check_test_names(tests: Mapping[str, Bitext]) -> None:
@@ -129,37 +136,17 @@ def _check_test_names(tests: Mapping[str, Bitext]) -> None:
             )
 
 
-class _Inputs:
-    """The files that a prepared folder is made from, with the checksum of every byte read.
-
-    :param stack: closes the files.
-    """
-
-    def __init__(self, stack: ExitStack) -> None:
-        self._stack = stack
-        self._files: list[HashedFile] = []
-
-    def open(self, paths: Iterable[Source]) -> tuple[HashedFile, ...]:
-        """Return files to read once."""
-        files = tuple(self._stack.enter_context(HashedFile(str(path))) for path in paths)
-        self._files += files
-        return files
-
-    def checksums(self) -> dict[str, str]:
-        """Return the SHA-256 of every file, by its path."""
-        return {str(file): file.sha256() for file in self._files}
-
-
 class _FolderWriter:
     """Writes the files of one prepared folder, one split after another."""
 
     def __init__(
-        self, settings: PrepareSettings, folder: Path, pool: ProcessPool, inputs: _Inputs
+        self, settings: PrepareSettings, folder: Path, pool: ProcessPool, inputs: Inputs
     ) -> None:
         self.settings = settings
         self.folder = folder
         self.pool = pool
         self.inputs = inputs
+        self.checker: LanguageCheck | None = None
         self.subword_folder: str | None = None
         self.limited = True  # to the pieces of the training data, if there is a threshold
 
@@ -359,7 +346,10 @@ class _FolderWriter:
 
     def _corpus_blocks(self, corpora: Sequence[TrainingCorpus]) -> Iterator[CorpusBlock]:
         for index, corpus in enumerate(corpora):
-            for block in read_corpus(corpus, self.settings, _BLOCK_PAIRS):
+            blocks = read_corpus(corpus, self.settings, _BLOCK_PAIRS)
+            if self.checker is not None:
+                blocks = checked_blocks(blocks, corpus, self.checker)
+            for block in blocks:
                 yield index, corpus, block
 
 

@@ -1,0 +1,241 @@
+"""Whether a bitext is in the languages that the user names, before the long work begins.
+
+The first pairs of each file are looked at by py3langid, which brings its model along. Lines are
+joined to blocks, because one caption or heading says too little, and what is no running text is
+left out: markup, addresses, code, numbers, pairs that are the same on both sides. Only what is
+beyond doubt is an error: hardly any block looks like the language named, and most of them look like
+one other. Languages that are as good as the same for an identifier count as one.
+"""
+
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from nmtkit.errors import DataError
+from nmtkit.extras import install_command
+from nmtkit.io.bitext import PairBlock
+from nmtkit.preprocessing.corpora import TrainingCorpus
+from nmtkit.preprocessing.corpus_reading import read_corpus
+from nmtkit.preprocessing.languages import language_name
+from nmtkit.preprocessing.settings import PrepareSettings
+from nmtkit.text.languages import base_language
+
+CHECKED_PAIRS = 2000
+"""Number of pairs of each file that are looked at."""
+
+BLOCK_LETTERS = 300
+"""Minimum number of characters of a block; fewer are not identified well."""
+
+MIN_BLOCKS, MIN_WORDS = 8, 150
+"""Minimum numbers of blocks and of distinct words of a side. Shorter files are not checked, nor are
+artificial languages of few words."""
+
+MAX_BLOCKS = 80
+"""Maximum number of blocks of a side that are identified, evenly spaced."""
+
+MAX_LINE = 1000
+"""Maximum number of characters of a line that are looked at."""
+
+MAX_OWN, MIN_OTHER = 0.1, 0.7
+"""A side is in another language if at most this share of its blocks looks like the one named, and
+at least that share like the other."""
+
+_NOT_TEXT = re.compile(r"<[^<>]*>|\{[^{}]*\}|&#?\w+;|\S*[/\\_=@#$%*<>{}|~^]\S*|\S*\d\S*|\S+\.\S+")
+"""Markup, addresses, paths, code and numbers."""
+
+_RELATED = (
+    "af nl", "ar ary arz arb apc acm acq ajp ars aeb", "az azj azb", "be", "bs cnr hbs hr sr sh",
+    "ca oc an", "cs sk", "da nb nn no", "de lb gsw nds bar", "el grc ell", "es an ast ext gl",
+    "fa prs pes tg", "ff fuv", "fr wa gcf gcr ht", "gn gug", "he hbo", "hi ne mr sa mai bho awa",
+    "id jv ms ace bcl zsm su min", "it vec lij fur scn", "ki kik", "kk ky", "kok gom", "ku sdh ckb",
+    "lv ltg lvs", "mk bg", "nso st tn", "om", "pt gl mwl", "rw rn", "sw swh", "tl fil bcl ceb",
+    "tr crh", "tt ba", "uz uzs uzn", "xh zu ss nr", "zh cmn yue wuu hak nan gan hsn lzh",
+)  # fmt: skip
+"""Languages that are not told apart here. A language may be in several groups."""
+
+logger = logging.getLogger("nmtkit")
+
+
+class LanguageCheck:
+    """Checks that bitexts are in two languages.
+
+    :param src, tgt: tags of the languages.
+    """
+
+    def __init__(self, src: str, tgt: str) -> None:
+        self._tags = (src, tgt)
+        self._related = (_related(base_language(src)), _related(base_language(tgt)))
+        self._is_reported = False
+
+    def check(self, block: PairBlock) -> None:
+        """Check the first pairs of a bitext.
+
+        :raises DataError: the sides are swapped, or one is not in its language.
+        """
+        texts = _texts(block)
+        if not all(map(_is_enough, texts)) or not self._is_known():
+            return
+        shares = [_shares(text) for text in texts]
+        src, tgt = self._related
+        if not src & tgt:
+            src_as_tgt, tgt_as_src = _share(shares[0], tgt), _share(shares[1], src)
+            own = _share(shares[0], src), _share(shares[1], tgt)
+            if min(src_as_tgt, tgt_as_src) >= MIN_OTHER and max(own) <= 1 - MIN_OTHER:
+                self._refuse_swapped(block.names, src_as_tgt, tgt_as_src)
+        for side in range(2):
+            self._check_side(side, shares[side], block.names[side])
+
+    def _is_known(self) -> bool:
+        """Return whether the identifier is installed; log once what cannot be checked."""
+        known = _known_languages()
+        unknown = [t for t, r in zip(self._tags, self._related, strict=True) if not known & r]
+        if not self._is_reported:
+            self._is_reported = True
+            if not known:
+                command = install_command("langid")
+                logger.info("the languages of the text are not checked; to check them: %s", command)
+            for tag in unknown if known else ():
+                logger.info("py3langid does not know %s: it is not checked", language_name(tag))
+        return bool(known)
+
+    def _check_side(self, side: int, shares: Counter[str], name: str) -> None:
+        related, tag = self._related[side], self._tags[side]
+        if not _known_languages() & related or _has_unusual_script(tag):
+            return
+        other = max(shares, key=lambda language: _share(shares, _related(language)), default="")
+        share = _share(shares, _related(other))
+        if _share(shares, related) > MAX_OWN or share < MIN_OTHER:
+            return
+        option = ("-s", "-t")[side]
+        raise DataError(
+            f"{name}: {share:.0%} of the text looks like {_named(other)}, not like {_named(tag)};"
+            f" name another file, or give {option} {other}, or use --no-language-check"
+        )
+
+    def _refuse_swapped(self, names: Sequence[str], src_share: float, tgt_share: float) -> None:
+        src, tgt = map(_named, self._tags)
+        raise DataError(
+            f"{' and '.join(dict.fromkeys(names))}: the sides look swapped: {src_share:.0%} of the"
+            f" source text looks like {tgt}, {tgt_share:.0%} of the target text like {src}; swap"
+            " the files, or -s and -t, or use --no-language-check"
+        )
+
+
+def _is_enough(blocks: Sequence[str]) -> bool:
+    return len(blocks) >= MIN_BLOCKS and len(set(" ".join(blocks).split())) >= MIN_WORDS
+
+
+def _named(tag: str) -> str:
+    return f"{language_name(tag)} ({tag})"
+
+
+def _has_unusual_script(tag: str) -> bool:
+    """Return whether a tag has a script that the identifier may not know for its language."""
+    script = re.search("-([A-Z][a-z]{3})(-|$)", tag)
+    return script is not None and script[1] not in ("Hans", "Hant") and base_language(tag) != "sr"
+
+
+@cache
+def _related(language: str) -> frozenset[str]:
+    """Return the languages that are not told from one, and itself."""
+    groups = (set(group.split()) for group in _RELATED)
+    return frozenset({language}.union(*(group for group in groups if language in group)))
+
+
+def _share(shares: Counter[str], languages: frozenset[str]) -> float:
+    """Return the share of blocks in one of the languages."""
+    return sum(shares[language] for language in languages) / max(1, shares.total())
+
+
+@cache
+def _identifier() -> Any:
+    """Return py3langid's identifier, or None if the package is not installed."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ModuleNotFoundError:
+        return None
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
+
+
+def _known_languages() -> frozenset[str]:
+    identifier = _identifier()
+    return frozenset(identifier.nb_classes if identifier is not None else ())
+
+
+def _shares(blocks: Sequence[str]) -> Counter[str]:
+    """Count the blocks in each language; those without any language are left out."""
+    step = -(-len(blocks) // MAX_BLOCKS)
+    shares = Counter(_identifier().classify(block)[0] for block in blocks[::step])
+    del shares["zxx"]
+    return shares
+
+
+def _texts(block: PairBlock) -> tuple[list[str], list[str]]:
+    """Return the running text of both sides, in blocks that are long enough."""
+    pairs = [
+        (src, tgt)
+        for src, tgt in zip(block.src[:CHECKED_PAIRS], block.tgt[:CHECKED_PAIRS], strict=True)
+        if src.strip() != tgt.strip()
+    ]
+    return _joined([src for src, _ in pairs]), _joined([tgt for _, tgt in pairs])
+
+
+def _joined(lines: Sequence[bytes]) -> list[str]:
+    blocks: list[str] = []
+    waiting, size = [], 0
+    for line in lines:
+        text = _running_text(line[: 4 * MAX_LINE].decode("utf-8", errors="ignore")[:MAX_LINE])
+        waiting.append(text)
+        size += len(text) * (3 if text and ord(max(text)) >= 0x2E80 else 1)
+        if size >= BLOCK_LETTERS:
+            blocks.append(" ".join(waiting))
+            waiting, size = [], 0
+    return blocks
+
+
+def _running_text(line: str) -> str:
+    """Return the words of a line, with subwords joined."""
+    line = line.replace("@@ ", "").replace(" \u2581", "\n").replace("\u2581", " ")
+    line = line.replace(" ", "").replace("\n", " ") if "\n" in line else line
+    words = _NOT_TEXT.sub(" ", line).split()
+    text = " ".join(word for word in words if any(map(str.isalpha, word)))
+    return text.lower() if text.isupper() else text
+
+
+def check_languages(
+    corpora: Iterable[TrainingCorpus], settings: PrepareSettings, checker: LanguageCheck
+) -> None:
+    """Check all corpora that can be read again; a pipe is checked when it is read.
+
+    :raises DataError: the sides of a corpus are swapped, or one is in another language; or a file
+        cannot be read.
+    """
+    for corpus in corpora:
+        if is_checked_ahead(corpus):
+            for block in islice(read_corpus(corpus, settings, CHECKED_PAIRS), 1):
+                checker.check(block)
+
+
+def checked_blocks(
+    blocks: Iterator[PairBlock], corpus: TrainingCorpus, checker: LanguageCheck
+) -> Iterator[PairBlock]:
+    """Yield the blocks of a corpus; check the first one of a pipe.
+
+    :raises DataError: as `check_languages`.
+    """
+    unchecked = not corpus.is_phrase_table and not is_checked_ahead(corpus)
+    for block in blocks:
+        if unchecked:
+            checker.check(block)
+            unchecked = False
+        yield block
+
+
+def is_checked_ahead(corpus: TrainingCorpus) -> bool:
+    """Return whether all files of a corpus can be read again, and hold running text."""
+    return not corpus.is_phrase_table and all(os.path.isfile(str(f)) for f in corpus.files)
