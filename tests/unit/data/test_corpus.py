@@ -305,7 +305,7 @@ def test_a_file_that_cannot_be_closed_gives_no_message(text, vocabulary, monkeyp
 def test_a_text_that_changes_while_it_is_read_is_refused(text, vocabulary, monkeypatch):
     def read_and_change(path, size):
         yield from read_text_blocks(path, size)
-        write(path, ["c"])
+        write(text, ["c"])
 
     monkeypatch.setattr(corpus, "read_text_blocks", read_and_change)
     with pytest.raises(DataError, match=r"train\.src: has changed while it was read"):
