@@ -230,7 +230,7 @@ def _at_most_two(
         default="auto",
         metavar="METHOD",
         common=True,
-        help="Use auto, bpe, sentencepiece or none. 'auto' chooses by the script: BPE if words are"
+        help="Auto, bpe, sentencepiece or none. 'auto' chooses by the script: BPE if words are"
         " written apart and Moses has rules for both languages, else SentencePiece; for phrase"
         " tables 'none'.",
     ),

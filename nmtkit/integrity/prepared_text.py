@@ -9,7 +9,11 @@ from nmtkit.integrity.findings import Finding, Progress, error, warning
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_text_blocks
 from nmtkit.special_symbols import SPECIAL_WORDS
+from nmtkit.text.subword.sentence_piece import REQUIRED_PIECES
 from nmtkit.text.vocabulary import LINES_PER_BLOCK, Vocabulary
+
+_WITHOUT_COUNT = {*SPECIAL_WORDS, *REQUIRED_PIECES}
+"""Words that a shortlist has even if the text does not."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def compare_counts(
     wrong = [
         (number, word, count, correct)
         for number, (word, count, correct) in enumerate(rows, start=1)
-        if count != correct or (not correct and word not in SPECIAL_WORDS)
+        if count != correct or (not correct and word not in _WITHOUT_COUNT)
     ]
     if not wrong:
         return

@@ -48,6 +48,8 @@ from nmtkit.smt.tuner import tune
 from nmtkit.smt.weights import read_weights
 from nmtkit.text.lexicon import Lexicon, best_translations
 from nmtkit.text.subword.bpe import BPE, undo_bpe
+from nmtkit.text.subword.pieces import read_pieces
+from nmtkit.text.subword.sentence_piece import SentencePiece
 from nmtkit.text.vocabulary import Vocabulary, shortlist_of
 from nmtkit.training.checkpoint import load_checkpoint
 from nmtkit.training.learning_curve import read_curve
@@ -184,6 +186,17 @@ def _bpe_codes(folder: Path) -> None:
     bpe.save(folder / "saved", force=True)
     if BPE.load(folder / "saved").merges != bpe.merges:
         raise Fault("the merges changed when they were saved and loaded")
+
+
+def _sentence_piece(folder: Path) -> None:
+    model = SentencePiece.load(folder / "sentencepiece")
+    for word in SAMPLE_WORDS:
+        if not all(model.apply([word, word])):
+            raise Fault(f"{word!r} has an empty piece")
+
+
+def _pieces(folder: Path) -> None:
+    read_pieces(folder / "pieces")
 
 
 def _settings(folder: Path) -> None:
@@ -440,6 +453,8 @@ def _readers() -> Iterator[Reader]:
     yield Reader("word-list", "plain-words", _vocabulary("plain-words"))
     yield Reader("shortlist", "text.src", _shortlist)
     yield Reader("bpe-codes", "codes", _bpe_codes)
+    yield Reader("sentencepiece", "sentencepiece", _sentence_piece)
+    yield Reader("pieces", "pieces", _pieces)
     yield Reader("settings", "settings.toml", _settings)
     yield Reader("model-config", "model/config.toml", _model)
     yield Reader("model-vocabulary", "model/vocab.src", _model, names_file=False)

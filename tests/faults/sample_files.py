@@ -27,6 +27,7 @@ from nmtkit.model_folder import build_model, create_model_folder, read_vocabular
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword.bpe import BPE
+from nmtkit.text.subword.sentence_piece import SentencePiece
 from nmtkit.training.checkpoint import save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress
@@ -69,6 +70,7 @@ FILES = {
     "words": "</s>\t3\n<unk>\t0\na\t3\nb\t2\n",
     "plain-words": "a\nb\né\n",
     "codes": "#version: 0.2\na b</w>\na b\nab b</w>\n",
+    "pieces": "a@@ 3\nb 2\n",
     "metrics.jsonl": '{"kind": "training", "update": 2, "epoch": 0.5, "words_per_second": 9,'
     ' "cost_per_token": 1.5, "seconds": 0.1}\n{"kind": "validation", "update": 5, "epoch": 1.0,'
     ' "dev_cost_per_token": 1.25, "dev_cost_per_sentence": 5, "dev_bleu": null, "best": true,'
@@ -87,6 +89,7 @@ def write_sample_files(folder: Path) -> Path:
     for side in ("src", "tgt"):
         (folder / f"text.{side}").write_text("".join(f"{line}\n" for line in LINES))
     _write_formats(folder, (folder / "text.src").read_bytes())
+    SentencePiece.learn({"ab": 3, "é": 1}, 300).save(folder / "sentencepiece")
     _write_prepared(folder / "prepared")
     model = _write_model(folder / "model", CONFIG, folder / "prepared")
     _write_model(folder / "lm", LM_CONFIG, folder / "prepared")

@@ -80,7 +80,10 @@ class SubwordModel(Protocol):
         ...
 
 
-METHODS: dict[str, type[SubwordModel]] = {"bpe": BPE, "sentencepiece": SentencePiece}
+METHODS: dict[str, type[SubwordModel]] = {
+    "bpe": BPE,
+    "sentencepiece": SentencePiece,
+}
 """Every subword method by its name."""
 
 DEFAULT_METHOD = "bpe"
