@@ -36,10 +36,23 @@ _ELISION = re.compile(
 )
 """Words before an apostrophe that is no quotation mark: `l'`, `dell'`, `O'`."""
 
-_ENDINGS = frozenset(
-    ("s", "n", "ne", "nen", "ner", "nem", "nes", "ns", "t", "m", "re", "ve", "ll", "d", "ts", "tje")
-)
+_ENDINGS: dict[str, tuple[str, ...]] = {
+    "de": ("s", "n", "ne", "nen", "ner", "nem", "nes", "ns", "m", "r", "t"),
+    "nl": ("s", "tje", "er", "en", "ers", "n", "tjes"),
+    "ca": ("l", "ls", "n", "ns", "m", "t", "hi", "ho", "s"),
+    "it": (),
+    "tr": (),
+}
 """Words after an apostrophe that is no quotation mark: `geht's`, `so'n`, `foto's`."""
+
+_ENGLISH_ENDINGS = ("s", "t", "re", "ve", "ll", "d", "m")
+"""The same for languages without an entry: names of other languages (`McDonald's`)."""
+
+_CLIPPED = {"nl": ("t", "k", "r")}
+"""Words whose beginning an apostrophe replaces: `'t`."""
+
+APOSTROPHES_IN_WORDS = frozenset(("be", "br", "gn", "haw", "ht", "mi", "to", "uk", "uz"))
+"""Languages in which an apostrophe is like a letter: `п’ять`, `oʻzbek`."""
 
 _SPLIT_MARKS = "،؛؟।॥։՝՜՞፣።፤፥፦၊။།៖។៕·‐‑"
 """Punctuation of other scripts that stands directly after a word."""
@@ -56,7 +69,10 @@ class General(Line):
 
     RULES: ClassVar[dict[str, str]] = Line.RULES | {
         **dict.fromkeys(_SPLIT_MARKS, "join_left"),
-        **dict.fromkeys("‚‹〈「『【《", "join_right"),
+        **dict.fromkeys("‹〈「『【《", "join_right"),
+        "…": "join_left",
+        "‘": "single_mark",
+        "‚": "opening_low",
         "%": "percent",
         ":": "colon",
         "'": "apostrophe",
@@ -94,9 +110,17 @@ class General(Line):
             self.join_both(index)
 
     def opening_low(self, index: int) -> None:
-        """Join „ to the quotation after it."""
-        self.open.add("„")
+        """Join „ or ‚ to the quotation after it."""
+        self.open.add(self.words[index])
         self.join_right(index)
+
+    def single_mark(self, index: int) -> None:
+        """Join ‘, which closes what ‚ opened, or opens a quotation itself."""
+        if "‚" in self.open:
+            self.open.remove("‚")
+            self.join_left(index)
+        else:
+            self.opening(index)
 
     def quotation_mark(self, index: int) -> None:
         """Join a mark that closes what an earlier mark opened, or opens a quotation itself."""
@@ -125,7 +149,9 @@ class General(Line):
     def apostrophe(self, index: int) -> None:
         """Join an apostrophe within a word; others are quotation marks."""
         sign, before, after = self.words[index], self.before(index), self.after(index)
-        if before[-1:].isalnum() and after[:1].isalnum() and self._in_word(index):
+        if after in _CLIPPED.get(self.language, ()):
+            self.join_right(index)
+        elif before[-1:].isalnum() and after[:1].isalnum() and self._in_word(index):
             self.join_both(index)
         elif sign == "'":
             self.quotation(index)
@@ -137,10 +163,15 @@ class General(Line):
         """Return whether an apostrophe between two words joins them: `Ankara'da`, `l'Élysée`."""
         sign, before, after = self.words[index], self.before(index), self.after(index)
         if "'" in self.open and sign == "'":
-            return _ELISION.fullmatch(before) is not None or after in _ENDINGS
+            return self._known_apostrophe(before, after)
         suffix = after[0].islower() and (before[0].isupper() or before[-1].isdigit())
-        known = _ELISION.fullmatch(before) is not None or after in _ENDINGS or suffix
-        return known or sign == "’" or self.unpaired(index)
+        if suffix or self.language in APOSTROPHES_IN_WORDS or self._known_apostrophe(before, after):
+            return True
+        return sign == "'" and self.unpaired(index)
+
+    def _known_apostrophe(self, before: str, after: str) -> bool:
+        endings = _ENDINGS.get(self.language, _ENGLISH_ENDINGS)
+        return after in endings or _ELISION.fullmatch(before) is not None
 
     def word(self, index: int) -> None:
         """Join a word that ends with an apostrophe to the next one."""
