@@ -19,12 +19,14 @@ class Characters(NamedTuple):
     """The characters of each class, as strings.
 
     number: all numeric characters, including fractions and superscripts; `alnum` has only digits.
+    ranges: more letters, as ranges of a regular expression.
     """
 
     alnum: str
     alpha: str
     lower: str
     number: str
+    ranges: str = ""
 
     def with_letters(self, letters: str) -> "Characters":
         """Return classes in which some more characters are letters."""
@@ -65,29 +67,40 @@ def moses_prefixes(language: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 ZERO_WIDTH_JOINER = "\u200d"
-_SKIN_TONES = "".join(map(chr, range(0x1F3FB, 0x1F400)))
+_OTHER_PLANES = "\U00010000-\U0001cfff\U0001e000-\U0001efff\U00020000-\U0003ffff"
+"""Ranges of scripts that Moses does not know. A regular expression is slow with their letters one
+by one."""
+
+_OTHER_MARKS = "\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef"
+"""Ranges of skin tones and variation selectors."""
 
 
 @cache
 def combining_characters() -> str:
-    """Return the characters that belong to the one before: marks, joiners, skin tones."""
+    """Return the characters of the first plane that belong to the one before."""
     marks = (
         character
-        for character in map(chr, (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)))
+        for character in map(chr, range(0x300, 0x10000))
         if unicodedata.category(character)[0] == "M"
     )
-    return "".join(marks) + "\u200c" + ZERO_WIDTH_JOINER + _SKIN_TONES
+    return "".join(marks) + "\u200c" + ZERO_WIDTH_JOINER
+
+
+def with_marks(characters: Characters) -> Characters:
+    """Return classes in which marks, joiners and scripts that Moses does not know are letters."""
+    return characters.with_letters(combining_characters())._replace(ranges=_OTHER_PLANES)
 
 
 @cache
 def _cuts() -> re.Pattern[str]:
     """Return the pattern of blanks between a character and what belongs to it."""
-    return re.compile(f" +(?=[{combining_characters()}])|(?<={ZERO_WIDTH_JOINER}) +")
+    marks = combining_characters() + _OTHER_MARKS
+    return re.compile(f"(?: +@(-)@)? +(?=[{marks}])|(?<={ZERO_WIDTH_JOINER}) +(?!@-@ )")
 
 
 def reattach_marks(text: str) -> str:
-    """Remove blanks that rules put between a character and its combining marks."""
-    return _cuts().sub("", text)
+    """Remove blanks that rules put between a character, or a hyphen, and its combining marks."""
+    return _cuts().sub(r"\1", text)
 
 
 def has_loose_marks(line: str) -> bool:

@@ -104,11 +104,12 @@ def mark_spacing(tokens: Sequence[str], joined: Sequence[bool], line: str) -> li
     for token, join in zip(tokens, joined, strict=False):
         surface = "-" if token == HYPHEN else token
         start = line.find(surface, position)
-        gap = line[position:start]
-        if start < 0 or gap.strip():
-            return [protect(token) for token in tokens]
-        if marked and gap != ("" if join else " "):
-            marked += spacing_markers(gap)
-        marked.append(protect(token))
+        if start - position != (not join) or not (join or line[position] == " "):
+            gap = line[position:start]
+            if start < 0 or gap.strip():
+                return [protect(token) for token in tokens]
+            if marked:
+                marked += spacing_markers(gap)
+        marked.append(protect(token) if token[0] in MARKERS else token)
         position = start + len(surface)
     return marked

@@ -29,11 +29,11 @@ from nmtkit.text.characters import (
     WESTERN,
     WESTERN_CODES,
     Characters,
-    combining_characters,
     has_loose_marks,
     moses_characters,
     moses_prefixes,
     reattach_marks,
+    with_marks,
 )
 from nmtkit.text.detokenizer import Detokenizer
 from nmtkit.text.languages import rules_language
@@ -126,7 +126,7 @@ class Tokenizer:
         """Use the complete classes from now on, because a character is not western."""
         characters = moses_characters(self._language)
         if self._combining:
-            characters = characters.with_letters(combining_characters())
+            characters = with_marks(characters)
         self._use_characters(characters)
         self._is_western = False
 
@@ -241,7 +241,7 @@ def _normal_spaces(line: str) -> str:
 
 def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
     """Return the substitutions in Moses's order, for texts of these characters."""
-    alnum, number = characters.alnum, characters.number
+    alnum, number = characters.alnum + characters.ranges, characters.number
     rules = [_rule("", rf"([^{alnum}\s.'`,-])", r" \1 ")]
     if hyphens:
         rules.append(_rule("-", f"([{alnum}])-(?=[{alnum}])", r"\1 @-@ "))
@@ -251,7 +251,7 @@ def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
         _rule(",", f"([^{number}]),", r"\1 , "),
         _rule(",", f",([^{number}])", r" , \1"),
         _rule(",", f"([{number}]),$", r"\1 , "),
-        *_apostrophes(language, characters.alpha, number),
+        *_apostrophes(language, characters.alpha + characters.ranges, number),
     ]
 
 

@@ -64,6 +64,10 @@ _EAST_ASIAN = re.compile(
 """Characters of scripts that have no blanks between words."""
 
 
+_WIDE_MARKS = frozenset("“”‘’…—·")
+"""Punctuation of western scripts that also stands among such characters."""
+
+
 class General(Line):
     """The rules of every language but English and French."""
 
@@ -187,7 +191,9 @@ class EastAsian(General):
     def __init__(self, words: list[str]) -> None:
         super().__init__(words)
         for index in range(1, len(words)):
-            if _EAST_ASIAN.match(words[index - 1][-1]) and _EAST_ASIAN.match(words[index][0]):
+            pair = words[index - 1][-1], words[index][0]
+            wide = [_EAST_ASIAN.match(character) is not None for character in pair]
+            if any(wide) and all(map(bool.__or__, wide, map(_WIDE_MARKS.__contains__, pair))):
                 self.joined[index] = True
 
 

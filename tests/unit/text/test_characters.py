@@ -9,7 +9,7 @@ from sacremoses import MosesTokenizer
 from nmtkit.text.characters import WESTERN, WESTERN_CODES, moses_characters, moses_prefixes
 
 
-@pytest.mark.parametrize("name", WESTERN._fields)
+@pytest.mark.parametrize("name", ["alnum", "alpha", "lower", "number"])
 def test_western_classes_are_the_moses_classes_restricted(name: str) -> None:
     whole = set(getattr(moses_characters("en"), name)) - {"\n"}  # lines have none
     ours = getattr(WESTERN, name)
