@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nmtkit.preprocessing.api import build_shortlist as build_shortlist
     from nmtkit.preprocessing.api import prepare as prepare
     from nmtkit.preprocessing.api import select as select
+    from nmtkit.preprocessing.corpora import TrainingCorpus as TrainingCorpus
     from nmtkit.training.train import train as train
 
 __version__ = "0.2.0"
@@ -51,6 +52,7 @@ _PUBLIC = {
     "OutputError": "nmtkit.errors",
     "Scorer": "nmtkit.inference.scorer",
     "Segmenter": "nmtkit.inference.segmenter",
+    "TrainingCorpus": "nmtkit.preprocessing.corpora",
     "Translator": "nmtkit.inference.translator",
     "build_shortlist": "nmtkit.preprocessing.api",
     "check": "nmtkit.integrity.check",
@@ -71,6 +73,7 @@ __all__ = [
     "OutputError",
     "Scorer",
     "Segmenter",
+    "TrainingCorpus",
     "Translator",
     "build_shortlist",
     "check",

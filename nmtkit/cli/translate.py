@@ -45,6 +45,7 @@ def command(
     replace_unk: str | None,
     segmentation: SegmentationSettings,
     tokenized: bool,
+    tag: str | None,
     batch_size: int,
     device: str,
     threads: int,
@@ -108,6 +109,7 @@ def command(
 
         process_group = stack.enter_context(join_process_group(device))
         ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
+        ensemble = ensemble.with_tag(tag) if tag else ensemble
         translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
         lines, aligned = LineStream(source), bool(alignments)

@@ -94,6 +94,12 @@ FILES_AND_FORMAT = group(
     ),
     tokenized_option("Input is already tokenised, and so is the output."),
     option(
+        "--tag",
+        metavar="TAG",
+        help="Put TAG before each line, a tag of 'nmtkit prepare --tag'. A line that begins with a"
+        " tag of the model and a blank keeps its own. Alignments count it as the first word.",
+    ),
+    option(
         "--replace-unk",
         type=FILE,
         metavar="copy|TABLE",

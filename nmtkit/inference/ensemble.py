@@ -45,11 +45,13 @@ class CandidateLists(Protocol):
 class Ensemble:
     """Models with one target vocabulary; their source vocabularies may differ.
 
+    tag: word that is put before each source line, of the models' tags; "" for none.
     :raises ModelError: there is no model, or target vocabularies differ.
     """
 
     members: tuple[LoadedModel, ...]
     averaging: ModelAveraging = EQUAL_WEIGHTS
+    tag: str = ""
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -121,7 +123,22 @@ class Ensemble:
 
     def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
         """Split a source line into tokens, for each model."""
-        return [member.src_text.tokens(line, tokenized) for member in self.members]
+        return [
+            member.src_text.tokens(member.src_text.with_tag(line, self.tag), tokenized)
+            for member in self.members
+        ]
+
+    def with_tag(self, tag: str) -> "Ensemble":
+        """Return the same models with a tag before each source line.
+
+        :raises ConfigError: a model has no such tag; the message lists those that it has.
+        """
+        for member in self.members:
+            tags = member.config.text.tags
+            if member.model.reads_source and tag not in tags:
+                known = f"its tags are {', '.join(tags)}" if tags else "it has none"
+                raise ConfigError(f"{member.path}: the model has no tag '{tag}'; {known}")
+        return replace(self, tag=tag)
 
     def encode(self, sentences: Sequence[SourceTokens]) -> tuple[list[Any], Tensor]:
         """Encode a batch with every model.

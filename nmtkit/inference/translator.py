@@ -117,6 +117,18 @@ class Translator:
         translator._candidates = candidates
         return translator
 
+    def with_tag(self, tag: str) -> "Translator":
+        """Return a translator with the same models that puts a tag before each source line.
+
+        A line that begins with one of the models' tags keeps its own.
+
+        :param tag: one of the tags that the models were trained with, such as "<news>".
+        :raises ConfigError: a model has no such tag; the message lists those that it has.
+        """
+        translator = copy.copy(self)
+        translator._ensemble = self._ensemble.with_tag(tag)
+        return translator
+
     def with_replacements(self, table: Mapping[str, str] | None) -> "Translator":
         """Return a translator with the same models that replaces `<unk>` in its texts.
 
@@ -370,7 +382,11 @@ class Translator:
             src_words = first.src_text.join(source[0])
             alignment_of_words = word_alignment(src_words, first.tgt_text.join(tokens), matrix)
             if self._replacements is not None:
-                output_tokens = replace_unknown(tokens, src_words, matrix, self._replacements)
+                weights = matrix
+                if source[0][0] in first.src_text.tags:  # which is no word of the source
+                    weights = matrix.clone()
+                    weights[:, 0] = 0
+                output_tokens = replace_unknown(tokens, src_words, weights, self._replacements)
         return Translation(
             text=first.tgt_text.line(output_tokens, tokenized),
             tokens=tokens,

@@ -131,6 +131,10 @@ class TextPipeline:
                 return f"{tag} ", line[len(tag) + 1 :]
         return "", line
 
+    def with_tag(self, line: str, tag: str) -> str:
+        """Return a line with a tag before it, unless it has one or `tag` is empty."""
+        return f"{tag} {line}" if tag and not self._split_tag(line)[0] else line
+
     def tokens(self, line: str, tokenized: bool = False) -> list[str]:
         """Return the tokens of a line, as in the model's vocabulary.
 

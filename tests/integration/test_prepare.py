@@ -195,6 +195,9 @@ def test_existing_codes(
         ["--test", "a", "x", "y", "--test", "a", "x", "y"],
         ["--invalid", "keep"],
         ["--phrase-table", "x"],
+        ["--train", "a", "b", "c", "d"],
+        ["--train", "news:two", "a", "b"],
+        ["--tag", "nowhere"],
         ["--held-out", "2", "--dev", "x", "y"],
         ["--held-out", "-1"],
     ],
@@ -204,6 +207,41 @@ def test_wrong_usage(nmtkit: Nmtkit, train: list[object], tmp_path: Path, wrong:
         "prepare", "-s", "en", "-t", "fr", *train, *wrong, "--output", tmp_path / "out", status=2
     )
     assert names(tmp_path) == set()
+
+
+def test_train_may_be_repeated(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
+    both = tmp_path / "both.tsv"
+    both.write_text("one cat\tun chat\n")
+    (tmp_path / "corpora.toml").write_text(f'[more]\nfiles = "{both.name}"\nweight = 0.5\n')
+    files = [corpus / "train.en", corpus / "train.fr"]
+    languages = ["-s", "en", "-t", "fr"]
+    splits = ["--dev", both, "--test", "news", both, "--tag", "web", "<web>"]
+    result = nmtkit(
+        "prepare", *languages, "--train", "news:2", *files, "--train", "web", corpus / "dev.en",
+        corpus / "dev.fr", "--corpora", tmp_path / "corpora.toml", *splits, "-o", tmp_path / "out",
+    )  # fmt: skip
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    corpora = [(c["name"], c["weight"], c["tag"], c["range"]) for c in manifest["corpora"]]
+    assert corpora == [
+        ("news", 2.0, "", [0, 20]),
+        ("web", 1.0, "<web>", [20, 26]),
+        ("more", 0.5, "", [26, 27]),
+    ]
+    assert "corpus news: 20 of 20 pairs, weight 2\n" in result.stderr
+    assert "corpus web: 6 of 6 pairs, tag <web>\n" in result.stderr
+    assert (tmp_path / "out" / "news.tgt").read_text().replace("@@ ", "") == "un chat\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--train", "typo.en", "typo.fr"], "typo.en: cannot be read: No such file or directory"),
+        (["--corpora", "nowhere.toml"], "nowhere.toml: cannot be read: No such file or directory"),
+    ],
+)
+def test_a_missing_file_is_named(nmtkit: Nmtkit, options: list[str], message: str) -> None:
+    result = nmtkit("prepare", "-s", "en", "-t", "fr", *options, "-o", "out", status=1)
+    assert result.stderr == f"nmtkit: error: {message}\n"
 
 
 @pytest.mark.parametrize(

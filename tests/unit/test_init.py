@@ -62,8 +62,8 @@ def test_two_threads_give_the_same_gradient_in_every_process():
 
 PUBLIC = [
     "Aligner", "ConfigError", "DataError", "Embedder", "ModelError", "NmtkitError", "OutputError",
-    "Scorer", "Segmenter", "Translator", "build_shortlist", "check", "evaluate", "prepare",
-    "select", "train",
+    "Scorer", "Segmenter", "TrainingCorpus", "Translator", "build_shortlist", "check", "evaluate",
+    "prepare", "select", "train",
 ]  # fmt: skip
 
 

@@ -105,6 +105,7 @@ def kind(option: click.Option) -> object:
 
 
 SAME_MEANING = {
+    "--tag": "a tag; prepare also takes the name of the corpus that gets it",
     "--dev": "two files; prepare also takes one file that holds both sides",
     "--output": "a file, or two in a corpus of two files",
     "--method": "the algorithm, of those that the command has",

@@ -77,6 +77,7 @@ def test_values_are_completed() -> None:
         ("translate --candidates ", "file"),
         ("evaluate ", "file"),
         ("prepare --train ", "file"),
+        ("prepare --train news:2 a.en ", "file"),
         ("nbest rerank --weights-file ", "file"),
     ],
 )

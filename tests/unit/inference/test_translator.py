@@ -14,6 +14,7 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
 from nmtkit.models.kernels import plain_pieces
 from nmtkit.parallel import fork
+from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE
 
 
@@ -285,3 +286,39 @@ def test_a_line_of_two_thousand_words_is_translated_among_others(translator):
     results = list(short.translate(["a b", "c d " * 1000, "e"]))
     assert [len(best[0].src_tokens) for best in results] == [2, 2000, 1]
     assert len(results[1][0].tokens) <= 40 and all(best[0].text for best in results)
+
+
+def test_a_tag_stands_before_every_line_but_those_that_have_one(make_model):
+    model = with_tags(make_model(1, src=("<x>", "<y>", *"abcde")), "<x>", "<y>")
+    translator = Translator(Ensemble((model,)))
+    lines = ["a b", "", "<y> c"]
+    expected = [t.text for (t,) in translator.translate(["<x> a b", "", "<y> c"])]
+    tagged = list(translator.with_tag("<x>").translate(lines))
+    assert [t.text for (t,) in tagged] == expected
+    assert [t.src_tokens[:1] for (t,) in tagged] == [["<x>"], [], ["<y>"]]
+    assert next(translator.translate(["a b"]))[0].src_tokens == ["a", "b"]
+
+
+def test_a_tag_that_a_model_has_not_is_refused(make_model):
+    tagged = with_tags(make_model(1, src=("<x>", *"abcde")), "<x>")
+    with pytest.raises(ConfigError, match="the model has no tag '<z>'; its tags are <x>"):
+        Translator(Ensemble((tagged,))).with_tag("<z>")
+    with pytest.raises(ConfigError, match="the model has no tag '<x>'; it has none"):
+        Translator(Ensemble((tagged, make_model(2)))).with_tag("<x>")
+
+
+def test_a_tag_is_never_copied_for_an_unknown_word(make_model):
+    src = ("<x>", *"abcde")
+    loaded = with_tags(of_unknown_words(make_model, 2, src=src), "<x>")
+    translator = Translator(Ensemble((loaded,))).with_replacements({})
+    results = [best for (best,) in translator.with_tag("<x>").translate(random_lines(20))]
+    assert any("<unk>" in best.tokens for best in results)
+    assert not any("<x>" in best.text for best in results)
+
+
+def with_tags(model, *tags):
+    """Return a model whose source lines may have tags."""
+    text = dataclasses.replace(model.config.text, tags=tags)
+    pipeline = TextPipeline("en", text, None, tags)
+    config = dataclasses.replace(model.config, text=text)
+    return dataclasses.replace(model, config=config, src_text=pipeline)

@@ -1,6 +1,7 @@
 """Conversion of lines to tokens and back."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,3 +59,24 @@ def test_loading_a_side(tmp_path: Path) -> None:
         TextPipeline.load(tmp_path, "tgt", settings)
     target = TextPipeline.load(tmp_path, "tgt", TextConfig(tgt_language="en"))
     assert target.tokens("it's") == ["it", "'s"]
+
+
+@pytest.mark.parametrize("subwords", ["none", "joint"])
+def test_a_tag_before_a_source_line_is_one_token(tmp_path: Path, subwords: Any) -> None:
+    BPE.learn({"news": 3, "new": 2}, 2).save(tmp_path / "bpe.src")
+    BPE.learn({"news": 3, "new": 2}, 2).save(tmp_path / "bpe.tgt")
+    settings = TextConfig(subwords=subwords, tags=("<news>", "<bt>"))
+    pipeline = TextPipeline.load(tmp_path, "src", settings)
+    tokens = pipeline.tokens("<news> news, new")
+    assert tokens[0] == "<news>" and pipeline.tokens("news, new") == tokens[1:]
+    assert pipeline.line(tokens) == "<news> news, new"
+    words, indices = pipeline.join(tokens)
+    assert words == ["<news>", "news", ",", "new"]
+    assert indices[0] == 0 and indices[-1] == 3
+    assert pipeline.tokens("<news>\tnews")[0] == "<news>"
+    assert pipeline.tokens("<newsnews")[0] != "<news>"
+    assert pipeline.tokens("<bt>  ") == []
+    assert pipeline.with_tag("new", "<bt>") == "<bt> new"
+    assert pipeline.with_tag("<news> new", "<bt>") == "<news> new"
+    target = TextPipeline.load(tmp_path, "tgt", settings)
+    assert target.tokens("<bt> new")[0] != "<bt>"

@@ -130,6 +130,15 @@ def test_special_words_in_the_text_are_not_covered() -> None:
     assert (result.covered_types, result.types) == (1, 3)
 
 
+def test_required_words_are_kept_however_rare() -> None:
+    counts = {"a": 5, "b": 4, "<x>": 1}
+    result = shortlist(counts, size=5, required=["<x>", "<y>"])
+    assert result.vocabulary.words == ("</s>", "<unk>", "a", "<x>", "<y>")
+    assert (result.covered_types, result.covered_tokens) == (2, 6)
+    with pytest.raises(DataError, match="ask for at least 5"):
+        shortlist(counts, size=4, required=["<x>", "<y>"])
+
+
 def test_empty_corpus_is_covered() -> None:
     result = shortlist({}, size=10)
     assert (result.token_coverage, result.type_coverage, len(result.vocabulary)) == (1.0, 1.0, 2)
