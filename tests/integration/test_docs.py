@@ -76,11 +76,39 @@ def provide(corpus: Path, prepared: Path, model: Path, language_model: Path) -> 
             "pools": lambda: write_pools(corpus, folder),
             "systems": lambda: write_systems(folder),
             "list": lambda: write_list(folder),
+            "tmx": lambda: write_tmx(folder),
             "phrase-table": lambda: write_phrase_table(folder),
         }
         provisions[name]()
 
     return put
+
+
+def write_tmx(folder: Path) -> None:
+    """Write two TMX files of English and Japanese, and a test set."""
+    rows = [
+        (f"{subject} is {state}.", f"{kanji}は{adjective}です。")
+        for subject, kanji in [
+            ("The file", "ファイル"),
+            ("This button", "このボタン"),
+            ("It", "それ"),
+        ]
+        for state, adjective in [("new", "新しい"), ("large", "大きい"), ("not saved", "未保存")]
+        for _ in range(20)
+    ]
+    units = "".join(
+        f'<tu><tuv xml:lang="en-US"><seg>{english}</seg></tuv>'
+        f'<tuv xml:lang="ja"><seg>{japanese}</seg></tuv></tu>\n'
+        for english, japanese in (
+            (f"{e} Page {n}.", f"{j}{n}ページ。") for n, (e, j) in enumerate(rows)
+        )
+    )
+    for name in ("help", "interface"):
+        text = f'<?xml version="1.0"?>\n<tmx version="1.4"><header/><body>\n{units}</body></tmx>\n'
+        (folder / f"{name}.tmx").write_text(text, encoding="utf-8")
+    for side, language in enumerate(("en", "ja")):
+        lines = "".join(f"{row[side]}\n" for row in rows[:40])
+        (folder / f"news.{language}").write_text(lines, encoding="utf-8")
 
 
 def write_list(folder: Path) -> None:
