@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from nmtkit.cli.cleaning_options import cleaning_options
 from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
 from nmtkit.cli.file_options import file_values_option
 from nmtkit.cli.rules import at_least_one, excludes, exclusive
@@ -278,25 +279,7 @@ def _at_most_two(
         help="Do not split what this regular expression matches (BPE only). Repeatable.",
     ),
 )
-@group(
-    "Cleaning of training data",
-    option(
-        "--max-length",
-        type=click.IntRange(min=1),
-        default=50,
-        metavar="N",
-        common=True,
-        help="Maximum words on a side. BPE is not counted.",
-    ),
-    option(
-        "--max-ratio",
-        type=click.FloatRange(min=1),
-        default=9.0,
-        metavar="R",
-        help="Maximum ratio of the lengths of the two sides.",
-    ),
-    option("--dedup", is_flag=True, help="Drop repeated pairs."),
-)
+@cleaning_options
 @group(HARDWARE, workers_option)
 @force_option
 def command(
@@ -310,13 +293,15 @@ def command(
     workers: int,
     force: bool,
     no_language_check: bool,
+    dry_run: bool,
     **options: Any,
 ) -> None:
     r"""Turn raw parallel text, or a phrase table, into a prepared folder.
 
     Text is tokenised, cleaned and split into subwords. The folder holds the text ready for
-    training, the subword models, and a manifest with every setting, checksum and count. It is
-    written completely or not at all. Files are UTF-8, plain or compressed.
+    training, the subword models, a manifest with every setting, checksum and count, and what was
+    dropped: all pairs in dropped.tsv.gz, numbers and samples in cleaning.html. It is written
+    completely or not at all. Files are UTF-8, plain or compressed.
 
     Examples:
       nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr -o out
@@ -324,6 +309,7 @@ def command(
       nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr --test news c.en c.fr -o prepared
       nmtkit prepare -s en -t fr --train news:2 a.en a.fr --train b.tmx \
         --dev c.en c.fr -o prepared
+      nmtkit prepare -s en -t fr --train a.en a.fr --dry-run -o report
       nmtkit prepare -s en -t fr --phrase-table phrase-table.gz -o phrases
 
     """
@@ -342,7 +328,13 @@ def command(
         training_data = with_tags([*train, *listed], tags)
     settings = _settings(**options)
     check = not no_language_check
-    prepare(settings, output, training_data, dev or None, tests, workers, force, check)
+    report = prepare(
+        settings, output, training_data, dev or None, tests, workers, force, check, dry_run
+    )
+    if dry_run:
+        from nmtkit.preprocessing.cleaning_report import table_lines
+
+        click.echo("\n".join(table_lines(report)))
 
 
 def _settings(
@@ -365,14 +357,19 @@ def _settings(
     joiners: bool | None,
     case: Any,
     held_out: int | None,
+    clean: str,
+    rules: dict[str, Any],
+    near_dedup: str | None,
     **cleaning: Any,
 ) -> Any:
     """Convert the options to settings of `prepare`."""
     from nmtkit.config import TextConfig
+    from nmtkit.preprocessing.rules import rule_limits
     from nmtkit.preprocessing.segmentation import Segmentation
     from nmtkit.preprocessing.settings import PrepareSettings
     from nmtkit.preprocessing.text_switches import text_switches
 
+    cleaning.update(rules=rule_limits(clean, rules), near_dedup=near_dedup or "")
     segmentation = Segmentation(
         tokenizer,
         subword,

@@ -70,6 +70,20 @@ class ProcessPool:
             for future in waiting:
                 future.cancel()
 
+    def imap_with_items(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Generator[tuple[Item, Result], None, None]:
+        """Yield each item with its result, as `imap`."""
+        waiting: deque[Item] = deque()
+
+        def remember() -> Generator[Item, None, None]:
+            for item in items:
+                waiting.append(item)
+                yield item
+
+        for result in self.imap(function, remember()):
+            yield waiting.popleft(), result
+
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
             # Spawned, not forked: a fork of a process that has run torch or threads can hang.

@@ -16,7 +16,9 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import refuse_string
 from nmtkit.preprocessing import prepare as _prepare
 from nmtkit.preprocessing import select as _select
+from nmtkit.preprocessing.leakage import LeakagePolicy
 from nmtkit.preprocessing.prepare import Bitext, TrainingData
+from nmtkit.preprocessing.rules import Preset, RuleValue, rule_limits
 from nmtkit.preprocessing.segmentation import Segmentation, SubwordChoice, TokenizerChoice
 from nmtkit.preprocessing.select import Bitext as TwoFiles
 from nmtkit.preprocessing.select import Selection, SelectSettings
@@ -53,11 +55,16 @@ def prepare(
     max_length: int = 50,
     max_ratio: float = 9.0,
     dedup: bool = False,
+    near_dedup: Literal["", "both", "src", "tgt"] = "",
+    clean: Preset = "safe",
+    rules: Mapping[str, RuleValue] | None = None,
+    leakage: LeakagePolicy = "report",
     invalid: Literal["error", "drop"] = "error",
     held_out: int = 0,
     workers: int = 1,
     force: bool = False,
     language_check: bool = True,
+    dry_run: bool = False,
 ) -> dict[str, Any]:
     """Prepare raw parallel text into a folder of tokenised, cleaned text, as `nmtkit prepare` does.
 
@@ -93,12 +100,22 @@ def prepare(
     :param max_length: maximum number of words on either side of a training pair.
     :param max_ratio: maximum ratio between the numbers of words of the two sides.
     :param dedup: drop repeated training pairs.
+    :param near_dedup: drop training pairs that differ from an earlier one only in case, digits,
+        punctuation and whitespace, on "both" sides together, "src" or "tgt".
+    :param clean: rules by which training pairs are dropped besides: "safe" ones, which drop
+        practically no good pair; "strict" ones; or "none".
+    :param rules: rules that differ from `clean`, by name: a limit, True for the rule's own limit,
+        False for no such rule. `nmtkit.preprocessing.rules.RULES` lists them.
+    :param leakage: what is done with training pairs that also stand in `dev` or `tests`: "report"
+        them; "drop" those that stand there as a pair; "drop-any" also those with one side there.
     :param invalid: "error" refuses a line that is not UTF-8; "drop" drops its training pair.
     :param held_out: training pairs to move to a dev set.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
     :param language_check: look first whether the text is in the languages named, which needs the
         package py3langid.
+    :param dry_run: write only the report of cleaning into the folder: `cleaning.html`,
+        `dropped.tsv.gz`, and `cleaning.json` with what is returned.
     :return: the manifest: every setting, checksum and count.
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string is passed instead of a pair of files.
@@ -134,11 +151,16 @@ def prepare(
         max_length=max_length,
         max_ratio=max_ratio,
         dedup=dedup,
+        near_dedup=near_dedup,
+        rules=rule_limits(clean, rules or {}),
+        leakage=leakage,
         **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
     )
-    return _prepare.prepare(settings, output, train, dev, tests, workers, force, language_check)
+    return _prepare.prepare(
+        settings, output, train, dev, tests, workers, force, language_check, dry_run
+    )
 
 
 def build_shortlist(

@@ -1,6 +1,7 @@
 """The content of a prepared folder's manifest."""
 
 import dataclasses
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -9,6 +10,7 @@ from typing import Any
 
 import nmtkit
 from nmtkit.data.manifest import FORMAT
+from nmtkit.io.checksums import with_checksum
 from nmtkit.io.lines import file_sha256
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SplitCounts
@@ -48,6 +50,13 @@ def manifest_of(
         "inputs": inputs,
         "outputs": {path.name: file_sha256(path) for path in sorted(folder.iterdir())},
     }
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a JSON object with its checksum; return it as it is read again."""
+    text = json.dumps(with_checksum(data), indent=2, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return dict(json.loads(text))
 
 
 def _subword_library(settings: PrepareSettings) -> dict[str, str]:

@@ -16,46 +16,43 @@ counts of distinct words if BPE is learned, and about 100 bytes per pair if dupl
 from a bitext; duplicates in a phrase table are consecutive.
 """
 
-import json
 import logging
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from tqdm import tqdm
 
-from nmtkit.data.manifest import MANIFEST_FILE, read_manifest
+from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.bitext import PairBlock
-from nmtkit.io.checksums import with_checksum
 from nmtkit.io.inputs import VerbatimFile, refuse_repeated_pipes
 from nmtkit.io.lines import read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
+from nmtkit.preprocessing.cleaning_report import REPORT_MARK, CleaningReport
 from nmtkit.preprocessing.corpora import TrainingCorpus, as_corpora, checked_corpora
 from nmtkit.preprocessing.corpus_counts import corpus_entries, log_corpora
 from nmtkit.preprocessing.corpus_reading import Inputs, read_corpus
 from nmtkit.preprocessing.language_check import LanguageCheck, check_languages, checked_blocks
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
-from nmtkit.preprocessing.manifest_content import manifest_of
+from nmtkit.preprocessing.leakage import INDEX_FILE, write_index
+from nmtkit.preprocessing.manifest_content import manifest_of, write_json
 from nmtkit.preprocessing.segmentation import choose_method, choose_size
+from nmtkit.preprocessing.set_names import check_test_names
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
 from nmtkit.preprocessing.subword_learning import learn_models, learning_step
 from nmtkit.preprocessing.truecasing import truecase_files
-from nmtkit.text.subword import METHODS, PIECES, SUBWORD_FILES, SubwordModel
+from nmtkit.text.subword import METHODS, PIECES, SubwordModel
 from nmtkit.text.subword.pieces import write_pieces
-from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import count_block
 
-_TEST_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", TRUECASE, *SUBWORD_FILES}
 _BLOCK_PAIRS = 2000
 """Number of pairs in a block for a worker."""
 
@@ -84,6 +81,7 @@ def prepare(
     workers: int = 1,
     force: bool = False,
     language_check: bool = True,
+    dry_run: bool = False,
 ) -> dict[str, Any]:
     """Prepare training, dev and test data into a folder, completely or not at all.
 
@@ -94,6 +92,7 @@ def prepare(
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
     :param language_check: look at the text's languages first, if py3langid is installed.
+    :param dry_run: write only the report of cleaning, instead of a prepared folder.
     :return: the manifest.
     :raises ConfigError: settings contradict each other, a language is no code of ISO 639, or a test
         set's name is invalid.
@@ -109,14 +108,15 @@ def prepare(
     tags = tuple(dict.fromkeys(corpus.tag for corpus in corpora if corpus.tag))
     text = replace(with_checked_languages(settings.text), tags=tags)
     settings = replace(settings, text=text)
-    _check_test_names(tests or {})
+    check_test_names(tests or {})
     bitexts = {**({"dev": dev} if dev else {}), **(tests or {})}
     others = {name: checked_corpora([TrainingCorpus(tuple(f))]) for name, f in bitexts.items()}
     splits = {"train": corpora, **others}
     files = chain.from_iterable(c.files for split in splits.values() for c in split)
     refuse_repeated_pipes([*files, *settings.codes])
+    mark, kind = (REPORT_MARK, "report") if dry_run else (MANIFEST_FILE, "prepared folder")
     with (
-        output_folder(output, MANIFEST_FILE, "prepared folder", force) as folder,
+        output_folder(output, mark, kind, force) as folder,
         ProcessPool(workers) as pool,
         ExitStack() as stack,
     ):
@@ -124,16 +124,7 @@ def prepare(
         if language_check:
             writer.checker = LanguageCheck(text.src_language, text.tgt_language)
             check_languages(chain.from_iterable(splits.values()), settings, writer.checker)
-        return writer.write(splits)
-
-
-def _check_test_names(tests: Mapping[str, Bitext]) -> None:
-    for name in tests:
-        if not _TEST_SET_NAME.fullmatch(name) or name in _RESERVED_NAMES:
-            raise ConfigError(
-                f"'{name}' cannot be the name of a test set; choose letters, digits, '.', '_'"
-                f" and '-', and none of {', '.join(sorted(_RESERVED_NAMES))}"
-            )
+        return writer.write_report(splits) if dry_run else writer.write(splits)
 
 
 class _FolderWriter:
@@ -148,10 +139,13 @@ class _FolderWriter:
         self.inputs = inputs
         self.checker: LanguageCheck | None = None
         self.subword_folder: str | None = None
+        self.leak_index: Path | None = None
+        self.report = CleaningReport(folder, settings)
         self.limited = True  # to the pieces of the training data, if there is a threshold
 
     def write(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> dict[str, Any]:
         """Write all files of the folder, the manifest last; return the manifest."""
+        self._compare_with(splits)
         if self.settings.codes:
             method = METHODS[self.settings.subword_method]
             self._save_subwords(
@@ -160,7 +154,9 @@ class _FolderWriter:
             if not self.settings.text.vocabulary_threshold:
                 self.subword_folder = str(self.folder)
         corpora = splits["train"]
-        counts, corpus_counts = self._write_train(corpora)
+        with self.report:
+            counts, corpus_counts = self._write_train(corpora)
+        self._finish_report()
         log_languages(self.settings.text)
         if len(corpora) > 1:
             log_corpora(corpora, corpus_counts)
@@ -171,9 +167,35 @@ class _FolderWriter:
                 _log_counts({name: counts[name]})
         entries = corpus_entries(corpora, corpus_counts)
         manifest = manifest_of(self.settings, self.inputs.checksums(), counts, entries, self.folder)
-        text = json.dumps(with_checksum(manifest), indent=2, ensure_ascii=False) + "\n"
-        (self.folder / MANIFEST_FILE).write_text(text, encoding="utf-8", newline="\n")
-        return read_manifest(self.folder)
+        return write_json(self.folder / MANIFEST_FILE, {**manifest, **self.report.manifest()})
+
+    def write_report(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> dict[str, Any]:
+        """Write only the report of cleaning; return its counts and settings."""
+        self._compare_with(splits)
+        corpora = splits["train"]
+        with self.report:
+            parts = self._write_split("train", self._open(corpora), clean=True)
+        self._finish_report()
+        _remove(self._paths("train"))
+        log_languages(self.settings.text)
+        counts = {"train": SplitCounts.sum(parts)}
+        _log_counts(counts)
+        entries = corpus_entries(corpora, parts)
+        manifest = manifest_of(self.settings, self.inputs.checksums(), counts, entries, self.folder)
+        return write_json(self.folder / REPORT_MARK, {**manifest, **self.report.manifest()})
+
+    def _finish_report(self) -> None:
+        self.report.finish()
+        if self.leak_index:
+            self.leak_index.unlink()
+
+    def _compare_with(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> None:
+        """Have training pairs looked up in the dev and test sets."""
+        sets = {name: corpora[0].files for name, corpora in splits.items() if name != "train"}
+        text = self.settings.text
+        path = self.folder / INDEX_FILE
+        if write_index(path, sets, (text.src_language, text.tgt_language)):
+            self.leak_index = path
 
     def _open(self, corpora: Sequence[TrainingCorpus]) -> list[TrainingCorpus]:
         """Return corpora whose files are read once, with their checksums."""
@@ -312,16 +334,14 @@ class _FolderWriter:
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
-            for block in self.pool.imap(clean_block, raw_blocks):
-                if block.digests:
-                    block.drop_duplicates(duplicates)
-                counts = parts[block.corpus]
-                for side, lines, output in zip(SIDES, (block.src, block.tgt), outputs, strict=True):
-                    counts.tokens[side] += _write(lines, output)
-                counts.read += block.read
-                counts.pairs += len(block.src)
-                counts.dropped += block.dropped
-                counts.replaced += block.replaced
+            for raw, block in self.pool.imap_with_items(clean_block, raw_blocks):
+                if block.digests or block.near_digests:
+                    duplicates.drop(block, raw)
+                for text, output in zip((block.src, block.tgt), outputs, strict=True):
+                    output.write(text)
+                parts[block.corpus].add_block(block)
+                if clean:
+                    self.report.add(block)
                 bar.update(block.read)
         return parts
 
@@ -342,6 +362,7 @@ class _FolderWriter:
                 clean and (self.settings.dedup or corpus.is_phrase_table),
                 index,
                 corpus.tag,
+                str(self.leak_index) if self.leak_index and clean else None,
             )
 
     def _corpus_blocks(self, corpora: Sequence[TrainingCorpus]) -> Iterator[CorpusBlock]:
@@ -371,12 +392,3 @@ def _log_counts(counts: Mapping[str, SplitCounts]) -> None:
 def _no_bar() -> bool | None:
     """Return tqdm's `disable`: True if the log is quiet, None to draw on a terminal only."""
     return None if logger.isEnabledFor(logging.INFO) else True
-
-
-def _write(lines: list[str], output: BinaryIO) -> int:
-    """Write lines of tokens; return the number of tokens."""
-    if not lines:
-        return 0
-    text = "\n".join(lines)
-    output.write(f"{text}\n".encode())
-    return text.count(" ") + len(lines) - lines.count("")

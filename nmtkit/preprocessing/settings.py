@@ -1,11 +1,14 @@
 """Settings of `prepare`: the text, cleaning, subwords."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
+from nmtkit.preprocessing.leakage import LeakagePolicy
+from nmtkit.preprocessing.rules import rule_limits
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 from nmtkit.text.subword.bpe import glossary_pattern
 
@@ -25,12 +28,20 @@ class CleaningSettings:
     dedup: drop training pairs whose bytes equal those of an earlier pair.
     invalid: "error" refuses a line that is not UTF-8; "drop" drops its training pair, and in dev
         and test sets keeps the line with U+FFFD in place of the bytes.
+    rules: limits of the rules that apply besides, by name (`nmtkit.preprocessing.rules`).
+    near_dedup: drop training pairs that differ from an earlier one only in case, digits,
+        punctuation and whitespace, on this side or "both".
+    leakage: what is done with training pairs that also stand in a dev or test set: "report" them;
+        "drop" those that stand there as a pair; "drop-any" also those with one side there.
     """
 
     max_length: int = 50
     max_ratio: float = 9.0
     dedup: bool = False
     invalid: Literal["error", "drop"] = "error"
+    rules: Mapping[str, float] = field(default_factory=lambda: rule_limits("safe", {}))
+    near_dedup: Literal["", "both", "src", "tgt"] = ""
+    leakage: LeakagePolicy = "report"
 
     def check_cleaning(self) -> None:
         """Raise ConfigError for a limit that is out of range."""
@@ -38,6 +49,11 @@ class CleaningSettings:
             raise ConfigError(f"the maximum length must be at least 1, not {self.max_length}")
         if not 1 <= self.max_ratio < math.inf:
             raise ConfigError(f"the maximum ratio must be a number from 1, not {self.max_ratio:g}")
+        rule_limits("none", self.rules)
+        if self.near_dedup not in ("", "both", "src", "tgt"):
+            raise ConfigError(f"near_dedup is '{self.near_dedup}'; give both, src or tgt")
+        if self.leakage not in get_args(LeakagePolicy):
+            raise ConfigError(f"leakage is '{self.leakage}'; give report, drop or drop-any")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_raw_blocks
-from nmtkit.preprocessing.cleaning import DROP_RULES
+from nmtkit.preprocessing.cleaning import ALL_RULES, DROP_RULES, CleanedBlock
 from nmtkit.text.pipeline import Side
 
 SIDES: tuple[Side, Side] = ("src", "tgt")
@@ -55,9 +55,18 @@ class SplitCounts:
         for side, line in zip(SIDES, pair, strict=True):
             self.tokens[side] += sign * len(line.split(b" "))
 
+    def add_block(self, block: CleanedBlock) -> None:
+        """Count the pairs of a block."""
+        self.read += block.read
+        self.pairs += block.pairs
+        self.dropped += block.dropped
+        self.replaced += block.replaced
+        self.tokens.update(dict(zip(SIDES, block.tokens, strict=True)))
+
     def manifest(self) -> dict[str, Any]:
         """Return the split's entry in the manifest; only training data has counts by rule."""
-        dropped = {rule: self.dropped[rule] for rule in DROP_RULES}
+        rules = [rule for rule in ALL_RULES if rule in DROP_RULES or self.dropped[rule]]
+        dropped = {rule: self.dropped[rule] for rule in rules}
         return {
             "pairs": self.pairs,
             "read": self.read,

@@ -47,7 +47,7 @@ def test_all_splits_are_written(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) ->
         1,
     )
     sets = {f"{name}.{side}" for name in ("train", "dev", "one", "two") for side in ("src", "tgt")}
-    assert names(tmp_path / "out") == sets | {"manifest.json"}
+    assert names(tmp_path / "out") == sets | {"manifest.json", "cleaning.html", "dropped.tsv.gz"}
     assert result.stdout == ""
     assert "train: 20 of 20 pairs" in result.stderr
     for name in ("one", "two"):
@@ -58,7 +58,9 @@ def test_training_data_alone_suffices(nmtkit: Nmtkit, train: list[object], tmp_p
     nmtkit(
         "prepare", "-s", "en", "-t", "fr", *train, "--subword", "none", "--output", tmp_path / "out"
     )
-    assert names(tmp_path / "out") == {"train.src", "train.tgt", "manifest.json"}
+    assert names(tmp_path / "out") == {
+        "train.src", "train.tgt", "manifest.json", "cleaning.html", "dropped.tsv.gz",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["xz", "zst", "crlf"])
@@ -128,6 +130,8 @@ def test_every_option_reaches_the_manifest(
 ) -> None:
     options: list[object] = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
+    options += ["--clean", "none", "--rule", "digits=0.25", "--near-dedup", "src"]
+    options += ["--leakage", "drop-any"]
     options += ["--no-nfc", "--punctuation", "--no-joiners", "--case", "truecase", "--held-out", 3]
     options += ["--held-out", 3, "--glossary", "x+", "--vocabulary-threshold", "2"]
     nmtkit(
@@ -152,7 +156,8 @@ def test_every_option_reaches_the_manifest(
     }  # fmt: skip
     assert manifest["settings"] == {
         "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],
-        "invalid": "drop", "held_out": 3,
+        "invalid": "drop", "held_out": 3, "rules": {"digits": 0.25}, "near_dedup": "src",
+        "leakage": "drop-any",
     }  # fmt: skip
 
 

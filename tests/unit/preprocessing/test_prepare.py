@@ -140,7 +140,10 @@ def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
     assert manifest["inputs"] == {str(path): file_sha256(path) for path in train}
     names = set(content(tmp_path / "out")) - {"manifest.json"}
     assert manifest["outputs"] == {name: file_sha256(tmp_path / "out" / name) for name in names}
-    assert names == {"train.src", "train.tgt", "dev.src", "dev.tgt", "bpe.src", "bpe.tgt"}
+    assert names == {
+        "train.src", "train.tgt", "dev.src", "dev.tgt", "bpe.src", "bpe.tgt", "cleaning.html",
+        "dropped.tsv.gz",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

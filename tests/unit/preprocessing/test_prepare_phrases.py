@@ -115,6 +115,7 @@ def test_pairs_are_held_out_of_bitexts_and_phrase_tables(tmp_path, merges):
         names = {path.name for path in out.iterdir()} - {"bpe.src", "bpe.tgt"}
         assert names == {
             "train.src", "train.tgt", "dev.src", "dev.tgt", "manifest.json",
+                "cleaning.html", "dropped.tsv.gz",
         }  # fmt: skip
 
 
