@@ -360,11 +360,12 @@ def _check_fit(forward: Ensemble, reverse: Ensemble) -> None:
         if _word_settings(member.config.text) != _word_settings(text):
             raise ModelError(
                 "the models and the reverse model split lines into words differently (tokenized,"
-                " hyphens or escape differ in their config.toml); train them on the same prepared"
-                " folder"
+                " hyphens, escape, joiners, case or the like differ in their config.toml); train"
+                " them on the same prepared folder"
             )
 
 
-def _word_settings(text: TextConfig) -> tuple[bool, bool, bool]:
+def _word_settings(text: TextConfig) -> tuple[bool | str, ...]:
     """Return the settings that determine how lines are split into words."""
-    return text.tokenized, text.hyphens, text.escape
+    switches = text.nfc, text.punctuation, text.protected, text.combining, text.joiners, text.case
+    return text.tokenized, text.hyphens, text.escape, *switches
