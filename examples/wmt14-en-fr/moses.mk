@@ -190,7 +190,7 @@ $(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
 # The phrase table beside the model trained on it: figure 3, tables 2 and 3 of Cho et al. 2014.
 $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
 	mkdir -p $(WORK)/phrases
-	$(NMTKIT) prepare -s en -t fr --phrase-table $< --workers $(WORKERS) --force --output $(@D)
+	$(NMTKIT) prepare -s en -t fr --clean none --phrase-table $< --workers $(WORKERS) --force --output $(@D)
 $(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json
 	$(NMTKIT) shortlist $(@D) $(SHORTLIST_phrases) --force
 $(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done

@@ -1,0 +1,103 @@
+"""What `prepare` reports: dropped pairs, leakage, near duplicates, and a dry run."""
+
+import gzip
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from nmtkit import prepare
+from nmtkit.errors import OutputError
+from nmtkit.preprocessing import prepare as prepare_module
+from nmtkit.preprocessing.duplicates import DigestSet, digest
+
+PAIRS = [
+    ("A dog runs.", "Un chien court."),
+    ("a dog runs!", "un chien\tcourt"),
+    ("<script>Tea</script>", "Du thÃ© <b>"),
+    ("", "vide"),
+    ("A  cat sleeps.", "Un chat dort."),
+    ("A cat sleeps.", "Le chat dort."),
+    ("Back\\slash word " * 30, "mot " * 60),
+]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare_module, "_BLOCK_PAIRS", 3)
+
+
+def run(folder: Path, name: str, **options: Any) -> dict[str, Any]:
+    paths = []
+    for split, pairs in (("train", PAIRS), ("dev", [("A cat sleeps. ", "Un chat  dort.")])):
+        for side in (0, 1):
+            path = folder / f"{split}.{side}"
+            path.write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+            paths.append(path)
+    return prepare(
+        (paths[0], paths[1]), folder / name, (paths[2], paths[3]), src_language="en",
+        tgt_language="fr", subword="none", language_check=False, **options,
+    )  # fmt: skip
+
+
+def rows(folder: Path) -> list[list[str]]:
+    text = gzip.decompress((folder / "dropped.tsv.gz").read_bytes()).decode()
+    return [line.split("\t") for line in text.split("\n")[:-1]]
+
+
+def test_every_dropped_pair_has_a_row(tmp_path: Path) -> None:
+    manifest = run(tmp_path, "out", near_dedup="both")
+    header, *dropped = rows(tmp_path / "out")
+    assert header == ["rule", "value", "file", "line", "source", "target"]
+    found = {(row[0], row[1], row[3]) for row in dropped}
+    assert found == {
+        ("near-duplicate", "", "2"), ("mojibake", "1", "3"), ("empty", "", "4"),
+        ("long", "120", "7"),
+    }  # fmt: skip
+    targets = {row[3]: row[5] for row in dropped}
+    assert targets["2"] == r"un chien\tcourt"
+    assert next(row[4] for row in dropped if row[3] == "7").startswith(r"Back\\slash")
+    page = (tmp_path / "out" / "cleaning.html").read_text(encoding="utf-8")
+    assert "&lt;script&gt;Tea" in page and "<script" not in page and "http" not in page[200:]
+    assert manifest["splits"]["train"]["gone"]["near-duplicate"] == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "kept"), [("report", 4), ("drop", 3), ("drop-any", 2)]
+)  # fmt: skip
+def test_leakage_is_reported_and_dropped_on_request(
+    tmp_path: Path,
+    policy: Literal["report", "drop", "drop-any"],
+    kept: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    manifest = run(tmp_path, "out", leakage=policy)
+    assert manifest["leakage"] == {"dev": {"pairs": 1, "src": 2, "tgt": 1}}
+    assert manifest["splits"]["train"]["pairs"] == kept
+    assert "1 pairs of the training data also stand in dev" in caplog.text
+    assert not (tmp_path / "out" / "leakage.json").exists()
+
+
+def test_a_dry_run_writes_only_the_report(tmp_path: Path) -> None:
+    manifest = run(tmp_path, "out")
+    report = run(tmp_path, "report", dry_run=True)
+    names = {path.name for path in (tmp_path / "report").iterdir()}
+    assert names == {"cleaning.html", "cleaning.json", "dropped.tsv.gz"}
+    assert report["splits"]["train"]["gone"] == manifest["splits"]["train"]["gone"]
+    for name in ("cleaning.html", "dropped.tsv.gz"):
+        assert report["outputs"][name] == manifest["outputs"][name]
+    with pytest.raises(OutputError, match="is not a report"):
+        run(tmp_path, "out", dry_run=True, force=True)
+
+
+def test_digests_are_new_once() -> None:
+    digests = DigestSet()
+    seen: set[bytes] = set()
+    for block in range(50):
+        batch = [digest(str((block * number) % 97).encode()) for number in range(20)]
+        expected = []
+        for one in batch:
+            expected.append(one not in seen)
+            seen.add(one)
+        assert digests.add(batch) == expected
+    assert len(digests) == len(seen)
