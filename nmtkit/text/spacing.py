@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
+from nmtkit.special_symbols import SPECIAL_WORDS
+
 _ELISION = re.compile(
     r"(?:.*-)?(?:[cdjlmnst]|qu|(?:jus|lors|puis|quoi|pres|quel)qu|entr|aujourd|prud)", re.IGNORECASE
 )
@@ -151,6 +153,8 @@ class Line:
         word = self.words[index]
         if not word.strip("."):
             self.join_left(index)
+        elif word in SPECIAL_WORDS:
+            pass  # an unknown word is no tag
         elif word[0] == "<" and word[1:2] == "/":
             self.join_left(index)
         elif word[-1] == ">" and len(word) > 1 and word[-2] != "/":

@@ -61,6 +61,8 @@ def test_detokenizing_restores_the_line(language: str, escape: bool, hyphens: bo
         ("en", "hello @ you", "hello @ you"),
         ("de", "Er sagt : &quot; ja &quot; .", 'Er sagt: "ja".'),
         ("it", "l' uomo è qui .", "l'uomo è qui."),
+        ("de", "<unk> <unk> ist da", "<unk> <unk> ist da"),
+        ("en", "<b> yes </b> !", "<b>yes</b>!"),
         ("fr", "", ""),
         ("en", "", ""),
         ("de", "", ""),
