@@ -247,7 +247,6 @@ def _at_most_two(
         "merges",
         type=click.IntRange(min=1),
         metavar="N",
-        common=True,
         help="Learn N BPE merges: --subword bpe --subword-size N.",
     ),
     option(
