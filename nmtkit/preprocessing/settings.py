@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.preprocessing.leakage import LeakagePolicy
+from nmtkit.preprocessing.line_language import check_identifier
 from nmtkit.preprocessing.rules import rule_limits
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 from nmtkit.text.subword.bpe import glossary_pattern
@@ -133,6 +134,8 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
     def check(self) -> None:
         """Raise ConfigError for settings that are out of range or contradict each other."""
         self.check_cleaning()
+        if "language" in self.rules:
+            check_identifier((self.text.src_language, self.text.tgt_language))
         self.check_subwords(self.text)
         self._check_raw_text()
         if self.held_out < 0:

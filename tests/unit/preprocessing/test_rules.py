@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.rules import (
     RULES,
@@ -16,6 +17,7 @@ from nmtkit.preprocessing.rules import (
     repeating_lines,
     rule_limits,
 )
+from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.text_measures import repetitions
 
 SAFE, STRICT = (rule_limits(preset, {}) for preset in ("safe", "strict"))
@@ -105,6 +107,14 @@ def test_the_language_of_a_line_is_looked_at_on_request() -> None:
     assert broken and broken[0] == "language"
     pair = "The dog runs over the meadow in front of our house.", german
     assert broken_rule(lines("en", "de", *pair), limits) is None
+
+
+def test_the_language_rule_refuses_languages_that_it_does_not_know() -> None:
+    pytest.importorskip("py3langid")
+    rules = {"language": 0.9}
+    PrepareSettings(TextConfig(src_language="de", tgt_language="zh-Hant"), rules=rules).check()
+    with pytest.raises(ConfigError, match="py3langid does not know 'qaa'"):
+        PrepareSettings(TextConfig(src_language="de", tgt_language="qaa"), rules=rules).check()
 
 
 def test_presets_contain_one_another() -> None:
