@@ -1,13 +1,12 @@
 """`nmtkit prepare`: raw parallel text into a prepared folder."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from nmtkit.cli.cleaning_options import cleaning_options
 from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
-from nmtkit.cli.file_options import file_values_option
+from nmtkit.cli.corpus_options import TRAIN_OPTIONS, dev_option, test_option
 from nmtkit.cli.rules import at_least_one, excludes, exclusive
 from nmtkit.cli.shared_options import (
     FILE,
@@ -33,33 +32,6 @@ RAW_TEXT_OPTIONS = (
 )
 
 KEEPS_WORDS = "the words of a phrase table are left unchanged"
-
-
-def _parse_train(values: Sequence[str]) -> Any:
-    from nmtkit.preprocessing.corpora import parse_corpus
-
-    return parse_corpus(values)
-
-
-def _parse_dev(values: Sequence[str]) -> Any:
-    from nmtkit.preprocessing.corpora import parse_bitext
-
-    return parse_bitext(values)
-
-
-def _parse_test(values: Sequence[str]) -> Any:
-    from nmtkit.preprocessing.corpora import parse_test_set
-
-    return parse_test_set(values)
-
-
-def _unique_names(
-    context: click.Context, parameter: click.Parameter, tests: tuple[Any, ...]
-) -> dict[str, Any]:
-    files_by_name = {test.name: test.files for test in tests}
-    if len(files_by_name) < len(tests):
-        raise click.BadParameter("two test sets have the same name; give each its own.")
-    return files_by_name
 
 
 def _at_most_two(
@@ -95,33 +67,7 @@ def _at_most_two(
 )
 @group(
     FILES,
-    file_values_option(
-        "--train",
-        parse=_parse_train,
-        multiple=True,
-        metavar="SRC TGT",
-        common=True,
-        help="Training corpus. Line n of SRC and line n of TGT translate each other; or one file"
-        " holds both: TSV, TMX, or a zip file of OPUS. A name may precede the files, with a weight:"
-        " NAME:2 SRC TGT uses each pair twice in every epoch, NAME:0.5 in every second one."
-        " Repeatable.",
-    ),
-    option(
-        "--corpora",
-        type=FILE,
-        metavar="FILE",
-        help="Training corpora in a TOML file, a table for each: [NAME], files = [SRC, TGT],"
-        " weight, tag. Paths are relative to the file.",
-    ),
-    option(
-        "--tag",
-        "tags",
-        type=(str, str),
-        multiple=True,
-        metavar="NAME TAG",
-        help="Put the word TAG, such as <news>, before each source line of a corpus, as one token."
-        " 'translate --tag' does the same. Repeatable.",
-    ),
+    *TRAIN_OPTIONS,
     option(
         "--phrase-table",
         type=FILE,
@@ -132,13 +78,7 @@ def _at_most_two(
         " Copies are searched among neighbouring lines with the same source phrase, as Moses orders"
         " them; with --dedup in the whole table, which takes memory.",
     ),
-    file_values_option(
-        "--dev",
-        parse=_parse_dev,
-        metavar="SRC TGT",
-        common=True,
-        help="Validation set. Every line is kept. One file may hold both sides.",
-    ),
+    dev_option,
     option(
         "--held-out",
         type=click.IntRange(min=0),
@@ -147,17 +87,7 @@ def _at_most_two(
         " set. The choice depends on the pairs alone."
         f"  [default: {HELD_OUT_PHRASE_PAIRS} of a phrase table without --dev, else 0]",
     ),
-    file_values_option(
-        "--test",
-        "tests",
-        parse=_parse_test,
-        multiple=True,
-        callback=_unique_names,
-        metavar="NAME SRC TGT",
-        common=True,
-        help="Test set, and the name of its files. Every line is kept. One file may hold both"
-        " sides. Repeatable.",
-    ),
+    test_option,
     output_option("Prepared folder.", type=FOLDER, metavar="DIR", default=None, required=True),
 )
 @language_options
@@ -284,6 +214,7 @@ def _at_most_two(
 def command(
     train: tuple[Any, ...],
     corpora: str | None,
+    columns: tuple[int, int],
     tags: tuple[tuple[str, str], ...],
     phrase_table: str | None,
     dev: tuple[str, ...] | None,
@@ -312,6 +243,8 @@ def command(
       nmtkit prepare -s en -t fr --phrase-table phrase-table.gz -o phrases
 
     """
+    from dataclasses import replace
+
     from nmtkit.preprocessing.corpora import read_corpora, with_tags
     from nmtkit.preprocessing.prepare import prepare
 
@@ -324,16 +257,27 @@ def command(
         training_data: Any = (phrase_table,)
     else:
         listed = read_corpora(corpora) if corpora else []
-        training_data = with_tags([*train, *listed], tags)
+        named = [replace(corpus, columns=columns) for corpus in train]
+        training_data = with_tags([*named, *listed], tags)
     settings = _settings(**options)
     check = not no_language_check
     report = prepare(
-        settings, output, training_data, dev or None, tests, workers, force, check, dry_run
+        settings,
+        output,
+        training_data,
+        dev or None,
+        tests,
+        workers,
+        force,
+        check,
+        dry_run,
+        columns,
     )
     if dry_run:
         from nmtkit.preprocessing.cleaning_report import table_lines
 
-        click.echo("\n".join(table_lines(report)))
+        click.echo("
+".join(table_lines(report)))
 
 
 def _settings(

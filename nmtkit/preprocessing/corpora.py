@@ -7,7 +7,8 @@ A file of corpora has a table for each, with its paths relative to the file:
     weight = 2
 
     [crawl]
-    files = "crawl.tmx"
+    files = "crawl.tsv"
+    columns = [3, 4]
     tag = "<crawl>"
 """
 
@@ -28,6 +29,9 @@ from nmtkit.special_symbols import SPECIAL_WORDS
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
+_SETTINGS = ("files", "weight", "tag", "columns")
+"""Settings of a corpus in a file of corpora."""
+
 MIN_WEIGHT, MAX_WEIGHT = 0.001, 1000.0
 
 
@@ -41,6 +45,7 @@ class TrainingCorpus:
     weight: how often each pair is used in an epoch: 2 is twice, 0.5 in every second epoch.
     tag: a word that is put before each source line, as one token.
     is_phrase_table: the one file is a phrase table of Moses.
+    columns: the columns of source and target, from 1, if the one file is TSV.
     """
 
     files: tuple[Source, ...]
@@ -48,6 +53,7 @@ class TrainingCorpus:
     weight: float = 1.0
     tag: str = ""
     is_phrase_table: bool = False
+    columns: tuple[int, int] = (1, 2)
 
 
 def parse_corpus(values: Sequence[str]) -> TrainingCorpus:
@@ -129,8 +135,8 @@ def _corpus(table: Any, name: str, path: Path) -> TrainingCorpus:
     if not isinstance(table, dict):
         raise ConfigError(f"{where}: expected a table: [{name}] with files, weight and tag")
     for key in table:
-        if key not in ("files", "weight", "tag"):
-            known = suggest_name(key, ["files", "weight", "tag"])
+        if key not in _SETTINGS:
+            known = suggest_name(key, _SETTINGS)
             raise ConfigError(f"{where}: there is no setting '{key}'; {known}")
     files = table.get("files")
     files = [files] if isinstance(files, str) else files
@@ -139,7 +145,11 @@ def _corpus(table: Any, name: str, path: Path) -> TrainingCorpus:
     weight, tag = table.get("weight", 1), table.get("tag", "")
     if type(weight) not in (int, float) or not isinstance(tag, str):
         raise ConfigError(f"{where}: weight must be a number, and tag a string")
-    return TrainingCorpus(tuple(str(path.parent / file) for file in files), name, weight, tag)
+    paths = tuple(str(path.parent / file) for file in files)
+    columns = table.get("columns", [1, 2])
+    if not isinstance(columns, list) or [type(column) for column in columns] != [int, int]:
+        raise ConfigError(f"{where}: columns must be a list of two numbers, such as [3, 4]")
+    return TrainingCorpus(paths, name, weight, tag, columns=(columns[0], columns[1]))
 
 
 def with_tags(
@@ -239,6 +249,8 @@ def _check_corpus(corpus: TrainingCorpus) -> None:
             f"{where}: the weight must be from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, not"
             f" {corpus.weight:g}; leave a corpus out that is not to be used"
         )
+    if min(corpus.columns) < 1:
+        raise ConfigError(f"{where}: columns are counted from 1, not from {min(corpus.columns)}")
     if corpus.tag:
         check_tag(corpus.tag, where)
 

@@ -19,7 +19,7 @@ def read_corpus(
     """
     if not corpus.is_phrase_table:
         languages = (settings.text.src_language, settings.text.tgt_language)
-        return read_bitext(corpus.files, languages, size)
+        return read_bitext(corpus.files, languages, size, corpus.columns)
     any_bytes = settings.invalid == "drop"
     return _numbered(read_phrase_blocks(size, corpus.files[0], any_bytes), str(corpus.files[0]))
 

@@ -82,6 +82,7 @@ def prepare(
     force: bool = False,
     language_check: bool = True,
     dry_run: bool = False,
+    columns: tuple[int, int] = (1, 2),
 ) -> dict[str, Any]:
     """Prepare training, dev and test data into a folder, completely or not at all.
 
@@ -93,6 +94,7 @@ def prepare(
     :param force: replace an earlier prepared folder.
     :param language_check: look at the text's languages first, if py3langid is installed.
     :param dry_run: write only the report of cleaning, instead of a prepared folder.
+    :param columns: columns of source and target in dev and test sets that are TSV files.
     :return: the manifest.
     :raises ConfigError: settings contradict each other, a language is no code of ISO 639, or a test
         set's name is invalid.
@@ -110,7 +112,10 @@ def prepare(
     settings = replace(settings, text=text)
     check_test_names(tests or {})
     bitexts = {**({"dev": dev} if dev else {}), **(tests or {})}
-    others = {name: checked_corpora([TrainingCorpus(tuple(f))]) for name, f in bitexts.items()}
+    others = {
+        name: checked_corpora([TrainingCorpus(tuple(f), columns=columns)])
+        for name, f in bitexts.items()
+    }
     splits = {"train": corpora, **others}
     files = chain.from_iterable(c.files for split in splits.values() for c in split)
     refuse_repeated_pipes([*files, *settings.codes])

@@ -214,6 +214,17 @@ def test_wrong_usage(nmtkit: Nmtkit, train: list[object], tmp_path: Path, wrong:
     assert names(tmp_path) == set()
 
 
+def test_columns_of_tsv_files_are_chosen(nmtkit: Nmtkit, tmp_path: Path) -> None:
+    both = tmp_path / "both.tsv"
+    both.write_text("1\tchat\tx\tcat\n")
+    splits = ["--train", both, "--dev", both, "--test", "news", both, "--columns", 4, 2]
+    options = ["-s", "en", "-t", "fr", "--subword", "none", "-o", tmp_path / "out"]
+    nmtkit("prepare", *splits, *options)
+    for split in ("train", "dev", "news"):
+        assert (tmp_path / "out" / f"{split}.src").read_text() == "cat\n"
+        assert (tmp_path / "out" / f"{split}.tgt").read_text() == "chat\n"
+
+
 def test_train_may_be_repeated(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
     both = tmp_path / "both.tsv"
     both.write_text("one cat\tun chat\n")

@@ -71,13 +71,12 @@ def test_a_file_of_corpora_is_read_relative_to_itself(folder: Path) -> None:
     (folder / "sub").mkdir()
     path = folder / "sub" / "corpora.toml"
     path.write_text(
+        'crawl = { files = "c.tsv", tag = "<bt>", columns = [3, 4] }\n'
         '[news]\nfiles = ["a.en", "/x/a.fr"]\nweight = 2\n'
-        'crawl = { files = "c.tmx", tag = "<bt>" }\n'.replace("crawl", "[crawl]\n#", 1)
-        + 'files = "c.tmx"\ntag = "<bt>"\n'
     )
     assert read_corpora(path) == [
+        TrainingCorpus((f"{folder}/sub/c.tsv",), "crawl", 1, "<bt>", columns=(3, 4)),
         TrainingCorpus((f"{folder}/sub/a.en", "/x/a.fr"), "news", 2),
-        TrainingCorpus((f"{folder}/sub/c.tmx",), "crawl", 1, "<bt>"),
     ]
 
 
@@ -89,6 +88,7 @@ def test_a_file_of_corpora_is_read_relative_to_itself(folder: Path) -> None:
         ("[news]\nwieght = 2", "news: there is no setting 'wieght'; did you mean 'weight'"),
         ("[news]\nweight = 2", "news: files must be a file, or a list of two"),
         ('[news]\nfiles = "a"\nweight = true', "news: weight must be a number"),
+        ('[news]\nfiles = "a"\ncolumns = 3', "news: columns must be a list of two numbers"),
         ("[news\n", "not a TOML file"),
     ],
 )
@@ -119,6 +119,7 @@ def test_corpora_are_named_after_their_files() -> None:
         ({"tag": "two words"}, "'two words' cannot be a tag"),
         ({"tag": "</s>"}, "cannot be a tag"),
         ({"tag": "a\u00a0b"}, "cannot be a tag"),
+        ({"columns": (0, 1)}, "columns are counted from 1, not from 0"),
         ({"name": "a b"}, "cannot be the name of a corpus"),
         ({"name": "other"}, "two corpora have the same name, other; choose another"),
         ({"files": ("x", "y")}, "two corpora have the same files, x y; give it a weight instead"),

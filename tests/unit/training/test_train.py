@@ -449,6 +449,36 @@ def test_resuming_on_other_training_data_is_refused(run, prepared, side, has_pro
     run("model", "training.max_updates=8")
 
 
+def weigh(prepared, *weights):
+    """Give each half of the training data a weight."""
+    corpora = [{"pairs": 15, "weight": weight} for weight in weights]
+    manifest = {"format": 1, "text": TEXT, "corpora": corpora}
+    (prepared / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_weights_are_part_of_the_data(run, prepared):
+    folder = run()
+    weigh(prepared, 1, 1)  # as without weights
+    run("model", "training.max_updates=8")
+    weigh(prepared, 3, 0.5)
+    message = r"the training data has changed .* \(its text, or the weight of a corpus\)"
+    with pytest.raises(DataError, match=message):
+        run("model", "training.max_updates=9")
+    weighted = run("weighted")
+    stopped = run("stopped", "training.max_updates=3")
+    assert run("stopped") == stopped
+    name = "params.last.safetensors"
+    assert (stopped / name).read_bytes() == (weighted / name).read_bytes()
+    assert (folder / name).read_bytes() != (weighted / name).read_bytes()
+
+
+def test_tagged_source_lines_cannot_become_the_target(run, prepared):
+    manifest = {"format": 1, "text": {**TEXT, "tags": ["<bt>"]}}
+    (prepared / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ConfigError, match="have the tags <bt>.* prepare the other direction"):
+        run("model", "data.swap_sides=true")
+
+
 def test_a_training_without_a_checkpoint_does_not_begin_with_other_data(run, prepared, monkeypatch):
     """Its provenance would name the checksums of the data that it was started with."""
     monkeypatch.setattr(Trainer, "update", Mock(side_effect=KeyboardInterrupt))
