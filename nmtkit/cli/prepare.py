@@ -276,8 +276,7 @@ def command(
     if dry_run:
         from nmtkit.preprocessing.cleaning_report import table_lines
 
-        click.echo("
-".join(table_lines(report)))
+        click.echo("\n".join(table_lines(report)))
 
 
 def _settings(

@@ -7,12 +7,12 @@ for each line of the dev and test sets are kept in memory, and of the training d
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nmtkit.io.bitext import read_bitext
+from nmtkit.io.bitext import Columns, PairBlock, read_bitext
 from nmtkit.io.inputs import Source
 from nmtkit.preprocessing.duplicates import digest
 from nmtkit.preprocessing.tally import Sample
@@ -74,18 +74,22 @@ def _key(line: str) -> str:
 
 
 def write_index(
-    path: Path, sets: Mapping[str, Sequence[Source]], languages: tuple[str, str]
+    path: Path,
+    sets: Mapping[str, Sequence[Source]],
+    languages: tuple[str, str],
+    columns: Columns = (1, 2),
 ) -> bool:
     """Write the digests of dev and test sets to a file; return False if there is no set.
 
     Sets that come from pipes, which can be read only once, are left out, and named in the log.
 
     :param sets: files by name of the set.
+    :param columns: columns of source and target in TSV files.
     """
     tables: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for name, files in sets.items():
         if all(Path(str(file)).is_file() for file in files):
-            _add_set(tables, name, files, languages)
+            _add_set(tables, name, read_bitext(files, languages, columns=columns))
         elif all(Path(str(file)).exists() or str(file) == "-" for file in files):
             logger.warning(
                 "%s comes from a pipe: not compared with the training data; write it to files to"
@@ -98,12 +102,9 @@ def write_index(
 
 
 def _add_set(
-    tables: Sequence[dict[str, list[str]]],
-    name: str,
-    files: Sequence[Source],
-    languages: tuple[str, str],
+    tables: Sequence[dict[str, list[str]]], name: str, blocks: Iterable[PairBlock]
 ) -> None:
-    for block in read_bitext(files, languages):
+    for block in blocks:
         for lines in zip(block.src, block.tgt, strict=True):
             src, tgt = (line.decode("utf-8", "replace") for line in lines)
             if not src.split() or not tgt.split():

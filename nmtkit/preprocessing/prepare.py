@@ -196,10 +196,11 @@ class _FolderWriter:
 
     def _compare_with(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> None:
         """Have training pairs looked up in the dev and test sets."""
-        sets = {name: corpora[0].files for name, corpora in splits.items() if name != "train"}
-        text = self.settings.text
-        path = self.folder / INDEX_FILE
-        if write_index(path, sets, (text.src_language, text.tgt_language)):
+        others = {name: corpora[0] for name, corpora in splits.items() if name != "train"}
+        columns = next((corpus.columns for corpus in others.values()), (1, 2))
+        sets = {name: corpus.files for name, corpus in others.items()}
+        text, path = self.settings.text, self.folder / INDEX_FILE
+        if write_index(path, sets, (text.src_language, text.tgt_language), columns):
             self.leak_index = path
 
     def _open(self, corpora: Sequence[TrainingCorpus]) -> list[TrainingCorpus]:
