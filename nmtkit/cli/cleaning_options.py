@@ -52,8 +52,8 @@ cleaning_options = group(
         default="safe",
         metavar="PRESET",
         common=True,
-        help="Rules on the text: 'safe' drops practically no good pair, 'strict' drops more, 'none'"
-        " leaves only the options above.",
+        help="Rules on text: none, safe or strict. 'safe' drops practically no good pair, 'strict'"
+        " drops more, 'none' leaves only the options above.",
     ),
     option(
         "--rule",

@@ -9,7 +9,6 @@ and lines that come fast are translated many at a time.
 import contextlib
 import logging
 import os
-import select
 import stat
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import TypeVar, cast
 
 from nmtkit.errors import DataError
 from nmtkit.io.compression import decompressed
+from nmtkit.io.inputs import arriving_chunks, is_readable
 from nmtkit.io.lines import STANDARD, TOO_LONG, read_raw_lines
 from nmtkit.io.text_content import text_chunks
 
@@ -29,9 +29,6 @@ WINDOW_BATCHES = 16
 FULL_BATCH_LENGTH = 50
 """Longest sentence of a full batch, in positions. Batches of longer sentences are smaller, so that
 memory stays bounded."""
-
-READ_BYTES = 1 << 16
-"""Bytes read from a pipe at a time."""
 
 GATHER_SECONDS = 0.005
 """Time to wait for further lines that are just being written."""
@@ -101,10 +98,10 @@ def arriving_windows(descriptor: int, size: int, name: str = STANDARD) -> Iterat
     pending: list[bytes] = []
     parts: list[bytes] = []  # of an unfinished line; joined once, as it may be long
     at_end = False
-    chunks = text_chunks(decompressed(_arriving_chunks(descriptor), name), name)
+    chunks = text_chunks(decompressed(arriving_chunks(descriptor), name), name)
     while pending or not at_end:
         while not at_end and (
-            not pending or (len(pending) < size and _is_readable(descriptor, GATHER_SECONDS))
+            not pending or (len(pending) < size and is_readable(descriptor, GATHER_SECONDS))
         ):
             chunk = next(chunks, None)
             at_end = chunk is None
@@ -116,12 +113,6 @@ def arriving_windows(descriptor: int, size: int, name: str = STANDARD) -> Iterat
         if pending:
             yield pending[:size]
             del pending[:size]
-
-
-def _arriving_chunks(descriptor: int) -> Iterator[bytes]:
-    """Yield bytes as they arrive, also from a descriptor that does not wait for them."""
-    while _is_readable(descriptor, None) and (chunk := os.read(descriptor, READ_BYTES)):
-        yield chunk
 
 
 def length_batches(lengths: Sequence[int], sentences: int) -> Batches:
@@ -193,10 +184,6 @@ def _arriving_stream(path: str | Path) -> Generator[int | None, None, None]:
 
 def _is_pipe(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-
-
-def _is_readable(descriptor: int, seconds: float | None) -> bool:
-    return bool(select.select([descriptor], [], [], seconds)[0])
 
 
 def _decode(line: bytes, path: str | Path, number: int) -> str:

@@ -31,6 +31,10 @@ STANDARD = "-"
 """The name for stdin as an input, and for stdout as an output."""
 
 
+_ARRIVING_BYTES = 1 << 16
+"""Bytes read from a pipe at a time where each line is answered as it arrives."""
+
+
 class NamedInput(ABC):
     """An input that stands for its path."""
 
@@ -262,6 +266,20 @@ def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
     file = _File(path, "rb", opener=_open_at_once)
     with io.BufferedReader(file, CHUNK) as stream:
         yield cast(BinaryIO, stream)
+
+
+def arriving_chunks(descriptor: int) -> Iterator[bytes]:
+    """Yield bytes as they arrive, also from a descriptor that does not wait for them."""
+    while is_readable(descriptor, None) and (chunk := os.read(descriptor, _ARRIVING_BYTES)):
+        yield chunk
+
+
+def is_readable(descriptor: int, seconds: float | None) -> bool:
+    """Wait until bytes have arrived or the stream has ended; return False after some seconds.
+
+    :param seconds: longest time to wait; None for ever.
+    """
+    return bool(select.select([descriptor], [], [], seconds)[0])
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -1,10 +1,10 @@
 """Whether a bitext is in the languages that the user names, before the long work begins.
 
 The first pairs of each file are looked at by py3langid, which brings its model along. Lines are
-joined to blocks, because one caption or heading says too little, and what is no running text is
-left out: markup, addresses, code, numbers, pairs that are the same on both sides. Only what is
-beyond doubt is an error: hardly any block looks like the language named, and most of them look like
-one other. Languages that are as good as the same for an identifier count as one.
+joined to blocks, because one caption or heading says too little. Markup, addresses, code, numbers
+and pairs that are the same on both sides are left out: they say nothing about the language. Only
+what is beyond doubt is an error: hardly any block looks like the language named, and most of them
+look like one other. Languages that are as good as the same for an identifier count as one.
 """
 
 import logging
