@@ -137,6 +137,8 @@ class InitialModel:
             old, new = getattr(theirs.text, field.name), getattr(config.text, field.name)
             if field.name == "subwords" and "none" not in (old, new):
                 continue  # their files are compared, however they were learned
+            if field.name == "vocabulary_threshold":
+                continue  # it decides which pieces are used, not what they are
             if old != new:
                 raise ConfigError(
                     f"{prepared}: text.{field.name} is {new!r}, but {old!r} in {self.given}, whose"

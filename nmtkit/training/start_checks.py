@@ -113,7 +113,10 @@ def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
         for name in (f.name for f in dataclasses.fields(old_section)):
             values = getattr(old_section, name), getattr(new_section, name)
             if values[0] != values[1] and f"{section}.{name}" not in CHANGEABLE_SETTINGS:
+                remedy = "use --force to start anew or another --output"
+                if section == "text":
+                    remedy = f"use --force to start anew, or --from {folder} with another --output"
                 raise ConfigError(
                     f"{folder}: was started with {section}.{name} = {values[0]!r}, now it is "
-                    f"{values[1]!r}; use --force to start anew or another --output"
+                    f"{values[1]!r}; {remedy}"
                 )
