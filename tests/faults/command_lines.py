@@ -30,7 +30,7 @@ COMMAND_LINES = (
     "nbest score -m [model] {list} {text.src} -o [out]",
     "nbest rerank {list} --weights-file {weights} --original {weights} -o [out] --list [ranked]",
     "nbest rerank {list} --oracle {text.tgt}",
-    "nbest tune {list} {text.tgt} --start {weights} -o [out]",
+    "nbest tune {list} {text.tgt} --start {weights} --reference {text.gz} -o [out]",
     "phrase-table score -m [model] {table} -o [out]",
     "phrase-table report {table} -m [model] --min-words 1 --top 2 --sample 2 -o [out]",
     "align -m [model] {text.src} {text.tgt} --gold {gold} -o [out]",
@@ -41,6 +41,7 @@ COMMAND_LINES = (
     "check {table}",
     "evaluate {text.tgt} {text.src} --system b {text.gz} --measure bleu --by unknown --source"
     " {text.src} --src-vocab {words} --tokenized -o [out]",
+    "evaluate {text.tgt} {text.src} --reference {text.gz} --measure chrf --tokenized -o [out]",
     "evaluate {text.tgt} {text.src} --measure bleu --by rank --source {text.src}"
     " --src-vocab {words} --tgt-vocab {words} --tokenized",
     "report -m [model] --source {text.src} --reference {text.tgt} --system b {text.src}"

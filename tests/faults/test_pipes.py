@@ -27,6 +27,9 @@ OUTPUTS = {"output", "plot", "scores_file", "alignments", "segments", "list_outp
 KENLM_MODELS = {("select", "lm_domain"), ("select", "lm_general")}
 """Files that KenLM opens, which must be regular files."""
 
+PARAMETERS = {("train", "initial_model")}
+"""Files of a model folder, which must be regular files."""
+
 LISTS_OF_FILES = {("prepare", "corpora")}
 """Files that name others relative to themselves."""
 
@@ -169,7 +172,7 @@ def test_every_input_of_every_command_is_in_a_command_line():
             for parameter in command.params
             if _names_a_file(parameter) and parameter.name not in given | OUTPUTS
         }
-    assert missing == KENLM_MODELS | LISTS_OF_FILES
+    assert missing == KENLM_MODELS | PARAMETERS | LISTS_OF_FILES
 
 
 def _names_a_file(parameter: click.Parameter) -> bool:
