@@ -69,8 +69,9 @@ class HashedFile(NamedInput):
         checksum = file.sha256()
     """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
+    def __init__(self, source: Source) -> None:
+        super().__init__(str(source))
+        self._source = source
         self._stack = contextlib.ExitStack()
         self._stream: BinaryIO | None = None
         self._digest = hashlib.sha256()
@@ -85,7 +86,9 @@ class HashedFile(NamedInput):
     def open(self) -> Iterator[BinaryIO]:
         """Open the input, or go on with it where it was left."""
         if self._stream is None:
-            stream = self._stack.enter_context(open_bytes(self._name))
+            source = self._source
+            opened = source.open() if isinstance(source, NamedInput) else open_bytes(source)
+            stream = self._stack.enter_context(opened)
             hashing = _HashingStream(stream, self._digest)
             self._stream = cast(BinaryIO, io.BufferedReader(hashing, CHUNK))
         yield self._stream
@@ -203,6 +206,11 @@ def refuse_repeated_pipes(sources: Iterable[Source]) -> None:
                 " to a file first"
             )
         names[pipe] = name
+
+
+def is_pipe(source: Source) -> bool:
+    """Return whether an input can be read only once."""
+    return _pipe_identity(source) is not None
 
 
 def _pipe_identity(source: Source) -> Hashable:

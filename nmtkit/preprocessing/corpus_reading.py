@@ -1,10 +1,12 @@
 """The pairs of a training corpus, or of a dev or test set, in any form."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from nmtkit.io.bitext import PairBlock, read_bitext
-from nmtkit.io.inputs import HashedFile, Source
+from nmtkit.io.inputs import HashedFile, Source, copy_pipes, is_pipe
+from nmtkit.io.temporary import temporary_folder
 from nmtkit.preprocessing.corpora import TrainingCorpus
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.smt.phrase_table import read_phrase_blocks
@@ -32,6 +34,30 @@ def _numbered(blocks: Iterable[tuple[list[bytes], ...]], name: str) -> Iterator[
         first += len(src)
 
 
+Splits = dict[str, Sequence[TrainingCorpus]]
+"""The training corpora, under "train", and dev and test sets by their names."""
+
+
+def readable_again(splits: Splits, stack: ExitStack) -> Splits:
+    """Copy all pipes if a dev or test set is one, because those sets are read twice.
+
+    All are copied at the same time, since one process may write them in turn.
+
+    :param stack: removes the copies.
+    :raises DataError: a pipe cannot be read or copied.
+    """
+    others = [split for name, split in splits.items() if name != "train"]
+    if not any(is_pipe(file) for split in others for corpus in split for file in corpus.files):
+        return splits
+    folder = stack.enter_context(temporary_folder("nmtkit-prepare-"))
+    files = [str(file) for split in splits.values() for corpus in split for file in corpus.files]
+    copies = iter(copy_pipes(files, folder))
+    return {
+        name: [replace(c, files=tuple(next(copies) for _ in c.files)) for c in split]
+        for name, split in splits.items()
+    }
+
+
 class Inputs:
     """The files that a prepared folder is made from, with the checksum of every byte read.
 
@@ -44,7 +70,7 @@ class Inputs:
 
     def open(self, paths: Iterable[Source]) -> tuple[HashedFile, ...]:
         """Return files to read once."""
-        files = tuple(self._stack.enter_context(HashedFile(str(path))) for path in paths)
+        files = tuple(self._stack.enter_context(HashedFile(path)) for path in paths)
         self._files += files
         return files
 

@@ -81,20 +81,12 @@ def write_index(
 ) -> bool:
     """Write the digests of dev and test sets to a file; return False if there is no set.
 
-    Sets that come from pipes, which can be read only once, are left out, and named in the log.
-
     :param sets: files by name of the set.
     :param columns: columns of source and target in TSV files.
     """
     tables: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for name, files in sets.items():
-        if all(Path(str(file)).is_file() for file in files):
-            _add_set(tables, name, read_bitext(files, languages, columns=columns))
-        elif all(Path(str(file)).exists() or str(file) == "-" for file in files):
-            logger.warning(
-                "%s comes from a pipe: not compared with the training data; write it to files to"
-                " have it compared", name,
-            )  # fmt: skip
+        _add_set(tables, name, read_bitext(files, languages, columns=columns))
     if not tables[0]:
         return False
     path.write_text(json.dumps(tables), encoding="utf-8")

@@ -38,7 +38,7 @@ from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.cleaning_report import REPORT_MARK, CleaningReport
 from nmtkit.preprocessing.corpora import TrainingCorpus, as_corpora, checked_corpora
 from nmtkit.preprocessing.corpus_counts import corpus_entries, log_corpora
-from nmtkit.preprocessing.corpus_reading import Inputs, read_corpus
+from nmtkit.preprocessing.corpus_reading import Inputs, Splits, read_corpus, readable_again
 from nmtkit.preprocessing.language_check import LanguageCheck, check_languages, checked_blocks
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.leakage import INDEX_FILE, write_index
@@ -116,7 +116,7 @@ def prepare(
         name: checked_corpora([TrainingCorpus(tuple(f), columns=columns)])
         for name, f in bitexts.items()
     }
-    splits = {"train": corpora, **others}
+    splits: Splits = {"train": corpora, **others}
     files = chain.from_iterable(c.files for split in splits.values() for c in split)
     refuse_repeated_pipes([*files, *settings.codes])
     mark, kind = (REPORT_MARK, "report") if dry_run else (MANIFEST_FILE, "prepared folder")
@@ -125,6 +125,7 @@ def prepare(
         ProcessPool(workers) as pool,
         ExitStack() as stack,
     ):
+        splits = readable_again(splits, stack)
         writer = _FolderWriter(settings, folder, pool, Inputs(stack))
         if language_check:
             writer.checker = LanguageCheck(text.src_language, text.tgt_language)
@@ -354,7 +355,7 @@ class _FolderWriter:
     def _raw_blocks(
         self, blocks: Iterator[CorpusBlock], clean: bool, tokenized: bool
     ) -> Iterator[RawBlock]:
-        settings = self.settings if self.limited else _without_threshold(self.settings)
+        settings = self.settings if self.limited else self.settings.without_threshold()
         for index, corpus, block in blocks:
             yield RawBlock(
                 settings,
@@ -378,11 +379,6 @@ class _FolderWriter:
                 blocks = checked_blocks(blocks, corpus, self.checker)
             for block in blocks:
                 yield index, corpus, block
-
-
-def _without_threshold(settings: PrepareSettings) -> PrepareSettings:
-    text = replace(settings.text, vocabulary_threshold=0)
-    return replace(settings, text=text)
 
 
 def _remove(paths: Sequence[Path]) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from nmtkit.config import TextConfig
@@ -160,3 +160,7 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
                 "merges for truecased text are learned from it, after the truecaser; leave"
                 " --bpe-codes or --case truecase out"
             )
+
+    def without_threshold(self) -> "PrepareSettings":
+        """Return these settings with every piece of the subword model."""
+        return replace(self, text=replace(self.text, vocabulary_threshold=0))
