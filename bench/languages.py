@@ -112,7 +112,6 @@ class OpenNMTRecurrent(OpenNMT):
             "src_seq_length": MAX_LENGTH,
             "tgt_seq_length": MAX_LENGTH,
             "save_model": str(task.folder / "model"),
-            "share_decoder_embeddings": True,
             "attention_dropout": [0.0],
             "label_smoothing": 0.1,
             "optim": "adam",
@@ -140,6 +139,7 @@ class OpenNMTTransformer(OpenNMTRecurrent):
     def settings(self, task: Task) -> dict[str, Any]:
         """Return the settings of the model and of its optimizer."""
         return {
+            "share_decoder_embeddings": True,
             "encoder_type": "transformer",
             "decoder_type": "transformer",
             "position_encoding": True,

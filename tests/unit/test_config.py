@@ -48,6 +48,7 @@ OLD_VALUES = {
     "training.max_skipped": ("toy", 7),
     "training.stop_on": ("toy", "bleu"),
     "search.rule": ("toy", "shrinking"),
+    "text.bpe": ("toy", "separate"),
 }
 """Old setting name of nmtkit 0.1 -> a recipe, and a value that differs from the recipe's."""
 
@@ -122,7 +123,7 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
         ({"xyz": {}}, "no section 'xyz'; known are: data, model, search, text, training"),
         ({"training": {"learning_rat": 1.0}}, "'learning_rat'; did you mean 'learning_rate'?"),
         ({"model": {"hiden": 5}}, "'hiden'; did you mean 'hidden'?"),
-        ({"data": {"zzz": 5}}, "'zzz'; known are: batch_size, batch_unit, max_length"),
+        ({"data": {"zzz": 5}}, "'zzz'; known are: batch_size, batch_unit, bpe_dropout"),
         ({"model": {"type": "rnsearch"}}, "no model 'rnsearch'; did you mean 'rnnsearch'?"),
         ({"training": {"seed": "one"}}, "training.seed: expected int, not 'one'"),
         ({"training": {"seed": True}}, "training.seed: expected int, not True"),

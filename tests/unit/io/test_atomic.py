@@ -196,6 +196,7 @@ def test_an_error_names_the_final_path_of_a_file(tmp_path):
 
 
 RENAMING = {
+    "preprocessing/truecasing.py": "replaces a file in a folder that is itself written atomically",
     "training/checkpoint.py": "sets a damaged checkpoint aside, and hides one before removing it",
 }
 """Module outside `io` -> why it renames files by itself."""
