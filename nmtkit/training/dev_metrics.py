@@ -1,8 +1,8 @@
 """BLEU and chrF of the dev set, in words that suit the target language.
 
-Where spaces separate words, BLEU counts the words of the prepared text, as in the papers. Elsewhere
-those words are clauses: translations and references are then brought back to raw text, and BLEU
-counts the words of sacreBLEU's tokeniser for the language, as `nmtkit evaluate -t` does. There chrF
+Where the prepared text is words separated by spaces, BLEU counts those words, as in the papers.
+Elsewhere translations and references are brought back to raw text, and BLEU counts the words of the
+tokeniser for the language, as `nmtkit evaluate -t` does. In languages written without spaces chrF
 is measured, too, and is logged before BLEU.
 """
 
@@ -97,8 +97,12 @@ class DevMetrics:
 
 
 def counts_prepared_words(text: TextConfig) -> bool:
-    """Return whether the words of the prepared text are those that BLEU should count."""
-    return text.tokenized or is_spaced(text.tgt_language)
+    """Return whether the words of the prepared text are those that BLEU should count.
+
+    Pieces of raw text are no words, and marks of spacing and case would count as words.
+    """
+    has_marks = text.raw or text.joiners or text.case == "markers"
+    return text.tokenized or (is_spaced(text.tgt_language) and not has_marks)
 
 
 def measures_chrf(text: TextConfig, training: TrainingConfig) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from nmtkit.config import Config, DataConfig, TrainingConfig
 from nmtkit.evaluation.metrics import evaluate, tokenized_bleu
 from nmtkit.evaluation.retokenize import word_tokenizer
+from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text_config import TextConfig
 from nmtkit.training.dev_metrics import DevMetrics, DevScores
 from nmtkit.training.metrics_logger import MetricsLogger
@@ -90,3 +91,22 @@ def test_chrf_is_logged_and_drawn_before_bleu(
     assert "per sentence 30.000, dev chrF 28.25, dev BLEU 9.50 (best)" in caplog.text
     points = [Validation(2.5, 30.0, 9.5, chrf) for chrf in (20.0, 30.0)]
     assert ", chrF 20.0 ▁█ 30.0" in validation_sparklines(points, 120)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "mark"), [({"joiners": True}, "␣"), ({"case": "markers"}, "⇧")]
+)
+def test_marks_of_spacing_and_case_do_not_count_as_words(settings: Any, mark: str) -> None:
+    text = TextConfig("en", "fr", **settings)
+    pipeline = TextPipeline("fr", text, None)
+    raw = ["Deux chiens courent / sur la plage.", "A/B et C / D vont à Paris."]
+    tokens = [pipeline.tokens(line) for line in raw]
+    assert any(mark in sentence for sentence in tokens)
+    output = [[*sentence[:-3], "ici", *sentence[-3:]] for sentence in tokens]
+    metrics = DevMetrics(pipeline, tokens, text, TrainingConfig())
+    plain = TextPipeline("fr", TextConfig("en", "fr"), None)
+    output_words, words = (
+        [" ".join(plain.tokens(pipeline.line(sentence))) for sentence in sentences]
+        for sentences in (output, tokens)
+    )
+    assert metrics.scores(output).bleu == tokenized_bleu(output_words, words).value
