@@ -54,10 +54,11 @@ class MemoryCost:
 
 
 class MemorySampler:
-    """A thread that samples the memory of all descendants of this process."""
+    """A thread that samples the memory of the descendants that this process gets from now on."""
 
     def __init__(self) -> None:
         self.anonymous = 0
+        self._others = frozenset(children(os.getpid()))
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._sample_repeatedly, daemon=True)
 
@@ -71,17 +72,24 @@ class MemorySampler:
 
     def _sample_repeatedly(self) -> None:
         while not self._end.wait(SAMPLING_INTERVAL):
-            total = sum(anonymous_bytes(process) for process in descendants(os.getpid()))
+            new = [process for process in children(os.getpid()) if process not in self._others]
+            total = sum(anonymous_bytes(p) for child in new for p in [child, *descendants(child)])
             self.anonymous = max(self.anonymous, total)
+
+
+def children(process: int) -> list[int]:
+    """Return the pids of all direct child processes."""
+    found = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(child) for child in path.read_text().split()]
+    return found
 
 
 def descendants(process: int) -> list[int]:
     """Return the pids of all direct and indirect child processes."""
-    children = []
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            children += [int(child) for child in path.read_text().split()]
-    return children + [descendant for child in children for descendant in descendants(child)]
+    direct = children(process)
+    return direct + [descendant for child in direct for descendant in descendants(child)]
 
 
 def anonymous_bytes(process: int) -> int:

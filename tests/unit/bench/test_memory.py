@@ -31,6 +31,17 @@ def test_mapped_files_count_only_for_the_largest_process(tmp_path: Path) -> None
     assert cost.run.peak > 60 << 20 > cost.anonymous > 1 << 20
 
 
+def test_a_process_that_ran_before_is_not_counted(tmp_path: Path) -> None:
+    code = f"{HOLD.format(size=60 << 20, seconds=0)}; print(flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline()
+        cost = memory.peak_memory(
+            [sys.executable, "-c", HOLD.format(size=1, seconds=0.2)], tmp_path / "log"
+        )
+        other.kill()
+    assert 1 << 20 < cost.anonymous < 60 << 20
+
+
 def test_an_ended_process_has_no_memory(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
