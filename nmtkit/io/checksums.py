@@ -46,12 +46,13 @@ def read_sums(folder: Path) -> dict[str, str]:
     """
     path = folder / SUMS_FILE
     try:
-        lines = read_regular(path, MIB).decode("utf-8").splitlines()
+        text = read_regular(path, MIB).decode("utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise ModelError(f"{path}: cannot be read: {reason}; restore it, or remove it") from error
+    lines = text.removesuffix("\n").split("\n") if text else []  # not at other ends of lines
     matches = [_LINE.fullmatch(line) for line in lines]
     for number, match in enumerate(matches, start=1):
         if match is None:

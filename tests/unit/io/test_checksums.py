@@ -70,6 +70,15 @@ def test_an_invalid_line_is_reported(folder, line):
         check_sums(folder, CONTENTS)
 
 
+@pytest.mark.parametrize("end", ["\v", "\f", "\r", "\x1c", "\x85", "\u2028"])
+def test_only_a_newline_ends_a_line(folder, end):
+    text = format_sums(CONTENTS).replace("\n", end, 1)
+    (folder / SUMS_FILE).write_text(text, encoding="utf-8", newline="")
+    assert not read_sums(folder).keys() & CONTENTS.keys()
+    (folder / SUMS_FILE).write_text("")
+    assert read_sums(folder) == {}
+
+
 def test_an_unreadable_file_is_reported(folder):
     (folder / SUMS_FILE).write_bytes(b"\xff")
     with pytest.raises(ModelError, match="SHA256SUMS: cannot be read: not UTF-8"):
