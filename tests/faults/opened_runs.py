@@ -19,6 +19,7 @@ import click
 
 from nmtkit.cli.command import Command
 from nmtkit.cli.command_group import LazyGroup, walk_commands
+from nmtkit.cli.joined_values import join_values
 from nmtkit.cli.main import cli
 from tests.faults.forked_command import run_forked
 from tests.faults.sample_files import FILES
@@ -73,6 +74,7 @@ TEXTS = {
     "vectors": "a b\t0.5\t-1e-05\t1\nb\t1\t2\t0\nc\t-1\t2\t1\nd\t0\t0.5\t1\n",
     "words": "</s>\t3\n<unk>\t0\none\t3\nun\t2\n",
     "codes": FILES["codes"],
+    "corpora.toml": '[news]\nfiles = ["test.en", "test.fr"]\n',
 }
 
 MADE = """
@@ -89,6 +91,7 @@ RUNS = """
 prepare -s en -t fr --train train.en train.fr --dev dev.en dev.fr --test news test.en test.fr --bpe 5 -o new
 prepare -s en -t fr --train train.en train.fr --held-out 1 --bpe-codes codes --bpe-codes codes -o prepared --force
 prepare -s en -t fr --phrase-table table.gz --held-out 1 -o new
+prepare -s en -t fr --corpora corpora.toml --train more:2 train.en train.fr --test news test.en test.fr --held-out 1 --bpe 5 -o new
 select -s en -t fr --domain dev.en dev.fr --pool train.en train.fr --best-cut --dev test.en test.fr -o near.en near.fr --scores-file scores
 select -s en -t fr --lm-domain a.arpa --lm-domain a.arpa --lm-general a.arpa --lm-general a.arpa --pool train.en train.fr --pairs 2 -o near.en near.fr
 shortlist train.en --size 9 -o vocabulary
@@ -96,6 +99,7 @@ shortlist prepared --size 9 --force
 train prepared -o new -c toy.toml
 train prepared -o model -c toy.toml -S training.max_updates=3
 train prepared -o model -c toy.toml --force
+train prepared -o new -c toy.toml --from model
 curves model -m lm --plot curves.svg -o table.tsv
 translate test.en -m model -m model -o out --alignments links --candidates lexicon --replace-unk lexicon
 translate test.en -m model --segment --reverse-model reverse --segments segments -o out
@@ -105,7 +109,7 @@ score test.fr -m lm -o out.gz
 nbest score list.gz test.en -m model -m lm -o out
 nbest rerank list --weights-file weights --original moses.ini -o out --list sorted.gz
 nbest rerank list --oracle test.fr
-nbest tune list test.fr --start weights --method mira --epochs 2 -o tuned
+nbest tune list test.fr --reference hypotheses --start weights --method mira --epochs 2 -o tuned
 phrase-table score table.gz -m model -o out
 phrase-table report table -m model --pairs 5 --phrases 1 --sample 2 --min-words 1 --top 1 --format svg -o new
 align test.en test.fr -m model -o links --lexicon lexicon.new --gold gold
@@ -118,7 +122,7 @@ check model
 check prepared -o out
 check table.gz
 check list
-evaluate test.fr test.fr --system other hypotheses --source test.en --src-vocab words --tgt-vocab words --by rank --bootstrap 2 --plot rank.svg -o figures
+evaluate test.fr test.fr --reference hypotheses --system other hypotheses --source test.en --src-vocab words --tgt-vocab words --by rank --bootstrap 2 --plot rank.svg -o figures
 report model -m pyramid --source test.en --reference test.fr --system Moses hypotheses --bootstrap 2 -o page.html
 """.strip().splitlines()  # noqa: E501
 
@@ -249,12 +253,15 @@ def unused_options() -> list[str]:
 
 
 def _used_parameters(line: str) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """Yield the parameters that a line gives; values are not looked at, as its files are absent."""
     name = command_of(line)
     command = commands()[name]
-    with command.make_context("nmtkit", shlex.split(line)[len(name) :]) as context:
-        for parameter in command.params:
-            if context.params.get(parameter.name or "") not in (None, (), "-"):
-                yield name, parameter.name
+    words = join_values(command.params, shlex.split(line)[len(name) :])
+    values, _, order = command.make_parser(click.Context(command)).parse_args(words)
+    for parameter in order:
+        value = values[parameter.name or ""]
+        if isinstance(value, str | tuple | list) and value not in ((), "-"):
+            yield name, parameter.name
 
 
 def names_file(parameter: click.Parameter) -> bool:
