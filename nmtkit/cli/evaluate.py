@@ -311,7 +311,7 @@ def _load_vocabulary(path: str | None) -> "Vocabulary | None":
     """Load a list of words; warn if it holds subwords."""
     from nmtkit.text.vocabulary import Vocabulary
 
-    vocabulary = Vocabulary.load(path) if path else None
+    vocabulary = Vocabulary.load(path, verbatim=False) if path else None
     if vocabulary and any(word.endswith("@@") for word in vocabulary):
         warn(f"{path} holds subwords (@@), but words are looked up whole; give a list of words")
     return vocabulary

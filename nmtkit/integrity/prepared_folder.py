@@ -19,6 +19,7 @@ from nmtkit.integrity.findings import (
 )
 from nmtkit.integrity.folder import check_entries
 from nmtkit.integrity.prepared_text import TextFacts, compare_counts, read_text
+from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import file_sha256
 from nmtkit.text.subword import METHODS, PIECES
 from nmtkit.text.subword.pieces import read_pieces
@@ -107,7 +108,7 @@ class _PreparedFolder:
                 return
         try:
             if path.stem in METHODS:
-                METHODS[path.stem].load(path)
+                METHODS[path.stem].load(VerbatimFile(path))
             elif path.stem == PIECES:
                 read_pieces(path)
             elif path.stem == TRUECASE:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from nmtkit.errors import DataError
+from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.text.case_markers import capitalize, lower
 from nmtkit.text.languages import base_language
@@ -77,7 +78,7 @@ class Truecaser:
         """
         language = base_language(language)
         variants: dict[str, list[tuple[str, int]]] = {}
-        for number, line in enumerate(read_lines(path), start=1):
+        for number, line in enumerate(read_lines(VerbatimFile(path)), start=1):
             entries = list(_ENTRY.finditer(line))
             if not entries or sum(len(entry[0]) for entry in entries) != len(line):
                 raise DataError(

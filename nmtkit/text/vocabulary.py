@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from nmtkit.errors import DataError
-from nmtkit.io.inputs import Source
+from nmtkit.io.inputs import Source, VerbatimFile
 from nmtkit.io.lines import open_output, read_lines, read_text_blocks
 from nmtkit.io.safe_json import parse_natural
 from nmtkit.special_symbols import EOS, EOS_WORD, SPECIAL_WORDS, UNK, UNK_WORD
@@ -80,14 +80,16 @@ class Vocabulary:
         return [self.words[number] for number in ids]
 
     @classmethod
-    def load(cls, path: str | Path) -> "Vocabulary":
+    def load(cls, path: str | Path, verbatim: bool = True) -> "Vocabulary":
         """Load a vocabulary file or a plain list of words.
 
+        :param verbatim: the file is one of nmtkit's folders. Else it may be compressed, and a byte
+            order mark and carriage returns before the ends of lines are taken off.
         :raises DataError: the file cannot be read, or has a blank line, a line without tab among
             lines with one, a carriage return after a word, an invalid count, or a word twice; the
             message names the line.
         """
-        lines = list(read_lines(path))
+        lines = list(read_lines(VerbatimFile(path) if verbatim else path))
         counted = any("\t" in line for line in lines)
         entries: dict[str, int] = {}
         for number, line in enumerate(lines, start=1):

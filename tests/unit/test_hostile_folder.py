@@ -1,5 +1,6 @@
 """A hostile model folder is refused with one error line before memory is allocated for it."""
 
+import gzip
 import json
 import os
 import resource
@@ -229,6 +230,12 @@ def test_a_vocabulary_of_another_size_or_with_invalid_lines_is_refused(folder, r
     (folder / "vocab.src").write_text(rows, newline="")
     (folder / "SHA256SUMS").unlink()  # as an attacker could do
     assert_refused(folder, message)
+
+
+def test_a_small_file_that_grows_by_decompression_is_refused(folder):
+    (folder / "vocab.src").write_bytes(gzip.compress(bytes(1 << 20)))
+    (folder / "SHA256SUMS").unlink()
+    assert_refused(folder, "vocab.src:1: not valid UTF-8")
 
 
 @pytest.mark.parametrize(

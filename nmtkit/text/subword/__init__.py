@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
-from nmtkit.io.inputs import Source
+from nmtkit.io.inputs import Source, VerbatimFile
 from nmtkit.text.subword.bpe import BPE
 from nmtkit.text.subword.pieces import read_pieces
 from nmtkit.text.subword.sentence_piece import REQUIRED_PIECES, SentencePiece
@@ -120,4 +120,5 @@ def load_subword_model(
     """
     name = method_of(folder, side)
     vocabulary = read_pieces(Path(folder) / f"{PIECES}.{side}") if limited else None
-    return METHODS[name].load(Path(folder) / f"{name}.{side}", vocabulary, glossaries)
+    path = VerbatimFile(Path(folder) / f"{name}.{side}")
+    return METHODS[name].load(path, vocabulary, glossaries)

@@ -9,19 +9,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nmtkit.errors import DataError
-from nmtkit.io.inputs import Source
+from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.io.safe_json import parse_natural
 
 
-def read_pieces(path: Source) -> frozenset[str]:
+def read_pieces(path: str | Path) -> frozenset[str]:
     """Read a list of pieces.
 
     :raises DataError: the file cannot be read, or a line is not a piece and a count; the message
         names the line.
     """
     pieces = set()
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_lines(VerbatimFile(path)), start=1):
         piece, _, count = line.rpartition(" ")
         if not piece or piece.split(" ") != [piece] or parse_natural(count) is None:
             raise DataError(f"{path}:{number}: expected a piece, a blank and a count, not {line!r}")
