@@ -180,7 +180,8 @@ class _FolderWriter:
         self._compare_with(splits)
         corpora = splits["train"]
         with self.report:
-            parts = self._write_split("train", self._open(corpora), clean=True)
+            blocks = self._choose_method(self._corpus_blocks(self._open(corpora)))
+            parts = self._write_split("train", corpora, clean=True, blocks=blocks)
         self._finish_report()
         _remove(self._paths("train"))
         log_languages(self.settings.text)

@@ -8,6 +8,7 @@ import pytest
 
 from nmtkit import prepare
 from nmtkit.errors import OutputError
+from nmtkit.preprocessing import api
 from nmtkit.preprocessing import prepare as prepare_module
 from nmtkit.preprocessing.duplicates import DigestSet, digest
 
@@ -101,3 +102,17 @@ def test_digests_are_new_once() -> None:
             seen.add(one)
         assert digests.add(batch) == expected
     assert len(digests) == len(seen)
+
+
+def test_a_dry_run_counts_lengths_as_the_method_does_that_is_chosen(tmp_path: Path) -> None:
+    pair = tmp_path / "a.en", tmp_path / "a.ja"
+    pair[0].write_text("Open, print, " * 20 + "\n" + "It is new.\n" * 20)  # 80 tokens of Moses
+    pair[1].write_text("開いて、印刷、" * 10 + "\n" + "それは新しいです。\n" * 20)
+    dropped = [
+        api.prepare(
+            pair, tmp_path / f"out{dry_run}", src_language="en", tgt_language="ja", dry_run=dry_run
+        )["splits"]["train"]["gone"]
+        for dry_run in (False, True)
+    ]
+    assert dropped[0] == dropped[1]
+    assert dropped[0]["long"] == 0
