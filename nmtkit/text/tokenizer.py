@@ -29,6 +29,7 @@ from nmtkit.text.characters import (
     WESTERN,
     WESTERN_CODES,
     Characters,
+    as_ranges,
     has_loose_marks,
     moses_characters,
     moses_prefixes,
@@ -241,7 +242,9 @@ def _normal_spaces(line: str) -> str:
 
 def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
     """Return the substitutions in Moses's order, for texts of these characters."""
-    alnum, number = characters.alnum + characters.ranges, characters.number
+    alnum = as_ranges(characters.alnum) + characters.ranges
+    alpha = as_ranges(characters.alpha) + characters.ranges
+    number = as_ranges(characters.number)
     rules = [_rule("", rf"([^{alnum}\s.'`,-])", r" \1 ")]
     if hyphens:
         rules.append(_rule("-", f"([{alnum}])-(?=[{alnum}])", r"\1 @-@ "))
@@ -251,7 +254,7 @@ def _rules(characters: Characters, language: str, hyphens: bool) -> list[Rule]:
         _rule(",", f"([^{number}]),", r"\1 , "),
         _rule(",", f",([^{number}])", r" , \1"),
         _rule(",", f"([{number}]),$", r"\1 , "),
-        *_apostrophes(language, characters.alpha + characters.ranges, number),
+        *_apostrophes(language, alpha, number),
     ]
 
 

@@ -1,12 +1,19 @@
 """The western characters are exactly those of Moses's classes."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 from sacremoses import MosesTokenizer
 
-from nmtkit.text.characters import WESTERN, WESTERN_CODES, moses_characters, moses_prefixes
+from nmtkit.text.characters import (
+    WESTERN,
+    WESTERN_CODES,
+    as_ranges,
+    moses_characters,
+    moses_prefixes,
+)
 
 
 @pytest.mark.parametrize("name", ["alnum", "alpha", "lower", "number"])
@@ -43,3 +50,15 @@ def test_western_lines_do_not_need_sacremoses(line: str, needed: bool) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"{needed}\n"
+
+
+def test_korean_has_the_letters_of_sacremoses() -> None:
+    moses = MosesTokenizer("ko")
+    characters = moses_characters("ko")
+    assert (characters.alnum, characters.alpha) == (moses.IsAlnum, moses.IsAlpha)
+
+
+def test_ranges_hold_the_same_characters() -> None:
+    letters = "zab" + moses_characters("ko").alpha
+    of_class = re.compile(f"[{as_ranges(letters)}]")
+    assert set(of_class.findall("".join(map(chr, range(0x11000))))) == set(letters)
