@@ -10,7 +10,7 @@ from tests.watchdog import finish
 
 
 @pytest.mark.time_limit(1900)
-@pytest.mark.parametrize(("kills", "ranks"), [(5, 1), pytest.param(6, 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kills", "ranks"), [(3, 1), pytest.param(6, 2, marks=pytest.mark.slow)])
 def test_a_training_killed_many_times_equals_one_never_killed(kills, ranks, preloaded):
     script = Path(__file__).with_name("kill.py")
     command = [preloaded / "python", str(script), "--kills", str(kills), "--ranks", str(ranks)]
@@ -20,4 +20,4 @@ def test_a_training_killed_many_times_equals_one_never_killed(kills, ranks, prel
     )
     stdout, stderr = finish(process, 300 if ranks == 1 else 1800)
     assert process.returncode == 0, stderr
-    assert int(stdout.split()[0]) > 3 and stdout.endswith(": 0 differences\n")
+    assert int(stdout.split()[0]) >= 3 and stdout.endswith(": 0 differences\n")

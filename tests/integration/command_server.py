@@ -8,8 +8,9 @@ fork does. If the client is killed, the fork gets one SIGTERM.
 """
 
 import contextlib
+import gc
 import importlib
-import json
+import marshal
 import os
 import runpy
 import select
@@ -22,15 +23,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-CLIENT = """#!{python} -ES
-import json, os, socket, sys
-connection = socket.socket(socket.AF_UNIX)
+CLIENT = """#!{python} -IS
+import _socket, marshal, posix, sys
+connection = _socket.socket(_socket.AF_UNIX)
 connection.connect({path!r})
-request = json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode()
-socket.send_fds(connection, [len(request).to_bytes(4, "big")], [0, 1, 2])
+request = marshal.dumps([sys.argv, posix.getcwdb(), posix.environ])
+files = b"".join(n.to_bytes(4, sys.byteorder) for n in range(3))
+rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)]
+connection.sendmsg([len(request).to_bytes(4, "big")], rights)
 connection.sendall(request)
-sys.exit(connection.recv(1)[0])
+posix._exit(connection.recv(1)[0])
 """
+"""It imports only modules that are part of the interpreter, so that it starts at once."""
 
 PROGRAMS = ("nmtkit", "python")
 
@@ -39,6 +43,17 @@ PRELOADED = (
     "nmtkit.models.rnnsearch",
     "nmtkit.training.train",
     "torch._dynamo",  # optimizers import it when created
+    "lxml.etree",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.pyplot",
+    "nmtkit.cli.main",
+    "nmtkit.preprocessing.prepare",
+    "py3langid.langid",
+    "sacrebleu",
+    "sacremoses",
+    "sentencepiece",
+    *(f"nmtkit.cli.{name}" for name in ("evaluate", "prepare", "train", "translate")),
 )
 
 
@@ -67,6 +82,7 @@ def serve(path: str) -> None:
     """Fork for each command that a client sends."""
     for module in PRELOADED:
         importlib.import_module(module)
+    gc.freeze()  # else a collection in a fork copies all pages of objects
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -125,10 +141,10 @@ def _receive(connection: socket.socket) -> None:
     for descriptor, file in enumerate(files):
         os.dup2(file, descriptor)
         os.close(file)
-    sys.argv, folder, environment = json.loads(request)
+    sys.argv, folder, environment = marshal.loads(request)
     os.chdir(folder)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environb.update(environment)
 
 
 if __name__ == "__main__":
