@@ -121,7 +121,8 @@ def parse_bitext(values: Sequence[str]) -> tuple[str, ...]:
 def read_corpora(path: str | Path) -> list[TrainingCorpus]:
     """Read a file of corpora.
 
-    :raises ConfigError: the file cannot be read, or a setting is unknown or malformed.
+    :raises ConfigError: the file cannot be read, a setting is unknown or malformed, or a corpus has
+        a file that does not exist.
     """
     tables = read_toml(path)
     if not tables:
@@ -146,6 +147,9 @@ def _corpus(table: Any, name: str, path: Path) -> TrainingCorpus:
     if type(weight) not in (int, float) or not isinstance(tag, str):
         raise ConfigError(f"{where}: weight must be a number, and tag a string")
     paths = tuple(str(path.parent / file) for file in files)
+    for file in paths:
+        if not os.path.lexists(file):
+            raise ConfigError(f"{where}: there is no file {file}; paths are relative to {path}")
     columns = table.get("columns", [1, 2])
     if not isinstance(columns, list) or [type(column) for column in columns] != [int, int]:
         raise ConfigError(f"{where}: columns must be a list of two numbers, such as [3, 4]")

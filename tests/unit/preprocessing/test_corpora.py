@@ -72,11 +72,13 @@ def test_a_file_of_corpora_is_read_relative_to_itself(folder: Path) -> None:
     path = folder / "sub" / "corpora.toml"
     path.write_text(
         'crawl = { files = "c.tsv", tag = "<bt>", columns = [3, 4] }\n'
-        '[news]\nfiles = ["a.en", "/x/a.fr"]\nweight = 2\n'
+        '[news]\nfiles = ["a.en", "../a.fr"]\nweight = 2\n'
     )
+    for name in ("c.tsv", "a.en"):
+        (folder / "sub" / name).touch()
     assert read_corpora(path) == [
         TrainingCorpus((f"{folder}/sub/c.tsv",), "crawl", 1, "<bt>", columns=(3, 4)),
-        TrainingCorpus((f"{folder}/sub/a.en", "/x/a.fr"), "news", 2),
+        TrainingCorpus((f"{folder}/sub/a.en", f"{folder}/sub/../a.fr"), "news", 2),
     ]
 
 
@@ -87,8 +89,9 @@ def test_a_file_of_corpora_is_read_relative_to_itself(folder: Path) -> None:
         ("news = 1", "news: expected a table"),
         ("[news]\nwieght = 2", "news: there is no setting 'wieght'; did you mean 'weight'"),
         ("[news]\nweight = 2", "news: files must be a file, or a list of two"),
+        ('[news]\nfiles = "b.tms"', "news: there is no file .*b.tms; paths are relative to .*toml"),
         ('[news]\nfiles = "a"\nweight = true', "news: weight must be a number"),
-        ('[news]\nfiles = "a"\ncolumns = 3', "news: columns must be a list of two numbers"),
+        ('[news]\nfiles = "plain"\ncolumns = 3', "news: columns must be a list of two numbers"),
         ("[news\n", "not a TOML file"),
     ],
 )
