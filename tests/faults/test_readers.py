@@ -29,10 +29,10 @@ def test_a_valid_file_is_accepted(reader: Reader, folder: Path):
 
 @pytest.mark.parametrize("index", range(len(READERS)), ids=lambda index: READERS[index].name)
 def test_any_file_is_accepted_or_refused_with_a_message(index, folder):
-    """Each reader gets some of the cases, and each case goes to one or more readers."""
+    """Each case goes to one of the first readers; the others, slower, get half as many."""
     reader = READERS[index]
     cases = list(fixed_cases((folder / reader.file).read_bytes()))
-    for content in cases[index % CASE_STRIDE :: CASE_STRIDE]:
+    for content in cases[index % CASE_STRIDE :: CASE_STRIDE * (1 + index // CASE_STRIDE)]:
         accepts(reader, folder, content)
 
 
