@@ -144,18 +144,18 @@ def look_again(
 ) -> tuple[Finding, ...]:
     """Check files, and again if something was found and they have changed meanwhile.
 
-    A training replaces and removes files while it runs, which is no damage.
+    A training replaces and removes files while it runs, which is no damage. What is found in files
+    that change at each look is not reported.
 
     :param check: checks the files.
     :param paths: the files, or folders of files.
     """
-    findings: tuple[Finding, ...] = ()
     for _ in range(MAX_LOOKS):
         before = [*map(_fingerprint, paths)]
         findings = tuple(check())
         if not findings or before == [*map(_fingerprint, paths)]:
-            break
-    return findings
+            return findings
+    return ()
 
 
 def _fingerprint(path: Path) -> object:

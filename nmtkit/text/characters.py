@@ -100,12 +100,11 @@ _OTHER_MARKS = "\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef"
 @cache
 def combining_characters() -> str:
     """Return the characters of the first plane that belong to the one before."""
-    marks = (
-        character
-        for character in map(chr, range(0x300, 0x10000))
-        if unicodedata.category(character)[0] == "M"
-    )
-    return "".join(marks) + "\u200c" + ZERO_WIDTH_JOINER
+    return _select(_is_mark, range(0x300, 0x10000)) + "\u200c" + ZERO_WIDTH_JOINER
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"
 
 
 def with_marks(characters: Characters) -> Characters:
@@ -116,7 +115,8 @@ def with_marks(characters: Characters) -> Characters:
 @cache
 def _cuts() -> re.Pattern[str]:
     """Return the pattern of blanks between a character and what belongs to it."""
-    marks = as_ranges(combining_characters()) + _OTHER_MARKS
+    others = _select(_is_mark, range(0x10000, 0x1F000))
+    marks = as_ranges(combining_characters() + others) + _OTHER_MARKS
     return re.compile(f"(?: +@(-)@)? +(?=[{marks}])|(?<={ZERO_WIDTH_JOINER}) +(?!@-@ )")
 
 

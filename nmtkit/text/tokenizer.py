@@ -23,7 +23,6 @@ joined by blanks at the same places, and a line stays one line.
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import chain, zip_longest
 
 from nmtkit.text.characters import (
     WESTERN,
@@ -202,8 +201,10 @@ class Tokenizer:
         if combining:
             text = reattach_marks(text)
         if protected:
-            parts = text.split(_PLACEHOLDER)
-            text = " ".join(chain.from_iterable(zip_longest(parts, protected, fillvalue="")))
+            text, *parts = text.split(_PLACEHOLDER)
+            for kept, part in zip(protected, parts, strict=True):
+                cut = "" if combining and has_loose_marks(f" {part[:1]}") else " "
+                text = f"{text} {kept}{cut}{part}"
         return " ".join(text.split())
 
     def _split_periods(self, text: str) -> str:

@@ -71,9 +71,12 @@ def test_the_tokens_of_any_line_give_it_back(line: str, kind: tuple[str, bool, b
 
 @given(LINES.map("".join))
 @settings(max_examples=50, deadline=None)
+@example("a <b>\u0301 b")
+@example("''\U000111c9")
 def test_no_mark_is_cut_from_its_character(line: str) -> None:
     tokenizer = RULES["en", False, False][0]
-    loose = any(unicodedata.category(word[0])[0] == "M" for word in line.split())
+    words = "".join(c for c in line if c >= " " or c.isspace()).split()  # controls are removed
+    loose = any(unicodedata.category(word[0])[0] == "M" for word in words)
     for token in [] if loose else tokenizer.tokenize(line):
         assert unicodedata.category(token[0])[0] != "M"
 
