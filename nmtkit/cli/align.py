@@ -21,6 +21,7 @@ from nmtkit.cli.shared_options import (
     model_option,
     model_run_options,
     output_option,
+    tag_option,
     tokenized_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
@@ -40,6 +41,7 @@ NEED_TARGET = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
 @declare_command(
     rules=[
         *excludes("--composition", *NEED_TARGET, because="it takes SRC alone"),
+        exclusive("--composition", "--tag", because="a line may begin with its tag"),
         exclusive("--soft", "--show"),
         needs("--min-count", "--lexicon"),
         needs("--json", "--gold", because="--soft writes alignments as JSON"),
@@ -71,6 +73,7 @@ NEED_TARGET = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
         help="Minimum number of links of a word pair in --lexicon.  [default: 1]",
     ),
     tokenized_option("SRC and TGT are already tokenised."),
+    tag_option,
 )
 @group(
     "Format",
@@ -130,6 +133,7 @@ def command(
     lexicon: str | None,
     min_count: int | None,
     tokenized: bool,
+    tag: str | None,
     batch_size: int,
     device: str,
     threads: int,
@@ -179,6 +183,7 @@ def command(
             from nmtkit.inference.aligner import Aligner
 
         aligner = Aligner.load(model, device=device, batch_size=batch_size)
+        aligner = aligner.with_tag(tag) if tag else aligner
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         links: list[set[tuple[int, int]]] = []
         counts = None

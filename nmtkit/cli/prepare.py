@@ -309,7 +309,7 @@ def _settings(
     from nmtkit.preprocessing.rules import rule_limits
     from nmtkit.preprocessing.segmentation import Segmentation
     from nmtkit.preprocessing.settings import PrepareSettings
-    from nmtkit.preprocessing.text_switches import text_switches
+    from nmtkit.preprocessing.text_switches import switches_asked, text_switches
 
     cleaning.update(rules=rule_limits(clean, rules), near_dedup=near_dedup or "")
     segmentation = Segmentation(
@@ -334,4 +334,5 @@ def _settings(
         **segmentation.text_settings(),
     )
     subwords = segmentation.subword_settings()
-    return PrepareSettings(text=text, held_out=held_out or 0, **subwords, **cleaning)
+    asked = switches_asked(nfc, protected, joiners)
+    return PrepareSettings(text=text, held_out=held_out or 0, asked=asked, **subwords, **cleaning)

@@ -17,6 +17,7 @@ from nmtkit.cli.shared_options import (
     model_run_options,
     models_option,
     output_option,
+    tag_option,
     tokenized_option,
 )
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
@@ -57,6 +58,7 @@ log = logging.getLogger("nmtkit")
 @group(
     TEXT,
     tokenized_option("SRC and TGT are tokenised."),
+    tag_option,
 )
 @averaging_options
 @model_run_options
@@ -72,6 +74,7 @@ def command(
     per_word: bool,
     normalize: bool,
     tokenized: bool,
+    tag: str | None,
     batch_size: int,
     device: str,
     threads: int,
@@ -105,6 +108,7 @@ def command(
 
         with join_process_group(device) as process_group:
             ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
+            ensemble = ensemble.with_tag(tag) if tag else ensemble
             scorer = Scorer(ensemble, batch_size)
             if target is None:
                 scores = scorer.score_text(read_lines(source), tokenized, process_group)

@@ -114,6 +114,14 @@ def tokenized_option(help: str) -> OptionDecorator:
     return option("--tokenized", is_flag=True, common=True, help=help)
 
 
+tag_option = option(
+    "--tag",
+    metavar="TAG",
+    help="Put TAG before each source line, a tag of 'nmtkit prepare --tag'. A line that begins with"
+    " a tag of the model and a blank keeps its own. Alignments count it as the first word.",
+)
+
+
 def language_options(function: Any) -> Any:
     """Declare `-s` and `-t` of raw text: the parameters `src_language` and `tgt_language`."""
     options = (language_option(side, required=True) for side in ("src", "tgt"))

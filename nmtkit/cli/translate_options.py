@@ -16,6 +16,7 @@ from nmtkit.cli.shared_options import (
     model_run_options,
     models_option,
     output_option,
+    tag_option,
     tokenized_option,
 )
 
@@ -93,12 +94,7 @@ FILES_AND_FORMAT = group(
         help="Format of --alignments: links 'i-j', or all attention weights as JSON.",
     ),
     tokenized_option("Input is already tokenised, and so is the output."),
-    option(
-        "--tag",
-        metavar="TAG",
-        help="Put TAG before each line, a tag of 'nmtkit prepare --tag'. A line that begins with a"
-        " tag of the model and a blank keeps its own. Alignments count it as the first word.",
-    ),
+    tag_option,
     option(
         "--replace-unk",
         type=FILE,

@@ -42,6 +42,14 @@ class Aligner:
         """
         return cls(Scorer.load(folder, device=device, batch_size=batch_size, params=params))
 
+    def with_tag(self, tag: str) -> "Aligner":
+        """Return an aligner with the same model that puts a tag before each source line.
+
+        :param tag: see `Translator.with_tag`. It is the first word of the source.
+        :raises ConfigError: the model has no such tag; the message lists those that it has.
+        """
+        return Aligner(self._scorer.with_tag(tag))
+
     def align(
         self,
         pairs: Iterable[tuple[str, str]],

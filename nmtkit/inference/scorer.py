@@ -134,6 +134,14 @@ class Scorer:
         """
         return cls(Ensemble.load(folders, device, params), batch_size)
 
+    def with_tag(self, tag: str) -> "Scorer":
+        """Return a scorer with the same models that puts a tag before each source line.
+
+        :param tag: see `Translator.with_tag`.
+        :raises ConfigError: a model has no such tag; the message lists those that it has.
+        """
+        return Scorer(self._ensemble.with_tag(tag), self._batch_size)
+
     @property
     def ensemble(self) -> Ensemble:
         """The models."""

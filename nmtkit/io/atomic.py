@@ -134,19 +134,23 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def output_folder(path: str | Path, mark: str, kind: str, force: bool = False) -> Iterator[Path]:
+def output_folder(
+    path: str | Path, mark: str, kind: str, force: bool = False, replaceable: str | None = None
+) -> Iterator[Path]:
     """Yield a hidden folder, like `atomic_folder`, but replace only a folder of the same kind.
 
     :param path: name of the folder; it may exist if it is empty.
     :param mark: a file that every folder of this kind contains.
     :param kind: name of this kind in messages, such as "prepared folder".
     :param force: replace an existing folder of this kind.
+    :param replaceable: a file of folders that are always replaced.
     :raises OutputError: the folder exists and `force` is not given, is of another kind, or cannot
         be written.
     """
     target = _resolve(path)
     remove_leftovers(target)
-    _check_folder(target, path, mark, kind, force)
+    if replaceable is None or not (target / replaceable).is_file():
+        _check_folder(target, path, mark, kind, force)
     with atomic_folder(path) as folder:
         yield folder
 

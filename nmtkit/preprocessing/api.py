@@ -24,7 +24,7 @@ from nmtkit.preprocessing.select import Bitext as TwoFiles
 from nmtkit.preprocessing.select import Selection, SelectSettings
 from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
-from nmtkit.preprocessing.text_switches import text_switches
+from nmtkit.preprocessing.text_switches import switches_asked, text_switches
 from nmtkit.text.vocabulary import Shortlist
 
 
@@ -157,6 +157,7 @@ def prepare(
         **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
+        asked=switches_asked(nfc, protected, joiners),
     )
     return _prepare.prepare(
         settings, output, train, dev, tests, workers, force, language_check, dry_run

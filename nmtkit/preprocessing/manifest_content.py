@@ -33,6 +33,7 @@ def manifest_of(
     """
     options = dataclasses.asdict(settings)
     text = options.pop("text")
+    del options["asked"]
     if settings.subword_method == DEFAULT_METHOD:
         del options["subword_method"]  # manifests had no such entry while BPE was the only method
     return {

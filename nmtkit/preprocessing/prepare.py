@@ -91,7 +91,7 @@ def prepare(
         `settings.text.tokenized`.
     :param tests: test sets by name; their files get that name.
     :param workers: processes that share the work; the result is the same for any number.
-    :param force: replace an earlier prepared folder.
+    :param force: replace an earlier prepared folder. A report of a dry run is always replaced.
     :param language_check: look at the text's languages first, if py3langid is installed.
     :param dry_run: write only the report of cleaning, instead of a prepared folder.
     :param columns: columns of source and target in dev and test sets that are TSV files.
@@ -121,7 +121,7 @@ def prepare(
     refuse_repeated_pipes([*files, *settings.codes])
     mark, kind = (REPORT_MARK, "report") if dry_run else (MANIFEST_FILE, "prepared folder")
     with (
-        output_folder(output, mark, kind, force) as folder,
+        output_folder(output, mark, kind, force, replaceable=REPORT_MARK) as folder,
         ProcessPool(workers) as pool,
         ExitStack() as stack,
     ):

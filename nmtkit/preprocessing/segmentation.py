@@ -138,8 +138,19 @@ def choose_method(
         raise ConfigError("SentencePiece has no glossaries; leave them out, or use --subword bpe")
     if text.case != "keep":
         raise ConfigError("SentencePiece keeps case; leave --case out, or use --subword bpe")
+    for name in ("protected", "joiners"):
+        if name in settings.asked:
+            raise ConfigError(
+                f"SentencePiece splits text as it is; leave --{name} out, or use --subword bpe"
+            )
     text = dataclasses.replace(
-        text, raw=True, tokenized=False, nfc=False, protected=False, combining=False, joiners=False
+        text,
+        raw=True,
+        tokenized=False,
+        nfc="nfc" in settings.asked,
+        protected=False,
+        combining=False,
+        joiners=False,
     )
     return dataclasses.replace(settings, text=text, subword_method="sentencepiece")
 

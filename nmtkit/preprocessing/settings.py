@@ -126,10 +126,13 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
 
     text: languages and tokenisation; its `subwords` is not "none" if `merges` or `codes` are given.
     held_out: training pairs to move to a dev set.
+    asked: switches of raw text that are on by the user's wish, not by default: they are not given
+        up where "auto" chooses SentencePiece.
     """
 
     text: TextConfig = field(default_factory=TextConfig)
     held_out: int = 0
+    asked: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise ConfigError for settings that are out of range or contradict each other."""

@@ -16,7 +16,7 @@ def make_model() -> MakeModel:
     """Return a function: `make_model(seed, src="abc", tgt="xyz")` makes a model of these words.
 
     It is an RNNsearch, or with `sizes` another model. With `bpe`, words are split by its merges,
-    and the pieces should be in src and tgt.
+    and the pieces should be in src and tgt. `tags` may stand before source lines.
     """
     import torch
 
@@ -38,6 +38,7 @@ def make_model() -> MakeModel:
         bpe: BPE | None = None,
         search: SearchConfig | None = None,
         sizes: Any = small,
+        tags: tuple[str, ...] = (),
     ) -> LoadedModel:
         torch.manual_seed(seed)
         words = [
@@ -50,9 +51,10 @@ def make_model() -> MakeModel:
                 parameter.uniform_(-1, 1)
             model.b_y[0] += 3  # so that most sentences end
         model.eval().requires_grad_(False)
-        text = TextConfig(subwords="joint" if bpe else "none")
+        text = TextConfig(subwords="joint" if bpe else "none", tags=tags)
         config = Config(sizes, search=search or SearchConfig(beam=4), text=text)
-        pipelines = [TextPipeline(language, text, bpe) for language in ("en", "fr")]
+        sides = (("en", tags), ("fr", ()))
+        pipelines = [TextPipeline(language, text, bpe, side_tags) for language, side_tags in sides]
         return LoadedModel(
             model, config, words[0], words[1], pipelines[0], pipelines[1], torch.device("cpu")
         )

@@ -31,6 +31,15 @@ def test_an_unfinished_target_has_no_row_for_the_end():
     assert alignment.rows == ["x"]
 
 
+def test_a_tag_is_the_first_word_of_each_source(make_model):
+    model = make_model(1, src="<x> a b c d e", tags=("<x>",))
+    aligner = Aligner(Scorer(Ensemble((model,))))
+    (tagged,) = aligner.with_tag("<x>").align([("a b", "v w")])
+    (expected,) = aligner.align([("<x> a b", "v w")])
+    assert tagged.src_words == ["<x>", "a", "b"]
+    assert torch.allclose(tagged.matrix, expected.matrix)
+
+
 @pytest.mark.parametrize(("src", "tgt"), [([], ["x", "y"]), (["a"], []), ([], [])])
 def test_without_words_there_are_no_links(src, tgt):
     matrix = torch.full((len(tgt) + 1, len(src) + 1), 1 / (len(src) + 1))

@@ -100,6 +100,17 @@ def test_an_empty_side_is_the_end_of_the_sentence_alone(scorer):
     assert all(score.log_prob < 0 for score in scores)
 
 
+def test_a_tag_stands_before_every_source(make_model):
+    model = make_model(1, src="<x> <y> a b c d e", tags=("<x>", "<y>"))
+    scorer = Scorer(Ensemble((model,)))
+    lines = [("a b", "v w"), ("", "x"), ("<y> c", "y")]
+    expected = [s.log_prob for s in scorer.score([("<x> a b", "v w"), ("", "x"), ("<y> c", "y")])]
+    assert [s.log_prob for s in scorer.with_tag("<x>").score(lines)] == pytest.approx(expected)
+    assert next(scorer.score(lines)).log_prob != pytest.approx(expected[0])
+    with pytest.raises(ConfigError, match="no tag '<z>'"):
+        scorer.with_tag("<z>")
+
+
 def test_an_ensemble_averages_probabilities(make_model):
     models = make_model(1), make_model(2)
     single = [list(Scorer(Ensemble((model,))).score(pairs(20))) for model in models]

@@ -14,7 +14,6 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
 from nmtkit.models.kernels import plain_pieces
 from nmtkit.parallel import fork
-from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE
 
 
@@ -289,7 +288,7 @@ def test_a_line_of_two_thousand_words_is_translated_among_others(translator):
 
 
 def test_a_tag_stands_before_every_line_but_those_that_have_one(make_model):
-    model = with_tags(make_model(1, src=("<x>", "<y>", *"abcde")), "<x>", "<y>")
+    model = make_model(1, src="<x> <y> a b c d e", tags=("<x>", "<y>"))
     translator = Translator(Ensemble((model,)))
     lines = ["a b", "", "<y> c"]
     expected = [t.text for (t,) in translator.translate(["<x> a b", "", "<y> c"])]
@@ -300,7 +299,7 @@ def test_a_tag_stands_before_every_line_but_those_that_have_one(make_model):
 
 
 def test_a_tag_that_a_model_has_not_is_refused(make_model):
-    tagged = with_tags(make_model(1, src=("<x>", *"abcde")), "<x>")
+    tagged = make_model(1, src="<x> a b c d e", tags=("<x>",))
     with pytest.raises(ConfigError, match="the model has no tag '<z>'; its tags are <x>"):
         Translator(Ensemble((tagged,))).with_tag("<z>")
     with pytest.raises(ConfigError, match="the model has no tag '<x>'; it has none"):
@@ -308,17 +307,8 @@ def test_a_tag_that_a_model_has_not_is_refused(make_model):
 
 
 def test_a_tag_is_never_copied_for_an_unknown_word(make_model):
-    src = ("<x>", *"abcde")
-    loaded = with_tags(of_unknown_words(make_model, 2, src=src), "<x>")
+    loaded = of_unknown_words(make_model, 2, src="<x> a b c d e", tags=("<x>",))
     translator = Translator(Ensemble((loaded,))).with_replacements({})
     results = [best for (best,) in translator.with_tag("<x>").translate(random_lines(20))]
     assert any("<unk>" in best.tokens for best in results)
     assert not any("<x>" in best.text for best in results)
-
-
-def with_tags(model, *tags):
-    """Return a model whose source lines may have tags."""
-    text = dataclasses.replace(model.config.text, tags=tags)
-    pipeline = TextPipeline("en", text, None, tags)
-    config = dataclasses.replace(model.config, text=text)
-    return dataclasses.replace(model, config=config, src_text=pipeline)

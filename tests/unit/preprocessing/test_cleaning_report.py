@@ -89,6 +89,9 @@ def test_a_dry_run_writes_only_the_report(tmp_path: Path) -> None:
         assert report["outputs"][name] == manifest["outputs"][name]
     with pytest.raises(OutputError, match="is not a report"):
         run(tmp_path, "out", dry_run=True, force=True)
+    run(tmp_path, "report", dry_run=True)  # with other rules, say
+    run(tmp_path, "report")
+    assert (tmp_path / "report" / "manifest.json").exists()
 
 
 def test_digests_are_new_once() -> None:

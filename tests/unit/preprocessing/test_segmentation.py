@@ -1,6 +1,7 @@
 """How text is split is chosen by its script, unless it is given."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,21 @@ def test_the_script_chooses(language: str) -> None:
     settings.check()
     method = "bpe" if language in WORDS else "sentencepiece"
     assert (settings.subword_method, settings.text.raw) == (method, method == "sentencepiece")
+
+
+@pytest.mark.parametrize("switch", ["protected", "joiners"])
+def test_switches_that_were_asked_for_are_not_given_up(switch: str) -> None:
+    settings = replace(settings_for("zh"), asked=(switch,))
+    with pytest.raises(ConfigError, match=f"--{switch}"):
+        choose_method(settings, [TEXTS["en"]], [TEXTS["zh"]])
+
+
+@pytest.mark.parametrize("asked", [(), ("nfc",)])
+def test_raw_text_is_normalised_on_request(asked: tuple[str, ...]) -> None:
+    settings = replace(settings_for("zh"), asked=asked)
+    settings = choose_method(settings, [TEXTS["en"]], [TEXTS["zh"]])
+    settings.check()
+    assert settings.text.nfc == bool(asked)
 
 
 def test_text_counts_more_than_the_code() -> None:
