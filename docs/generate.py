@@ -1,7 +1,7 @@
 """Pages of the reference that are generated from the code when the site is built.
 
 `reference/commands.md` comes from the commands' own options, `reference/settings.md` from the
-config dataclasses and their docstrings. MkDocs calls `on_files` (see `hooks` in mkdocs.yml).
+config dataclasses and their docstrings, `reference/cleaning.md` from the rules of cleaning. MkDocs calls `on_files` (see `hooks` in mkdocs.yml).
 """
 
 import dataclasses
@@ -20,6 +20,7 @@ from nmtkit.cli.command import Command
 from nmtkit.cli.main import COMMANDS
 from nmtkit.config import RANGES, SECTIONS
 from nmtkit.models import MODELS
+from nmtkit.preprocessing.rules import RULES
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -27,6 +28,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for uri, text in (
         ("reference/commands.md", commands_page()),
         ("reference/settings.md", settings_page()),
+        ("reference/cleaning.md", cleaning_page()),
         ("contributing.md", contributing_page()),
     ):
         files.append(File.generated(config, uri, content=text))
@@ -120,6 +122,25 @@ def settings_page() -> str:
     for name, model in MODELS.items():
         parts += [f'## [model] type = "{name}"', "", *_section("model", model.config_class)]
     return "\n".join(parts)
+
+
+def cleaning_page() -> str:
+    """Return the page of all rules of cleaning with their limits."""
+    parts = [
+        "# Rules of cleaning",
+        "",
+        "Rules of `nmtkit prepare --clean PRESET` and `--rule NAME=LIMIT`, in the order in which"
+        " they are tried. A pair is counted under the first that drops it. Lengths"
+        " (`--max-length`, `--max-ratio`) are looked at before, copies (`--dedup`) after them.",
+        "",
+        "| rule | drops pairs | by name | `safe` | `strict` |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for rule in RULES.values():
+        limits = ("–" if limit is None else f"{limit:g}" for limit in (rule.safe, rule.strict))
+        cells = [f"`{rule.name}`", _cell(rule.help), f"{rule.default:g}", *limits]
+        parts.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*parts, ""])
 
 
 def _section(section: str, cls: type[Any]) -> Iterator[str]:
