@@ -6,7 +6,7 @@ INSTALLED = $(VENV)/.installed
 BIN = $(VENV)/bin
 SOURCES = nmtkit bench tests examples docs setup.py
 
-.PHONY: help demo wmt14 test coverage check docs slow faults bench bench-peers clean
+.PHONY: help demo wmt14 test coverage check docs slow faults bench bench-languages bench-peers clean
 
 help:
 	@echo 'make demo    train a small English-French translator and translate with it'
@@ -17,6 +17,7 @@ help:
 	@echo 'make slow    run the tests that take many minutes'
 	@echo 'make faults  inject faults: kill trainings, fill disks, read hostile files; check that nothing is lost'
 	@echo 'make bench   measure speed and memory, and those of the toolkits that make bench-peers installs'
+	@echo 'make bench-languages LANGUAGES=DIR  compare translations of several languages after equal time'
 	@echo 'make clean   remove the environment and all build outputs'
 	@echo 'PYTHON=python3.12 chooses another Python, VENV=folder another environment.'
 
@@ -104,6 +105,14 @@ bench: $(INSTALLED)
 	    --plot $(BENCH_OUTPUT)/scale.svg
 	$(BIN)/python bench/scale_model.py --threads $(THREADS) --rounds $(ROUNDS) \
 	    --output $(BENCH_OUTPUT)/scale_model.md --plot $(BENCH_OUTPUT)/scale_model.svg
+
+# LANGUAGES is a folder with LANG/{train,val,test}.{en,LANG}; MINUTES of processor time for each training.
+MINUTES ?= 10
+bench-languages: $(INSTALLED)
+	@[ -d "$(LANGUAGES)" ] || { echo "make bench-languages needs LANGUAGES=folder; bench/languages.py" \
+	    "says what is in it" >&2; exit 2; }
+	$(BIN)/python bench/languages.py --data $(LANGUAGES) --peers $(PEERS) --minutes $(MINUTES) \
+	    --work $(BENCH_OUTPUT)/work/languages --output $(BENCH_OUTPUT)/languages.md
 
 bench-peers:
 	bench/peers/build.sh $(PEERS)

@@ -5,16 +5,17 @@
 
 DATA/LANG/{train,val,test}.{en,LANG}, plain or gzip, hold the raw text of English and LANG.
 `nmtkit prepare` splits it into SentencePiece pieces; all systems read these files and the same
-vocabularies. Each is trained with one thread for `--minutes` of processor time: its speed is
-measured first, and its number of updates is chosen from it, so that schedules of the learning rate
-end with the training. Translations of the test set, joined to raw text, are scored by sacreBLEU.
+vocabularies. Each is trained with one thread for `--minutes` of processor time: speeds are measured
+first, in turn, and the numbers of updates are chosen from them, so that schedules of the learning
+rate end with the training. Translations of the test set, joined to raw text, are scored by
+sacreBLEU.
 """
 
 import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,16 +34,17 @@ from timing import (
     write_report,
 )
 
-CALIBRATION, WARMUP = 60, 20
+CALIBRATION, WARMUP = 80, 20
 """Updates by which the speed is measured, and those of them that are not counted."""
+
+ROUNDS = 3
+"""Measurements of each system's speed; the fastest counts, which other programs disturbed least."""
 
 MAX_LENGTH = 100
 """Pairs with more pieces on a side are not trained on."""
 
 COOLDOWN = 0.4
 """Share of the updates at the end over which the learning rate falls, in all systems."""
-
-SIZES = Sizes(embedding=256, hidden=256, align=256, maxout=256)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Score:
 
 
 class RecipeNmtkit(Nmtkit):
-    """nmtkit's recipe rnnsearch-modern at n = 256."""
+    """nmtkit's recipe rnnsearch-modern, smaller."""
 
     def write_training(self, task: Task) -> list[str]:
         """Write the recipe's settings with the sizes and the schedule of the task."""
@@ -196,26 +198,48 @@ class Direction:
         return Data.open(prepared, work)
 
 
-def updates_for(system: System, task: Task, minutes: float) -> int:
-    """Return the number of updates that take some minutes of processor time."""
-    calibration = replace(task, folder=task.folder / "calibration", updates=CALIBRATION)
-    system.time_training(calibration, WARMUP)
-    record = json.loads((calibration.folder / "record.json").read_text(encoding="utf-8"))
+@dataclass(frozen=True)
+class Run:
+    """A system to be trained on a direction."""
+
+    direction: Direction
+    system: System
+    task: Task
+
+    def __str__(self) -> str:
+        return f"{self.direction.src}-{self.direction.tgt}: {self.system.name}"
+
+
+def updates_of(runs: Sequence[Run], minutes: float) -> list[int]:
+    """Return for each run the number of updates that take some minutes of processor time."""
+    seconds = [math.inf] * len(runs)
+    for _ in range(ROUNDS):
+        seconds = [
+            min(known, seconds_per_update(run)) for known, run in zip(seconds, runs, strict=True)
+        ]
+    return [max(CALIBRATION, round(60 * minutes / each)) for each in seconds]
+
+
+def seconds_per_update(run: Run) -> float:
+    """Measure the processor seconds of an update."""
+    task = replace(run.task, folder=run.task.folder / "calibration", updates=CALIBRATION)
+    run.system.time_training(task, WARMUP)
+    record = json.loads((task.folder / "record.json").read_text(encoding="utf-8"))
     readings = record["updates"]
-    seconds: float = (readings[-1][1] - readings[WARMUP - 1][1]) / (CALIBRATION - WARMUP)
-    return max(CALIBRATION, round(60 * minutes / seconds))
+    seconds: float = readings[-1][1] - readings[WARMUP - 1][1]
+    return seconds / (CALIBRATION - WARMUP)
 
 
-def measure(system: System, direction: Direction, task: Task, minutes: float, beam: int) -> Score:
+def measure(run: Run, updates: int, beam: int) -> Score:
     """Train a system, translate the test set, and score the translation."""
-    task = replace(task, updates=updates_for(system, task, minutes))
+    system, task = run.system, replace(run.task, updates=updates)
     cost = run_command(system.train(task), task.folder / "log", system.environment(task.threads))
     pieces = task.folder / "test.pieces"
     pieces.unlink(missing_ok=True)
     source = task.data.text("test", "src")
     translate = system.translate(task, source, pieces, beam)
     run_command(translate, task.folder / "translate.log", system.environment(task.threads))
-    chrf, bleu = scores_of(direction, task.data, pieces, task.folder / "test.txt")
+    chrf, bleu = scores_of(run.direction, task.data, pieces, task.folder / "test.txt")
     return Score(chrf, bleu, task.updates, cost.cpu / 60)
 
 
@@ -244,7 +268,8 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--pairs", nargs="+", default=["en-de", "en-ja", "en-zh", "en-ru", "en-tr"])
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--size", type=int, default=8000)
+    parser.add_argument("--size", type=int, default=4000, help="SentencePiece pieces")
+    parser.add_argument("--hidden", type=int, default=128, help="units of every layer")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("build/bench/languages"))
@@ -261,29 +286,41 @@ def systems_of(peers: Path | None) -> list[System]:
     return found
 
 
-def main(arguments: Sequence[str]) -> int:
-    options = options_of(arguments)
-    runs = []
+def runs_of(options: argparse.Namespace) -> Iterator[Run]:
+    """Prepare the text of each direction; yield its runs, one for each system."""
+    n = options.hidden
     for pair in options.pairs:
         src, tgt = pair.split("-")
         direction = Direction(src, tgt, options.data)
         data = direction.prepare(options.work / pair, options.size)
         for system in systems_of(options.peers):
             folder = (options.work / pair / type(system).__name__).resolve()
-            runs.append((pair, system, direction, Task(data, folder, SIZES, 0, threads=1)))
+            yield Run(direction, system, Task(data, folder, Sizes(n, n, n, n), 0, threads=1))
 
-    def run(job: tuple[str, System, Direction, Task]) -> Score:
-        pair, system, direction, task = job
-        report_progress(f"{pair}: {system.name}")
-        score = measure(system, direction, task, options.minutes, options.beam)
-        report_progress(f"{pair}: {system.name}: {score}")
+
+def main(arguments: Sequence[str]) -> int:
+    options = options_of(arguments)
+    runs = list(runs_of(options))
+    report_progress("measuring the speed of updates")
+    updates = updates_of(runs, options.minutes)
+
+    def measured(run: Run, updates: int) -> Score:
+        report_progress(f"{run}: {updates:,} updates")
+        score = measure(run, updates, options.beam)
+        report_progress(f"{run}: {score}")
         return score
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        scores = list(pool.map(run, runs))
+        scores = list(pool.map(measured, runs, updates))
     rows = [
-        [pair, system.name, f"{s.chrf:.1f}", f"{s.bleu:.1f}", f"{s.updates:,}", f"{s.minutes:.1f}"]
-        for (pair, system, _, _), s in zip(runs, scores, strict=True)
+        [
+            *str(run).split(": "),
+            f"{s.chrf:.1f}",
+            f"{s.bleu:.1f}",
+            f"{s.updates:,}",
+            f"{s.minutes:.1f}",
+        ]
+        for run, s in zip(runs, scores, strict=True)
     ]
     header = ["pair", "system", "chrF", "BLEU", "updates", "minutes"]
     figures = [dict(zip(header, row, strict=True)) for row in rows]

@@ -1,0 +1,63 @@
+"""Settings, numbers of updates and scores of the comparison on several pairs of languages."""
+
+from pathlib import Path
+
+import languages
+import pytest
+from languages import Direction, OpenNMTRecurrent, OpenNMTTransformer, RecipeNmtkit, Run
+from systems import Task
+from timing import BenchError
+
+
+def test_nmtkit_accepts_its_settings(task: Task) -> None:
+    from nmtkit.training.train import make_config
+
+    arguments = RecipeNmtkit().write_training(task)
+    config = make_config(config_file=arguments[arguments.index("--config") + 1])
+    assert config.model.hidden == task.sizes.hidden
+    assert (config.training.max_updates, config.training.cooldown) == (7, 3)
+
+
+@pytest.mark.parametrize("system", [OpenNMTRecurrent, OpenNMTTransformer])
+def test_schedules_of_the_peer_end_with_the_training(
+    task: Task, system: type[OpenNMTRecurrent]
+) -> None:
+    import json
+
+    arguments = system(Path("python")).write_training(task)
+    settings = json.loads(Path(arguments[1]).read_text())
+    assert settings["train_steps"] == task.updates == settings["save_checkpoint_steps"]
+    assert 0 < settings.get("start_decay_steps", settings.get("warmup_steps")) < task.updates
+
+
+def test_the_fastest_of_the_measured_speeds_counts(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [Run(Direction("en", "ja", Path()), RecipeNmtkit(), task) for _ in range(2)]
+    seconds = {id(runs[0]): iter([0.5, 0.25, 0.75]), id(runs[1]): iter([2.0, 2.5, 3.0])}
+    monkeypatch.setattr(languages, "seconds_per_update", lambda run: next(seconds[id(run)]))
+    assert languages.updates_of(runs, minutes=5) == [1200, 150]
+
+
+def test_text_of_a_pair_stands_in_the_folder_of_the_other_language(tmp_path: Path) -> None:
+    (tmp_path / "ja").mkdir()
+    for name in ("test.en.gz", "test.ja"):
+        (tmp_path / "ja" / name).touch()
+    for direction in (Direction("en", "ja", tmp_path), Direction("ja", "en", tmp_path)):
+        assert direction.text("test", "en").name == "test.en.gz"
+        assert direction.text("test", "ja").name == "test.ja"
+    with pytest.raises(BenchError, match=r"has no val\.ja"):
+        direction.text("val", "ja")
+
+
+def test_pieces_of_the_reference_score_one_hundred(tmp_path: Path) -> None:
+    lines = {"en": "It is new, %s.\n", "ja": "それは新しいです。\n"}
+    (tmp_path / "ja").mkdir()
+    for split in ("train", "val", "test"):
+        for language, line in lines.items():
+            (tmp_path / "ja" / f"{split}.{language}").write_text(line * 30)
+    direction = Direction("en", "ja", tmp_path)
+    data = direction.prepare(tmp_path / "work", 300)
+    chrf, bleu = languages.scores_of(direction, data, data.text("test", "tgt"), tmp_path / "text")
+    assert [chrf, bleu] == pytest.approx([100, 100])
+    assert (tmp_path / "text").read_text() == lines["ja"] * 30
