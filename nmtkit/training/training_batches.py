@@ -42,13 +42,14 @@ def _dropout_worker(
     folder: Path, config: Config, vocabularies: Sequence[Vocabulary]
 ) -> BackgroundWorker[DropoutRequest, tuple[Sentences, Sentences]]:
     """Start the process that draws segmentations."""
-    if config.text.subwords == "none" or method_of(folder, "src") != "bpe":
+    text = config.text
+    if text.subwords == "none" or method_of(folder, "src") != "bpe":
         raise ConfigError(
             "data.bpe_dropout: the text is not split by BPE; prepare it with --bpe, or set"
             " data.bpe_dropout to 0"
         )
     sides = [
-        DropoutSide(folder / f"bpe.{side}", vocabulary.words, unsplit=config.text.tags)
+        DropoutSide(folder / f"bpe.{side}", vocabulary.words, text.glossaries, unsplit=text.tags)
         for side, vocabulary in zip(("src", "tgt"), vocabularies, strict=True)
     ]
     return BackgroundWorker(bpe_dropout, sides, config.data.bpe_dropout)
