@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmtkit.config import SearchConfig
+from nmtkit.config import SearchConfig, TextConfig
 from nmtkit.config_io import write_toml
 from nmtkit.io.lines import file_sha256
 from nmtkit.model_folder import LoadedModel
 from nmtkit.models import model_name
+from nmtkit.text.subword import method_of
 from nmtkit.training.learning_curve import (
     METRICS_FILE,
     Curve,
@@ -19,6 +20,9 @@ from nmtkit.training.learning_curve import (
     read_curve,
 )
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
+
+SUBWORD_TITLES = {"bpe": "BPE", "sentencepiece": "SentencePiece"}
+"""Names of subword methods in the field."""
 
 PARAMETERS = "params.best.safetensors"
 NOT_RECORDED = (
@@ -69,7 +73,7 @@ def describe_model(
     has_metrics = os.path.lexists(folder / METRICS_FILE)  # a folder may be copied without
     curve = read_curve(folder) if has_metrics else None
     facts = {
-        **dict(_model_facts(model)),
+        **dict(_model_facts(model, folder)),
         **_provenance_facts(provenance),
         **dict(_training_facts(curve)),
         "Search": _search_fact(search),
@@ -82,14 +86,28 @@ def describe_model(
     return ModelCard(name, str(folder), facts, checksums, settings, curve, aligns)
 
 
-def _model_facts(model: LoadedModel) -> Iterator[tuple[str, str]]:
+def _model_facts(model: LoadedModel, folder: Path) -> Iterator[tuple[str, str]]:
     size = sum(parameter.numel() for parameter in model.model.parameters())  # type: ignore[attr-defined]
     text = model.config.text
     yield "Model", f"{model_name(model.config.model)}, {size:,} parameters"
     yield "Languages", f"{text.src_language} to {text.tgt_language}"
     words = f"{len(model.src_vocab):,} source, {len(model.tgt_vocab):,} target"
-    yield "Shortlists", f"{words} {'words' if text.subwords == 'none' else 'subwords (BPE)'}"
-    yield "Text", "already tokenised" if text.tokenized else "tokenised by Moses's rules"
+    yield "Shortlists", f"{words} {_units(text, folder)}"
+    yield "Text", _text_fact(text)
+
+
+def _units(text: TextConfig, folder: Path) -> str:
+    """Return what the entries of the shortlists are."""
+    if text.subwords == "none":
+        return "words"
+    method = method_of(folder, "src")
+    return f"subwords ({SUBWORD_TITLES.get(method, method)})"
+
+
+def _text_fact(text: TextConfig) -> str:
+    if text.raw:
+        return "not tokenised"
+    return "already tokenised" if text.tokenized else "tokenised by Moses's rules"
 
 
 def _provenance_facts(provenance: dict[str, Any] | None) -> dict[str, str]:

@@ -288,7 +288,9 @@ class _TestSetText:
     def no_word_buckets_reason(self) -> str:
         """Why words cannot be looked up in the shortlist; empty if they can."""
         if self.text.subwords != "none":
-            return "the shortlist holds subwords (BPE)"
+            return "the shortlist holds subwords"
+        if self.text.case != "keep":
+            return "the shortlist holds words in another case (text.case)"
         if self.text.escape and not self.tokenized:
             return "the shortlist holds escaped words (text.escape), the text unescaped ones"
         return ""

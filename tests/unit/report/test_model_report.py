@@ -112,7 +112,7 @@ def test_subwords_are_joined(saved, test_set, tmp_path):
         assert output.line.words == [word for word in words if word]
         assert len(output.alignment.tgt_words) == len(output.line.words)
     assert {level.bucketing.by for level in report.by_bucket.buckets} == {"length"}
-    assert "subwords (BPE)" in report.left_out[0] and len(evaluation_commands(report)) == 2
+    assert "the shortlist holds subwords" in report.left_out[0] and len(evaluation_commands(report)) == 2
     assert report.left_out[0] in render_page(report, [])
 
 
@@ -137,6 +137,12 @@ def test_escaped_words_are_shown_unescaped(saved, tmp_path):
     report = build_report([folder], (tmp_path / "src", tmp_path / "ref"), FEW)
     assert report.sources[0].words == ["l", "'d", '"', "l", '"']
     assert "&apos;" not in pack_sentences(report).text and "escape" in report.left_out[0]
+
+
+def test_words_in_another_case_are_not_looked_up(saved, test_set):
+    report = build_report([saved("markers", text={"case": "markers"})], test_set, FEW)
+    assert "another case" in report.left_out[0]
+    assert {level.bucketing.by for level in report.by_bucket.buckets} == {"length"}
 
 
 @pytest.mark.parametrize(
@@ -192,6 +198,20 @@ def test_an_empty_test_set_is_an_error(saved, tmp_path):
     (tmp_path / "none").write_text("")
     with pytest.raises(DataError, match="is empty"):
         build_report([saved("model")], (tmp_path / "none", tmp_path / "none"), FEW)
+
+
+def test_a_model_card_names_the_subword_method(saved, make_model, tmp_path):
+    folder = saved("bpe", bpe=MERGES)
+    model = Ensemble((load_model(folder, "cpu"),)).first
+    facts = describe_model("name", folder, model, model.config.search, True).facts
+    assert facts["Shortlists"].endswith("subwords (BPE)")
+    assert facts["Text"] == "tokenised by Moses's rules"
+    (folder / "bpe.src").rename(folder / "sentencepiece.src")
+    text = dataclasses.replace(model.config.text, raw=True)
+    raw = dataclasses.replace(model, config=dataclasses.replace(model.config, text=text))
+    facts = describe_model("name", folder, raw, model.config.search, True).facts
+    assert facts["Shortlists"].endswith("subwords (SentencePiece)")
+    assert facts["Text"] == "not tokenised"
 
 
 MANIFEST = {"splits": {"train": {"pairs": 29000}}, "inputs": {"-": None}, "outputs": {}}
