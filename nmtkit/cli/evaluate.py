@@ -309,11 +309,14 @@ def _read(
 
 def _load_vocabulary(path: str | None) -> "Vocabulary | None":
     """Load a list of words; warn if it holds subwords."""
+    from nmtkit.evaluation.text_checks import holds_subwords
     from nmtkit.text.vocabulary import Vocabulary
 
     vocabulary = Vocabulary.load(path, verbatim=False) if path else None
-    if vocabulary and any(word.endswith("@@") for word in vocabulary):
-        warn(f"{path} holds subwords (@@), but words are looked up whole; give a list of words")
+    if vocabulary and holds_subwords([f"{word} " for word in vocabulary]):
+        warn(
+            f"{path} holds subwords (@@ or ▁), but words are looked up whole; give a list of words"
+        )
     return vocabulary
 
 

@@ -57,7 +57,7 @@ def _pair_warnings(
     tokenize, detokenize, _ = conversion
     for name, lines in zip(names, (hyps, refs), strict=True):
         if holds_subwords(lines):
-            yield f"{name} holds subwords (@@) but BLEU counts words; undo BPE first"
+            yield f"{name} holds subwords (@@ or ▁), but BLEU counts words; undo them first"
     escaped = looks_escaped(hyps), looks_escaped(refs)
     yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)

@@ -12,6 +12,7 @@ _UNSPACED = re.compile(
     "[\u0e01-\u0e30\u0e32\u0e40-\u0e46\u0e81-\u0eb0\u0ec0-\u0ec6\u0f40-\u0f6c\u1000-\u102a\u1780-\u17b3"
     "\u3005\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
 )
+_SENTENCE_PIECE = re.compile(r"(?:^| )\u2581\w")
 _ESCAPED_CHARACTER = re.compile(r"""['"<>\[\]|]""")
 
 
@@ -52,5 +53,5 @@ def looks_unspaced(lines: Sequence[str], limit: int = 1000) -> bool:
 
 
 def holds_subwords(lines: Sequence[str]) -> bool:
-    """Return True if a line has BPE subwords: `ad@@ vance`."""
-    return any("@@ " in line for line in lines)
+    """Return True if a line has pieces of BPE (`ad@@ vance`) or SentencePiece (`▁an ▁ex ample`)."""
+    return any("@@ " in line or _SENTENCE_PIECE.search(line) for line in lines)

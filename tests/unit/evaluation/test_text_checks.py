@@ -36,7 +36,14 @@ def test_looks_escaped(lines: list[str], expected: bool | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"), [("ad@@ vance", True), ("a @-@ b", False), ("name@@example", False)]
+    ("line", "expected"),
+    [
+        ("ad@@ vance", True),
+        ("▁an ▁ex ample", True),
+        ("a @-@ b", False),
+        ("name@@example", False),
+        ("▁▂▃ ▁", False),
+    ],
 )
 def test_holds_subwords(line: str, expected: bool) -> None:
     assert holds_subwords(["Il dort .", line]) is expected
