@@ -174,7 +174,6 @@ def _at_most_two(
     ),
     option(
         "--bpe",
-        "merges",
         type=click.IntRange(min=1),
         metavar="N",
         help="Learn N BPE merges: --subword bpe --subword-size N.",
@@ -220,8 +219,6 @@ def command(
     dev: tuple[str, ...] | None,
     tests: dict[str, tuple[str, ...]],
     output: str,
-    workers: int,
-    force: bool,
     no_language_check: bool,
     dry_run: bool,
     **options: Any,
@@ -245,13 +242,11 @@ def command(
     """
     from dataclasses import replace
 
+    from nmtkit.preprocessing.api import prepare
     from nmtkit.preprocessing.corpora import read_corpora, with_tags
-    from nmtkit.preprocessing.prepare import prepare
 
     if phrase_table:
         options["tokenized"] = True
-        if options["subword"] == "auto" and not options["subword_size"]:
-            options["subword"] = "bpe" if options["merges"] or options["bpe_codes"] else "none"
         if options["held_out"] is None and not dev:
             options["held_out"] = HELD_OUT_PHRASE_PAIRS
         training_data: Any = (phrase_table,)
@@ -259,80 +254,18 @@ def command(
         listed = read_corpora(corpora) if corpora else []
         named = [replace(corpus, columns=columns) for corpus in train]
         training_data = with_tags([*named, *listed], tags)
-    settings = _settings(**options)
-    check = not no_language_check
+    given = {name: value for name, value in options.items() if value is not None}
     report = prepare(
-        settings,
-        output,
         training_data,
+        output,
         dev or None,
         tests,
-        workers,
-        force,
-        check,
-        dry_run,
-        columns,
+        columns=columns,
+        language_check=not no_language_check,
+        dry_run=dry_run,
+        **given,
     )
     if dry_run:
         from nmtkit.preprocessing.cleaning_report import table_lines
 
         click.echo("\n".join(table_lines(report)))
-
-
-def _settings(
-    tokenizer: Any,
-    subword: Any,
-    subword_size: int | None,
-    merges: int | None,
-    bpe_separate: bool,
-    bpe_codes: tuple[str, ...],
-    glossaries: tuple[str, ...],
-    vocabulary_threshold: int | None,
-    src_language: str,
-    tgt_language: str,
-    tokenized: bool,
-    hyphens: bool,
-    escape: bool,
-    nfc: bool | None,
-    punctuation: bool,
-    protected: bool | None,
-    joiners: bool | None,
-    case: Any,
-    held_out: int | None,
-    clean: str,
-    rules: dict[str, Any],
-    near_dedup: str | None,
-    **cleaning: Any,
-) -> Any:
-    """Convert the options to settings of `prepare`."""
-    from nmtkit.config import TextConfig
-    from nmtkit.preprocessing.rules import rule_limits
-    from nmtkit.preprocessing.segmentation import Segmentation
-    from nmtkit.preprocessing.settings import PrepareSettings
-    from nmtkit.preprocessing.text_switches import switches_asked, text_switches
-
-    cleaning.update(rules=rule_limits(clean, rules), near_dedup=near_dedup or "")
-    segmentation = Segmentation(
-        tokenizer,
-        subword,
-        subword_size or 0,
-        merges or 0,
-        bpe_codes,
-        bpe_separate,
-        tokenized,
-        glossaries,
-        vocabulary_threshold,
-    )
-    text = TextConfig(
-        src_language=src_language,
-        tgt_language=tgt_language,
-        hyphens=hyphens,
-        escape=escape,
-        **text_switches(segmentation.words_given, nfc, protected, joiners),
-        punctuation=punctuation,
-        case=case,
-        **segmentation.text_settings(),
-    )
-    subwords = segmentation.subword_settings()
-    asked = switches_asked(nfc, protected, joiners)
-    return PrepareSettings(text=text, held_out=held_out or 0, asked=asked, **subwords, **cleaning)

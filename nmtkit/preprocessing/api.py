@@ -10,22 +10,23 @@ build_shortlist("prepared", 30_000)
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nmtkit.config import TextConfig
 from nmtkit.errors import refuse_string
 from nmtkit.preprocessing import prepare as _prepare
-from nmtkit.preprocessing import select as _select
 from nmtkit.preprocessing.leakage import LeakagePolicy
 from nmtkit.preprocessing.prepare import Bitext, TrainingData
 from nmtkit.preprocessing.rules import Preset, RuleValue, rule_limits
 from nmtkit.preprocessing.segmentation import Segmentation, SubwordChoice, TokenizerChoice
-from nmtkit.preprocessing.select import Bitext as TwoFiles
-from nmtkit.preprocessing.select import Selection, SelectSettings
 from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
 from nmtkit.preprocessing.text_switches import switches_asked, text_switches
 from nmtkit.text.vocabulary import Shortlist
+
+if TYPE_CHECKING:
+    from nmtkit.preprocessing.select import Bitext as TwoFiles
+    from nmtkit.preprocessing.select import Selection
 
 
 def prepare(
@@ -34,6 +35,7 @@ def prepare(
     dev: Bitext | None = None,
     tests: Mapping[str, Bitext] | None = None,
     *,
+    columns: tuple[int, int] = (1, 2),
     src_language: str,
     tgt_language: str,
     tokenized: bool = False,
@@ -73,6 +75,8 @@ def prepare(
     :param output: the folder to write, completely or not at all.
     :param dev: source file and target file, or one file that holds both (TSV, TMX, OPUS's zip).
     :param tests: test sets by name.
+    :param columns: columns of source and target in `dev` and `tests` that are TSV files; a
+        `TrainingCorpus` has its own.
     :param src_language: source language, a code of ISO 639 such as "de", which may be followed by
         script or region ("zh-Hant"); it chooses the tokenisation rules.
     :param tgt_language: target language.
@@ -120,8 +124,9 @@ def prepare(
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string is passed instead of a pair of files.
     """
-    for name, files in {"train": train, "dev": dev, **(tests or {})}.items():
-        refuse_string(files, name)
+    files_by_name = {"train": train, "dev": dev, **(tests or {})}
+    for name, value in {**files_by_name, "bpe_codes": bpe_codes, "glossaries": glossaries}.items():
+        refuse_string(value, name)
     is_table = isinstance(train, tuple) and len(train) == 1
     segmentation = Segmentation(
         "none" if is_table and tokenizer == AUTO else tokenizer,
@@ -160,7 +165,7 @@ def prepare(
         asked=switches_asked(nfc, protected, joiners),
     )
     return _prepare.prepare(
-        settings, output, train, dev, tests, workers, force, language_check, dry_run
+        settings, output, train, dev, tests, workers, force, language_check, dry_run, columns
     )
 
 
@@ -187,10 +192,10 @@ def build_shortlist(
 
 
 def select(
-    pool: Sequence[TwoFiles],
-    output: TwoFiles,
-    domain: TwoFiles | None = None,
-    dev: TwoFiles | None = None,
+    pool: "Sequence[TwoFiles]",
+    output: "TwoFiles",
+    domain: "TwoFiles | None" = None,
+    dev: "TwoFiles | None" = None,
     *,
     pairs: int = 0,
     words: int = 0,
@@ -205,7 +210,7 @@ def select(
     scores: str | Path | None = None,
     workers: int = 1,
     force: bool = False,
-) -> Selection:
+) -> "Selection":
     """Select the pairs of a general corpus that are most like a domain, as `nmtkit select` does.
 
     Pairs are ranked by cross-entropy difference (Axelrod et al. 2011).
@@ -232,10 +237,12 @@ def select(
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string is passed instead of a pair of files.
     """
+    from nmtkit.preprocessing import select as _select  # imports numpy, which few steps need
+
     refuse_string(pool, "pool")
     files_by_name = {"output": output, "domain": domain, "dev": dev}
     for name, files in [*files_by_name.items(), *(("each of pool", files) for files in pool)]:
         refuse_string(files, name)
     text = TextConfig(src_language=src_language, tgt_language=tgt_language, tokenized=tokenized)
-    settings = SelectSettings(text, side, order, seed, invalid, pairs, words)
+    settings = _select.SelectSettings(text, side, order, seed, invalid, pairs, words)
     return _select.select(settings, pool, output, domain, dev, lms, scores, workers, force)

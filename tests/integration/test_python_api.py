@@ -119,6 +119,8 @@ def test_a_string_in_place_of_a_list_is_refused(translator, model, tmp_path):
         ("references", lambda: evaluate([line], line)),
         ("train", lambda: prepare(line, files, **LANGUAGES)),
         ("dev", lambda: prepare(("a", "b"), files, dev=line, **LANGUAGES)),
+        ("bpe_codes", lambda: prepare(("a", "b"), files, bpe_codes=line, **LANGUAGES)),
+        ("glossaries", lambda: prepare(("a", "b"), files, glossaries=line, **LANGUAGES)),
         ("pool", lambda: select(line, ("a", "b"), **LANGUAGES)),
         ("each of pool", lambda: select([line], ("a", "b"), **LANGUAGES)),
     ):
