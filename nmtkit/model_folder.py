@@ -2,7 +2,9 @@
 
 config.toml                 all settings; `format` is the version of the layout
 vocab.src vocab.tgt         the shortlists, one word per line
-bpe.src bpe.tgt             BPE merges, if the text is split into subwords
+bpe.src bpe.tgt             BPE merges, if the text is split by BPE
+sentencepiece.src .tgt      models of SentencePiece, if the text is split by it
+pieces.src pieces.tgt       the pieces that a side may have, if there is a vocabulary threshold
 truecase.src truecase.tgt   Moses's truecasing models, if the text is truecased
 params.best.safetensors     the best parameters on the dev set; params.last: those of the last
                             validation

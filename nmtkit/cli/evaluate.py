@@ -18,6 +18,7 @@ from nmtkit.cli.shared_options import (
     force_option,
     json_option,
     language_option,
+    more_references_option,
     output_option,
     tokenized_option,
 )
@@ -61,15 +62,7 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
 @click.argument("references", type=FILE, metavar="REF")
 @group(
     FILES,
-    option(
-        "--reference",
-        "more_references",
-        type=FILE,
-        multiple=True,
-        metavar="REF",
-        common=True,
-        help="Another reference of the same lines. Repeatable.",
-    ),
+    more_references_option,
     output_option("File of the figures."),
     json_option("Print JSON. It has the parts of each BLEU, too."),
     option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),

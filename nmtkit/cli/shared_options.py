@@ -114,6 +114,15 @@ def tokenized_option(help: str) -> OptionDecorator:
     return option("--tokenized", is_flag=True, common=True, help=help)
 
 
+more_references_option = option(
+    "--reference",
+    "more_references",
+    type=FILE,
+    multiple=True,
+    metavar="REF",
+    common=True,
+    help="Another reference of the same lines. Repeatable.",
+)
 tag_option = option(
     "--tag",
     metavar="TAG",

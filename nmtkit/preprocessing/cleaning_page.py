@@ -10,9 +10,6 @@ from nmtkit.preprocessing.rules import RULES
 from nmtkit.preprocessing.settings import CleaningSettings
 from nmtkit.preprocessing.tally import MAX_LENGTH, MAX_RATIO, RATIO_STEPS, Sample, Tally
 
-Rows = list[tuple[str, list[int]]]
-"""For each file the numbers of pairs: read, kept, and dropped by each rule."""
-
 Leaks = list[tuple[str, tuple[int, int, int]]]
 """Numbers of pairs, source sides and target sides of the training data in each dev or test set."""
 

@@ -1,9 +1,11 @@
 """Preparation of a bitext: raw text in, a prepared folder of tokenised, cleaned text out.
 
 The folder holds `train.src`, `train.tgt`, and likewise `dev` and each test set: tokens separated by
-single blanks, one sentence per line; `bpe.src` and `bpe.tgt` if BPE is used, also if it was learned
-on both sides together; and `manifest.json`: every setting, the versions of the tools, the
-checksum of every file read and written and its own, and the number of pairs that each rule dropped.
+single blanks, one sentence per line; the subword models, `bpe` or `sentencepiece`, also if one was
+learned on both sides together, with `pieces`, what a side may have; `truecase`, Moses's models;
+`dropped.tsv.gz` and `cleaning.html`, what cleaning dropped; and `manifest.json`: every setting, the
+versions of the tools, the checksum of every file read and written and its own, and the number of
+pairs that each rule dropped.
 
 Training data may be several corpora, which follow one another: the manifest has the weight, the
 counts and the range of each, and training draws pairs by the weights. Or it is a phrase table: its
@@ -12,8 +14,8 @@ pairs are tokenised, and each is kept once.
 Only training pairs are cleaned. Dev and test sets keep every line in its place, empty lines too.
 Pairs may be held out of the training data as a dev set. The folder's bytes depend on inputs and
 settings alone, not on the number of workers. Memory does not grow with the corpus, except for the
-counts of distinct words if BPE is learned, and about 100 bytes per pair if duplicates are dropped
-from a bitext; duplicates in a phrase table are consecutive.
+counts of distinct words if subwords are learned, and eight bytes per pair if duplicates or near
+duplicates are dropped from a bitext; duplicates in a phrase table are consecutive.
 """
 
 import logging

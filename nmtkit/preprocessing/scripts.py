@@ -86,9 +86,6 @@ _LANGUAGES = {
 }
 """Languages that are written in each script."""
 
-WIDE_LANGUAGES = {"ja", "ko", "lzh", "wuu", "yue", "zh"}
-"""Languages with characters that say as much as several letters of an alphabet."""
-
 _WIDE = re.compile(f"[{_RANGES['Han']}{_RANGES['Kana']}{_RANGES['Hangul']}]")
 
 

@@ -63,7 +63,9 @@ class Segmentation:
             words_given = self.tokenized or self.tokenizer == "moses"
             return "bpe" if self.subword == AUTO and words_given else self.subword
         if self.size:
-            raise ConfigError("--subword-size is learned; leave --bpe and --bpe-codes out")
+            raise ConfigError(
+                "--subword-size is the size of --subword; leave it, or --bpe and --bpe-codes, out"
+            )
         if self.codes and self.subword == "sentencepiece":
             return "sentencepiece"
         if self.subword not in (AUTO, "bpe"):

@@ -42,7 +42,7 @@ def capitalize(word: str, language: str) -> str:
 class CaseMarkers:
     """Converts words to small letters with markers, and back.
 
-    :param language: ISO 639-1 code.
+    :param language: language tag, such as `de` or `pt-BR`.
     :param protects: also keep tokens of the text apart from markers; false where spacing markers
         are used, which do it themselves.
     """

@@ -34,7 +34,7 @@ _ENTITIES = (
 class Detokenizer:
     """Joins the words of a sentence to a readable line.
 
-    :param language: ISO 639-1 code.
+    :param language: language tag, such as `de` or `pt-BR`.
     :param unescape: replace Moses's entities by characters.
     :param joiners: follow the spacing markers among the tokens (`markers.py`).
     """

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Normalizer:
     """Normalises the lines of one language.
 
-    :param language: ISO 639-1 code, for the quotation marks and numbers of Moses's normalisation.
+    :param language: language tag, such as `de` or `pt-BR`, for the quotation marks and numbers of
+        Moses's normalisation.
     :param nfc: write each character with its accents as one code point where Unicode has one.
     :param punctuation: replace quotation marks, dashes and spaces by plain ones, as Moses's
         `normalize-punctuation.perl` does; this cannot be undone.

@@ -20,7 +20,7 @@ Side = Literal["src", "tgt"]
 class TextPipeline:
     """Converts raw lines of one language to the tokens that a model reads, and tokens to lines.
 
-    :param language: ISO 639-1 code.
+    :param language: language tag, such as `de` or `pt-BR`.
     :param settings: how the model's text was prepared.
     :param subwords: the subword model to apply, or None for words.
     :param tags: words that may stand before a line; they are kept as one token.

@@ -81,8 +81,8 @@ Rule = tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]]
 class Tokenizer:
     """Splits lines of one language into words, as Moses does.
 
-    :param language: ISO 639-1 code or tag (`pt-BR`), for apostrophes and non-breaking prefixes. A
-        language without a list of prefixes uses the English one.
+    :param language: language tag, such as `de` or `pt-BR`, for apostrophes and non-breaking
+        prefixes. A language without a list of prefixes uses the English one.
     :param hyphens: split words at hyphens, `well-known` to `well @-@ known` (`-a` in Moses).
     :param escape: write `&`, `'`, `[` and the like as XML entities, as Moses does by default.
     :param protected: keep tags, addresses, placeholders and the like whole (`protected.py`).

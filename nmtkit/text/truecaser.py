@@ -43,7 +43,7 @@ _ENTRY = re.compile(r"(\S+) \((\d+)(?:/(\d+))?\)(?: |$)")
 class Truecaser:
     """The most frequent case of each word, and the other cases that occurred.
 
-    :param language: ISO 639-1 code, for its small letters.
+    :param language: language tag, such as `de` or `pt-BR`, for its small letters.
     :param variants: for each word in small letters, its forms, the most frequent first, with their
         counts.
     """

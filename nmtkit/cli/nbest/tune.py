@@ -7,7 +7,12 @@ import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
 from nmtkit.cli.rules import needs, one_stdin
-from nmtkit.cli.shared_options import FILE, force_option, output_option
+from nmtkit.cli.shared_options import (
+    FILE,
+    force_option,
+    more_references_option,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from nmtkit.smt.tuner import TunerConfig
@@ -26,15 +31,7 @@ log = logging.getLogger("nmtkit")
 @click.argument("references", type=FILE, metavar="REF")
 @group(
     FILES,
-    option(
-        "--reference",
-        "more_references",
-        type=FILE,
-        multiple=True,
-        metavar="REF",
-        common=True,
-        help="Another reference of the same lines. Repeatable.",
-    ),
+    more_references_option,
     output_option("File of the weights."),
     option(
         "--start",
