@@ -112,7 +112,10 @@ def test_subwords_are_joined(saved, test_set, tmp_path):
         assert output.line.words == [word for word in words if word]
         assert len(output.alignment.tgt_words) == len(output.line.words)
     assert {level.bucketing.by for level in report.by_bucket.buckets} == {"length"}
-    assert "the shortlist holds subwords" in report.left_out[0] and len(evaluation_commands(report)) == 2
+    assert (
+        "the shortlist holds subwords" in report.left_out[0]
+        and len(evaluation_commands(report)) == 2
+    )
     assert report.left_out[0] in render_page(report, [])
 
 
