@@ -23,7 +23,7 @@ from typing import Any
 
 from operations import Sizes
 from peer_systems import OpenNMT, opennmt_data
-from systems import Data, Nmtkit, System, Task, write_settings
+from systems import Command, Data, Nmtkit, System, Task, write_settings
 from timing import (
     NMTKIT,
     BenchError,
@@ -79,6 +79,11 @@ class RecipeNmtkit(Nmtkit):
         )
         fixed = ["train", str(task.data.prepared), "--output", str(task.folder / "model")]
         return [*fixed, "--force", "--config", str(config), "--threads", str(task.threads)]
+
+    def translate(self, task: Task, source: Path, output: Path, beam: int) -> Command:
+        """Return `nmtkit translate` for raw input and output."""
+        command = super().translate(task, source, output, beam)
+        return [word for word in command if word != "--tokenized"]
 
 
 class OpenNMTRecurrent(OpenNMT):
@@ -234,28 +239,38 @@ def measure(run: Run, updates: int, beam: int) -> Score:
     """Train a system, translate the test set, and score the translation."""
     system, task = run.system, replace(run.task, updates=updates)
     cost = run_command(system.train(task), task.folder / "log", system.environment(task.threads))
-    pieces = task.folder / "test.pieces"
-    pieces.unlink(missing_ok=True)
-    source = task.data.text("test", "src")
-    translate = system.translate(task, source, pieces, beam)
+    raw = isinstance(system, RecipeNmtkit)
+    output = task.folder / "output"
+    output.unlink(missing_ok=True)
+    source = run.direction.text("test", run.direction.src) if raw else task.data.text("test", "src")
+    translate = system.translate(task, source, output, beam)
     run_command(translate, task.folder / "translate.log", system.environment(task.threads))
-    chrf, bleu = scores_of(run.direction, task.data, pieces, task.folder / "test.txt")
+    text = output if raw else join_pieces(task.data, output, task.folder / "output.txt")
+    chrf, bleu = scores_of(run.direction, text)
     return Score(chrf, bleu, task.updates, cost.cpu / 60)
 
 
-def scores_of(direction: Direction, data: Data, pieces: Path, text: Path) -> tuple[float, float]:
-    """Join pieces to text, write it, and return its chrF and BLEU."""
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
-
+def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
+    """Join a file of the target side's pieces to raw text; return its file."""
     from nmtkit.data.manifest import read_manifest, text_config
     from nmtkit.io.lines import read_lines
     from nmtkit.text.pipeline import TextPipeline
 
     config = text_config(read_manifest(data.prepared), data.prepared)
     pipeline = TextPipeline.load(data.prepared, "tgt", config)
-    lines = [pipeline.line(line.split()) for line in read_lines(pieces)]
+    lines = (pipeline.line(line.split()) for line in read_lines(pieces))
     text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return text
+
+
+def scores_of(direction: Direction, text: Path) -> tuple[float, float]:
+    """Return chrF and BLEU of a translation of the test set."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    from nmtkit.io.lines import read_lines
+
+    lines = list(read_lines(text))
     references = [list(read_lines(direction.text("test", direction.tgt)))]
     tokenizer = {"zh": "zh", "ja": "char"}.get(direction.tgt, "13a")
     bleu = BLEU(tokenize=tokenizer).corpus_score(lines, references).score
