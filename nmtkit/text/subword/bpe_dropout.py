@@ -2,7 +2,7 @@
 
 A model that sees many segmentations of a word learns what its parts mean, and how rare words are
 spelt. subword-nmt draws the segmentations. A piece that is not in the model's vocabulary is split
-again, down to characters if need be.
+again, down to characters if need be; a word with a character that is no piece is not split.
 """
 
 import random
@@ -113,8 +113,9 @@ class _Sampler:
         return Sentences.of(sampled[:-1])
 
     def _sample(self, word: list[int]) -> list[int]:
-        """Return new pieces of a word; with `<unk>` in it, it stays as it is."""
+        """Return new pieces of a word; if one of them would be `<unk>`, it stays as it is."""
         if not self._unsplit.isdisjoint(word):
             return word
         text = "".join(piece.removesuffix(SEPARATOR) for piece in self._vocabulary.tokens(word))
-        return self._vocabulary.ids(self._bpe.split_word(text, self._segment))
+        pieces = self._vocabulary.ids(self._bpe.split_word(text, self._segment))
+        return word if UNK in pieces else pieces

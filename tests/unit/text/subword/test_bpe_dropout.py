@@ -1,6 +1,7 @@
 """BPE-dropout: random segmentations of the same words, which a key decides."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,18 @@ def test_unknown_words_and_tags_stay_as_they_are(side: DropoutSide) -> None:
         assert tokens(drawn)[0][:3] == ["<bt>", "b@@", "<unk>"]
     empty = Sentences.of([])
     assert bpe_dropout([side, side], 0.5)(DropoutRequest("", (empty, empty)))[0].ids.size == 0
+
+
+@pytest.mark.parametrize("missing", ["a@@", "b", "b@@"])
+def test_no_word_becomes_unknown_by_being_split(side: DropoutSide, missing: str) -> None:
+    """As `&amp;` would, in text whose only & is this one."""
+    words = tuple(word for word in VOCABULARY.words if word != missing)
+    vocabulary = Vocabulary(words)
+    given_text = Sentences.of([[*vocabulary.ids(["ab", "bb", "baab"]), 0]])
+    for key in "abcdef":
+        request = DropoutRequest(key, (given_text, given_text))
+        drawn, _ = bpe_dropout([replace(side, words=words)] * 2, 0.9)(request)
+        assert undo_bpe(vocabulary.tokens(drawn.ids[:-1].tolist())) == ["ab", "bb", "baab"]
 
 
 def test_glossaries_are_never_split(side: DropoutSide) -> None:
