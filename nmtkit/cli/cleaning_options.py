@@ -29,7 +29,8 @@ cleaning_options = group(
         default=50,
         metavar="N",
         common=True,
-        help="Maximum words on a side. BPE is not counted.",
+        help="Maximum words on a side. Subwords are not counted. In scripts without blanks,"
+        " 2 ideographs, 3 kana or 5 letters of Thai and its like are a word.",
     ),
     option(
         "--max-ratio",
