@@ -9,11 +9,13 @@ import dataclasses
 import logging
 from collections.abc import Sequence
 from typing import Any, Literal
+from unicodedata import is_normalized
 
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.text.languages import has_moses_rules
+from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import why_not_words
 
 TokenizerChoice = Literal["auto", "moses", "none"]
@@ -25,6 +27,9 @@ which each piece is frequent enough to be learned (Sennrich & Zhang 2019)."""
 
 LARGEST_SIZE = 32_000
 """Size of the subword model of larger corpora."""
+
+MAX_OTHER_FORMS = 0.01
+"""Share of lines that are not in the form NFC, beyond which a warning suggests it."""
 
 logger = logging.getLogger("nmtkit")
 
@@ -124,6 +129,7 @@ def choose_method(
     text = settings.text
     if settings.subword_method != AUTO:
         _warn_if_cut(text, src, tgt)
+        _warn_of_other_forms(text, src, tgt)
         return settings
     reasons = [
         (language, reason)
@@ -154,12 +160,13 @@ def choose_method(
         combining=False,
         joiners=False,
     )
+    _warn_of_other_forms(text, src, tgt)
     return dataclasses.replace(settings, text=text, subword_method="sentencepiece")
 
 
 def _why_raw(language: str, lines: Sequence[str], text: TextConfig) -> str | None:
     """Return why a side cannot be split into words, or None."""
-    reason = why_not_words(lines)
+    reason = why_not_words(_normalized(lines, text))
     if reason is None and not text.tokenized and not has_moses_rules(language):
         return "Moses has no rules for this language"
     return reason
@@ -179,8 +186,29 @@ def _warn_if_cut(text: TextConfig, src: Sequence[str], tgt: Sequence[str]) -> No
     if text.raw or text.tokenized:
         return
     for language, lines in ((text.src_language, src), (text.tgt_language, tgt)):
-        reason = why_not_words(lines)
+        reason = why_not_words(_normalized(lines, text))
         if reason:
             logger.warning(
                 "%s: %s; --tokenizer none --subword sentencepiece suits it", language, reason
+            )
+
+
+def _normalized(lines: Sequence[str], text: TextConfig) -> list[str]:
+    """Return lines as the tokenizer will read them: `é` may be a letter with a mark, or one."""
+    normalizer = Normalizer("en", nfc=text.nfc)
+    return list(map(normalizer.normalize, lines))
+
+
+def _warn_of_other_forms(text: TextConfig, src: Sequence[str], tgt: Sequence[str]) -> None:
+    """Log a warning if accents are written in a form that text to translate seldom has."""
+    if text.nfc or text.tokenized:
+        return
+    for language, lines in ((text.src_language, src), (text.tgt_language, tgt)):
+        others = sum(not is_normalized("NFC", line) for line in lines)
+        if others > MAX_OTHER_FORMS * len(lines):
+            logger.warning(
+                "%s: %.0f%% of the lines are not in Unicode's form NFC; characters in another form"
+                " are others to the model: --nfc makes them one, here and in 'nmtkit translate'",
+                language,
+                100 * others / len(lines),
             )

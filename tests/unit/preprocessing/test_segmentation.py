@@ -4,6 +4,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -51,6 +52,17 @@ def test_the_script_chooses(language: str) -> None:
     settings.check()
     method = "bpe" if language in WORDS else "sentencepiece"
     assert (settings.subword_method, settings.text.raw) == (method, method == "sentencepiece")
+
+
+@pytest.mark.parametrize("nfc", [True, False])
+def test_accents_as_marks_are_normalised_or_warned_of(
+    nfc: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = settings_for("de")
+    settings = replace(given, text=replace(given.text, nfc=nfc))
+    chosen = choose_method(settings, [TEXTS["en"]], [normalize("NFD", "Käse für Jörg")])
+    assert chosen.text.raw != nfc
+    assert ("--nfc" in caplog.text) != nfc
 
 
 @pytest.mark.parametrize("switch", ["protected", "joiners"])
