@@ -2,6 +2,7 @@
 
 import math
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from nmtkit.preprocessing.rules import (
     rule_limits,
 )
 from nmtkit.preprocessing.settings import PrepareSettings
-from nmtkit.preprocessing.text_measures import repetitions
+from nmtkit.preprocessing.text_measures import repetitions, width
 
 SAFE, STRICT = (rule_limits(preset, {}) for preset in ("safe", "strict"))
 
@@ -66,6 +67,11 @@ STRICTLY_BAD = [
 
 def lines(src_language: str, tgt_language: str, src: str, tgt: str) -> Lines:
     return Lines(src, tgt, (src_language, tgt_language))
+
+
+def test_syllables_of_hangul_are_as_wide_in_letters_of_their_own() -> None:
+    text = "커피 한 잔 주세요."
+    assert width(unicodedata.normalize("NFD", text)) == width(text)
 
 
 @pytest.mark.parametrize("pair", GOOD)
