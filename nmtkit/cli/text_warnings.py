@@ -52,7 +52,12 @@ def _pair_warnings(
     measures: Sequence[str],
 ) -> Iterator[str]:
     """Yield the warnings of one list of references."""
-    from nmtkit.evaluation.text_checks import holds_subwords, looks_escaped, looks_tokenized
+    from nmtkit.evaluation.text_checks import (
+        holds_subwords,
+        looks_decomposed,
+        looks_escaped,
+        looks_tokenized,
+    )
 
     tokenize, detokenize, _ = conversion
     for name, lines in zip(names, (hyps, refs), strict=True):
@@ -60,6 +65,8 @@ def _pair_warnings(
             yield f"{name} holds subwords (@@ or ▁), but BLEU counts words; undo them first"
     escaped = looks_escaped(hyps), looks_escaped(refs)
     yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
+    decomposed = looks_decomposed(hyps), looks_decomposed(refs)
+    yield from _mismatch_warnings(names, *decomposed, ("to be in Unicode's form NFD", "to be in NFC"))
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)
     mismatches = list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw")))
     if mismatches:

@@ -6,6 +6,7 @@ expect. The warnings about this rest on these checks.
 
 import re
 from collections.abc import Sequence
+from unicodedata import is_normalized
 
 _ENTITY = re.compile(r"&(?:amp|apos|quot|lt|gt|#91|#93|#124);")
 _UNSPACED = re.compile(
@@ -55,3 +56,14 @@ def looks_unspaced(lines: Sequence[str], limit: int = 1000) -> bool:
 def holds_subwords(lines: Sequence[str]) -> bool:
     """Return True if a line has pieces of BPE (`ad@@ vance`) or SentencePiece (`▁an ▁ex ample`)."""
     return any("@@ " in line or _SENTENCE_PIECE.search(line) for line in lines)
+
+
+def looks_decomposed(lines: Sequence[str]) -> bool | None:
+    """Return True if most lines with accents write them as marks of their own (Unicode's NFD).
+
+    :return: None if accents are in no line, or in both forms in all.
+    """
+    other = [line for line in lines if not line.isascii()]
+    composed = sum(is_normalized("NFC", line) for line in other)
+    decomposed = sum(is_normalized("NFD", line) for line in other)
+    return None if composed == decomposed else decomposed > composed

@@ -2,7 +2,12 @@
 
 import pytest
 
-from nmtkit.evaluation.text_checks import holds_subwords, looks_escaped, looks_tokenized
+from nmtkit.evaluation.text_checks import (
+    holds_subwords,
+    looks_decomposed,
+    looks_escaped,
+    looks_tokenized,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +52,11 @@ def test_looks_escaped(lines: list[str], expected: bool | None) -> None:
 )
 def test_holds_subwords(line: str, expected: bool) -> None:
     assert holds_subwords(["Il dort .", line]) is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("Il est allé", False), ("Il est alle\u0301", True), ("« oui »", None), ("क\u093c", None)],
+)
+def test_looks_decomposed(line: str, expected: bool | None) -> None:
+    assert looks_decomposed([line, "Il dort."]) is expected
