@@ -66,7 +66,9 @@ def _pair_warnings(
     escaped = looks_escaped(hyps), looks_escaped(refs)
     yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
     decomposed = looks_decomposed(hyps), looks_decomposed(refs)
-    yield from _mismatch_warnings(names, *decomposed, ("to be in Unicode's form NFD", "to be in NFC"))
+    yield from _mismatch_warnings(
+        names, *decomposed, ("to be in Unicode's form NFD", "to be in NFC")
+    )
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)
     mismatches = list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw")))
     if mismatches:
