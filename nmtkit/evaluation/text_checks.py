@@ -8,11 +8,9 @@ import re
 from collections.abc import Sequence
 from unicodedata import is_normalized
 
+from nmtkit.text.scripts import unspaced_characters
+
 _ENTITY = re.compile(r"&(?:amp|apos|quot|lt|gt|#91|#93|#124);")
-_UNSPACED = re.compile(
-    "[\u0e01-\u0e30\u0e32\u0e40-\u0e46\u0e81-\u0eb0\u0ec0-\u0ec6\u0f40-\u0f6c\u1000-\u102a\u1780-\u17b3"
-    "\u3005\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
-)
 _SENTENCE_PIECE = re.compile(r"(?:^| )\u2581\w")
 _ESCAPED_CHARACTER = re.compile(r"""['"<>\[\]|]""")
 
@@ -42,15 +40,13 @@ def looks_escaped(lines: Sequence[str]) -> bool | None:
 
 
 def looks_unspaced(lines: Sequence[str], limit: int = 1000) -> bool:
-    """Return True if most letters belong to scripts without spaces between words.
-
-    They are the scripts of Chinese, Japanese, Thai, Lao, Burmese, Khmer and Tibetan.
+    """Return True if most letters belong to scripts without spaces between words, as in Chinese.
 
     :param limit: number of lines that are looked at.
     """
     text = "".join(lines[:limit])
     letters = sum(map(str.isalpha, text))
-    return letters > 0 and 2 * len(_UNSPACED.findall(text)) > letters
+    return letters > 0 and 2 * unspaced_characters(text) > letters
 
 
 def holds_subwords(lines: Sequence[str]) -> bool:

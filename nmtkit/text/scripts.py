@@ -53,6 +53,11 @@ def is_spaced(character: str) -> bool:
     return unicodedata.category(character)[0] in "LMN" and not _UNSPACED.match(character)
 
 
+def unspaced_characters(text: str) -> int:
+    """Return the number of characters of scripts without blanks between words."""
+    return len(_UNSPACED.findall(text))
+
+
 def length_in_words(text: str) -> int:
     """Return the number of words between whitespace; see the module for scripts without blanks."""
     if text.isascii() or not _UNSPACED.search(text):

@@ -7,6 +7,7 @@ from nmtkit.evaluation.text_checks import (
     looks_decomposed,
     looks_escaped,
     looks_tokenized,
+    looks_unspaced,
 )
 
 
@@ -60,3 +61,20 @@ def test_holds_subwords(line: str, expected: bool) -> None:
 )
 def test_looks_decomposed(line: str, expected: bool | None) -> None:
     assert looks_decomposed([line, "Il dort."]) is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("这是一个例子。", True),
+        ("これは 例 です X11", True),
+        ("นี่คือตัวอย่าง", True),
+        ("ຕົວຢ່າງ", True),
+        ("これ is an example of 文 in English", False),
+        ("예를 들어", False),
+        ("Это пример", False),
+        ("123 …", False),
+    ],
+)
+def test_looks_unspaced(line: str, expected: bool) -> None:
+    assert looks_unspaced([line]) is expected
