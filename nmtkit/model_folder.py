@@ -6,6 +6,7 @@ bpe.src bpe.tgt             BPE merges, if the text is split by BPE
 sentencepiece.src .tgt      models of SentencePiece, if the text is split by it
 pieces.src pieces.tgt       the pieces that a side may have, if there is a vocabulary threshold
 truecase.src truecase.tgt   Moses's truecasing models, if the text is truecased
+names.src names.tgt         uses of words with capitals or digits, if names are copied
 params.best.safetensors     the best parameters on the dev set; params.last: those of the last
                             validation
 metrics.jsonl checkpoints/  metrics of the training, and checkpoints to resume it from
@@ -38,6 +39,7 @@ from nmtkit.io.parameters import load_parameters
 from nmtkit.io.sync import make_folder
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
+from nmtkit.text.names import NAMES
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword import PIECES, SUBWORD_FILES, method_of
 from nmtkit.text.truecaser import TRUECASE
@@ -49,7 +51,9 @@ PROVENANCE_FILE = "origin.json"
 
 MAX_FILE_BYTES = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
 MAX_FILE_BYTES |= {
-    f"{name}.{side}": 64 * MIB for name in (*SUBWORD_FILES, TRUECASE) for side in ("src", "tgt")
+    f"{name}.{side}": 64 * MIB
+    for name in (*SUBWORD_FILES, TRUECASE, NAMES)
+    for side in ("src", "tgt")
 }
 """Maximum sizes of text files in a model folder; a vocabulary of a million words has 20 MiB."""
 
@@ -219,7 +223,8 @@ def prepared_files(prepared: Path, text: TextConfig, sides: tuple[str, str]) -> 
         subwords = [] if text.subwords == "none" else [method_of(prepared, prepared_side)]
         subwords += [PIECES] if text.vocabulary_threshold else []
         truecase = [TRUECASE] if text.case == "truecase" else []
-        for name in ["vocab", *subwords, *truecase]:
+        names = [NAMES] if text.copy_names else []
+        for name in ["vocab", *subwords, *truecase, *names]:
             path = prepared / f"{name}.{prepared_side}"
             files[f"{name}.{model_side}"] = read_regular(path, MAX_FILE_BYTES[f"{name}.src"])
     return files

@@ -21,6 +21,8 @@ class TextConfig:
     combining: keep combining marks with the character that they belong to.
     joiners: mark spacing that the detokenizer would not restore.
     case: as in the text, Moses's truecasing, or small letters with marker tokens.
+    copy_names: names and numbers that are rare in the training data are placeholders, which the
+        model copies.
     subwords: learned on both sides together, on each side alone, or not used.
     tags: words that may stand before a source line, such as `<bt>`; each is one token.
     raw: the text is not tokenised; subwords are pieces of the line, whitespace included.
@@ -40,6 +42,7 @@ class TextConfig:
     combining: bool = False
     joiners: bool = False
     case: Literal["keep", "truecase", "markers"] = "keep"
+    copy_names: bool = False
     subwords: Literal["none", "joint", "separate"] = "none"
     tags: tuple[str, ...] = ()
     raw: bool = False

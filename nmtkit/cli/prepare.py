@@ -63,6 +63,10 @@ def _at_most_two(
         exclusive("--bpe-codes", "--subword-size"),
         exclusive("--bpe-codes", "--bpe-separate"),
         exclusive("--tokenized", "--tokenizer moses"),
+        exclusive("--copy-names", "--phrase-table", because=KEEPS_WORDS),
+        exclusive("--copy-names", "--subword none", because="placeholders are for subwords"),
+        exclusive("--copy-names", "--subword sentencepiece", because="it splits raw text"),
+        exclusive("--copy-names", "--case markers", because="names have no capitals then"),
     ]
 )
 @group(
@@ -144,6 +148,13 @@ def _at_most_two(
         help="How case is kept. truecase: learn and apply Moses's truecasing; translations begin"
         " with a capital. markers: small letters, and tokens before words with capitals; undone"
         " exactly.",
+    ),
+    option(
+        "--copy-names",
+        is_flag=True,
+        common=True,
+        help="Copy names and numbers that are rare in the training data: placeholders stand for"
+        " them, in whose place 'translate' puts the names of its input.",
     ),
     option(
         "--no-language-check",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
 from nmtkit.inference.word_alignment import Alignment, best_sources, word_alignment
+from nmtkit.text.names import unmask
 
 if TYPE_CHECKING:
     from nmtkit.text.lexicon import LinkCounts
@@ -78,5 +79,8 @@ class Aligner:
             if counts is not None and score.src_tokens:
                 links = best_sources(score.alignment, len(score.tgt_tokens))
                 counts.add(score.src_tokens, score.tgt_tokens, links)
-            src, tgt = first.src_text.join(score.src_tokens), first.tgt_text.join(score.tgt_tokens)
+            src_words, columns = first.src_text.join(score.src_tokens)
+            tgt_words, rows = first.tgt_text.join(score.tgt_tokens)
+            src = unmask(src_words, score.names), columns
+            tgt = unmask(tgt_words, score.names), rows
             yield word_alignment(src, tgt, score.alignment)

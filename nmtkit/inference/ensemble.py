@@ -20,6 +20,7 @@ from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
+from nmtkit.text.names import same_names
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Ensemble:
     """Models with one target vocabulary; their source vocabularies may differ.
 
     tag: word that is put before each source line, of the models' tags; "" for none.
-    :raises ModelError: there is no model, or target vocabularies differ.
+    :raises ModelError: there is no model, or target vocabularies or names to copy differ.
     """
 
     members: tuple[LoadedModel, ...]
@@ -58,6 +59,7 @@ class Ensemble:
             raise ModelError("no model folder was given; name at least one")
         for number, member in enumerate(self.members[1:], start=2):
             _check_same_words(self.members[0].tgt_vocab, member.tgt_vocab, number)
+            _check_same_names(self.members[0], member, number)
 
     def averaged(self, weights: Sequence[float] = (), log_linear: bool = False) -> "Ensemble":
         """Return the same models with other weights or averaging; see `ModelAveraging`.
@@ -128,6 +130,10 @@ class Ensemble:
             for member in self.members
         ]
 
+    def find_names(self, line: str, tokenized: bool = False) -> list[str]:
+        """Return the names of a source line, for which placeholders stand in its tokens."""
+        return self.first.src_text.find_names(line, tokenized)
+
     def with_tag(self, tag: str) -> "Ensemble":
         """Return the same models with a tag before each source line.
 
@@ -179,6 +185,19 @@ class Ensemble:
         member = self.members[number]
         ids, mask = pad([[*member.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
         return ids.to(member.device), mask.to(member.device)
+
+
+def _check_same_names(first: LoadedModel, other: LoadedModel, number: int) -> None:
+    """Raise ModelError if placeholders would stand for other names in another model's source.
+
+    :param number: number of the other model, from 1.
+    """
+    lists = [member.src_text.names for member in (first, other) if member.model.reads_source]
+    if len(lists) == 2 and not same_names(*lists):
+        raise ModelError(
+            f"model {number} copies other names than the first; give models that were trained on"
+            " one prepared folder"
+        )
 
 
 def _check_same_words(first: Vocabulary, other: Vocabulary, number: int) -> None:

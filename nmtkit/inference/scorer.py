@@ -9,7 +9,7 @@ A language model gives log p(text): `Scorer.load("cslm").score_text(["Je le vois
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -48,6 +48,7 @@ class Score:
     alignment: alpha_ij of the first model, if requested; the last row and column are those of
         `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1].
     unknown: number of target tokens that are not in the vocabulary.
+    names: words for which placeholders stand in the tokens of both sides.
     """
 
     log_prob: float
@@ -56,6 +57,7 @@ class Score:
     tgt_tokens: list[str]
     alignment: Tensor | None = None
     unknown: int = 0
+    names: Sequence[str] = ()
 
     @property
     def normalized(self) -> float:
@@ -233,7 +235,8 @@ class Scorer:
         refuse_string(targets, "targets")
         first = self._ensemble.first
         src_tokens = self._ensemble.source_tokens(source, tokenized)
-        tgt_tokens = [first.tgt_text.tokens(target, tokenized) for target in targets]
+        names = self._ensemble.find_names(source, tokenized)
+        tgt_tokens = [first.tgt_text.tokens(target, tokenized, names) for target in targets]
         _check_sizes([(len(src_tokens[0]), len(target)) for target in tgt_tokens], pair_name)
         ids = [[*first.tgt_vocab.ids(target), EOS] for target in tgt_tokens]
         tree = PrefixTree(ids)
@@ -252,7 +255,7 @@ class Scorer:
             word_scores = [node_scores[node] for node in path]
             unknown = target_ids.count(UNK)
             scores.append(
-                Score(sum(word_scores), word_scores, src_tokens[0], target, unknown=unknown)
+                Score(sum(word_scores), word_scores, src_tokens[0], target, None, unknown, names)
             )
         return scores
 
@@ -272,7 +275,8 @@ class Scorer:
         lines = dict.fromkeys(source for source, _ in pairs)
         src_tokens = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
         text = self._ensemble.first.tgt_text
-        targets = [text.tokens(target, tokenized) for _, target in pairs]
+        names = {line: self._ensemble.find_names(line, tokenized) for line in lines}
+        targets = [text.tokens(target, tokenized, names[source]) for source, target in pairs]
         sizes = [(len(src_tokens[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
         _check_sizes(sizes, pair_name, first)
         lengths = [max(size) + 1 for size in sizes]
@@ -281,7 +285,8 @@ class Scorer:
             sources = [pairs[i][0] for i in batch]
             batch_targets = [targets[i] for i in batch]
             batch_scores = self._score_batch(sources, src_tokens, batch_targets, alignments)
-            scores.update(zip(batch, batch_scores, strict=True))
+            for index, score in zip(batch, batch_scores, strict=True):
+                scores[index] = replace(score, names=names[pairs[index][0]])
         return [scores[number] for number in range(len(pairs))]
 
     def _score_batch(

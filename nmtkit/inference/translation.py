@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from nmtkit.inference.word_alignment import Alignment, best_sources
+from nmtkit.config import SearchConfig
+from nmtkit.inference.word_alignment import Alignment, JoinedTokens, best_sources, word_alignment
+from nmtkit.model_folder import LoadedModel
+from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.special_symbols import UNK_WORD
+from nmtkit.text.names import PLACEHOLDERS, unmask
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,63 @@ class Translation:
     src_tokens: list[str]
     alignment: Tensor | None = None
     word_alignment: Alignment | None = None
+
+
+class Source(NamedTuple):
+    """A source line.
+
+    tokens: of the (first) model.
+    names: words for which placeholders stand in the tokens.
+    """
+
+    tokens: Sequence[str]
+    names: Sequence[str]
+
+
+def translation_of(
+    model: LoadedModel,
+    source: Source,
+    hypothesis: Hypothesis,
+    search: SearchConfig,
+    tokenized: bool,
+    replacements: Mapping[str, str] | None,
+) -> Translation:
+    """Convert a hypothesis to a translation.
+
+    :param replacements: translations of words for `replace_unknown`; None: leave `<unk>`.
+    """
+    tokens = model.tgt_vocab.tokens(hypothesis.words)
+    matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
+    alignment_of_words, output_tokens = None, tokens
+    if matrix is not None:
+        src_words = _named(model.src_text.join(source.tokens), source.names)
+        tgt_words = _named(model.tgt_text.join(tokens), source.names)
+        alignment_of_words = word_alignment(src_words, tgt_words, matrix)
+        if replacements is not None:
+            weights = matrix
+            if source.tokens[0] in model.src_text.tags:  # which is no word of the source
+                weights = matrix.clone()
+                weights[:, 0] = 0
+            output_tokens = replace_unknown(tokens, src_words, weights, replacements)
+    unused = PLACEHOLDERS[len(source.names) :]
+    output_tokens = [token for token in output_tokens if token not in unused]
+    return Translation(
+        text=model.tgt_text.line(unmask(output_tokens, source.names), tokenized),
+        tokens=tokens,
+        score=hypothesis.score,
+        ranking_score=hypothesis.ranking_score(search),
+        word_scores=hypothesis.word_scores,
+        finished=hypothesis.finished,
+        src_tokens=list(source.tokens),
+        alignment=matrix,
+        word_alignment=alignment_of_words,
+    )
+
+
+def _named(joined: JoinedTokens, names: Sequence[str]) -> JoinedTokens:
+    """Put names in place of placeholders."""
+    words, indices = joined
+    return unmask(words, names), indices
 
 
 def empty_translation() -> Translation:

@@ -24,8 +24,12 @@ from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError, refuse_string
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
-from nmtkit.inference.translation import Translation, empty_translation, replace_unknown
-from nmtkit.inference.word_alignment import word_alignment
+from nmtkit.inference.translation import (
+    Source,
+    Translation,
+    empty_translation,
+    translation_of,
+)
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.beam import search_batches
 from nmtkit.search.hypothesis import Hypothesis
@@ -232,7 +236,7 @@ class Translator:
                 ]
             )
             yield from process_group.gather(
-                self._translations(sources, shares, hypotheses, tokenized)
+                self._translations(shard.items, sources, shares, hypotheses, tokenized)
             )
 
     def _sample(
@@ -258,7 +262,7 @@ class Translator:
                 ]
             )
             yield from process_group.gather(
-                self._translations(sources, shares, samples, tokenized, n)
+                self._translations(shard.items, sources, shares, samples, tokenized, n)
             )
 
     def _share_among_cores(self, sources: Sequence[SourceTokens]) -> list[Batches]:
@@ -348,6 +352,7 @@ class Translator:
 
     def _translations(
         self,
+        lines: Sequence[str],
         sources: Sequence[SourceTokens],
         shares: list[Batches],
         hypotheses: list[list[NBest]],
@@ -363,41 +368,23 @@ class Translator:
         for batches, n_best_lists in zip(shares, hypotheses, strict=True):
             numbers = itertools.chain.from_iterable(batches)
             for number, n_best in zip(numbers, n_best_lists, strict=True):
-                source = sources[number]
-                translations[number] = [self._translation(source, h, tokenized) for h in n_best]
+                names = self._ensemble.find_names(lines[number], tokenized)
+                source = Source(sources[number][0], names)
+                translations[number] = [
+                    translation_of(
+                        self._ensemble.first,
+                        source,
+                        hypothesis,
+                        self.search,
+                        tokenized,
+                        self._replacements,
+                    )
+                    for hypothesis in n_best
+                ]
         for number in range(len(sources)):
             if number not in translations:
                 translations[number] = [empty_translation()] * copies
         return [translations[number] for number in range(len(sources))]
-
-    def _translation(
-        self, source: SourceTokens, hypothesis: Hypothesis, tokenized: bool
-    ) -> Translation:
-        """Convert a hypothesis to a translation."""
-        first = self._ensemble.first
-        tokens = first.tgt_vocab.tokens(hypothesis.words)
-        matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
-        alignment_of_words, output_tokens = None, tokens
-        if matrix is not None:
-            src_words = first.src_text.join(source[0])
-            alignment_of_words = word_alignment(src_words, first.tgt_text.join(tokens), matrix)
-            if self._replacements is not None:
-                weights = matrix
-                if source[0][0] in first.src_text.tags:  # which is no word of the source
-                    weights = matrix.clone()
-                    weights[:, 0] = 0
-                output_tokens = replace_unknown(tokens, src_words, weights, self._replacements)
-        return Translation(
-            text=first.tgt_text.line(output_tokens, tokenized),
-            tokens=tokens,
-            score=hypothesis.score,
-            ranking_score=hypothesis.ranking_score(self.search),
-            word_scores=hypothesis.word_scores,
-            finished=hypothesis.finished,
-            src_tokens=list(source[0]),
-            alignment=matrix,
-            word_alignment=alignment_of_words,
-        )
 
 
 def _on_all_cores(searches: list[Callable[[], list[NBest]]]) -> list[list[NBest]]:

@@ -34,6 +34,7 @@ from nmtkit.model_folder import (
     read_config,
 )
 from nmtkit.models import Model
+from nmtkit.text.names import NAMES, load_names
 from nmtkit.text.subword import PIECES, load_subword_model, method_of
 from nmtkit.text.subword.pieces import read_pieces
 from nmtkit.text.truecaser import TRUECASE, load_truecaser
@@ -162,6 +163,9 @@ class _ModelFolder:
         if config is not None and config.text.case == "truecase":
             for side in SIDES:
                 self._read(f"{TRUECASE}.{side}", lambda: load_truecaser(self._folder, side, "en"))  # noqa: B023
+        if config is not None and config.text.copy_names:
+            for side in SIDES:
+                self._read(f"{NAMES}.{side}", lambda: load_names(self._folder, side))  # noqa: B023
         src, tgt = vocabularies
         return None if src is None or tgt is None else (len(src), len(tgt))
 

@@ -21,6 +21,7 @@ from nmtkit.integrity.folder import check_entries
 from nmtkit.integrity.prepared_text import TextFacts, compare_counts, read_text
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import file_sha256
+from nmtkit.text.names import NAMES, Names
 from nmtkit.text.subword import METHODS, PIECES
 from nmtkit.text.subword.pieces import read_pieces
 from nmtkit.text.truecaser import TRUECASE, Truecaser
@@ -113,6 +114,8 @@ class _PreparedFolder:
                 read_pieces(path)
             elif path.stem == TRUECASE:
                 Truecaser.load(path, "en")
+            elif path.stem == NAMES:
+                Names.load(path)
             elif path.suffix[1:] in SIDES:
                 self.facts[path.name] = read_text(path, self._words(path.name), self._progress)
         except NmtkitError as problem:

@@ -46,6 +46,7 @@ def prepare(
     protected: bool | None = None,
     joiners: bool | None = None,
     case: Literal["keep", "truecase", "markers"] = "keep",
+    copy_names: bool = False,
     tokenizer: TokenizerChoice = "auto",
     subword: SubwordChoice = "auto",
     subword_size: int = 0,
@@ -91,6 +92,8 @@ def prepare(
         tokenised.
     :param case: "truecase" learns and applies Moses's truecasing; "markers" writes small letters,
         with tokens before words with capitals.
+    :param copy_names: let placeholders stand for names and numbers that are rare in the training
+        data, so that translations copy them.
     :param tokenizer: "moses", or "none": whitespace separates words, or, with SentencePiece, lines
         are split as they are; "auto" chooses by the script of the text.
     :param subword: "bpe", "sentencepiece", "none", or "auto": by the script of the text.
@@ -149,6 +152,7 @@ def prepare(
         **text_switches(segmentation.words_given, nfc, protected, joiners),
         punctuation=punctuation,
         case=case,
+        copy_names=copy_names,
         **segmentation.text_settings(),
     )
     settings = PrepareSettings(
@@ -162,7 +166,7 @@ def prepare(
         **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
-        asked=switches_asked(nfc, protected, joiners),
+        asked=switches_asked(nfc=nfc, protected=protected, joiners=joiners, copy_names=copy_names),
     )
     return _prepare.prepare(
         settings, output, train, dev, tests, workers, force, language_check, dry_run, columns

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from nmtkit.config import TextConfig
 from nmtkit.io.lines import decode_lines
+from nmtkit.preprocessing.copied_names import mask_pair
 from nmtkit.preprocessing.duplicates import DigestSet, GroupedDigests, digest, near_digest
 from nmtkit.preprocessing.leakage import RULE as LEAK
 from nmtkit.preprocessing.leakage import LeakCounts, load_index
@@ -39,6 +40,7 @@ class RawBlock:
     corpus: index of the corpus that the pairs are from.
     tag: word to put before the source lines.
     leak_index: file with the digests of dev and test sets, or None.
+    training: True for training data.
     """
 
     settings: PrepareSettings
@@ -53,6 +55,7 @@ class RawBlock:
     corpus: int = 0
     tag: str = ""
     leak_index: str | None = None
+    training: bool = False
 
 
 @dataclass
@@ -162,7 +165,7 @@ def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeli
 
 def clean_block(raw: RawBlock) -> CleanedBlock:
     """Tokenise the pairs of a block, drop bad training pairs and apply subwords."""
-    src_pipeline, tgt_pipeline = _pipelines(raw.settings.text, raw.subword_folder)
+    pipelines = src_pipeline, tgt_pipeline = _pipelines(raw.settings.text, raw.subword_folder)
     src_lines, src_invalid = _decode(raw, 0)
     tgt_lines, tgt_invalid = _decode(raw, 1)
     block = CleanedBlock(raw.corpus, len(src_lines))
@@ -175,6 +178,7 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
             index, src_pipeline.length(src), tgt_pipeline.length(tgt)
         ):
             continue
+        src, tgt = mask_pair(pipelines, src, tgt, raw.training)
         kept[0].append(src_pipeline.pieces(_with_tag(src, raw.tag)))
         kept[1].append(tgt_pipeline.pieces(tgt))
     block.set_lines(*kept)

@@ -34,10 +34,10 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.bitext import PairBlock
 from nmtkit.io.inputs import VerbatimFile, refuse_repeated_pipes
-from nmtkit.io.lines import read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.cleaning_report import REPORT_MARK, CleaningReport
+from nmtkit.preprocessing.copied_names import learn_names
 from nmtkit.preprocessing.corpora import TrainingCorpus, as_corpora, checked_corpora
 from nmtkit.preprocessing.corpus_counts import corpus_entries, log_corpora
 from nmtkit.preprocessing.corpus_reading import Inputs, Splits, read_corpus, readable_again
@@ -49,11 +49,10 @@ from nmtkit.preprocessing.segmentation import choose_method, choose_size
 from nmtkit.preprocessing.set_names import check_test_names
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
-from nmtkit.preprocessing.subword_learning import learn_models, learning_step
+from nmtkit.preprocessing.subword_learning import count_words, learn_models, learning_step
 from nmtkit.preprocessing.truecasing import truecase_files
 from nmtkit.text.subword import METHODS, PIECES, SubwordModel
 from nmtkit.text.subword.pieces import write_pieces
-from nmtkit.text.vocabulary import count_block
 
 _BLOCK_PAIRS = 2000
 """Number of pairs in a block for a worker."""
@@ -159,7 +158,7 @@ class _FolderWriter:
             self._save_subwords(
                 [method.load(file) for file in self.inputs.open(self.settings.codes)]
             )
-            if not self.settings.text.vocabulary_threshold:
+            if not self._words_first:
                 self.subword_folder = str(self.folder)
         corpora = splits["train"]
         with self.report:
@@ -193,6 +192,16 @@ class _FolderWriter:
         manifest = manifest_of(self.settings, self.inputs.checksums(), counts, entries, self.folder)
         return write_json(self.folder / REPORT_MARK, {**manifest, **self.report.manifest()})
 
+    @property
+    def _learns_subwords(self) -> bool:
+        return self.settings.text.subwords != "none" and not self.settings.codes
+
+    @property
+    def _words_first(self) -> bool:
+        """Whether all words of the training data must be known before they are split."""
+        text = self.settings.text
+        return self._learns_subwords or bool(text.vocabulary_threshold) or text.copy_names
+
     def _finish_report(self) -> None:
         self.report.finish()
         if self.leak_index:
@@ -220,8 +229,7 @@ class _FolderWriter:
         """
         blocks = self._choose_method(self._corpus_blocks(self._open(corpora)))
         settings = self.settings
-        learned = settings.text.subwords != "none" and not settings.codes
-        in_words = learned or bool(settings.text.vocabulary_threshold)
+        in_words = self._words_first
         train, dev = ("words", "held") if in_words else ("train", "dev")
         cleaned = "cleaned" if settings.held_out else train
         parts = self._write_split(cleaned, corpora, clean=True, blocks=blocks)
@@ -240,7 +248,9 @@ class _FolderWriter:
             _remove(pairs)
         if settings.text.case == "truecase":
             self._truecase((train, dev) if settings.held_out else (train,))
-        if learned:
+        if settings.text.copy_names:
+            learn_names(self.folder, self._paths(train), self.pool)
+        if self._learns_subwords:
             self._learn_subwords(self._paths(train), counts["train"].pairs)
         if in_words:
             self.subword_folder = str(self.folder)
@@ -269,7 +279,8 @@ class _FolderWriter:
         self.limited = True
         for side, path in zip(SIDES, self._paths("train"), strict=True):
             if threshold:
-                write_pieces(self.folder / f"{PIECES}.{side}", self._count_words(path), threshold)
+                counts = count_words(path, self.pool, tags=self.settings.text.tags)
+                write_pieces(self.folder / f"{PIECES}.{side}", counts, threshold)
         if threshold > 1:
             tokens = self._split_words("train", words)
         _remove(words)
@@ -299,24 +310,9 @@ class _FolderWriter:
         """
         self.settings = settings = choose_size(self.settings, pairs)
         step = learning_step(settings, pairs)
-        counts = [self._count_words(path, step) for path in words]
+        tags = settings.text.tags
+        counts = [count_words(path, self.pool, step, tags) for path in words]
         self._save_subwords(learn_models(settings, counts, step, self.pool))
-
-    def _count_words(self, path: str | Path, step: int = 1) -> Counter[str]:
-        """Count the words of a file.
-
-        :param step: count only every so many lines, to bound time and memory.
-        """
-        total: Counter[str] = Counter()
-        blocks = (
-            b"\n".join(lines[::step])
-            for (lines,) in read_raw_blocks(_BLOCK_PAIRS, VerbatimFile(path))
-        )
-        for counts in self.pool.imap(count_block, blocks):
-            total.update(counts)
-        for tag in self.settings.text.tags:  # a tag is never split
-            del total[tag]
-        return total
 
     def _save_subwords(self, models: Sequence[SubwordModel]) -> None:
         """Save the subword models: one for both sides, or one for each."""
@@ -340,7 +336,8 @@ class _FolderWriter:
         """
         parts = [SplitCounts(clean=clean) for _ in corpora]
         duplicates = DuplicateFilter(grouped=not self.settings.dedup)
-        raw_blocks = self._raw_blocks(blocks or self._corpus_blocks(corpora), clean, tokenized)
+        blocks = blocks or self._corpus_blocks(corpora)
+        raw_blocks = self._raw_blocks(blocks, clean, tokenized, training=name == "train")
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
@@ -356,7 +353,7 @@ class _FolderWriter:
         return parts
 
     def _raw_blocks(
-        self, blocks: Iterator[CorpusBlock], clean: bool, tokenized: bool
+        self, blocks: Iterator[CorpusBlock], clean: bool, tokenized: bool, training: bool
     ) -> Iterator[RawBlock]:
         settings = self.settings if self.limited else self.settings.without_threshold()
         for index, corpus, block in blocks:
@@ -373,6 +370,7 @@ class _FolderWriter:
                 index,
                 corpus.tag,
                 str(self.leak_index) if self.leak_index and clean else None,
+                training,
             )
 
     def _corpus_blocks(self, corpora: Sequence[TrainingCorpus]) -> Iterator[CorpusBlock]:

@@ -146,10 +146,11 @@ def choose_method(
         raise ConfigError("SentencePiece has no glossaries; leave them out, or use --subword bpe")
     if text.case != "keep":
         raise ConfigError("SentencePiece keeps case; leave --case out, or use --subword bpe")
-    for name in ("protected", "joiners"):
+    for name in ("protected", "joiners", "copy_names"):
         if name in settings.asked:
+            switch = name.replace("_", "-")
             raise ConfigError(
-                f"SentencePiece splits text as it is; leave --{name} out, or use --subword bpe"
+                f"SentencePiece splits text as it is; leave --{switch} out, or use --subword bpe"
             )
     text = dataclasses.replace(
         text,

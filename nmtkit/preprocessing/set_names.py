@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmtkit.errors import ConfigError
+from nmtkit.text.names import NAMES
 from nmtkit.text.subword import SUBWORD_FILES
 from nmtkit.text.truecaser import TRUECASE
 
 _TEST_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", TRUECASE, *SUBWORD_FILES}
+_RESERVED_NAMES = {"train", "dev", "vocab", "words", "held", TRUECASE, NAMES, *SUBWORD_FILES}
 
 
 def check_test_names(tests: Mapping[str, Any]) -> None:

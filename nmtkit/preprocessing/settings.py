@@ -158,6 +158,11 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
             raise ConfigError(
                 f"text.{names[0]} is about words, but SentencePiece splits raw text; leave it out"
             )
+        if text.copy_names and (text.raw or text.subwords == "none" or text.case == "markers"):
+            raise ConfigError(
+                "names are copied in text of words with subwords and capitals; leave --copy-names"
+                " out, or use --subword bpe without --case markers"
+            )
         if text.case == "truecase" and self.codes:
             raise ConfigError(
                 "merges for truecased text are learned from it, after the truecaser; leave"

@@ -4,10 +4,14 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
+from nmtkit.io.inputs import VerbatimFile
+from nmtkit.io.lines import read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.subword import METHODS, SubwordModel
+from nmtkit.text.vocabulary import count_block
 
 MAX_LEARNED_LINES = 1_000_000
 """Maximum number of lines of a side that SentencePiece is learned from, evenly spaced. Distinct
@@ -16,12 +20,33 @@ words without blanks between them may be as many as the lines."""
 _UNITS = {"bpe": "BPE merges", "sentencepiece": "SentencePiece pieces"}
 """What the size of each subword method counts, for the log."""
 
+_BLOCK_LINES = 2000
+
 logger = logging.getLogger("nmtkit")
 
 
 def learning_step(settings: PrepareSettings, pairs: int) -> int:
     """Return n, where every n-th line of a corpus is learned from; it bounds time and memory."""
     return -(-pairs // MAX_LEARNED_LINES) if settings.text.raw else 1
+
+
+def count_words(
+    path: str | Path, pool: ProcessPool, step: int = 1, tags: Sequence[str] = ()
+) -> Counter[str]:
+    """Count the words of a file.
+
+    :param step: count only every so many lines, to bound time and memory.
+    :param tags: words to leave out, because they are never split.
+    """
+    total: Counter[str] = Counter()
+    blocks = (
+        b"\n".join(lines[::step]) for (lines,) in read_raw_blocks(_BLOCK_LINES, VerbatimFile(path))
+    )
+    for counts in pool.imap(count_block, blocks):
+        total.update(counts)
+    for tag in tags:
+        del total[tag]
+    return total
 
 
 def learn_models(

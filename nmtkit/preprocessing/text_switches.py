@@ -12,11 +12,8 @@ class TextSwitches(TypedDict):
     joiners: bool
 
 
-def switches_asked(
-    nfc: bool | None, protected: bool | None, joiners: bool | None
-) -> tuple[str, ...]:
+def switches_asked(**switches: bool | None) -> tuple[str, ...]:
     """Return the names of the switches that are on by the user's wish."""
-    switches = {"nfc": nfc, "protected": protected, "joiners": joiners}
     return tuple(name for name, value in switches.items() if value)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from nmtkit.config import TextConfig
 from nmtkit.text.case_markers import CaseMarkers
 from nmtkit.text.markers import without_markers
+from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import length_in_words
 from nmtkit.text.subword import SubwordModel, load_subword_model
@@ -25,6 +26,7 @@ class TextPipeline:
     :param subwords: the subword model to apply, or None for words.
     :param tags: words that may stand before a line; they are kept as one token.
     :param truecaser: Moses's truecasing, or None while `prepare` has not learned it yet.
+    :param names: finds names that placeholders stand for, or None.
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class TextPipeline:
         subwords: SubwordModel | None,
         tags: Sequence[str] = (),
         truecaser: Truecaser | None = None,
+        names: Names | None = None,
     ) -> None:
         self.tags = tuple(tags)
+        self.names = names
         self._language = language
         self._settings = settings
         self._subwords = subwords
@@ -56,7 +60,8 @@ class TextPipeline:
             return cls(language, settings, None, tags, truecaser)
         limited = settings.vocabulary_threshold > 0
         subwords = load_subword_model(folder, side, settings.glossaries, limited)
-        return cls(language, settings, subwords, tags, truecaser)
+        names = load_names(folder, side) if settings.copy_names else None
+        return cls(language, settings, subwords, tags, truecaser, names)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:  # created on first use: few commands need both
@@ -135,15 +140,32 @@ class TextPipeline:
         """Return a line with a tag before it, unless it has one or `tag` is empty."""
         return f"{tag} {line}" if tag and not self._split_tag(line)[0] else line
 
-    def tokens(self, line: str, tokenized: bool = False) -> list[str]:
+    def tokens(
+        self, line: str, tokenized: bool = False, names: Sequence[str] | None = None
+    ) -> list[str]:
         """Return the tokens of a line, as in the model's vocabulary.
 
         :param tokenized: the line is already tokenised; only subwords are applied.
+        :param names: words to replace by placeholders; by default those of `find_names`.
         """
         if not line or line.isspace():
             return []
-        text = self.pieces(self.words(line, tokenized))
+        words = self.words(line, tokenized)
+        text = self.pieces(self.masked(words, self.names_in(words) if names is None else names))
         return text.split(" ") if text else []
+
+    def find_names(self, line: str, tokenized: bool = False) -> list[str]:
+        """Return the names and numbers of a source line that the model copies."""
+        return self.names_in(self.words(line, tokenized)) if self.names is not None else []
+
+    def names_in(self, words: str) -> list[str]:
+        """Return the names in the words of a source line, separated by blanks."""
+        return [] if self.names is None else self.names.find(words.split(" "))
+
+    @staticmethod
+    def masked(words: str, names: Sequence[str], placeholders: Sequence[str] = PLACEHOLDERS) -> str:
+        """Replace names by placeholders in words separated by blanks."""
+        return " ".join(mask(words.split(" "), names, placeholders)) if names else words
 
     def line(self, tokens: Sequence[str], tokenized: bool = False) -> str:
         """Convert tokens to a line.

@@ -102,14 +102,14 @@ class Truecaser:
         """Return tokens separated by blanks in their true case."""
         tokens = text.split(" ")
         words = list(map(self._inner.__getitem__, tokens))
-        for index in _first_words(tokens):
+        for index in first_words(tokens):
             words[index] = self._best.get(lower(tokens[index], self._language), tokens[index])
         return " ".join(words)
 
     def undo(self, tokens: Sequence[str]) -> list[str]:
         """Return tokens with a capital at the beginning of each sentence."""
         words = list(tokens)
-        for index in _first_words(tokens, colons=False):
+        for index in first_words(tokens, colons=False):
             if words[index][0].isalpha():
                 words[index] = capitalize(words[index], self._language)
         return words
@@ -150,7 +150,7 @@ def _loaded(path: str, language: str) -> Truecaser:  # cached, so that a worker 
     return Truecaser.load(path, language)
 
 
-def _first_words(tokens: Sequence[str], colons: bool = True) -> Iterable[int]:
+def first_words(tokens: Sequence[str], colons: bool = True) -> Iterable[int]:
     """Yield the indices of words that begin a sentence."""
     begins = True
     for index, token in enumerate(tokens):

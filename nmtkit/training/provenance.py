@@ -21,6 +21,7 @@ from nmtkit.io.checksums import MAX_SUMMED_BYTES, check_sums, remembered_sha256
 from nmtkit.io.folder_files import check_file, read_regular
 from nmtkit.io.safe_json import parse_json
 from nmtkit.model_folder import PROVENANCE_FILE
+from nmtkit.text.names import NAMES
 from nmtkit.text.subword import SUBWORD_FILES
 from nmtkit.text.truecaser import TRUECASE
 
@@ -81,7 +82,7 @@ def check_subword_files(prepared: Path, manifest: Mapping[str, Any]) -> None:
     :raises DataError: a file is not as `nmtkit prepare` wrote it.
     """
     recorded = _recorded_sums(manifest)
-    names = (f"{method}.{side}" for method in (*SUBWORD_FILES, TRUECASE) for side in SIDES)
+    names = (f"{method}.{side}" for method in (*SUBWORD_FILES, TRUECASE, NAMES) for side in SIDES)
     for path in (prepared / name for name in names if name in recorded):
         if not path.is_file():  # reported where it is read
             continue

@@ -11,6 +11,7 @@ from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import read_regular
 from nmtkit.model_folder import MAX_FILE_BYTES, PROVENANCE_FILE, SUMMED_FILES, read_config
 from nmtkit.parallel.process_group import ProcessGroup
+from nmtkit.text.names import NAMES
 from nmtkit.text.subword import SUBWORD_FILES
 from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import Vocabulary
@@ -92,7 +93,9 @@ def check_inputs(data: Path, config: Config, manifest: dict[str, Any]) -> None:
     """
     check_subword_files(data, manifest)
     sides = config.data.sides
-    for name in [f"{method}.{side}" for method in (*SUBWORD_FILES, TRUECASE) for side in sides]:
+    for name in [
+        f"{method}.{side}" for method in (*SUBWORD_FILES, TRUECASE, NAMES) for side in sides
+    ]:
         if (data / name).exists() or (data / name).is_symlink():
             read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
     for name in [f"vocab.{side}" for side in sides]:

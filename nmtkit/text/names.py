@@ -1,0 +1,231 @@
+"""Names and numbers that a model copies: placeholders stand for them in its text.
+
+A model cannot spell what it has not seen. So names and numbers that are rare in the training data,
+and stand on both sides of a pair, become placeholders, which are words of the vocabulary, in the
+order of the source. A model learns to put them into its translation, as it learns other words;
+there, the names of the source take their place again (Luong et al. 2015, "Addressing the Rare Word
+Problem", section 3.1, with names and numbers in place of all unknown words).
+
+Whether a word is a name is learned from the training data: a word with a capital or a digit that
+translations usually copy. A word that the training data lacks is judged by the others of its shape:
+`GI` by words, `3,5` by numbers like it. So names are not copied into another script, nor the nouns
+of German into English.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from nmtkit.errors import DataError
+from nmtkit.io.inputs import VerbatimFile
+from nmtkit.io.lines import open_output, read_lines
+from nmtkit.text.truecaser import first_words
+
+NAMES = "names"
+"""Name of the file of a side, without the side."""
+
+PLACEHOLDERS = ("❶", "❷", "❸", "❹", "❺", "❻")
+"""Words that stand for the names of a sentence, in their order; further names stay as they are.
+
+Each is one character, so that no subword model splits it."""
+
+RARE = 20
+"""A word in as many pairs of the training data, or more, is translated like any other."""
+
+MIN_PAIRS = 10
+"""Shapes in fewer pairs of the training data are not judged: their words are copied."""
+
+MAX_ENTRIES = 1_000_000
+"""Maximum number of words that are kept of the training data, the most frequent ones."""
+
+_WORD = re.compile(r"[^\W_][\w.&'’/-]*")
+_MARKED = re.compile(r"[\d" + "".join(PLACEHOLDERS) + "]")
+_NUMBER, _LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
+_ENTRY = re.compile(r"(\S+)\t(\d{1,15})\t(\d{1,15})\t(\d{1,15})")
+
+
+class Uses(NamedTuple):
+    """Uses of a word in the training data.
+
+    pairs: sentence pairs in whose source it stands.
+    copied: those in whose target it stands, too.
+    inner: those in whose source it stands other than at the beginning of a sentence.
+    """
+
+    pairs: int
+    copied: int
+    inner: int
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether the target usually has another word."""
+        return 2 * self.copied < self.pairs
+
+
+class Names:
+    """Finds the names and numbers of a line that a model should copy.
+
+    :param uses: the words with a capital or a digit in the source of the training data.
+    """
+
+    def __init__(self, uses: Mapping[str, Uses]) -> None:
+        self.uses = dict(uses)
+        pairs: Counter[str] = Counter()
+        copied: Counter[str] = Counter()
+        for word, use in self.uses.items():
+            if use.pairs < RARE:
+                pairs[_shape(word)] += use.inner
+                copied[_shape(word)] += min(use.copied, use.inner)
+        self._translated_shapes = {
+            shape
+            for shape, count in pairs.items()
+            if count >= MIN_PAIRS and 2 * copied[shape] < count
+        }
+
+    @classmethod
+    def learn(cls, counts: "NameCounts") -> Self:
+        """Learn from counts of the training data."""
+        words = sorted(counts.pairs, key=lambda word: (-counts.pairs[word], word))[:MAX_ENTRIES]
+        return cls({word: Uses(*(part[word] for part in counts)) for word in sorted(words)})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Load a file.
+
+        :raises DataError: it cannot be read, or a line is malformed.
+        """
+        uses = {}
+        for number, line in enumerate(read_lines(VerbatimFile(path)), start=1):
+            match = _ENTRY.fullmatch(line)
+            if not match:
+                raise DataError(
+                    f"{path}:{number}: not a word and three numbers, separated by tabs; prepare"
+                    " again, or restore the file from a copy"
+                )
+            uses[match[1]] = Uses(*map(int, match.groups()[1:]))
+        return cls(uses)
+
+    def save(self, path: str | Path) -> None:
+        """Write the file atomically: a word and its uses on each line."""
+        with open_output(path) as output:
+            output.writelines(f"{word}\t{a}\t{b}\t{c}\n" for word, (a, b, c) in self.uses.items())
+
+    def find(self, words: Sequence[str]) -> list[str]:
+        """Return the names of a line in the order of its placeholders, each once.
+
+        Beside a name, the other words of its run of capitals and numbers are names, too, as in
+        `Kids Food Basket`.
+
+        :param words: the words of a tokenised line.
+        """
+        if not any(map(may_be_name, words)):
+            return []
+        first = frozenset(first_words(words))
+        names: dict[str, None] = {}
+        for run in _runs(words, first):
+            if len(run) > 1 and any(self._is_name(words[index], False) for index in run):
+                names |= dict.fromkeys(words[index] for index in run)
+            else:
+                chosen = (i for i in run if self._is_name(words[i], i in first))
+                names |= dict.fromkeys(words[index] for index in chosen)
+        return list(names)[: len(PLACEHOLDERS)]
+
+    def _is_name(self, word: str, is_first: bool) -> bool:
+        uses = self.uses.get(word)
+        if uses is not None:
+            return uses.pairs < RARE and not uses.is_translated
+        if is_first and word[1:] == word[1:].lower() and not _MARKED.search(word):
+            return False  # a word in its usual case would not have the capital
+        return _shape(word) not in self._translated_shapes
+
+
+def load_names(folder: str | Path, side: str) -> Names:
+    """Load the names of one side of a prepared folder or a model folder."""
+    return Names.load(Path(folder) / f"{NAMES}.{side}")
+
+
+def same_names(first: Names | None, other: Names | None) -> bool:
+    """Return whether two models copy the same names."""
+    return (first and first.uses) == (other and other.uses)
+
+
+def may_be_name(word: str) -> bool:
+    """Return whether a word has a capital or a digit, and no signs but those of names."""
+    if word.islower() or not _WORD.fullmatch(word):
+        return word in PLACEHOLDERS
+    return word != word.lower() or _MARKED.search(word) is not None
+
+
+def mask(
+    words: Sequence[str], names: Sequence[str], placeholders: Sequence[str] = PLACEHOLDERS
+) -> list[str]:
+    """Replace names by their placeholders."""
+    replaced = dict(zip(names, placeholders, strict=False))
+    return [replaced.get(word, word) for word in words]
+
+
+def unmask(words: Iterable[str], names: Sequence[str]) -> list[str]:
+    """Replace placeholders by their names; those without a name stay."""
+    originals = dict(zip(PLACEHOLDERS, names, strict=False))
+    return [originals.get(word, word) for word in words]
+
+
+def names_in_both(src: Sequence[str], tgt: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return those names that stand in both sides of a training pair, equally often."""
+    return [name for name in names if src.count(name) == tgt.count(name)]
+
+
+class NameCounts(NamedTuple):
+    """The numbers of `Uses` for each word."""
+
+    pairs: Counter[str]
+    copied: Counter[str]
+    inner: Counter[str]
+
+    @classmethod
+    def empty(cls) -> "NameCounts":
+        """Return counts of nothing."""
+        return cls(Counter(), Counter(), Counter())
+
+    def add_pair(self, src: Sequence[str], tgt: Sequence[str]) -> None:
+        """Count the words of a source that may be names."""
+        words = set(filter(may_be_name, src))
+        if words:
+            self.pairs.update(words)
+            self.copied.update(words.intersection(tgt))
+            first = frozenset(first_words(src))
+            inner = {word for index, word in enumerate(src) if index not in first}
+            self.inner.update(words & inner)
+
+    def add(self, other: "NameCounts") -> None:
+        """Add other counts."""
+        for counts, more in zip(self, other, strict=True):
+            counts.update(more)
+
+
+def _runs(words: Sequence[str], first: frozenset[int]) -> Iterator[list[int]]:
+    """Yield the indices of words that may be names, those next to each other together.
+
+    A word that begins a sentence is a run by itself.
+    """
+    run: list[int] = []
+    for index, word in enumerate(words):
+        inside = may_be_name(word)
+        if run and (not inside or index in first or run[-1] in first):
+            yield run
+            run = []
+        if inside:
+            run.append(index)
+    if run:
+        yield run
+
+
+@lru_cache(maxsize=100_000)
+def _shape(word: str) -> str:
+    """Return the shape of a word: `a` for letters, `#` for digits, `#,#` for `3,5`."""
+    if not _MARKED.search(word):
+        return "a"
+    return _LETTERS.sub("a", _NUMBER.sub("#", word))
