@@ -71,8 +71,8 @@ class RecipeNmtkit(Nmtkit):
         config.write_text(
             f'base = "rnnsearch-modern"\n[model]\nembedding = {sizes.embedding}\n'
             f"hidden = {sizes.hidden}\nalign = {sizes.align}\nmaxout = {sizes.maxout}\n"
-            f"[data]\nbatch_size = 800\nmax_length = {MAX_LENGTH}\n"
-            f"[training]\nmax_updates = {updates}\ncooldown = {round(COOLDOWN * updates)}\n"
+            f"dropout = 0.1\n[data]\nbatch_size = 400\nmax_length = {MAX_LENGTH}\n"
+            f"[training]\nlearning_rate = 0.002\nmax_updates = {updates}\ncooldown = {round(COOLDOWN * updates)}\n"
             f"warmup = 100\nvalidate_every = {max(1, math.ceil(updates / 4))}\npatience = 0\n"
             "lr_decay_patience = 0\ndev_bleu = false\naverage_checkpoints = 1\n",
             encoding="utf-8",
@@ -102,12 +102,12 @@ class OpenNMTRecurrent(OpenNMT):
             "layers": 1,
             "word_vec_size": task.sizes.embedding,
             "hidden_size": 2 * task.sizes.hidden,
-            "dropout": [0.3],
-            "learning_rate": 0.001,
+            "dropout": [0.1],
+            "learning_rate": 0.002,
             "learning_rate_decay": 0.6,
             "start_decay_steps": start,
             "decay_steps": max(1, (task.updates - start) // 8),
-            "batch_size": 800,
+            "batch_size": 400,
         }
 
     def write_training(self, task: Task) -> list[str]:
@@ -164,7 +164,7 @@ class OpenNMTTransformer(OpenNMTRecurrent):
             "decay_method": "noam",
             "learning_rate": 2,
             "warmup_steps": max(1, round(0.15 * task.updates)),
-            "batch_size": 1600,
+            "batch_size": 800,
         }
 
 
@@ -216,13 +216,17 @@ class Run:
 
 
 def updates_of(runs: Sequence[Run], minutes: float) -> list[int]:
-    """Return for each run the number of updates that take some minutes of processor time."""
-    seconds = [math.inf] * len(runs)
+    """Return for each run the number of updates that take some minutes of processor time.
+
+    Speeds are measured in the first direction, in turn: batches have as many tokens in all.
+    """
+    first = [run for run in runs if run.direction == runs[0].direction]
+    seconds = {run.system.name: math.inf for run in first}
     for _ in range(ROUNDS):
-        seconds = [
-            min(known, seconds_per_update(run)) for known, run in zip(seconds, runs, strict=True)
-        ]
-    return [max(CALIBRATION, round(60 * minutes / each)) for each in seconds]
+        for run in first:
+            name = run.system.name
+            seconds[name] = min(seconds[name], seconds_per_update(run))
+    return [max(CALIBRATION, round(60 * minutes / seconds[run.system.name])) for run in runs]
 
 
 def seconds_per_update(run: Run) -> float:

@@ -33,10 +33,11 @@ def test_schedules_of_the_peer_end_with_the_training(
 def test_the_fastest_of_the_measured_speeds_counts(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = [Run(Direction("en", "ja", Path()), RecipeNmtkit(), task) for _ in range(2)]
-    seconds = {id(runs[0]): iter([0.5, 0.25, 0.75]), id(runs[1]): iter([2.0, 2.5, 3.0])}
-    monkeypatch.setattr(languages, "seconds_per_update", lambda run: next(seconds[id(run)]))
-    assert languages.updates_of(runs, minutes=5) == [1200, 150]
+    systems = [RecipeNmtkit(), OpenNMTRecurrent(Path("python"))]
+    runs = [Run(Direction("en", t, Path()), s, task) for t in ("ja", "de") for s in systems]
+    seconds = {systems[0].name: iter([0.5, 0.25, 0.75]), systems[1].name: iter([2.0, 2.5, 3.0])}
+    monkeypatch.setattr(languages, "seconds_per_update", lambda run: next(seconds[run.system.name]))
+    assert languages.updates_of(runs, minutes=5) == [1200, 150, 1200, 150]
 
 
 def test_text_of_a_pair_stands_in_the_folder_of_the_other_language(tmp_path: Path) -> None:

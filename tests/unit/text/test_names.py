@@ -1,0 +1,95 @@
+"""Names are found by what the training data does with them, and come back exactly."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmtkit.errors import DataError
+from nmtkit.text.names import PLACEHOLDERS, NameCounts, Names, mask, may_be_name, unmask
+
+PAIRS = [
+    ("I met Lena near Bern .", "J' ai rencontré Lena près de Bern ."),
+    ("The Danube is long .", "Le Danube est long ."),
+    ("We saw the Danube .", "Nous avons vu le Danube ."),
+    ("In March we saw Lena .", "En mars nous avons vu Lena ."),
+    ("He came in March .", "Il est venu en mars ."),
+    ("Skiers like 1204 .", "Les skieurs aiment 1204 ."),
+]
+
+
+def learn(pairs: list[tuple[str, str]]) -> Names:
+    counts = NameCounts.empty()
+    for src, tgt in pairs:
+        counts.add_pair(src.split(), tgt.split())
+    return Names.learn(counts)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("They saw Lena .", ["Lena"]),
+        ("Lena saw them .", ["Lena"]),  # at the beginning, too, as the training data copies it
+        ("They saw Ida .", ["Ida"]),
+        ("Ida saw them .", []),  # any new word has a capital there
+        ("AIDA saw them .", ["AIDA"]),
+        ("He came in March .", []),
+        ("Skiers saw Skiers .", []),
+        ("They paid 77 to Ida and 78 to Lena , said Ida .", ["77", "Ida", "78", "Lena"]),
+        ("They read The Danube March .", ["The", "Danube", "March"]),
+        ("no name , - . <b> http://a.b/c", []),
+        ("the ❶ and ❷", ["❶", "❷"]),
+        ("", []),
+    ],
+)
+def test_words_that_translations_copy_are_names(line: str, names: list[str]) -> None:
+    assert learn(PAIRS).find(line.split(" ")) == names
+
+
+def test_frequent_words_are_translated_like_any_other() -> None:
+    names = learn([("He met Lena .", "Il a vu Lena .")] * 19)
+    assert names.find(["to", "Lena"]) == ["Lena"]
+    assert learn([("He met Lena .", "Il a vu Lena .")] * 20).find(["to", "Lena"]) == []
+
+
+def test_words_of_another_script_are_not_copied() -> None:
+    pairs = [(f"He met X{c * 2} .", f"Он видел {c} .") for c in "abcdefghijk"]
+    names = learn([*pairs, ("He met 1204 .", "Он видел 1204 .")])
+    assert names.find("He met Lena at 1204 .".split()) == ["1204"]
+
+
+def test_numbers_that_are_written_in_another_way_are_not_copied() -> None:
+    pairs = [(f"pay {n},5 to {n}{n}{n}", f"payez {n}.5 à {n}{n}{n}") for n in range(11)]
+    assert learn(pairs).find("pay 88,7 to 4040".split()) == ["4040"]
+
+
+def test_further_names_than_placeholders_stay() -> None:
+    line = [f"{number}{number}{number}" for number in range(1, 10)]
+    assert learn(PAIRS).find(line) == line[: len(PLACEHOLDERS)]
+
+
+WORDS = st.lists(st.sampled_from(["Lena", "Bern", "GI", "77", "the", ".", *PLACEHOLDERS[:3]]))
+
+
+@settings(max_examples=60)
+@given(WORDS)
+def test_names_come_back(words: list[str]) -> None:
+    names = learn(PAIRS).find(words)
+    masked = mask(words, names)
+    assert unmask(masked, names) == words
+    assert not set(names) - set(PLACEHOLDERS) & set(masked)
+
+
+def test_a_file_has_all(tmp_path: Path) -> None:
+    names = learn(PAIRS)
+    names.save(tmp_path / "names.src")
+    assert Names.load(tmp_path / "names.src").uses == names.uses
+    (tmp_path / "bad").write_text("Lena\t1\t1\t1\nBern\t1\n")
+    with pytest.raises(DataError, match="bad:2: not a word and three numbers"):
+        Names.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("word", ["<B>", "a", "'S", "%S", "U.S.A.:x", "été", "B&B!", "字"])
+def test_other_words_are_no_names(word: str) -> None:
+    assert not may_be_name(word)
