@@ -72,7 +72,8 @@ class RecipeNmtkit(Nmtkit):
             f'base = "rnnsearch-modern"\n[model]\nembedding = {sizes.embedding}\n'
             f"hidden = {sizes.hidden}\nalign = {sizes.align}\nmaxout = {sizes.maxout}\n"
             f"dropout = 0.1\n[data]\nbatch_size = 400\nmax_length = {MAX_LENGTH}\n"
-            f"[training]\nlearning_rate = 0.002\nmax_updates = {updates}\ncooldown = {round(COOLDOWN * updates)}\n"
+            f"[training]\nlearning_rate = 0.002\nmax_updates = {updates}\n"
+            f"cooldown = {round(COOLDOWN * updates)}\n"
             f"warmup = 100\nvalidate_every = {max(1, math.ceil(updates / 4))}\npatience = 0\n"
             "lr_decay_patience = 0\ndev_bleu = false\naverage_checkpoints = 1\n",
             encoding="utf-8",

@@ -226,7 +226,7 @@ class ConfidentSegmenter(Segmenter):
         """Yield the candidate of each span with the highest confidence."""
         to_text = self._translator.ensemble.first.tgt_text.line
         pairs = [
-            (to_text(candidate.tokens, tokenized=True), text)
+            (to_text(candidate.named_tokens, tokenized=True), text)
             for text, candidates in zip(texts, n_best_lists, strict=True)
             for candidate in candidates
         ]

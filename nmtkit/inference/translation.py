@@ -31,6 +31,7 @@ class Translation:
         source tokens as the first. The last row and column are those of `</s>`.
         Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer if unfinished.
     word_alignment: the same between words.
+    names: names and numbers for which placeholders stand in the tokens of both sides.
     """
 
     text: str
@@ -42,6 +43,12 @@ class Translation:
     src_tokens: list[str]
     alignment: Tensor | None = None
     word_alignment: Alignment | None = None
+    names: Sequence[str] = ()
+
+    @property
+    def named_tokens(self) -> list[str]:
+        """The tokens, with names in place of their placeholders."""
+        return unmask(self.tokens, self.names)
 
 
 class Source(NamedTuple):
@@ -92,6 +99,7 @@ def translation_of(
         src_tokens=list(source.tokens),
         alignment=matrix,
         word_alignment=alignment_of_words,
+        names=source.names,
     )
 
 

@@ -246,7 +246,7 @@ class _TranslatingModel:
         text = self.model.config.text
         for n_best in self.translator.translate(lines, self.n_best, tokenized, self.aligns):
             best, *alternatives = (replace(t, alignment=None, word_alignment=None) for t in n_best)
-            words, _ = self.model.tgt_text.join(best.tokens)
+            words, _ = self.model.tgt_text.join(best.named_tokens)
             line = _line(best.text, " ".join(words), text)
             alignment = n_best[0].word_alignment if self.aligns else None
             yield SystemOutput(line, best, alignment, tuple(alternatives))

@@ -16,7 +16,8 @@ def make_model() -> MakeModel:
     """Return a function: `make_model(seed, src="abc", tgt="xyz")` makes a model of these words.
 
     It is an RNNsearch, or with `sizes` another model. With `bpe`, words are split by its merges,
-    and the pieces should be in src and tgt. `tags` may stand before source lines.
+    and the pieces should be in src and tgt. `tags` may stand before source lines, and
+    placeholders stand for `names`.
     """
     import torch
 
@@ -39,6 +40,7 @@ def make_model() -> MakeModel:
         search: SearchConfig | None = None,
         sizes: Any = small,
         tags: tuple[str, ...] = (),
+        names: Any = None,
     ) -> LoadedModel:
         torch.manual_seed(seed)
         words = [
@@ -53,8 +55,10 @@ def make_model() -> MakeModel:
         model.eval().requires_grad_(False)
         text = TextConfig(subwords="joint" if bpe else "none", tags=tags)
         config = Config(sizes, search=search or SearchConfig(beam=4), text=text)
-        sides = (("en", tags), ("fr", ()))
-        pipelines = [TextPipeline(language, text, bpe, side_tags) for language, side_tags in sides]
+        pipelines = [
+            TextPipeline("en", text, bpe, tags, names=names),
+            TextPipeline("fr", text, bpe),
+        ]
         return LoadedModel(
             model, config, words[0], words[1], pipelines[0], pipelines[1], torch.device("cpu")
         )

@@ -12,6 +12,7 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.word_alignment import Alignment, word_alignment
 from nmtkit.text.lexicon import LinkCounts
+from nmtkit.text.names import Names
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE
 
@@ -38,6 +39,12 @@ def test_a_tag_is_the_first_word_of_each_source(make_model):
     (expected,) = aligner.align([("<x> a b", "v w")])
     assert tagged.src_words == ["<x>", "a", "b"]
     assert torch.allclose(tagged.matrix, expected.matrix)
+
+
+def test_aligned_words_are_the_names_themselves(make_model):
+    model = make_model(1, src="a ❶ ❷", tgt="v ❶ ❷", names=Names({}))
+    (alignment,) = Aligner(Scorer(Ensemble((model,)))).align([("a GI 77", "77 v")])
+    assert (alignment.src_words, alignment.tgt_words) == (["a", "GI", "77"], ["77", "v"])
 
 
 @pytest.mark.parametrize(("src", "tgt"), [([], ["x", "y"]), (["a"], []), ([], [])])

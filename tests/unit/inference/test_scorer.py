@@ -11,6 +11,7 @@ from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Score, Scorer, Totals
 from nmtkit.models.cslm import CSLMConfig
+from nmtkit.text.names import Names
 
 
 def pairs(count: int) -> list[tuple[str, str]]:
@@ -109,6 +110,18 @@ def test_a_tag_stands_before_every_source(make_model):
     assert next(scorer.score(lines)).log_prob != pytest.approx(expected[0])
     with pytest.raises(ConfigError, match="no tag '<z>'"):
         scorer.with_tag("<z>")
+
+
+def test_names_are_scored_as_their_placeholders(make_model):
+    src, tgt = "a ❶ ❷", "v ❶ ❷"
+    copies = Scorer(Ensemble((make_model(1, src=src, tgt=tgt, names=Names({})),)))
+    pairs = [("a GI 77", "77 v GI"), ("a GI", "v"), ("GI", "77 GI"), ("a", "GI")]
+    masked = [("a ❶ ❷", "❷ v ❶"), ("a ❶", "v"), ("❶", "z ❶"), ("a", "z")]
+    plain = Scorer(Ensemble((make_model(1, src=src, tgt=tgt),)))
+    expected = [score.log_prob for score in plain.score(masked)]
+    assert [score.log_prob for score in copies.score(pairs)] == pytest.approx(expected)
+    listed = [score for src, tgt in pairs for score in copies.score_list(src, [tgt])]
+    assert [score.log_prob for score in listed] == pytest.approx(expected)
 
 
 def test_an_ensemble_averages_probabilities(make_model):

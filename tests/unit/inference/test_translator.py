@@ -8,12 +8,13 @@ import pytest
 import torch
 
 from nmtkit.config import SearchConfig
-from nmtkit.errors import ConfigError
+from nmtkit.errors import ConfigError, ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
 from nmtkit.models.kernels import plain_pieces
 from nmtkit.parallel import fork
+from nmtkit.text.names import PLACEHOLDERS, Names, Uses, unmask
 from nmtkit.text.subword.bpe import BPE
 
 
@@ -296,6 +297,37 @@ def test_a_tag_stands_before_every_line_but_those_that_have_one(make_model):
     assert [t.text for (t,) in tagged] == expected
     assert [t.src_tokens[:1] for (t,) in tagged] == [["<x>"], [], ["<y>"]]
     assert next(translator.translate(["a b"]))[0].src_tokens == ["a", "b"]
+
+
+def test_names_take_the_place_of_their_placeholders(make_model):
+    sides = {"src": "a b ❶ ❷", "tgt": "v w ❶ ❷ ❸"}
+    plain = Translator(Ensemble((make_model(4, **sides),)))
+    copies = Translator(Ensemble((make_model(4, **sides, names=Names({})),)))
+    lines = ["GI a 77", "b GI a GI", "a b", "", "GI 77"]
+    masked = ["❶ a ❷", "b ❶ a ❶", "a b", "", "❶ ❷"]
+    found = list(copies.translate(lines, n_best=4, alignments=True))
+    for names, best, expected in zip(
+        (["GI", "77"], ["GI"], [], [], ["GI", "77"]), found, plain.translate(masked, n_best=4),
+        strict=True,
+    ):  # fmt: skip
+        for translation, other in zip(best, expected, strict=True):
+            assert translation.tokens == other.tokens
+            kept = [word for word in other.tokens if word not in PLACEHOLDERS[len(names) :]]
+            assert translation.text == " ".join(unmask(kept, names))
+            assert translation.score == other.score
+    alignment = found[1][0].word_alignment
+    assert alignment is not None and alignment.src_words == lines[1].split()
+    assert any("GI" in translation.text for best in found for translation in best)
+
+
+def test_models_that_copy_other_names_make_no_ensemble(make_model):
+    models = [
+        make_model(1, names=Names({})),
+        make_model(2, names=Names({"GI": Uses(1, 0, 1)})),
+    ]
+    with pytest.raises(ModelError, match="model 2 copies other names than the first"):
+        Ensemble(tuple(models))
+    Ensemble((models[0], models[0]))
 
 
 def test_a_tag_that_a_model_has_not_is_refused(make_model):
