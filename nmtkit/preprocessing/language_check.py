@@ -4,7 +4,8 @@ The first pairs of each file are looked at by py3langid, which brings its model 
 joined to blocks, because one caption or heading says too little. Markup, addresses, code, numbers
 and pairs that are the same on both sides are left out: they say nothing about the language. Only
 what is beyond doubt is an error: hardly any block looks like the language named, and most of them
-look like one other. Languages that are as good as the same for an identifier count as one.
+look like one other. Languages that are as good as the same for an identifier count as one. The
+scripts are looked at before (`script_check.py`).
 """
 
 import logging
@@ -21,7 +22,8 @@ from nmtkit.extras import install_command
 from nmtkit.io.bitext import PairBlock
 from nmtkit.preprocessing.corpora import TrainingCorpus
 from nmtkit.preprocessing.corpus_reading import read_corpus
-from nmtkit.preprocessing.languages import language_name
+from nmtkit.preprocessing.languages import language_name, named_language
+from nmtkit.preprocessing.script_check import check_scripts
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.languages import base_language
 
@@ -77,7 +79,11 @@ class LanguageCheck:
 
         :raises DataError: the sides are swapped, or one is not in its language.
         """
-        texts = _texts(block)
+        running = _running_texts(block)
+        has_scripts = [not _has_unusual_script(tag) for tag in self._tags]
+        joined = (" ".join(running[0]), " ".join(running[1]))
+        check_scripts(self._tags, joined, block.names, has_scripts)
+        texts = [_joined(lines) for lines in running]
         if not all(map(_is_enough, texts)) or not self._is_known():
             return
         shares = [_shares(text) for text in texts]
@@ -113,12 +119,13 @@ class LanguageCheck:
             return
         option = ("-s", "-t")[side]
         raise DataError(
-            f"{name}: {share:.0%} of the text looks like {_named(other)}, not like {_named(tag)};"
-            f" name another file, or give {option} {other}, or use --no-language-check"
+            f"{name}: {share:.0%} of the text looks like {named_language(other)}, not like"
+            f" {named_language(tag)}; name another file, or give {option} {other}, or use"
+            " --no-language-check"
         )
 
     def _refuse_swapped(self, names: Sequence[str], src_share: float, tgt_share: float) -> None:
-        src, tgt = map(_named, self._tags)
+        src, tgt = map(named_language, self._tags)
         raise DataError(
             f"{' and '.join(dict.fromkeys(names))}: the sides look swapped: {src_share:.0%} of the"
             f" source text looks like {tgt}, {tgt_share:.0%} of the target text like {src}; swap"
@@ -128,10 +135,6 @@ class LanguageCheck:
 
 def _is_enough(blocks: Sequence[str]) -> bool:
     return len(blocks) >= MIN_BLOCKS and len(set(" ".join(blocks).split())) >= MIN_WORDS
-
-
-def _named(tag: str) -> str:
-    return f"{language_name(tag)} ({tag})"
 
 
 def _has_unusual_script(tag: str) -> bool:
@@ -175,21 +178,25 @@ def _shares(blocks: Sequence[str]) -> Counter[str]:
     return shares
 
 
-def _texts(block: PairBlock) -> tuple[list[str], list[str]]:
-    """Return the running text of both sides, in blocks that are long enough."""
+def _running_texts(block: PairBlock) -> tuple[list[str], list[str]]:
+    """Return the running text of both sides' lines; pairs of equal lines are left out."""
     pairs = [
         (src, tgt)
         for src, tgt in zip(block.src[:CHECKED_PAIRS], block.tgt[:CHECKED_PAIRS], strict=True)
         if src.strip() != tgt.strip()
     ]
-    return _joined([src for src, _ in pairs]), _joined([tgt for _, tgt in pairs])
+    return [_decoded(src) for src, _ in pairs], [_decoded(tgt) for _, tgt in pairs]
 
 
-def _joined(lines: Sequence[bytes]) -> list[str]:
+def _decoded(line: bytes) -> str:
+    return _running_text(line[: 4 * MAX_LINE].decode("utf-8", errors="ignore")[:MAX_LINE])
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Return lines in blocks that are long enough."""
     blocks: list[str] = []
     waiting, size = [], 0
-    for line in lines:
-        text = _running_text(line[: 4 * MAX_LINE].decode("utf-8", errors="ignore")[:MAX_LINE])
+    for text in lines:
         waiting.append(text)
         size += len(text) * (3 if text and ord(max(text)) >= 0x2E80 else 1)
         if size >= BLOCK_LETTERS:

@@ -101,6 +101,11 @@ def language_name(tag: str) -> str:
     return re.sub(r" \(.*", "", name)
 
 
+def named_language(tag: str) -> str:
+    """Return a language's name with its tag, for messages."""
+    return f"{language_name(tag)} ({tag})"
+
+
 def _code(language: str) -> str | None:
     """Return the shortest code of a language, or None if it is no code of a language in use."""
     from iso639 import Lang

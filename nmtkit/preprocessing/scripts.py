@@ -1,7 +1,8 @@
 """Scripts of languages, and letters that belong to none of them."""
 
 import re
-from functools import lru_cache
+from collections import Counter
+from functools import cache, lru_cache
 
 from nmtkit.text.languages import base_language
 
@@ -93,6 +94,23 @@ def scripts_of(language: str) -> list[str]:
     """Return the scripts of a language; none if the language is not in the table."""
     base = base_language(language)
     return [script for script, languages in _LANGUAGES.items() if base in languages.split()]
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    return {script: re.compile(f"[{ranges}]") for script, ranges in _RANGES.items()}
+
+
+def letters_by_script(text: str) -> Counter[str]:
+    """Return the number of letters of each script; those of other scripts are under ""."""
+    characters = Counter(text)
+    letters = "".join(filter(str.isalpha, characters))
+    counts = Counter[str]()
+    for script, pattern in _patterns().items():
+        counts[script] = sum(characters[letter] for letter in pattern.findall(letters))
+        letters = pattern.sub("", letters)
+    counts[""] = sum(characters[letter] for letter in letters)
+    return +counts
 
 
 def wide_characters(line: str) -> int:
