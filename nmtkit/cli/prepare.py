@@ -152,7 +152,6 @@ def _at_most_two(
     option(
         "--copy-names",
         is_flag=True,
-        common=True,
         help="Copy names and numbers that are rare in the training data: placeholders stand for"
         " them, in whose place 'translate' puts the names of its input.",
     ),

@@ -87,10 +87,10 @@ def translation_of(
                 weights = matrix.clone()
                 weights[:, 0] = 0
             output_tokens = replace_unknown(tokens, src_words, weights, replacements)
-    unused = PLACEHOLDERS[len(source.names) :]
-    output_tokens = [token for token in output_tokens if token not in unused]
+    if model.config.text.copy_names:
+        output_tokens = _with_names(output_tokens, source.names)
     return Translation(
-        text=model.tgt_text.line(unmask(output_tokens, source.names), tokenized),
+        text=model.tgt_text.line(output_tokens, tokenized),
         tokens=tokens,
         score=hypothesis.score,
         ranking_score=hypothesis.ranking_score(search),
@@ -103,10 +103,16 @@ def translation_of(
     )
 
 
+def _with_names(tokens: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Put names in place of placeholders, and leave out placeholders without a name."""
+    unused = PLACEHOLDERS[len(names) :]
+    return unmask((token for token in tokens if token not in unused), names)
+
+
 def _named(joined: JoinedTokens, names: Sequence[str]) -> JoinedTokens:
     """Put names in place of placeholders."""
     words, indices = joined
-    return unmask(words, names), indices
+    return (unmask(words, names) if names else words), indices
 
 
 def empty_translation() -> Translation:

@@ -53,7 +53,11 @@ def make_model() -> MakeModel:
                 parameter.uniform_(-1, 1)
             model.b_y[0] += 3  # so that most sentences end
         model.eval().requires_grad_(False)
-        text = TextConfig(subwords="joint" if bpe else "none", tags=tags)
+        text = TextConfig(
+            subwords="joint" if bpe else "none",
+            tags=tags,
+            copy_names=names is not None,
+        )
         config = Config(sizes, search=search or SearchConfig(beam=4), text=text)
         pipelines = [
             TextPipeline("en", text, bpe, tags, names=names),
