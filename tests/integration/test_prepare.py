@@ -151,8 +151,8 @@ def test_every_option_reaches_the_manifest(
     assert manifest["text"] == {
         "src_language": "de", "tgt_language": "it", "tokenized": False, "hyphens": True,
         "escape": True, "nfc": False, "punctuation": True, "protected": True, "combining": True,
-        "joiners": False, "case": "truecase", "copy_names": False, "subwords": "separate", "tags": [],
-        "raw": False, "glossaries": ["x+"], "vocabulary_threshold": 2,
+        "joiners": False, "case": "truecase", "copy_names": False, "subwords": "separate",
+        "tags": [], "raw": False, "glossaries": ["x+"], "vocabulary_threshold": 2,
     }  # fmt: skip
     assert manifest["settings"] == {
         "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],
