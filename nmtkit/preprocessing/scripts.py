@@ -52,22 +52,22 @@ _LANGUAGES = {
     " nap nb nds nl nn no nso ny oc om pap pl pt qu rm ro rw sc scn se sk sl sm sn so sq sr st su"
     " sv sw szl tg tk tl tn to tr ts tt ty uz vec vi vo wa wo xh yo zu",
     "Greek": "el grc",
-    "Cyrillic": "ab av az ba be bg ce cv kk ky mk mn mo os ru sah sr tg tk tt udm uk uz",
+    "Cyrillic": "ab av az ba be bg bs ce cv kk ku ky mk mn mo os ro ru sah sr tg tk tt udm ug uk uz",
     "Armenian": "hy",
     "Hebrew": "he yi",
-    "Arabic": "ar arz az bal ckb fa ku ks pnb ps sd ug ur uz",
+    "Arabic": "ar arz az bal ckb fa ha kk ks ku ky ms pa pnb ps sd sw tg tk ug ur uz wo",
     "Syriac": "syr",
     "Thaana": "dv",
     "Nko": "nqo",
-    "Devanagari": "bho hi kok ks mai mr ne sa sd",
+    "Devanagari": "bho hi kok ks mai mr ne sd",
     "Bengali": "as bn",
     "Gurmukhi": "pa",
     "Gujarati": "gu",
     "Oriya": "or",
     "Tamil": "ta",
     "Telugu": "te",
-    "Kannada": "kn",
-    "Malayalam": "ml",
+    "Kannada": "kn kok",
+    "Malayalam": "kok ml",
     "Sinhala": "si",
     "Thai": "th",
     "Lao": "lo",
@@ -75,17 +75,19 @@ _LANGUAGES = {
     "Myanmar": "my shn",
     "Georgian": "ka",
     "Hangul": "ko",
-    "Ethiopic": "am ti",
+    "Ethiopic": "am om ti",
     "Cherokee": "chr",
     "Canadian": "cr iu",
     "Khmer": "km",
     "Mongolian": "mn",
     "Tifinagh": "zgh kab",
     "Kana": "ja",
-    "Han": "ja ko yue wuu zh lzh",
+    "Han": "ja ko vi yue wuu zh lzh",
     "Bopomofo": "zh",
 }
-"""Languages that are written in each script."""
+"""Languages that are written in each script, also in one country or by some of their writers.
+
+Sanskrit, which is written in most scripts of India, is not there."""
 
 _WIDE = re.compile(f"[{_RANGES['Han']}{_RANGES['Kana']}{_RANGES['Hangul']}]")
 
