@@ -52,7 +52,8 @@ _LANGUAGES = {
     " nap nb nds nl nn no nso ny oc om pap pl pt qu rm ro rw sc scn se sk sl sm sn so sq sr st su"
     " sv sw szl tg tk tl tn to tr ts tt ty uz vec vi vo wa wo xh yo zu",
     "Greek": "el grc",
-    "Cyrillic": "ab av az ba be bg bs ce cv kk ku ky mk mn mo os ro ru sah sr tg tk tt udm ug uk uz",
+    "Cyrillic": "ab av az ba be bg bs ce cv kk ku ky mk mn mo os ro ru sah sr tg tk tt udm"
+    " ug uk uz",
     "Armenian": "hy",
     "Hebrew": "he yi",
     "Arabic": "ar arz az bal ckb fa ha kk ks ku ky ms pa pnb ps sd sw tg tk ug ur uz wo",
