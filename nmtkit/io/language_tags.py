@@ -1,6 +1,7 @@
-"""Language tags in names and attributes of files: en-US and EN_us are English."""
+"""Language tags in names and attributes of files: en-US, EN_us and eng are English."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 
 def normalized_tag(tag: str) -> str:
@@ -12,10 +13,17 @@ def best_matches(language: str, tags: Sequence[str]) -> list[int]:
     """Return the indices of the tags that fit a language best, all equally well.
 
     The same tag is best, then the language in any region or script, then the language without one:
-    `en-US` fits `en`, and `pt` fits `pt-BR`, but `pt-PT` does not.
+    `en-US` fits `en`, and `pt` fits `pt-BR`, but `pt-PT` does not. If no tag fits, those of three
+    letters are compared by the language that they mean: `deu` and `ger` fit `de`.
     """
     wanted = normalized_tag(language)
     normalized = [normalized_tag(tag) for tag in tags]
+    return _best_matches(wanted, normalized) or _best_matches(
+        _with_shortest_code(wanted), [_with_shortest_code(tag) for tag in normalized]
+    )
+
+
+def _best_matches(wanted: str, normalized: Sequence[str]) -> list[int]:
     by_rank: tuple[list[int], ...] = ([], [], [])
     for index, tag in enumerate(normalized):
         if tag == wanted:
@@ -25,3 +33,18 @@ def best_matches(language: str, tags: Sequence[str]) -> list[int]:
         elif tag and wanted.startswith(f"{tag}-"):
             by_rank[2].append(index)
     return next(filter(None, by_rank), [])
+
+
+@lru_cache(maxsize=1024)
+def _with_shortest_code(tag: str) -> str:
+    """Return a tag with its language's code of two letters: `pt-br` for `por-br`."""
+    language, hyphen, rest = tag.partition("-")
+    if len(language) != 3:
+        return tag
+    from iso639 import Lang  # lazy: few files need it
+    from iso639.exceptions import DeprecatedLanguageValue, InvalidLanguageValue
+
+    try:
+        return f"{Lang(language).pt1 or language}{hyphen}{rest}"
+    except (DeprecatedLanguageValue, InvalidLanguageValue):
+        return tag
