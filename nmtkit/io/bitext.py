@@ -20,7 +20,7 @@ from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source, open_data
 from nmtkit.io.lines import blocks_of, read_raw_blocks, split_lines
 from nmtkit.io.moses_zip import ZIP_MAGIC, open_members
-from nmtkit.io.text_content import text_chunks
+from nmtkit.io.text_content import BOM, text_chunks
 from nmtkit.io.tmx import is_tmx, read_tmx
 
 logger = logging.getLogger("nmtkit")
@@ -147,7 +147,8 @@ def _read_tsv(lines: Iterator[bytes], name: str, columns: Columns) -> Iterator[N
                 f"{name}:{number}: {_columns(len(cells))}, but the first line has {width}; correct"
                 " the line, or remove it"
             )
-        yield number, cells[src], cells[tgt]
+        # `paste` leaves the mark of the second file before its cell
+        yield number, cells[src].removeprefix(BOM), cells[tgt].removeprefix(BOM)
 
 
 def _columns(count: int) -> str:

@@ -3,8 +3,9 @@
 A file is judged by its first bytes, never by its name. What is refused could not be a text, such as
 a picture; what is only unusual, such as a page of HTML, is read, with a warning.
 
-Taken off, and logged once for each input: a byte order mark at the beginning, and the carriage
-returns before the ends of lines. Line numbers stay as they are.
+Taken off, and logged once for each input: byte order marks at the beginning and, as joined files
+have them, at the beginnings of lines; and the carriage returns before the ends of lines. Line
+numbers stay as they are.
 """
 
 import logging
@@ -28,6 +29,10 @@ _LOW_SCRIPTS = 8
 """In UTF-16 the upper bytes of letters up to Arabic are below this, and in texts hardly any is."""
 
 _LINE_END = re.compile(rb"\r+\n")
+
+_MARKS_AFTER_LINES = re.compile(rb"(?<=\n)(?:\xef\xbb\xbf)+")
+_LATER_MARKS = re.compile(rb"(?:\A|(?<=\n))(?:\xef\xbb\xbf)+")
+_CUT_MARK = re.compile(rb"(?:\A|(?<=\n))\xef\xbb?\Z")
 
 _RETURNS = "carriage returns at the ends of lines were taken off"
 _UNPACK = "unpack it first"
@@ -81,7 +86,7 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         head = head[len(BOM) :]
         _log_once(name, "a byte order mark at its beginning was taken off")
     held = 0  # carriage returns at the end of a chunk, which may precede an end of line
-    for data in chain([head], chunks):
+    for data in _without_marks(chain([head], chunks), name):
         stripped = data.rstrip(b"\r")
         if held and stripped:
             stripped, held = b"\r" * held + stripped, 0
@@ -94,6 +99,27 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         yield stripped
     if held:
         _log_once(name, _RETURNS)
+
+
+def _without_marks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Take off byte order marks at the beginnings of lines: `cat` leaves them between files."""
+    at_start = False  # of a line; the mark of the first line is gone
+    part = b""  # of a mark, cut by the end of a chunk
+    for chunk in chunks:
+        data, part = part + chunk, b""
+        if b"\xef" in data:
+            marks = _LATER_MARKS if at_start else _MARKS_AFTER_LINES
+            data, count = marks.subn(b"", data)
+            if count:
+                _log_once(name, "byte order marks at the beginnings of lines were taken off")
+            cut = _CUT_MARK.search(data, max(0, len(data) - len(BOM)))
+            if cut and (cut.start() or at_start):
+                part, data = cut[0], data[: cut.start()]
+        if data:
+            at_start = data.endswith(b"\n")
+        yield data
+    if part:
+        yield part
 
 
 def _first_line(chunks: Iterator[bytes]) -> tuple[bytes, bool]:

@@ -119,7 +119,7 @@ def test_carriage_returns_and_marks_are_taken_off_and_nothing_else(
     texts: list[str], step: int
 ) -> None:
     data = "first\n" + "".join(texts)
-    expected = "\n".join(line.rstrip("\r") for line in data.split("\n"))
+    expected = "\n".join(line.lstrip("\ufeff").rstrip("\r") for line in data.split("\n"))
     assert read(data.encode(), step).decode() == expected
     assert read(("\ufeff" + data).encode(), step).decode() == expected
 
@@ -218,3 +218,13 @@ def test_random_bytes_are_text_or_refused() -> None:
             assert str(error).startswith("name: ")
         else:
             assert lines.count(b"\n") == data.count(b"\n")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
+def test_byte_order_marks_of_joined_files_are_taken_off_wherever_chunks_end(size: int) -> None:
+    mark = b"\xef\xbb\xbf"
+    data = mark + b"A\r\n" + mark + mark + b"B " + mark + b"\n\n" + mark + b"\n\xef\xbb\xa9\xef"
+    chunks = iter([data[start : start + size] for start in range(0, len(data), size)])
+    assert b"".join(text_chunks(chunks, f"joined-{size}")) == (
+        b"A\nB " + mark + b"\n\n\n\xef\xbb\xa9\xef"
+    )
