@@ -13,11 +13,13 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source, open_data
+from nmtkit.io.language_tags import best_matches
 from nmtkit.io.lines import blocks_of, read_raw_blocks, split_lines
 from nmtkit.io.moses_zip import ZIP_MAGIC, open_members
 from nmtkit.io.text_content import BOM, text_chunks
@@ -35,6 +37,8 @@ MAX_FIRST_LINES = 100
 """Lines of a TSV file that are looked at to see whether the chosen columns hold text."""
 
 _ADDRESS_OR_NUMBER = re.compile(rb"\s*([a-z]+://\S*|[-+]?\d+([.,]\d+)?(e[-+]?\d+)?)\s*", re.I)
+
+_QUOTED = re.compile(rb'"((?:[^"]|"")*)"')
 
 _HEADER = {b"source", b"target", b"src", b"tgt", b"trg", b"english", b"sentence", b"translation"}
 
@@ -91,7 +95,7 @@ def read_bitext(
             yield from _blocks(read_tmx(chunks, str(path), languages), str(path), size)
         else:
             lines = split_lines(text_chunks(chunks, str(path)), path)
-            yield from _blocks(_read_tsv(lines, str(path), columns), str(path), size)
+            yield from _blocks(_read_tsv(lines, str(path), columns, languages), str(path), size)
 
 
 def _head(chunks: Iterator[bytes]) -> bytes:
@@ -129,7 +133,9 @@ def _blocks(pairs: Iterator[NumberedPair], name: str, size: int) -> Iterator[Pai
         yield PairBlock(src, tgt, (name, name), numbers)
 
 
-def _read_tsv(lines: Iterator[bytes], name: str, columns: Columns) -> Iterator[NumberedPair]:
+def _read_tsv(
+    lines: Iterator[bytes], name: str, columns: Columns, languages: tuple[str, str]
+) -> Iterator[NumberedPair]:
     """Yield two columns of each line.
 
     :raises DataError: a line has not as many columns as the first, or none holds text.
@@ -138,7 +144,11 @@ def _read_tsv(lines: Iterator[bytes], name: str, columns: Columns) -> Iterator[N
     if not first:
         return
     width = first[0].count(b"\t") + 1
-    _check_columns([line.split(b"\t") for line in first], name, columns)
+    rows = [line.split(b"\t") for line in first]
+    _check_columns(rows, name, columns)
+    _warn_of_form(
+        [[row[c - 1] for c in columns] for row in rows if len(row) == width], name, languages
+    )
     src, tgt = (column - 1 for column in columns)
     for number, line in enumerate(chain(first, lines), start=1):
         cells = line.split(b"\t")
@@ -168,12 +178,6 @@ def _check_columns(rows: list[list[bytes]], name: str, columns: Columns) -> None
         )
     if max(columns) > width:
         raise DataError(f"{name}:1: there is no column {max(columns)}, but {_columns(width)}")
-    header = [rows[0][column - 1].strip().lower() for column in columns]
-    if _HEADER.issuperset(header):
-        logger.warning(
-            "%s:1: looks like a header, and is read as a pair; remove the line if it is a header",
-            name,
-        )
     for column in columns if width > 2 else ():
         cells = [row[column - 1] for row in rows if len(row) >= column]
         if all(map(_ADDRESS_OR_NUMBER.fullmatch, cells)):
@@ -181,3 +185,31 @@ def _check_columns(rows: list[list[bytes]], name: str, columns: Columns) -> None
                 f"{name}: column {column} of {width} holds addresses or numbers, not text; keep"
                 " only those of source and target, for example with cut -f 3,4"
             )
+
+
+def _warn_of_form(rows: list[list[bytes]], name: str, languages: tuple[str, str]) -> None:
+    """Warn of a header, and of quotation marks as spreadsheets write them.
+
+    :param rows: the cells of source and target in the first lines.
+    """
+    header = [cell.strip().lower() for cell in rows[0]]
+    if _HEADER.issuperset(header) or all(
+        best_matches(language, [cell.decode(errors="replace")])
+        for language, cell in zip(languages, header, strict=True)
+    ):
+        _warn_once(
+            f"{name}:1: looks like a header, and is read as a pair; remove the line if it is a"
+            " header"
+        )
+    quoted = [_QUOTED.fullmatch(cell) for row in rows for cell in row]
+    if (len(rows) > 1 and all(quoted)) or any(match and b'""' in match[1] for match in quoted):
+        _warn_once(
+            f"{name}: looks quoted, as spreadsheets write cells; the quotation marks are read as"
+            " text; export the file without them if they are not"
+        )
+
+
+@lru_cache(maxsize=1024)
+def _warn_once(message: str) -> None:
+    """Log a warning once, though a file is read several times."""
+    logger.warning("%s", message)

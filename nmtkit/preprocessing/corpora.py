@@ -255,6 +255,10 @@ def _check_corpus(corpus: TrainingCorpus) -> None:
         )
     if min(corpus.columns) < 1:
         raise ConfigError(f"{where}: columns are counted from 1, not from {min(corpus.columns)}")
+    if corpus.columns[0] == corpus.columns[1]:
+        raise ConfigError(
+            f"{where}: column {corpus.columns[0]} is given for both source and target; give two"
+        )
     if corpus.tag:
         check_tag(corpus.tag, where)
 

@@ -219,13 +219,25 @@ def check_languages(
 ) -> None:
     """Check all corpora that can be read again; a pipe is checked when it is read.
 
-    :raises DataError: the sides of a corpus are swapped, or one is in another language; or a file
-        cannot be read.
+    :raises DataError: the sides of a corpus are swapped or the same file, or one is in another
+        language; or a file cannot be read.
     """
     for corpus in corpora:
+        _check_files(corpus, settings)
         if is_checked_ahead(corpus):
             for block in islice(read_corpus(corpus, settings, CHECKED_PAIRS), 1):
                 checker.check(block)
+
+
+def _check_files(corpus: TrainingCorpus, settings: PrepareSettings) -> None:
+    """Refuse one file for both sides: all its pairs would be copies."""
+    paths = [os.path.realpath(str(file)) for file in corpus.files]
+    src, tgt = settings.text.src_language, settings.text.tgt_language
+    if len(paths) == 2 and paths[0] == paths[1] and src != tgt and os.path.isfile(paths[0]):
+        raise DataError(
+            f"{corpus.files[0]} and {corpus.files[1]} are the same file; name one in {_named(src)}"
+            f" and one in {_named(tgt)}, or use --no-language-check"
+        )
 
 
 def checked_blocks(

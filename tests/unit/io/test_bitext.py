@@ -94,6 +94,30 @@ def test_a_header_is_kept_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptu
     assert "corpus:1: looks like a header" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "text, warning",
+    [
+        ("en\tfr_FR\n5\t6\n", "corpus:1: looks like a header"),
+        ('a\tb\nsaid "yes"\t"il dit ""oui"""\n', "corpus: looks quoted"),
+        ('"a"\t"b"\n"c"\t""\n', "corpus: looks quoted"),
+        ('"a"\tb\n"c"\t"d"\n', ""),
+    ],
+)
+def test_forms_of_spreadsheets_are_kept_with_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, warning: str
+) -> None:
+    (tmp_path / "corpus").write_text(text)
+    assert read(tmp_path / "corpus") == [tuple(row.split("\t")) for row in text.splitlines()]
+    read(tmp_path / "corpus")
+    assert len(caplog.records) == bool(warning)
+    assert warning in caplog.text
+
+
+def test_marks_that_paste_leaves_before_cells_are_taken_off(tmp_path: Path) -> None:
+    (tmp_path / "corpus").write_text("\ufeffa\t\ufeffb\nc\td\n")
+    assert read(tmp_path / "corpus") == [("a", "b"), ("c", "d")]
+
+
 def test_a_file_of_single_lines_is_refused(tmp_path: Path) -> None:
     (tmp_path / "corpus").write_text("one\ntwo\n")
     with pytest.raises(DataError, match="corpus:1: one column, and neither TMX nor a zip file"):

@@ -122,6 +122,7 @@ def test_corpora_are_named_after_their_files() -> None:
         ({"tag": "two words"}, "'two words' cannot be a tag"),
         ({"tag": "</s>"}, "cannot be a tag"),
         ({"tag": "a\u00a0b"}, "cannot be a tag"),
+        ({"columns": (3, 3)}, "column 3 is given for both source and target"),
         ({"columns": (0, 1)}, "columns are counted from 1, not from 0"),
         ({"name": "a b"}, "cannot be the name of a corpus"),
         ({"name": "other"}, "two corpora have the same name, other; choose another"),

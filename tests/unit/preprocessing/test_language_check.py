@@ -17,6 +17,8 @@ from nmtkit.preprocessing.settings import PrepareSettings
 
 pytest.importorskip("py3langid")
 
+EN_FR = TextConfig(src_language="en", tgt_language="fr")
+
 TEXTS = {
     "en": "the of and to in that it is was for on are with they be at one have this from by not but"
     " what all were when we there can an your which their said if do will each about how up"
@@ -163,3 +165,13 @@ def test_prepare_checks_every_file_before_it_writes_anything(
     assert not (tmp_path / "out").exists()
     manifest = prepare(swapped, tmp_path / "out", files, language_check=False)
     assert manifest["splits"]["train"]["pairs"] == 250
+
+
+def test_one_file_for_both_sides_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.en").write_text("A b c.\n" * 9)
+    (tmp_path / "link").symlink_to(tmp_path / "a.en")
+    files = tmp_path / "a.en", tmp_path / "link"
+    with pytest.raises(DataError, match="a.en and .*link are the same file; name one in English"):
+        prepare(PrepareSettings(text=EN_FR), tmp_path / "out", files)
+    manifest = prepare(PrepareSettings(text=EN_FR), tmp_path / "out", files, language_check=False)
+    assert manifest["splits"]["train"]["pairs"] == 9
