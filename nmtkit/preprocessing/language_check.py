@@ -235,8 +235,8 @@ def _check_files(corpus: TrainingCorpus, settings: PrepareSettings) -> None:
     src, tgt = settings.text.src_language, settings.text.tgt_language
     if len(paths) == 2 and paths[0] == paths[1] and src != tgt and os.path.isfile(paths[0]):
         raise DataError(
-            f"{corpus.files[0]} and {corpus.files[1]} are the same file; name one in {language_name(src)}"
-            f" and one in {language_name(tgt)}, or use --no-language-check"
+            f"{corpus.files[0]} and {corpus.files[1]} are the same file; name one in"
+            f" {language_name(src)} and one in {language_name(tgt)}, or use --no-language-check"
         )
 
 
