@@ -106,6 +106,7 @@ LIBRARIES = {
     "io": {"numpy"},
     "io.locks": {"filelock"},
     "io.compression": {"zstandard"},
+    "io.language_tags": {"iso639"},
     "io.parameters": {"torch", "safetensors"},
     "parallel": set[str](),
     "parallel.process_group": {"torch"},
