@@ -11,8 +11,9 @@ from nmtkit.config import SearchConfig
 from nmtkit.inference.word_alignment import Alignment, JoinedTokens, best_sources, word_alignment
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.special_symbols import UNK_WORD
+from nmtkit.special_symbols import UNK, UNK_WORD
 from nmtkit.text.names import PLACEHOLDERS, unmask
+from nmtkit.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,26 @@ def translation_of(
         word_alignment=alignment_of_words,
         names=source.names,
     )
+
+
+def names_first(
+    hypotheses: Sequence[Hypothesis], source: Sequence[str], vocabulary: Vocabulary
+) -> list[Hypothesis]:
+    """Put hypotheses first that have each placeholder as often as the source, in their order.
+
+    :param source: tokens of the source.
+    :param vocabulary: of the target.
+    """
+    wanted = {
+        number: source.count(placeholder)
+        for placeholder, number in zip(PLACEHOLDERS, vocabulary.ids(PLACEHOLDERS), strict=True)
+        if number != UNK
+    }
+
+    def difference(hypothesis: Hypothesis) -> int:
+        return sum(abs(hypothesis.ids.count(i) - count) for i, count in wanted.items())
+
+    return sorted(hypotheses, key=difference)
 
 
 def _with_names(tokens: Sequence[str], names: Sequence[str]) -> list[str]:

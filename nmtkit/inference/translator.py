@@ -28,6 +28,7 @@ from nmtkit.inference.translation import (
     Source,
     Translation,
     empty_translation,
+    names_first,
     translation_of,
 )
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
@@ -277,7 +278,10 @@ class Translator:
         self, sources: Sequence[SourceTokens], batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
+        first = self._ensemble.first
+        copies_names = first.config.text.copy_names
         width = hypotheses_to_rerank(self.search, n_best)
+        width = max(width, self.search.beam) if copies_names else width
         models, averaging = self._ensemble.models, self._ensemble.averaging
         with self._ensemble.error_context():
             encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
@@ -289,8 +293,13 @@ class Translator:
         if self.search.coverage_penalty:
             from nmtkit.search.coverage import rerank_by_coverage
 
-            return [rerank_by_coverage(line, self.search, n_best) for line in n_best_lists]
-        return n_best_lists
+            n_best_lists = [rerank_by_coverage(line, self.search, width) for line in n_best_lists]
+        if copies_names:
+            lines = (sources[number][0] for batch in batches for number in batch)
+            n_best_lists = [
+                *map(names_first, n_best_lists, lines, itertools.repeat(first.tgt_vocab))
+            ]
+        return [hypotheses[:n_best] for hypotheses in n_best_lists]
 
     def _sample_batches(
         self,

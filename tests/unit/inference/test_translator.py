@@ -310,14 +310,33 @@ def test_names_take_the_place_of_their_placeholders(make_model):
         (["GI", "77"], ["GI"], [], [], ["GI", "77"]), found, plain.translate(masked, n_best=4),
         strict=True,
     ):  # fmt: skip
-        for translation, other in zip(best, expected, strict=True):
-            assert translation.tokens == other.tokens
+        by_tokens = {tuple(other.tokens): other for other in expected}
+        assert len(by_tokens) == len(best)
+        for translation in best:
+            other = by_tokens[tuple(translation.tokens)]
             kept = [word for word in other.tokens if word not in PLACEHOLDERS[len(names) :]]
             assert translation.text == " ".join(unmask(kept, names))
             assert translation.score == other.score
     alignment = found[1][0].word_alignment
     assert alignment is not None and alignment.src_words == lines[1].split()
     assert any("GI" in translation.text for best in found for translation in best)
+
+
+def test_translations_with_all_names_come_first(make_model):
+    sides = {"src": "a b ❶ ❷", "tgt": "v ❶ ❷"}
+    names = Names({})
+    translator = Translator(Ensemble((make_model(4, **sides, names=names),)))
+    chosen = [best.text.split() for (best,) in translator.translate(["GI a 77 b", "a GI"])]
+    for line, n_best in zip(
+        ({"GI": 1, "77": 1}, {"GI": 1, "77": 0}),
+        translator.translate(["GI a 77 b", "a GI"], n_best=4), strict=True,
+    ):  # fmt: skip
+        differences = [
+            sum(abs(t.text.split().count(name) - count) for name, count in line.items())
+            for t in n_best
+        ]
+        assert differences == sorted(differences)
+        assert n_best[0].text.split() == chosen.pop(0)
 
 
 def test_models_that_copy_other_names_make_no_ensemble(make_model):
