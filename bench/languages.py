@@ -67,6 +67,7 @@ class RecipeNmtkit(Nmtkit):
         """Write the recipe's settings with the sizes and the schedule of the task."""
         sizes, updates = task.sizes, task.updates
         task.folder.mkdir(parents=True, exist_ok=True)
+        every = max(CALIBRATION + 1, math.ceil(updates / 4))  # none while speed is measured
         config = task.folder / "settings.toml"
         config.write_text(
             f'base = "rnnsearch-modern"\n[model]\nembedding = {sizes.embedding}\n'
@@ -74,7 +75,7 @@ class RecipeNmtkit(Nmtkit):
             f"dropout = 0.1\n[data]\nbatch_size = 400\nmax_length = {MAX_LENGTH}\n"
             f"[training]\nlearning_rate = 0.002\nmax_updates = {updates}\n"
             f"cooldown = {round(COOLDOWN * updates)}\n"
-            f"warmup = 100\nvalidate_every = {max(1, math.ceil(updates / 4))}\npatience = 0\n"
+            f"warmup = 100\nvalidate_every = {every}\npatience = 0\n"
             "lr_decay_patience = 0\ndev_bleu = false\naverage_checkpoints = 1\n",
             encoding="utf-8",
         )
