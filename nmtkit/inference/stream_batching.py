@@ -33,6 +33,9 @@ memory stays bounded."""
 GATHER_SECONDS = 0.005
 """Time to wait for further lines that are just being written."""
 
+MAX_WARNINGS = 5
+"""Maximum number of lines that are not UTF-8 and are named, each in a warning."""
+
 Item = TypeVar("Item")
 
 Batches = list[list[int]]
@@ -42,7 +45,8 @@ Batches = list[list[int]]
 class LineStream:
     """Lines of a file or pipe, yielded in windows as they arrive.
 
-    Invalid UTF-8 becomes U+FFFD, with a warning that names the line, so that the stream goes on.
+    Invalid UTF-8 becomes U+FFFD, so that the stream goes on. A warning names the line, up to
+    `MAX_WARNINGS` of them, and another one at the end counts all.
 
     :param path: a file, a named pipe, or `-` for stdin; plain or compressed.
     lines_read: lines yielded so far; once all of them are translated, output may be flushed.
@@ -50,6 +54,7 @@ class LineStream:
 
     def __init__(self, path: str | Path) -> None:
         self._path = path
+        self._invalid = 0
         self.lines_read = 0
 
     def windows(self, size: int) -> Iterator[list[str]]:
@@ -61,13 +66,29 @@ class LineStream:
             lines = []
             for line in window:
                 self.lines_read += 1
-                lines.append(_decode(line, self._path, self.lines_read))
+                lines.append(self._decode(line))
             yield lines
+        if self._invalid > MAX_WARNINGS:
+            log.warning("%s: %d lines are not UTF-8; convert it", self._name, self._invalid)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the lines one by one."""
         for window in self.windows(1):
             yield from window
+
+    @property
+    def _name(self) -> str:
+        return "stdin" if str(self._path) == STANDARD else str(self._path)
+
+    def _decode(self, line: bytes) -> str:
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError:
+            self._invalid += 1
+            if self._invalid <= MAX_WARNINGS:
+                place = f"{self._name}:{self.lines_read}"
+                log.warning("%s: not UTF-8; invalid bytes became U+FFFD", place)
+            return line.decode("utf-8", errors="replace")
 
 
 def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -184,12 +205,3 @@ def _arriving_stream(path: str | Path) -> Generator[int | None, None, None]:
 
 def _is_pipe(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-
-
-def _decode(line: bytes, path: str | Path, number: int) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        name = "stdin" if str(path) == STANDARD else path
-        log.warning("%s:%d: not UTF-8; invalid bytes became U+FFFD", name, number)
-        return line.decode("utf-8", errors="replace")

@@ -14,13 +14,16 @@ def best_matches(language: str, tags: Sequence[str]) -> list[int]:
 
     The same tag is best, then the language in any region or script, then the language without one:
     `en-US` fits `en`, and `pt` fits `pt-BR`, but `pt-PT` does not. If no tag fits, those of three
-    letters are compared by the language that they mean: `deu` and `ger` fit `de`.
+    letters are compared by the language that they mean: `deu` and `ger` fit `de`. If still none
+    fits, by the macrolanguage of ISO 639-3: `cmn` fits `zh`, and `nb` fits `no`.
     """
     wanted = normalized_tag(language)
     normalized = [normalized_tag(tag) for tag in tags]
-    return _best_matches(wanted, normalized) or _best_matches(
-        _with_shortest_code(wanted), [_with_shortest_code(tag) for tag in normalized]
-    )
+    for code in (str, _with_shortest_code, _with_macrolanguage):
+        matches = _best_matches(code(wanted), [code(tag) for tag in normalized])
+        if matches:
+            return matches
+    return []
 
 
 def _best_matches(wanted: str, normalized: Sequence[str]) -> list[int]:
@@ -46,5 +49,20 @@ def _with_shortest_code(tag: str) -> str:
 
     try:
         return f"{Lang(language).pt1 or language}{hyphen}{rest}"
+    except (DeprecatedLanguageValue, InvalidLanguageValue):
+        return tag
+
+
+@lru_cache(maxsize=1024)
+def _with_macrolanguage(tag: str) -> str:
+    """Return a tag with the shortest code of its language's macrolanguage, if it is part of one."""
+    language, hyphen, rest = tag.partition("-")
+    from iso639 import Lang
+    from iso639.exceptions import DeprecatedLanguageValue, InvalidLanguageValue
+
+    try:
+        known = Lang(language)
+        whole = known.macro() or known
+        return f"{whole.pt1 or whole.pt3}{hyphen}{rest}"
     except (DeprecatedLanguageValue, InvalidLanguageValue):
         return tag

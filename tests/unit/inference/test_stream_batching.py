@@ -104,6 +104,13 @@ def test_invalid_utf8_is_replaced_with_a_warning_that_names_the_line(tmp_path, c
     assert ":2: not UTF-8" in warnings[0] and ":4: not UTF-8" in warnings[1]
 
 
+def test_many_invalid_lines_are_counted(tmp_path, caplog):
+    (tmp_path / "plain").write_bytes(b"caf\xe9\n" * 300)
+    assert len(list(LineStream(tmp_path / "plain"))) == 300
+    *named, last = [record.getMessage() for record in caplog.records]
+    assert len(named) == 5 and last.endswith("plain: 300 lines are not UTF-8; convert it")
+
+
 @pytest.mark.parametrize("name", ["missing", "."])
 def test_an_unreadable_file_is_an_error(tmp_path, name):
     with pytest.raises(DataError, match="cannot be read"):

@@ -13,6 +13,11 @@ from nmtkit.io.language_tags import best_matches
         ("pt-BR", ["por_PT", "POR_br"], [1]),
         ("de", ["ger", "de"], [1]),
         ("ast", ["spa", "ast"], [1]),
+        ("zh", ["eng", "cmn"], [1]),
+        ("zh", ["cmn", "yue", "zho"], [2]),
+        ("no", ["da", "nb"], [1]),
+        ("nb-NO", ["no", "en"], [0]),
+        ("fa", ["ara", "pes"], [1]),
         ("en", ["README", "", "xyz", "fra"], []),
     ],
 )
