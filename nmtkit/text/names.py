@@ -117,7 +117,7 @@ class Names:
         """Return the names of a line in the order of its placeholders, each once.
 
         Beside a name, the other words of its run of capitals and numbers are names, too, as in
-        `Kids Food Basket`.
+        `Kids Food Basket`, unless words of their shape are usually translated, as nouns of German.
 
         :param words: the words of a tokenised line.
         """
@@ -126,12 +126,11 @@ class Names:
         first = frozenset(first_words(words))
         names: dict[str, None] = {}
         for run in _runs(words, first):
-            if len(run) > 1 and any(self._is_name(words[index], False) for index in run):
-                names |= dict.fromkeys(words[index] for index in run)
-            else:
-                chosen = (i for i in run if self._is_name(words[i], i in first))
-                names |= dict.fromkeys(words[index] for index in chosen)
-        return list(names)[: len(PLACEHOLDERS)]
+            chosen = [index for index in run if self._is_name(words[index], index in first)]
+            if chosen:
+                chosen = [i for i in run if i in chosen or self._is_usually_copied(words[i])]
+            names |= dict.fromkeys(words[index] for index in chosen)
+        return _at_most(len(PLACEHOLDERS), names)
 
     def _is_name(self, word: str, is_first: bool) -> bool:
         uses = self.uses.get(word)
@@ -139,6 +138,10 @@ class Names:
             return uses.pairs < RARE and not uses.is_translated
         if is_first and word[1:] == word[1:].lower() and not _MARKED.search(word):
             return False  # a word in its usual case would not have the capital
+        return self._is_usually_copied(word)
+
+    def _is_usually_copied(self, word: str) -> bool:
+        """Return whether rare words of this shape are copied."""
         return _shape(word) not in self._translated_shapes
 
 
@@ -204,6 +207,14 @@ class NameCounts(NamedTuple):
         """Add other counts."""
         for counts, more in zip(self, other, strict=True):
             counts.update(more)
+
+
+def _at_most(size: int, names: Iterable[str]) -> list[str]:
+    """Return the first names; words of the text that look like placeholders cannot be left out."""
+    names = list(names)
+    room = size - sum(name in PLACEHOLDERS for name in names)
+    others = [name for name in names if name not in PLACEHOLDERS][:room]
+    return [name for name in names if name in PLACEHOLDERS or name in others]
 
 
 def _runs(words: Sequence[str], first: frozenset[int]) -> Iterator[list[int]]:

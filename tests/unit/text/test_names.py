@@ -59,6 +59,12 @@ def test_words_of_another_script_are_not_copied() -> None:
     assert names.find("He met Lena at 1204 .".split()) == ["1204"]
 
 
+def test_nouns_with_capitals_beside_a_name_are_translated() -> None:
+    pairs = [(f"das Haus H{c * 2} und {c}", f"the house {c}") for c in "abcdefghijk"]
+    names = learn([*pairs, ("die Funktion ATAN2 ist da", "the function ATAN2 is there")])
+    assert names.find("die Funktion ATAN2 und Wert ATAN3".split()) == ["ATAN2", "ATAN3"]
+
+
 def test_numbers_that_are_written_in_another_way_are_not_copied() -> None:
     pairs = [(f"pay {n},5 to {n}{n}{n}", f"payez {n}.5 à {n}{n}{n}") for n in range(11)]
     assert learn(pairs).find("pay 88,7 to 4040".split()) == ["4040"]
