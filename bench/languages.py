@@ -8,7 +8,7 @@ DATA/LANG/{train,val,test}.{en,LANG}, plain or gzip, hold the raw text of Englis
 vocabularies. Each is trained with one thread for `--minutes` of processor time: speeds are measured
 first, in turn, and the numbers of updates are chosen from them, so that schedules of the learning
 rate end with the training. Translations of the test set, joined to raw text, are scored by
-sacreBLEU.
+sacreBLEU. What was measured is kept in `--work`: a comparison that was interrupted goes on.
 """
 
 import argparse
@@ -17,7 +17,8 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -217,17 +218,23 @@ class Run:
         return f"{self.direction.src}-{self.direction.tgt}: {self.system.name}"
 
 
-def updates_of(runs: Sequence[Run], minutes: float) -> list[int]:
+def updates_of(runs: Sequence[Run], minutes: float, record: Path) -> list[int]:
     """Return for each run the number of updates that take some minutes of processor time.
 
     Speeds are measured in the first direction, in turn: batches have as many tokens in all.
+
+    :param record: file of the seconds of an update by system; it is read if it exists.
     """
     first = [run for run in runs if run.direction == runs[0].direction]
     seconds = {run.system.name: math.inf for run in first}
-    for _ in range(ROUNDS):
-        for run in first:
-            name = run.system.name
-            seconds[name] = min(seconds[name], seconds_per_update(run))
+    if record.exists():
+        seconds = json.loads(record.read_text(encoding="utf-8"))
+    else:
+        for _ in range(ROUNDS):
+            for run in first:
+                name = run.system.name
+                seconds[name] = min(seconds[name], seconds_per_update(run))
+        record.write_text(json.dumps(seconds), encoding="utf-8")
     return [max(CALIBRATION, round(60 * minutes / seconds[run.system.name])) for run in runs]
 
 
@@ -239,6 +246,20 @@ def seconds_per_update(run: Run) -> float:
     readings = record["updates"]
     seconds: float = readings[-1][1] - readings[WARMUP - 1][1]
     return seconds / (CALIBRATION - WARMUP)
+
+
+def measured(run: Run, updates: int, beam: int) -> Score:
+    """Return the figures of a run, measured now or earlier."""
+    record = run.task.folder / "score.json"
+    if record.exists():
+        score = Score(**json.loads(record.read_text(encoding="utf-8")))
+        if score.updates == updates:
+            return score
+    report_progress(f"{run}: {updates:,} updates")
+    score = measure(run, updates, beam)
+    report_progress(f"{run}: {score}")
+    record.write_text(json.dumps(asdict(score)), encoding="utf-8")
+    return score
 
 
 def measure(run: Run, updates: int, beam: int) -> Score:
@@ -323,16 +344,9 @@ def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
     runs = list(runs_of(options))
     report_progress("measuring the speed of updates")
-    updates = updates_of(runs, options.minutes)
-
-    def measured(run: Run, updates: int) -> Score:
-        report_progress(f"{run}: {updates:,} updates")
-        score = measure(run, updates, options.beam)
-        report_progress(f"{run}: {score}")
-        return score
-
+    updates = updates_of(runs, options.minutes, options.work / "seconds.json")
     with ThreadPoolExecutor(options.jobs) as pool:
-        scores = list(pool.map(measured, runs, updates))
+        scores = list(pool.map(measured, runs, updates, repeat(options.beam)))
     rows = [
         [
             *str(run).split(": "),

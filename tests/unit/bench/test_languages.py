@@ -37,7 +37,21 @@ def test_the_fastest_of_the_measured_speeds_counts(
     runs = [Run(Direction("en", t, Path()), s, task) for t in ("ja", "de") for s in systems]
     seconds = {systems[0].name: iter([0.5, 0.25, 0.75]), systems[1].name: iter([2.0, 2.5, 3.0])}
     monkeypatch.setattr(languages, "seconds_per_update", lambda run: next(seconds[run.system.name]))
-    assert languages.updates_of(runs, minutes=5) == [1200, 150, 1200, 150]
+    record = task.folder.parent / "seconds.json"
+    for _ in range(2):  # the second time, what was measured is read
+        assert languages.updates_of(runs, 5, record) == [1200, 150, 1200, 150]
+    assert languages.updates_of(runs, 10, record) == [2400, 300, 2400, 300]
+
+
+def test_a_comparison_goes_on_where_it_was_interrupted(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(Direction("en", "ja", Path()), RecipeNmtkit(), task)
+    task.folder.mkdir()
+    scores = iter([languages.Score(50.0, 20.0, 7, 1.5), languages.Score(51.0, 21.0, 8, 1.5)])
+    monkeypatch.setattr(languages, "measure", lambda run, updates, beam: next(scores))
+    found = [languages.measured(run, updates, 5).chrf for updates in (7, 7, 8)]
+    assert found == [50.0, 50.0, 51.0]
 
 
 def test_text_of_a_pair_stands_in_the_folder_of_the_other_language(tmp_path: Path) -> None:
