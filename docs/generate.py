@@ -1,7 +1,8 @@
 """Pages of the reference that are generated from the code when the site is built.
 
 `reference/commands.md` comes from the commands' own options, `reference/settings.md` from the
-config dataclasses and their docstrings, `reference/cleaning.md` from the rules of cleaning. MkDocs calls `on_files` (see `hooks` in mkdocs.yml).
+config dataclasses and their docstrings, `reference/cleaning.md` from the rules of cleaning. MkDocs
+calls `on_files` (see `hooks` in mkdocs.yml).
 """
 
 import dataclasses
