@@ -150,10 +150,11 @@ def _at_most_two(
         " exactly.",
     ),
     option(
-        "--copy-names",
-        is_flag=True,
+        "--copy-names/--no-copy-names",
+        default=None,
         help="Copy names and numbers that are rare in the training data: placeholders stand for"
-        " them, in whose place 'translate' puts the names of its input.",
+        " them, in whose place 'translate' puts the names of its input.  [default: --copy-names, if"
+        " BPE splits raw text with capitals]",
     ),
     option(
         "--no-language-check",

@@ -46,7 +46,7 @@ def prepare(
     protected: bool | None = None,
     joiners: bool | None = None,
     case: Literal["keep", "truecase", "markers"] = "keep",
-    copy_names: bool = False,
+    copy_names: bool | None = None,
     tokenizer: TokenizerChoice = "auto",
     subword: SubwordChoice = "auto",
     subword_size: int = 0,
@@ -93,7 +93,7 @@ def prepare(
     :param case: "truecase" learns and applies Moses's truecasing; "markers" writes small letters,
         with tokens before words with capitals.
     :param copy_names: let placeholders stand for names and numbers that are rare in the training
-        data, so that translations copy them.
+        data, so that translations copy them. None: if BPE splits raw text with capitals.
     :param tokenizer: "moses", or "none": whitespace separates words, or, with SentencePiece, lines
         are split as they are; "auto" chooses by the script of the text.
     :param subword: "bpe", "sentencepiece", "none", or "auto": by the script of the text.
@@ -144,6 +144,9 @@ def prepare(
         glossaries,
         vocabulary_threshold,
     )
+    asked = switches_asked(nfc=nfc, protected=protected, joiners=joiners, copy_names=copy_names)
+    if copy_names is None:
+        copy_names = segmentation.words_split and case != "markers"
     text = TextConfig(
         src_language=src_language,
         tgt_language=tgt_language,
@@ -166,7 +169,7 @@ def prepare(
         **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
-        asked=switches_asked(nfc=nfc, protected=protected, joiners=joiners, copy_names=copy_names),
+        asked=asked,
     )
     return _prepare.prepare(
         settings, output, train, dev, tests, workers, force, language_check, dry_run, columns

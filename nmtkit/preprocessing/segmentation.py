@@ -83,6 +83,11 @@ class Segmentation:
         raw = self.subword == "sentencepiece" and self.tokenizer != "moses"
         return self.tokenized or self.tokenizer == "none" or raw
 
+    @property
+    def words_split(self) -> bool:
+        """Whether BPE splits words that a tokenizer finds, unless the text decides otherwise."""
+        return not self.words_given and self.method() in ("bpe", AUTO)
+
     def text_settings(self) -> dict[str, Any]:
         """Return the fields of `TextConfig` that say how text is split."""
         method = self.method()
@@ -160,6 +165,7 @@ def choose_method(
         protected=False,
         combining=False,
         joiners=False,
+        copy_names=False,
     )
     _warn_of_other_forms(text, src, tgt)
     return dataclasses.replace(settings, text=text, subword_method="sentencepiece")

@@ -132,8 +132,17 @@ def test_every_option_reaches_the_manifest(
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
     options += ["--clean", "none", "--rule", "digits=0.25", "--near-dedup", "src"]
     options += ["--leakage", "drop-any"]
-    options += ["--no-nfc", "--punctuation", "--no-joiners", "--case", "truecase", "--held-out", 3]
-    options += ["--held-out", 3, "--glossary", "x+", "--vocabulary-threshold", "2"]
+    options += ["--no-nfc", "--punctuation", "--no-joiners", "--no-copy-names"]
+    options += [
+        "--case",
+        "truecase",
+        "--held-out",
+        3,
+        "--glossary",
+        "x+",
+        "--vocabulary-threshold",
+        "2",
+    ]
     nmtkit(
         "prepare",
         "-s",
