@@ -42,7 +42,16 @@ SAMPLING_INTERVAL = 0.05  # seconds
 SIDES = ("en", "fr")
 TEST = "test2016"
 MIB = 2**20
-STEPS = ("prepare", "prepare, BPE", "shortlist", "train, first", "train, again", "translate")
+STEPS = (
+    "prepare",
+    "prepare, BPE",
+    "shortlist",
+    "train, first",
+    "train, again",
+    "train, BPE",
+    "train, BPE-dropout",
+    "translate",
+)
 
 
 @dataclass(frozen=True)
@@ -166,20 +175,25 @@ class Measurement:
                 costs[step] = self.prepare(prepared, "--subword", "none")
             elif step == "prepare, BPE":
                 costs[step] = self.prepare(self.folder / "pieces", "--bpe", "10000")
+                self.nmtkit("shortlist", self.folder / "pieces", "--force")
             elif step == "shortlist":
                 costs[step] = self.nmtkit("shortlist", prepared, "--size", "10000", "--force")
             elif step == "translate":
                 costs[step] = translate(
                     Nmtkit(), self.task("nmtkit"), self.times, self.options.beam
                 )
+            elif step.startswith("train, BPE"):
+                dropout = 0.1 if step.endswith("dropout") else 0.0
+                system = Nmtkit(extra=[f"data.bpe_dropout={dropout}"])
+                costs[step] = train(system, self.task("nmtkit-pieces", "pieces"))
             else:  # the first training also writes the binarised ids
                 task = self.task("nmtkit")
                 costs[step] = train(Nmtkit(), task)
         return costs
 
-    def task(self, name: str) -> Task:
+    def task(self, name: str, prepared: str = "prepared") -> Task:
         """Return a training task of a few updates."""
-        data = Data.open(self.folder / "prepared", self.folder)
+        data = Data.open(self.folder / prepared, self.folder / name)
         updates, threads = self.options.updates, self.options.threads
         return Task(data, self.folder / name, SMALL, updates, threads)
 

@@ -10,6 +10,7 @@ a busy machine, use --clock cpu with one thread.
 
 import argparse
 import dataclasses
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,14 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         help="nmtkit's precisions, a row each; bfloat16 is a default if the processor supports it",
     )
     parser.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="SETTING=VALUE",
+        help="a further row: nmtkit with this setting, such as data.bpe_dropout=0.1",
+    )
+    parser.add_argument(
         "--clock",
         choices=list(CLOCKS),
         default="wall",
@@ -83,13 +92,16 @@ def multiplies_bfloat16() -> bool:
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
-def nmtkit_systems(precisions: list[str], models: list[str]) -> dict[str, System]:
-    """Return nmtkit's systems: RNNsearch in each precision, and the other models."""
+def nmtkit_systems(
+    precisions: list[str], models: list[str], settings: list[str]
+) -> dict[str, System]:
+    """Return nmtkit's systems: RNNsearch in each precision, with each setting, and other models."""
     rows: dict[str, System] = {}
     for precision in precisions if "rnnsearch" in models else []:
         plain = precision == "float32"
         extra = [] if plain else [f'training.precision="{precision}"']
         rows["nmtkit" if plain else f"nmtkit, {precision}"] = Nmtkit(extra=extra)
+    rows |= {f"nmtkit, {setting}": Nmtkit(extra=[setting]) for setting in settings}
     others = [model for model in models if model != "rnnsearch"]
     return rows | {f"nmtkit, {model}": Nmtkit(model=model) for model in others}
 
@@ -122,7 +134,9 @@ def measure(
     updates = WARMUP + (options.updates or UPDATES[name])
 
     def training(row: str, system: System) -> Callable[[], Rate]:
-        folder = (options.work / "train" / f"{name}-{row.split()[0].strip(',')}").absolute()
+        folder = (
+            options.work / "train" / f"{name}-{re.sub('[^a-z0-9_.]+', '-', row.lower())}"
+        ).absolute()
         task = Task(data, folder, SIZES[name], updates, options.threads)
         return lambda: system.time_training(task, WARMUP)
 
@@ -195,7 +209,7 @@ def main(arguments: list[str]) -> int:
     try:
         prepared = options.prepared or prepared_folder(options.data, options.work)
         data = Data.open(prepared, options.work)
-        systems = nmtkit_systems(options.precision, options.models)
+        systems = nmtkit_systems(options.precision, options.models, options.settings)
         systems |= {system.name: system for system in peers(options.peers, options.marian)}
         if options.only:
             begins = tuple(options.only)

@@ -61,16 +61,16 @@ def test_a_report_without_nmtkit_or_ceiling() -> None:
     assert [rows(report)["other"][column] for column in (0, 1, 3)] == ["3,000", "", ""]
 
 
-def test_each_precision_has_a_row() -> None:
-    rows = train.nmtkit_systems(["float32", "bfloat16"], ["rnnsearch"])
-    assert list(rows) == ["nmtkit", "nmtkit, bfloat16"]
+def test_each_precision_and_setting_has_a_row() -> None:
+    rows = train.nmtkit_systems(["float32", "bfloat16"], ["rnnsearch"], ["data.bpe_dropout=0.1"])
+    assert list(rows) == ["nmtkit", "nmtkit, bfloat16", "nmtkit, data.bpe_dropout=0.1"]
 
 
 def test_other_models_have_rows_with_their_own_operations() -> None:
-    rows = train.nmtkit_systems(["float32"], ["rnnsearch", "deep-lstm"])
+    rows = train.nmtkit_systems(["float32"], ["rnnsearch", "deep-lstm"], [])
     assert list(rows) == ["nmtkit", "nmtkit, deep-lstm"]
     assert rows["nmtkit, deep-lstm"].products is deep_lstm
-    assert list(train.nmtkit_systems(["float32"], ["rnnenc"])) == ["nmtkit, rnnenc"]
+    assert list(train.nmtkit_systems(["float32"], ["rnnenc"], [])) == ["nmtkit, rnnenc"]
 
 
 def test_missing_text_gives_one_error_line(tmp_path: Path, capfd) -> None:
