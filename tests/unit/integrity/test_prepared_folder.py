@@ -35,7 +35,7 @@ def binarise(folder: Path) -> list[str]:
 def test_what_prepare_shortlist_and_train_write_is_well(prepared: Path, model: Path) -> None:
     result = check(prepared)
     assert (result.findings, result.unchecked, result.kind) == ((), (), "prepared folder")
-    assert result.files == len(os.listdir(prepared)) == 11 + 2 + 14
+    assert result.files == len(os.listdir(prepared)) == 11 + 2 + 2 + 14
 
 
 @pytest.mark.parametrize(
