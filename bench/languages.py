@@ -142,7 +142,7 @@ class OpenNMTRecurrent(OpenNMT):
 
 
 class OpenNMTTransformer(OpenNMTRecurrent):
-    """OpenNMT-py's Transformer with three layers of 256 units (Vaswani et al. 2017)."""
+    """OpenNMT-py's Transformer with three layers (Vaswani et al. 2017)."""
 
     name = "OpenNMT-py 3.5.1, Transformer"
 
