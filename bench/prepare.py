@@ -4,10 +4,11 @@
         [--lines 100000] [--merges 10000] [--threads 2] [--rounds 3]
 
 There are two jobs: tokenise both sides and split them with given BPE merges, and the same after
-learning the merges. The pipe runs, for each side, `sacremoses -j THREADS tokenize` and
-`subword-nmt apply-bpe`, with `subword-nmt learn-joint-bpe-and-vocab` between them. Both ways run in
-turns on the same lines, and their outputs are compared line by line. On some lines sacremoses
-leaves the last period attached to a word, where Moses and nmtkit split it off.
+learning the merges. The pipe runs, for each side, `sacremoses -j THREADS tokenize` and `subword-nmt
+apply-bpe`, with `subword-nmt learn-joint-bpe-and-vocab` between them. `nmtkit prepare` runs without
+what the pipe does not do (cleaning, joiners, protected tags, names), and with its defaults. All run
+in turns on the same lines, and the first two outputs are compared line by line. On some lines
+sacremoses leaves the last period attached to a word, where Moses and nmtkit split it off.
 """
 
 import argparse
@@ -39,6 +40,11 @@ from nmtkit.io.lines import read_parallel
 
 SIDES = ("src", "tgt")
 NMTKIT_PREPARE, PIPE = "nmtkit prepare", "sacremoses, subword-nmt"
+NMTKIT_DEFAULTS = "nmtkit prepare, with its defaults"
+AS_THE_PIPE = ["--escape", "--clean", "none", "--max-length", "1000000", "--max-ratio", "1000000"]
+AS_THE_PIPE += ["--no-nfc", "--no-protected", "--no-joiners", "--no-copy-names"]
+AS_THE_PIPE += ["--vocabulary-threshold", "0", "--no-language-check"]
+"""Options of `nmtkit prepare` that leave out what the pipe does not do, and keep every pair."""
 JOBS = {"merges given": "given", "merges learned": "learned"}
 
 PIPE_GIVEN_MERGES = """
@@ -76,20 +82,17 @@ class Job:
         """Return the given merges: those that the pipe learned in its first round."""
         return self.folder / f"{self.name}.given.codes"
 
-    def run_nmtkit(self, job: str) -> Callable[[], CommandCost]:
-        """Run nmtkit, keeping every pair."""
+    def run_nmtkit(self, job: str, extra: list[str], folder: str) -> Callable[[], CommandCost]:
+        """Run nmtkit with further options; it writes a folder."""
         options = self.options
         bpe = (
             ["--bpe-codes", self.given_merges] if job == "given" else ["--bpe", str(options.merges)]
         )
         files = [self.folder / f"{self.name}.{side}" for side in SIDES]
         languages = ["-s", options.languages[0], "-t", options.languages[1]]
-        escape = ["--escape"]  # as sacremoses always does
-        keep = ["--max-length", "1000000", "--max-ratio", "1000000"]
         workers = ["--workers", str(options.threads), "--force"]
-        output = ["--output", self.folder / f"{self.name}.{job}"]
-        train = ["--quiet", "prepare", "--train", *files]
-        command = [*NMTKIT, *train, *languages, *escape, *keep, *bpe, *workers, *output]
+        train = ["--quiet", "prepare", "--train", *files, "--output", self.folder / folder]
+        command = [*NMTKIT, *train, *languages, *extra, *bpe, *workers]
         return lambda: run_command(command, self.folder / "nmtkit.log")
 
     def run_pipe(self, job: str) -> Callable[[], CommandCost]:
@@ -182,7 +185,11 @@ def measure(job: Job) -> dict[str, Any]:
     results = {}
     for name in job.options.jobs:
         key = JOBS[name]
-        runs = {NMTKIT_PREPARE: job.run_nmtkit(key), PIPE: job.run_pipe(key)}
+        runs = {
+            NMTKIT_PREPARE: job.run_nmtkit(key, AS_THE_PIPE, f"{job.name}.{key}"),
+            NMTKIT_DEFAULTS: job.run_nmtkit(key, [], f"{job.name}.{key}.defaults"),
+            PIPE: job.run_pipe(key),
+        }
         costs = in_turns(
             runs, job.options.rounds, lambda line: report_progress(f"{job.name}: {line}")
         )
