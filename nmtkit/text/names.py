@@ -22,6 +22,7 @@ from typing import NamedTuple, Self
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import open_output, read_lines
+from nmtkit.text.memo import Memo
 from nmtkit.text.truecaser import first_words
 
 NAMES = "names"
@@ -121,11 +122,12 @@ class Names:
 
         :param words: the words of a tokenised line.
         """
-        if not any(map(may_be_name, words)):
+        candidates = _candidates(words)
+        if not candidates:
             return []
         first = frozenset(first_words(words))
         names: dict[str, None] = {}
-        for run in _runs(words, first):
+        for run in _runs(candidates, first):
             chosen = [index for index in run if self._is_name(words[index], index in first)]
             if chosen:
                 chosen = [i for i in run if i in chosen or self._is_usually_copied(words[i])]
@@ -162,6 +164,9 @@ def may_be_name(word: str) -> bool:
     return word != word.lower() or _MARKED.search(word) is not None
 
 
+_MAY_BE_NAME = Memo(may_be_name)
+
+
 def mask(
     words: Sequence[str], names: Sequence[str], placeholders: Sequence[str] = PLACEHOLDERS
 ) -> list[str]:
@@ -195,13 +200,15 @@ class NameCounts(NamedTuple):
 
     def add_pair(self, src: Sequence[str], tgt: Sequence[str]) -> None:
         """Count the words of a source that may be names."""
-        words = set(filter(may_be_name, src))
-        if words:
-            self.pairs.update(words)
-            self.copied.update(words.intersection(tgt))
-            first = frozenset(first_words(src))
-            inner = {word for index, word in enumerate(src) if index not in first}
-            self.inner.update(words & inner)
+        candidates = _candidates(src)
+        if not candidates:
+            return
+        first = frozenset(first_words(src))
+        inner = {src[index] for index in candidates if index not in first}
+        for word in {src[index] for index in candidates}:
+            self.pairs[word] += 1
+            self.copied[word] += word in tgt
+            self.inner[word] += word in inner
 
     def add(self, other: "NameCounts") -> None:
         """Add other counts."""
@@ -217,19 +224,24 @@ def _at_most(size: int, names: Iterable[str]) -> list[str]:
     return [name for name in names if name in PLACEHOLDERS or name in others]
 
 
-def _runs(words: Sequence[str], first: frozenset[int]) -> Iterator[list[int]]:
+def _candidates(words: Sequence[str]) -> list[int]:
+    """Return the indices of words that may be names."""
+    return [index for index, word in enumerate(words) if _MAY_BE_NAME[word]]
+
+
+def _runs(candidates: Iterable[int], first: frozenset[int]) -> Iterator[list[int]]:
     """Yield the indices of words that may be names, those next to each other together.
 
     A word that begins a sentence is a run by itself.
+
+    :param first: the indices of words that begin a sentence.
     """
     run: list[int] = []
-    for index, word in enumerate(words):
-        inside = may_be_name(word)
-        if run and (not inside or index in first or run[-1] in first):
+    for index in candidates:
+        if run and (index > run[-1] + 1 or index in first or run[-1] in first):
             yield run
             run = []
-        if inside:
-            run.append(index)
+        run.append(index)
     if run:
         yield run
 
