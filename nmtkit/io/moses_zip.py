@@ -67,7 +67,8 @@ def _member_of(archive: zipfile.ZipFile, language: str, source: Source) -> zipfi
     members = [
         member
         for member in archive.infolist()
-        if not member.is_dir() and not PurePosixPath(member.filename).name.startswith("._")
+        if not member.filename.endswith("/")
+        and not PurePosixPath(member.filename).name.startswith("._")
     ]
     suffixes = [PurePosixPath(member.filename).suffix[1:] for member in members]
     indices = best_matches(language, suffixes)

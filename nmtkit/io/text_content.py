@@ -86,6 +86,7 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         head = head[len(BOM) :]
         _log_once(name, "a byte order mark at its beginning was taken off")
     held = 0  # carriage returns at the end of a chunk, which may precede an end of line
+    at_start = True  # of a line
     for data in _without_marks(chain([head], chunks), name):
         stripped = data.rstrip(b"\r")
         if held and stripped:
@@ -96,9 +97,13 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             stripped = stripped.replace(b"\r\n", b"\n")
             if b"\r\n" in stripped:
                 stripped = _LINE_END.sub(b"\n", stripped)
+        if stripped:
+            at_start = stripped.endswith(b"\n")
         yield stripped
     if held:
         _log_once(name, _RETURNS)
+        if at_start:  # a last line of nothing else is an empty line
+            yield b"\n"
 
 
 def _without_marks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:

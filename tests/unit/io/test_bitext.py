@@ -159,6 +159,19 @@ def test_members_of_a_region_are_found(tmp_path: Path) -> None:
     assert read(tmp_path / "a.zip", "pt", "en") == [("b", "a")]
 
 
+def test_a_member_without_a_name_is_no_side(tmp_path: Path) -> None:
+    data = zipped({"x": "c\n", "T.en": "a\n", "T.fr": "b\n"})
+    entry = data.index(b"PK\1\2")  # of the directory, whose first name loses its letter
+    damaged = bytearray(data)
+    damaged[entry + 28] = 0
+    del damaged[entry + 46]
+    end = bytes(damaged).rindex(b"PK\5\6")
+    size = int.from_bytes(damaged[end + 12 : end + 16], "little")
+    damaged[end + 12 : end + 16] = (size - 1).to_bytes(4, "little")
+    (tmp_path / "a.zip").write_bytes(damaged)
+    assert read(tmp_path / "a.zip", "en", "fr") == [("a", "b")]
+
+
 def test_names_in_a_zip_file_are_not_paths(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.zip").write_bytes(

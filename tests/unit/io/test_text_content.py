@@ -120,8 +120,16 @@ def test_carriage_returns_and_marks_are_taken_off_and_nothing_else(
 ) -> None:
     data = "first\n" + "".join(texts)
     expected = "\n".join(line.lstrip("\ufeff").rstrip("\r") for line in data.split("\n"))
+    if expected.endswith("\n") and data.endswith("\r"):
+        expected += "\n"  # the last line is empty, and is a line
     assert read(data.encode(), step).decode() == expected
     assert read(("\ufeff" + data).encode(), step).decode() == expected
+
+
+@pytest.mark.parametrize("data", [b"\r", b"\r\r", b"a\n\r", b"a\r\n\r"], ids=repr)
+@pytest.mark.parametrize("step", [1, 9])
+def test_a_last_line_of_carriage_returns_is_an_empty_line(data: bytes, step: int) -> None:
+    assert read(data, step) == data.replace(b"\r\n", b"\n").rstrip(b"\r") + b"\n"
 
 
 @settings(max_examples=200, deadline=None)
