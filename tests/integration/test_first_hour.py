@@ -125,7 +125,8 @@ def test_compressed_input_is_translated_as_its_text(
 def test_a_byte_order_mark_is_no_word(nmtkit: Nmtkit, model: Path, tmp_path: Path) -> None:
     """It was a token of the training data, and of what was translated."""
     plain = nmtkit("translate", "-m", model, input="one two\n").stdout
-    marked = nmtkit("translate", "-m", model, input="\ufeffone two\n".encode())
+    (tmp_path / "marked").write_text("\ufeffone two\n", encoding="utf-8")
+    marked = nmtkit("translate", "-m", model, tmp_path / "marked")
     assert marked.stdout == plain
     assert "byte order mark" in marked.stderr
 
