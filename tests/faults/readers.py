@@ -115,7 +115,7 @@ def accepts(reader: Reader, folder: Path, content: bytes) -> bool:
 def _lines(folder: Path) -> None:
     path = folder / "text.src"
     raw = path.read_bytes()
-    count = raw.count(b"\n") + (not raw.endswith(b"\n") and bool(_unmarked(raw)))
+    count = _line_count(raw)
     lines = list(read_raw_lines(path))
     if compression_of(raw):
         count = len(lines)
@@ -132,10 +132,13 @@ def _lines(folder: Path) -> None:
     list(read_parallel(path, path))
 
 
-def _unmarked(data: bytes) -> bytes:
-    """Return a text's last line without the marks that are taken off."""
-    last = data.rpartition(b"\n")[2].rstrip(b"\r")
-    return last if b"\n" in data else re.sub(rb"\A(\xef\xbb\xbf)*", b"", last)
+def _line_count(text: bytes) -> int:
+    """Return the number of lines; a last one without a line feed counts unless it is empty.
+
+    Byte order marks at the beginning of a line, which are taken off, are no line.
+    """
+    last = text.rpartition(b"\n")[2]
+    return text.count(b"\n") + bool(re.sub(rb"\A(\xef\xbb\xbf)+", b"", last))
 
 
 def _compressed(name: str) -> Callable[[Path], object]:
@@ -427,7 +430,7 @@ def _command(*arguments: str, count_lines: bool = True) -> Callable[[Path], obje
             raise ModelError(last)
         if result.exit_code:
             raise Fault(f"status {result.exit_code}: {result.stderr[-200:]}")
-        lines = stdin.count(b"\n") + (bool(stdin) and not stdin.endswith(b"\n"))
+        lines = _line_count(stdin)
         written = result.stdout_bytes.count(b"\n")
         if count_lines and written != lines:
             raise Fault(f"{written} lines of output for {lines} lines of input")
