@@ -10,10 +10,11 @@ import difflib
 import math
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
+from nmtkit.config_ranges import LAYER_SIZE, RANGES
 from nmtkit.errors import ConfigError
 from nmtkit.text_config import TextConfig as TextConfig
 
@@ -72,14 +73,19 @@ class TrainingConfig:
     clip_norm: rescale the gradient to this L2 norm if it is longer; 0: never.
     label_smoothing: share of the target probability that is spread over all words
         (Szegedy et al. 2016); 0: none.
+    softmax_samples: train with a softmax over this many words drawn for each batch, and the batch's
+        own (Jean et al. 2015), until the learning rate has fallen to a quarter; 0: all words.
     gradient_accumulation: number of batches whose gradients are summed for one update.
+    batch_parts: on the CPU, split the pairs of each batch in this many parts, whose gradients are
+        computed at the same time by as many processes, which divide the threads; 1: off. This is
+        faster for small models. Another number gives another model, as dropout is drawn for each
+        part.
     precision: type of matrix products; parameters, states, softmax and optimizer stay float32.
-        bfloat16 is faster on a GPU and on processors that support it (avx512_bf16, amx_bf16), and
-        slower on others.
+        bfloat16 is faster on a GPU and on processors with avx512_bf16 or amx_bf16 only.
     max_updates: stop training after this many updates; 0: never.
     validate_every: number of updates between two validations.
-    validate_epochs: number of epochs between two validations, counted in whole sort pools, instead
-        of `validate_every`; 0: use `validate_every`.
+    validate_epochs: number of epochs between two validations, counted in whole sort pools; 0: use
+        `validate_every`.
     patience: stop training after this many validations without a new best; 0: never.
     early_stopping_metric: dev figure by which the best parameters are chosen: cost per token, BLEU
         or chrF.
@@ -97,8 +103,15 @@ class TrainingConfig:
     warmup: number of updates over which the learning rate rises linearly to its value.
     cooldown: number of updates before `max_updates` over which the learning rate falls
         linearly to 0.
-    max_nonfinite: stop training after this many consecutive updates whose cost or gradient is not
-        finite; such updates leave the parameters unchanged.
+    time_limit: stop training after this many seconds, over all runs and with the validation at its
+        end; 0: never. `schedule` gets the updates that fit into it on this machine.
+    cooldown_share: share of `time_limit` at its end over which the learning rate falls linearly to
+        0, after a checkpoint from which a training with a higher limit goes on.
+    schedule: further factors of the learning rate, "updates:factor", linear between points; the
+        last one ends the training. `time_limit` adds points when they are known; with them, and
+        without it, a training is repeated exactly.
+    max_nonfinite: stop training after this many consecutive updates without finite cost and
+        gradient; such updates leave the parameters unchanged.
     average_checkpoints: number of last checkpoints whose mean is validated and saved.
     keep_checkpoints: number of checkpoints to keep in the folder.
     """
@@ -111,7 +124,9 @@ class TrainingConfig:
     loss_reduction: Literal["batch-sum", "sentence-mean", "token-mean"] = "batch-sum"
     clip_norm: float = 1.0
     label_smoothing: float = 0.0
+    softmax_samples: int = 0
     gradient_accumulation: int = 1
+    batch_parts: int = 1
     precision: Literal["float32", "bfloat16"] = "float32"
     max_updates: int = 0
     max_epochs: float = 0.0
@@ -127,6 +142,9 @@ class TrainingConfig:
     lr_decay_every: float = 0.5
     warmup: int = 0
     cooldown: int = 0
+    time_limit: float = 0.0
+    cooldown_share: float = 0.0
+    schedule: tuple[str, ...] = ()
     max_nonfinite: int = 10
     average_checkpoints: int = 1
     keep_checkpoints: int = 3
@@ -138,8 +156,10 @@ class SearchConfig:
 
     beam: beam size, the number of hypotheses kept for each sentence.
     beam_mode: "shrinking": a finished hypothesis leaves the beam, which becomes one narrower;
-        search stops when it is empty (the papers). "bounded": the beam keeps its width; search
-        stops when no unfinished hypothesis can beat the n best finished ones.
+        search stops when it is empty (the papers). "bounded": the beam keeps its width.
+    stop: search of a sentence also stops when no unfinished hypothesis can still rank among the n
+        best. "early": can, if it is finished soon, at about the expected length; "exact": can, if
+        all words up to the maximum length cost nothing, which is late with a length penalty.
     length_penalty: exponent of the length in the ranking of hypotheses, `</s>` counted; 1: mean
         log-probability per word (RNNsearch), 0: plain log-probability (Sutskever).
     penalty: what a score is divided by. "power": length^length_penalty; "wu":
@@ -155,6 +175,7 @@ class SearchConfig:
 
     beam: int = 12
     beam_mode: Literal["shrinking", "bounded"] = "shrinking"
+    stop: Literal["early", "exact"] = "early"
     length_penalty: float = 1.0
     penalty: Literal["power", "wu"] = "power"
     coverage_penalty: float = 0.0
@@ -168,6 +189,7 @@ class SearchSettings(TypedDict, total=False):
 
     beam: int
     beam_mode: Literal["shrinking", "bounded"]
+    stop: Literal["early", "exact"]
     length_penalty: float
     penalty: Literal["power", "wu"]
     coverage_penalty: float
@@ -186,61 +208,6 @@ class Config:
     search: SearchConfig = field(default_factory=SearchConfig)
     text: TextConfig = field(default_factory=TextConfig)
 
-
-class AllowedRange(NamedTuple):
-    """Range of allowed values of a setting, with its description for messages."""
-
-    description: str
-    contains: Callable[[Any], bool]
-
-
-AT_LEAST_ONE = AllowedRange("at least 1", lambda value: value >= 1)
-LAYER_SIZE = AllowedRange("from 1 to 1,000,000", lambda value: 1 <= value <= 1_000_000)
-LAYER_COUNT = AllowedRange("from 1 to 100", lambda value: 1 <= value <= 100)
-NOT_NEGATIVE = AllowedRange("at least 0", lambda value: 0 <= value < math.inf)
-POSITIVE = AllowedRange("above 0", lambda value: 0 < value < math.inf)
-PROBABILITY = AllowedRange("in [0, 1)", lambda value: 0 <= value < 1)
-DECAY_RATE = AllowedRange("above 0 and below 1", lambda value: 0 < value < 1)
-RANK = AllowedRange("from 0 to 1,000,000", lambda value: 0 <= value <= 1_000_000)
-
-RANGES: dict[str, AllowedRange] = {
-    "model.dropout": PROBABILITY,
-    "model.softmax_rank": RANK,
-    "model.layers": LAYER_COUNT,
-    "model.context": LAYER_COUNT,
-    "data.max_length": AT_LEAST_ONE,
-    "data.batch_size": AT_LEAST_ONE,
-    "data.sort_pool": AT_LEAST_ONE,
-    "data.bpe_dropout": PROBABILITY,
-    "training.seed": NOT_NEGATIVE,
-    "training.learning_rate": POSITIVE,
-    "training.rho": DECAY_RATE,
-    "training.epsilon": POSITIVE,
-    "training.clip_norm": NOT_NEGATIVE,
-    "training.label_smoothing": PROBABILITY,
-    "training.gradient_accumulation": AT_LEAST_ONE,
-    "training.max_updates": NOT_NEGATIVE,
-    "training.max_epochs": NOT_NEGATIVE,
-    "training.validate_every": AT_LEAST_ONE,
-    "training.validate_epochs": NOT_NEGATIVE,
-    "training.patience": NOT_NEGATIVE,
-    "training.dev_beam": AT_LEAST_ONE,
-    "training.lr_decay": POSITIVE,
-    "training.lr_decay_patience": NOT_NEGATIVE,
-    "training.lr_decay_after": NOT_NEGATIVE,
-    "training.lr_decay_every": POSITIVE,
-    "training.warmup": NOT_NEGATIVE,
-    "training.cooldown": NOT_NEGATIVE,
-    "training.max_nonfinite": AT_LEAST_ONE,
-    "training.average_checkpoints": AT_LEAST_ONE,
-    "training.keep_checkpoints": AT_LEAST_ONE,
-    "text.vocabulary_threshold": NOT_NEGATIVE,
-    "search.beam": AT_LEAST_ONE,
-    "search.length_penalty": NOT_NEGATIVE,
-    "search.coverage_penalty": NOT_NEGATIVE,
-    "search.max_length_ratio": POSITIVE,
-    "search.min_length_ratio": NOT_NEGATIVE,
-}
 
 SECTIONS: dict[str, type[Any]] = {
     "data": DataConfig,

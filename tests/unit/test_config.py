@@ -13,7 +13,7 @@ from nmtkit.config import (
 )
 from nmtkit.errors import ConfigError
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.training.train import make_config
+from nmtkit.training.settings import make_config
 
 
 def test_an_empty_table_gives_the_defaults():

@@ -21,7 +21,7 @@ from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.training.train import make_config
+from nmtkit.training.settings import make_config
 
 RECIPES = [
     "cslm",

@@ -1,0 +1,65 @@
+"""Ranges of the allowed values of settings."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class AllowedRange(NamedTuple):
+    """Range of allowed values of a setting, with its description for messages."""
+
+    description: str
+    contains: Callable[[Any], bool]
+
+
+AT_LEAST_ONE = AllowedRange("at least 1", lambda value: value >= 1)
+LAYER_SIZE = AllowedRange("from 1 to 1,000,000", lambda value: 1 <= value <= 1_000_000)
+LAYER_COUNT = AllowedRange("from 1 to 100", lambda value: 1 <= value <= 100)
+NOT_NEGATIVE = AllowedRange("at least 0", lambda value: 0 <= value < math.inf)
+POSITIVE = AllowedRange("above 0", lambda value: 0 < value < math.inf)
+PROBABILITY = AllowedRange("in [0, 1)", lambda value: 0 <= value < 1)
+DECAY_RATE = AllowedRange("above 0 and below 1", lambda value: 0 < value < 1)
+RANK = AllowedRange("from 0 to 1,000,000", lambda value: 0 <= value <= 1_000_000)
+
+RANGES: dict[str, AllowedRange] = {
+    "model.dropout": PROBABILITY,
+    "model.softmax_rank": RANK,
+    "model.layers": LAYER_COUNT,
+    "model.context": LAYER_COUNT,
+    "data.max_length": AT_LEAST_ONE,
+    "data.batch_size": AT_LEAST_ONE,
+    "data.sort_pool": AT_LEAST_ONE,
+    "data.bpe_dropout": PROBABILITY,
+    "training.seed": NOT_NEGATIVE,
+    "training.learning_rate": POSITIVE,
+    "training.rho": DECAY_RATE,
+    "training.epsilon": POSITIVE,
+    "training.clip_norm": NOT_NEGATIVE,
+    "training.label_smoothing": PROBABILITY,
+    "training.softmax_samples": NOT_NEGATIVE,
+    "training.gradient_accumulation": AT_LEAST_ONE,
+    "training.batch_parts": AT_LEAST_ONE,
+    "training.max_updates": NOT_NEGATIVE,
+    "training.max_epochs": NOT_NEGATIVE,
+    "training.validate_every": AT_LEAST_ONE,
+    "training.validate_epochs": NOT_NEGATIVE,
+    "training.patience": NOT_NEGATIVE,
+    "training.dev_beam": AT_LEAST_ONE,
+    "training.lr_decay": POSITIVE,
+    "training.lr_decay_patience": NOT_NEGATIVE,
+    "training.lr_decay_after": NOT_NEGATIVE,
+    "training.lr_decay_every": POSITIVE,
+    "training.warmup": NOT_NEGATIVE,
+    "training.cooldown": NOT_NEGATIVE,
+    "training.time_limit": NOT_NEGATIVE,
+    "training.cooldown_share": PROBABILITY,
+    "training.max_nonfinite": AT_LEAST_ONE,
+    "training.average_checkpoints": AT_LEAST_ONE,
+    "training.keep_checkpoints": AT_LEAST_ONE,
+    "text.vocabulary_threshold": NOT_NEGATIVE,
+    "search.beam": AT_LEAST_ONE,
+    "search.length_penalty": NOT_NEGATIVE,
+    "search.coverage_penalty": NOT_NEGATIVE,
+    "search.max_length_ratio": POSITIVE,
+    "search.min_length_ratio": NOT_NEGATIVE,
+}
