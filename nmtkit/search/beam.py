@@ -18,10 +18,14 @@ Beam modes (`SearchConfig.beam_mode`):
   is among the best k expansions leaves the beam, which is one narrower from then on.
 - "bounded": it leaves the beam, too, but the beam keeps its width unless that is 1 (greedy).
 
-In both modes, search of a sentence ends once its n best cannot change any more. With scores s <= 0,
-a length penalty and a step limit L, an active hypothesis can at best reach s / L^penalty; when the
-n-th best finished one reaches that, the list is final. The bound is exact: it never cuts search
-short, and with penalty 1 search often continues for some steps after finding its result.
+In both modes, search of a sentence ends once its n best are not expected to change any more. With
+scores s <= 0, a length penalty and a length L, an active hypothesis reaches at most s / L^penalty;
+when the n-th best finished one has that, search ends (`SearchConfig.stop`):
+
+- "exact": L is the step limit. The list is final, but with penalty 1 search continues for long
+  after finding its result, which on lines of 100 words takes up to half of the time.
+- "early": L is a length that active hypotheses may soon reach (`reachable_lengths`). This rule is
+  heuristic. Without a length penalty, L does not matter, and both are the same.
 
 Departures and readings: the translation of a non-empty sentence is never empty (`</s>` cannot be
 its first token); the score is still the model's log p, as nothing is renormalised. Search takes at
@@ -55,6 +59,7 @@ from nmtkit.search.search_settings import (
     hypotheses_to_rerank,
     length_divisor,
     mask_tokens,
+    reachable_lengths,
     step_limits,
 )
 from nmtkit.special_symbols import BOS, EOS
@@ -342,7 +347,7 @@ def finish(
 def find_done(
     beam: Beam, expansions: Expansions, pruned: Pruned, settings: SearchConfig
 ) -> tuple[list[int], int]:
-    """Find the sentences whose n best translations cannot change any more.
+    """Find the sentences whose n best translations are final, as `settings.stop` says.
 
     This is the one point of a step at which the host waits for the device.
 
@@ -350,8 +355,9 @@ def find_done(
     :raises ModelError: a log-probability is not a number or above 0.
     """
     reachable = expansions.scores.masked_fill(~pruned.active, -torch.inf).amax(1)
+    lengths = reachable_lengths(beam.steps, beam.limits, beam.src_lengths, settings)
     final = beam.best_finished[:, -1] >= reachable / length_divisor(
-        settings, beam.limits.to(reachable.dtype)
+        settings, lengths.to(reachable.dtype)
     )
     active = pruned.active.sum(1)
     done = (active == 0) | (beam.limits <= beam.steps) | final

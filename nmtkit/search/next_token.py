@@ -6,6 +6,10 @@ and only for active hypotheses. Two results are kept of each shard: its part of 
 the maximum of every block of `BLOCK_TOKENS` tokens. The best c expansions of a sentence lie in its
 c best blocks, because each better block holds a better token. So only the tokens of those blocks
 are scored again, and the vocabulary is never sorted.
+
+For a line that is translated alone all this saves nothing: its few rows of logits fit in the cache,
+and each of the many small operations costs more than its arithmetic. There the logits are computed
+at once, and each hypothesis keeps its c best tokens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.models.base import OutputLayer, TranslationModel
+from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.special_symbols import EOS, UNK
@@ -31,6 +35,9 @@ SHARD_TOKENS = GROUP_TOKENS
 
 MAX_ROWS_OF_WIDE_SHARDS = 256
 """Number of hypotheses up to which shards of twice the width stay in the CPU's cache."""
+
+FEW_ROWS = 16
+"""Number of hypotheses up to which the whole vocabulary is scored at once."""
 
 ROW_MULTIPLE = 32
 """The number of hypotheses is rounded up to a multiple of this, because oneDNN prepares a kernel
@@ -118,8 +125,8 @@ class NextTokenScorer:
         on_cpu = layers[0].bias.device.type == "cpu"
         self._max_logits = MAX_LOGITS if on_cpu else MAX_LOGITS_ON_DEVICE
         width = SHARD_TOKENS * (1 if rows > MAX_ROWS_OF_WIDE_SHARDS else 2)
-        width = width if on_cpu else self._vocab_size
-        self._shards = [layer.shards(width, GROUP_TOKENS) for layer in layers]
+        self._width = width if on_cpu else self._vocab_size
+        self._shards_by_width: dict[int, list[Sequence[LogitLayer]]] = {}
 
     def best(
         self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
@@ -132,6 +139,8 @@ class NextTokenScorer:
         :param scores: log p of the hypotheses, -inf in unused slots. Shape: [B, k].
         :param count: c; fewer are returned only if fewer exist.
         """
+        if scores.numel() <= FEW_ROWS:
+            return self._best_of_few(readouts, scores, count, mask)
         rows = _active_rows(scores)
         active = [values.flatten(0, 1).index_select(0, rows) for values in readouts]  # [r, l]
         allowed = mask.select(rows)
@@ -151,6 +160,22 @@ class NextTokenScorer:
         values = log_probs.view_as(tokens).to(scores.dtype)
         values = values + scores.gather(1, parents).unsqueeze(2)
         return _top_expansions(values, parents.unsqueeze(2).expand_as(tokens), tokens, count)
+
+    def _best_of_few(
+        self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
+    ) -> Expansions:
+        """Find the best expansions of few hypotheses: the best of each one's best tokens."""
+        softmaxes = [
+            self._softmax(number, readout.flatten(0, 1), self._vocab_size)[0]
+            for number, readout in enumerate(readouts)
+        ]
+        log_probs = mask.apply(self._average(softmaxes))  # [B * k, K]
+        best = log_probs.topk(min(count, log_probs.size(1)), dim=1)
+        totals = best.values.view(*scores.shape, -1).to(scores.dtype) + scores.unsqueeze(2)
+        tokens = best.indices.view(len(scores), -1)  # [B, k * c]
+        top = totals.flatten(1).topk(min(count, tokens.size(1)), dim=1)
+        parents = top.indices.div(totals.size(2), rounding_mode="floor")
+        return sort_ties(top.values, parents, tokens.gather(1, top.indices))
 
     def _best_one(
         self,
@@ -212,7 +237,7 @@ class NextTokenScorer:
     ) -> tuple[Tensor, list[Tensor]]:
         """Compute `_block_maxima` of one model, whose normaliser is known only after all shards."""
         maxima, normalizers = [], []
-        for number, shard in enumerate(self._shards[0]):
+        for number, shard in enumerate(self._shards(self._width)[0]):
             log_probs, shard_log_z = _log_softmax(shard.logits(readout))
             if number == 0:
                 mask.apply(log_probs)
@@ -221,10 +246,20 @@ class NextTokenScorer:
         log_z = torch.stack(normalizers).logsumexp(0)
         return torch.cat(maxima, dim=1).sub_(log_z.unsqueeze(1)), [log_z]
 
-    def _softmax(self, model: int, readout: Tensor) -> tuple[Tensor, Tensor]:
+    def _softmax(
+        self, model: int, readout: Tensor, width: int | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Compute one model's log-probabilities of all tokens, and its log normalisers."""
-        logits = [shard.logits(readout) for shard in self._shards[model]]
+        shards = self._shards(width or self._width)[model]
+        logits = [shard.logits(readout) for shard in shards]
         return _log_softmax(torch.cat(logits, dim=1) if len(logits) > 1 else logits[0])
+
+    def _shards(self, width: int) -> list[Sequence[LogitLayer]]:
+        """Return each model's output layer, cut into shards of `width` tokens at its first use."""
+        if width not in self._shards_by_width:
+            cut = [layer.shards(width, GROUP_TOKENS) for layer in self._layers]
+            self._shards_by_width[width] = cut
+        return self._shards_by_width[width]
 
     def _token_log_probs(
         self, tokens: Tensor, readouts: list[Tensor], log_z: list[Tensor], rows: Tensor | None

@@ -24,7 +24,7 @@ BEAM_MODES = ["shrinking", "bounded"]
 
 
 def settings(**changes):
-    return SearchConfig(**{"beam": 3, "max_length_ratio": 3.0, **changes})
+    return SearchConfig(**{"beam": 3, "stop": "exact", "max_length_ratio": 3.0, **changes})
 
 
 class TeacherForcing:

@@ -60,9 +60,13 @@ def sorted_expansions(layers, readouts, scores, forbidden):
 @pytest.mark.parametrize("size", [3, GROUP_TOKENS, GROUP_TOKENS + 1, 3 * GROUP_TOKENS - 1])
 @pytest.mark.parametrize("models", [1, 3])
 @pytest.mark.parametrize("unused_share", [0.0, 0.5])
-@pytest.mark.parametrize("room", [1, 50 * GROUP_TOKENS, next_token.MAX_LOGITS])
-def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, unused_share, room):
+@pytest.mark.parametrize(
+    ("room", "few_rows"),
+    [(1, 0), (50 * GROUP_TOKENS, 0), (next_token.MAX_LOGITS, 0), (next_token.MAX_LOGITS, 1000)],
+)
+def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, unused_share, room, few_rows):
     monkeypatch.setattr(next_token, "MAX_LOGITS", room)
+    monkeypatch.setattr(next_token, "FEW_ROWS", few_rows)
     layers = random_layers(size, models)
     readouts, scores = random_beam(9, models, unused_share)
     forbidden = TokenMask(torch.rand(scores.shape) < 0.5, unk=unused_share > 0)
@@ -78,7 +82,9 @@ def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, unused_sha
             assert (actual.tokens[row, len(real) :] < size).all()
 
 
-def test_ties_are_in_the_order_of_hypotheses_and_of_tokens():
+@pytest.mark.parametrize("few_rows", [0, 16])
+def test_ties_are_in_the_order_of_hypotheses_and_of_tokens(monkeypatch, few_rows):
+    monkeypatch.setattr(next_token, "FEW_ROWS", few_rows)
     layer = FastOutputLayer(torch.zeros(5, 3), torch.tensor([0.0, 1, 0, 1, 1]))
     scores = torch.zeros(1, 2, dtype=torch.float64)
     actual = NextTokenScorer([layer]).best(
@@ -86,6 +92,16 @@ def test_ties_are_in_the_order_of_hypotheses_and_of_tokens():
     )
     assert actual.parents.tolist() == [[0, 0, 0, 1, 1, 1, 0, 0, 1, 1]]
     assert actual.tokens.tolist() == [[1, 3, 4, 1, 3, 4, 0, 2, 0, 2]]
+
+
+def test_a_whole_layer_is_packed_once_and_a_part_of_it_at_every_use():
+    (layer,) = random_layers(2 * GROUP_TOKENS)
+    whole, part = (
+        [layer.shards(width, GROUP_TOKENS) for _ in range(2)]
+        for width in (2 * GROUP_TOKENS, GROUP_TOKENS)
+    )
+    assert whole[0] is whole[1] and len(whole[0]) == 1
+    assert part[0] is not part[1] and len(part[0]) == 2
 
 
 def test_the_output_layer_is_not_changed():
