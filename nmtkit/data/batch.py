@@ -8,6 +8,15 @@ from torch import Tensor
 
 Sentence = Sequence[int]
 
+SHORT_LENGTH = 25
+"""Batches of sentences below this many positions hold more of them, so that matrix products stay
+large; but at most `MAX_SHORT_FACTOR` times as many."""
+
+MAX_SHORT_FACTOR = 4
+
+LONG_LENGTH = 50
+"""Batches of sentences above this many positions hold fewer of them, so that memory is bounded."""
+
 
 class Batch(NamedTuple):
     """Sentence pairs as padded tensors; every sentence ends with `</s>`.
@@ -45,6 +54,14 @@ class Batch(NamedTuple):
         middle = len(self.lines) // 2
         return [self._select_rows(slice(None, middle)), self._select_rows(slice(middle, None))]
 
+    def parts(self, count: int) -> "list[Batch]":
+        """Split the batch in at most `count` parts, each of every `count`-th pair.
+
+        Pairs are sorted by length, so that the parts take about the same time.
+        """
+        count = min(count, len(self.lines))
+        return [self._select_rows(slice(first, None, count)) for first in range(count)]
+
     def _select_rows(self, rows: slice) -> "Batch":
         """Return some of the pairs, trimmed to the longest of their sentences."""
         src_mask, tgt_mask = self.src_mask[rows], self.tgt_mask[rows]
@@ -77,3 +94,17 @@ def pad(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
 def make_batch(src: Sequence[Sentence], tgt: Sequence[Sentence], lines: list[int]) -> Batch:
     """Build a batch from sentence pairs, both sides ending with `</s>`."""
     return Batch(*pad(src), *pad(tgt), lines, len(lines), sum(map(len, tgt)))
+
+
+def sentences_per_batch(length: int, batch_size: int) -> int:
+    """Return how many sentences without gradients are computed together.
+
+    :param length: of the longest sentence, in positions.
+    :param batch_size: the number for sentences of `SHORT_LENGTH` to `LONG_LENGTH` positions.
+    """
+    length = max(length, 1)
+    if batch_size == 1:  # each line by itself, so that no other changes its rounding
+        return 1
+    if length < SHORT_LENGTH:
+        return min(batch_size * SHORT_LENGTH // length, batch_size * MAX_SHORT_FACTOR)
+    return max(1, min(batch_size, batch_size * LONG_LENGTH // length))

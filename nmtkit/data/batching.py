@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.config import DataConfig
-from nmtkit.data.batch import Batch, make_batch
+from nmtkit.data.batch import Batch, make_batch, sentences_per_batch
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.permutation import permute as permute
 from nmtkit.data.resampling import Pool, Resampler
@@ -223,14 +223,20 @@ def _token_cuts(lengths: Ids, budget: int) -> Ids:
 
 
 def validation_batches(corpus: Corpus, batch_size: int) -> Iterator[Batch]:
-    """Yield every pair once, sorted by length within windows of the corpus."""
+    """Yield every pair once, longest first within windows of the corpus.
+
+    :param batch_size: pairs in a batch of sentences of ordinary length; see `sentences_per_batch`.
+    """
     window = DEV_WINDOW_BATCHES * batch_size
     for start in range(0, len(corpus), window):
         pairs = np.arange(start, min(start + window, len(corpus)))
-        pairs = pairs[np.argsort(corpus.tgt.lengths(pairs), kind="stable")]
-        for first in range(0, len(pairs), batch_size):
-            part = pairs[first : first + batch_size]
+        lengths = np.maximum(corpus.src.lengths(pairs), corpus.tgt.lengths(pairs))
+        order = np.argsort(-lengths, kind="stable")
+        while len(order):
+            size = sentences_per_batch(int(lengths[order[0]]), batch_size)
+            part = pairs[order[:size]]
             yield read_batch(corpus, part, part)
+            order = order[size:]
 
 
 def read_batch(corpus: Corpus, pairs: Ids, numbers: Ids) -> Batch:

@@ -111,7 +111,7 @@ class Scorer:
     """Computes log p(target | source) of sentence pairs.
 
     :param ensemble: one model, or several whose next-word probabilities are averaged.
-    :param batch_size: sentence pairs computed together; fewer if they are very long.
+    :param batch_size: sentence pairs computed together; see `sentences_per_batch`.
     """
 
     def __init__(self, ensemble: Ensemble, batch_size: int = 64) -> None:

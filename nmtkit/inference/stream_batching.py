@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
+from nmtkit.data.batch import sentences_per_batch
 from nmtkit.errors import DataError
 from nmtkit.io.compression import decompressed
 from nmtkit.io.inputs import arriving_chunks, is_readable
@@ -24,11 +25,7 @@ from nmtkit.io.text_content import text_chunks
 log = logging.getLogger("nmtkit")
 
 WINDOW_BATCHES = 16
-"""Full batches in a window."""
-
-FULL_BATCH_LENGTH = 50
-"""Longest sentence of a full batch, in positions. Batches of longer sentences are smaller, so that
-memory stays bounded."""
+"""Batches in a window, of sentences of ordinary length."""
 
 GATHER_SECONDS = 0.005
 """Time to wait for further lines that are just being written."""
@@ -140,16 +137,15 @@ def length_batches(lengths: Sequence[int], sentences: int) -> Batches:
     """Divide sentences into batches of similar length, longest first.
 
     :param lengths: number of positions of each sentence.
-    :param sentences: size of a batch; batches of sentences over `FULL_BATCH_LENGTH` are smaller.
+    :param sentences: size of a batch of sentences of ordinary length; see `sentences_per_batch`.
     :return: the indices of the sentences in each batch.
     """
-    max_positions = sentences * FULL_BATCH_LENGTH
     batches: Batches = []
     room = 0
     for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
         if not room:
             batches.append([])
-            room = max(1, min(sentences, max_positions // max(lengths[number], 1)))
+            room = sentences_per_batch(lengths[number], sentences)
         batches[-1].append(number)
         room -= 1
     return batches

@@ -22,7 +22,7 @@ import torch
 from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_settings
 from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError, refuse_string
-from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
+from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, one_thread_if
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
 from nmtkit.inference.translation import (
     Source,
@@ -51,7 +51,7 @@ class Translator:
 
     :param ensemble: the models.
     :param search: search settings; by default those in the first model's config.
-    :param batch_size: sentences searched together; fewer if they are very long.
+    :param batch_size: sentences searched together; see `sentences_per_batch`.
     :param quantize: use int8 matrix products: faster on a CPU, nearly the same translations.
     :param candidates: words that each translation may use, all by default; probabilities and scores
         are then those of a softmax over these words.
@@ -93,7 +93,7 @@ class Translator:
         :param folders: model folders; models of an ensemble have one target vocabulary.
         :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param search: search settings; by default those in the first model's config.
-        :param batch_size: sentences searched together; fewer if they are very long.
+        :param batch_size: sentences searched together; see `sentences_per_batch`.
         :param params: which parameters: "best", "last", or a file.
         :param quantize: use int8 matrix products: faster on a CPU, nearly the same translations.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
@@ -230,12 +230,15 @@ class Translator:
         for shard in process_group.shards(windows(lines, self.window * process_group.size)):
             sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
             shares = self._share_among_cores(sources)
-            hypotheses = _on_all_cores(
-                [
-                    functools.partial(self._search_batches, sources, batches, n_best, alignments)
-                    for batches in shares
-                ]
-            )
+            with one_thread_if(len(sources) == 1):
+                hypotheses = _on_all_cores(
+                    [
+                        functools.partial(
+                            self._search_batches, sources, batches, n_best, alignments
+                        )
+                        for batches in shares
+                    ]
+                )
             yield from process_group.gather(
                 self._translations(shard.items, sources, shares, hypotheses, tokenized)
             )
@@ -256,12 +259,15 @@ class Translator:
             shares = self._share_among_cores(sources)
             first = first_line + shard.first - 1
             seeds = [derive_seed(seed, number) for number in range(first, first + len(sources))]
-            samples = _on_all_cores(
-                [
-                    functools.partial(self._sample_batches, sources, batches, n, seeds, alignments)
-                    for batches in shares
-                ]
-            )
+            with one_thread_if(len(sources) == 1):
+                samples = _on_all_cores(
+                    [
+                        functools.partial(
+                            self._sample_batches, sources, batches, n, seeds, alignments
+                        )
+                        for batches in shares
+                    ]
+                )
             yield from process_group.gather(
                 self._translations(shard.items, sources, shares, samples, tokenized, n)
             )

@@ -2,7 +2,7 @@
 
 import torch
 
-from nmtkit.data.batch import make_batch, pad
+from nmtkit.data.batch import make_batch, pad, sentences_per_batch
 
 
 def test_pad_keeps_every_word_and_masks_the_rest():
@@ -63,3 +63,12 @@ def test_halves_keep_the_size_of_the_whole_batch():
     batch = make_batch([[4, 0], [5, 6, 0]], [[0], [9, 0]], [17, 3])
     assert (batch.pairs, batch.tokens) == (2, 3)
     assert [(half.pairs, half.tokens) for half in batch.halves()] == [(2, 3), (2, 3)]
+
+
+def test_a_batch_of_any_length_has_bounded_positions():
+    for size in (3, 64):
+        sizes = [sentences_per_batch(length, size) for length in range(2000)]
+        assert sizes == sorted(sizes, reverse=True) and sizes[-1] == 1
+        assert sizes[0] == sizes[6] == 4 * size and sizes[25] == sizes[50] == size
+        assert all(n == 1 or n * length <= 50 * size for length, n in enumerate(sizes))
+    assert {sentences_per_batch(length, 1) for length in range(2000)} == {1}

@@ -9,6 +9,7 @@ import torch
 
 from nmtkit.config import DataConfig
 from nmtkit.data import batching
+from nmtkit.data.batch import sentences_per_batch
 from nmtkit.data.batching import Batches, Position, permute, validation_batches
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.errors import DataError
@@ -324,8 +325,9 @@ def test_validation_batches_yield_every_pair_once(size):
     pairs = corpus(size, longest=30)
     batches = list(validation_batches(pairs, 3))
     assert sorted(line for b in batches for line in b.lines) == list(range(1, size + 1))
-    assert all(len(batch.lines) <= 3 for batch in batches)
-    assert len(batches) == -(-size // 3)
+    for batch in batches:
+        longest = max(batch.src.size(1), batch.tgt.size(1))
+        assert len(batch.lines) <= sentences_per_batch(longest, 3)
     for batch in batches:
         for row, line in enumerate(batch.lines):
             assert batch.tgt[row][batch.tgt_mask[row]].tolist() == pairs.tgt[line - 1].tolist()
@@ -335,4 +337,5 @@ def test_validation_batches_yield_every_pair_once(size):
 def test_validation_batches_are_sorted_by_length_within_windows():
     pairs = corpus(150, longest=30)
     (first, *_, last) = validation_batches(pairs, 3)
-    assert first.tgt.size(1) < 4 and last.tgt.size(1) > 28
+    assert max(first.src.size(1), first.tgt.size(1)) > 28 and last.tgt.size(1) < 6
+    assert len(first.lines) == 3 and len(last.lines) <= 12

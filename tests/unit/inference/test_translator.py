@@ -14,6 +14,7 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
 from nmtkit.models.kernels import plain_pieces
 from nmtkit.parallel import fork
+from nmtkit.search.beam import search_batches
 from nmtkit.text.names import PLACEHOLDERS, Names, Uses, unmask
 from nmtkit.text.subword.bpe import BPE
 
@@ -100,6 +101,24 @@ def test_scores_equal_those_of_the_scorer(make_model, count):
         assert t.score == pytest.approx(score.log_prob, abs=1e-4)
         assert t.word_scores == pytest.approx(score.word_scores, abs=1e-4)
         assert t.ranking_score == pytest.approx(t.score / (len(t.tokens) + 1))
+
+
+def test_a_line_that_comes_alone_is_searched_with_one_thread(translator, monkeypatch):
+    threads: list[int] = []
+
+    def counted(*arguments):
+        threads.append(torch.get_num_threads())
+        return search_batches(*arguments)
+
+    monkeypatch.setattr("nmtkit.inference.translator.search_batches", counted)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for lines in (["a b"], ["a b", "b c"]):
+            list(translator.translate(lines))
+    finally:
+        torch.set_num_threads(before)
+    assert threads == [1, 2]
 
 
 def test_lines_without_words_have_empty_translations(translator):
