@@ -3,6 +3,8 @@
 import itertools
 import multiprocessing
 import signal
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -40,7 +42,7 @@ class ProcessPool:
     ) -> Generator[Result, None, None]:
         """Yield the results of `map(function, items)` in order, computed by all processes.
 
-        A single item is processed in the calling process.
+        A single item is processed in the calling process if no worker has started yet.
 
         :param function: defined at the top level of a module, because it is pickled.
         :param items: read as they are needed, never all at once.
@@ -49,7 +51,7 @@ class ProcessPool:
         items = iter(items)
         head = list(itertools.islice(items, 2))
         items = itertools.chain(head, items)
-        if self._count < 2 or len(head) < 2:
+        if self._count < 2 or (len(head) < 2 and self._pool is None):
             yield from map(function, items)
             return
         waiting: deque[Future[Result]] = deque()
@@ -86,10 +88,18 @@ class ProcessPool:
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            # Spawned, not forked: a fork of a process that has run torch or threads can hang.
-            context = multiprocessing.get_context("spawn")
+            context = multiprocessing.get_context("fork" if _can_fork() else "spawn")
             self._pool = ProcessPoolExecutor(self._count, context, _ignore_interrupt)
         return self._pool
+
+
+def _can_fork() -> bool:
+    """Return whether workers can be forks, which have at once all that this process has loaded.
+
+    A fork of a process that has run torch or threads can hang.
+    """
+    alone = threading.active_count() == 1 and "torch" not in sys.modules
+    return sys.platform == "linux" and alone
 
 
 def _ignore_interrupt() -> None:

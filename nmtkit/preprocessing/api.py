@@ -144,18 +144,15 @@ def prepare(
         glossaries,
         vocabulary_threshold,
     )
-    asked = switches_asked(nfc=nfc, protected=protected, joiners=joiners, copy_names=copy_names)
-    if copy_names is None:
-        copy_names = segmentation.words_split and case != "markers"
+    words_split = segmentation.words_split and case != "markers"
     text = TextConfig(
         src_language=src_language,
         tgt_language=tgt_language,
         hyphens=hyphens,
         escape=escape,
-        **text_switches(segmentation.words_given, nfc, protected, joiners),
+        **text_switches(segmentation.words_given, words_split, nfc, protected, joiners, copy_names),
         punctuation=punctuation,
         case=case,
-        copy_names=copy_names,
         **segmentation.text_settings(),
     )
     settings = PrepareSettings(
@@ -169,7 +166,7 @@ def prepare(
         **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
-        asked=asked,
+        asked=switches_asked(nfc=nfc, protected=protected, joiners=joiners, copy_names=copy_names),
     )
     return _prepare.prepare(
         settings, output, train, dev, tests, workers, force, language_check, dry_run, columns

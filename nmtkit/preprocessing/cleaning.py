@@ -8,13 +8,13 @@ from functools import lru_cache
 
 from nmtkit.config import TextConfig
 from nmtkit.io.lines import decode_lines
-from nmtkit.preprocessing.copied_names import mask_pair
 from nmtkit.preprocessing.duplicates import DigestSet, GroupedDigests, digest, near_digest
 from nmtkit.preprocessing.leakage import RULE as LEAK
 from nmtkit.preprocessing.leakage import LeakCounts, load_index
 from nmtkit.preprocessing.rules import RULES, Lines, broken_rule, repeating_lines
 from nmtkit.preprocessing.settings import CleaningSettings, PrepareSettings
 from nmtkit.preprocessing.tally import MAX_SAMPLE_CHARACTERS, Sample, Tally, compress_rows
+from nmtkit.text.masked_pairs import mask_pair
 from nmtkit.text.pipeline import TextPipeline
 
 DROP_RULES = ("invalid", "empty", "long", "ratio", "duplicate")

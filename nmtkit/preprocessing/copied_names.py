@@ -1,15 +1,11 @@
-"""Names and numbers that a model copies: learn them from training data, and mask its pairs."""
+"""Names and numbers that a model copies: learn them from training data."""
 
-import zlib
-from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
-from nmtkit.text.names import NAMES, PLACEHOLDERS, NameCounts, Names, names_in_both
-from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.names import NAMES, NameCounts, Names
 
 _BLOCK_PAIRS = 2000
 
@@ -40,26 +36,3 @@ def _count(block: tuple[bytes, bytes]) -> tuple[NameCounts, NameCounts]:
         counts[0].add_pair(src_words, tgt_words)
         counts[1].add_pair(tgt_words, src_words)
     return counts
-
-
-def mask_pair(
-    pipelines: tuple[TextPipeline, TextPipeline], src: str, tgt: str, training: bool
-) -> tuple[str, str]:
-    """Replace the names of a source by placeholders, and those of the target that equal them.
-
-    In training data only names that stand in both sides are replaced, so that a model learns to
-    use every placeholder that it reads. Their placeholders are drawn at random, in order, so that
-    all are learned equally well; the draw depends on the source alone.
-
-    :param src, tgt: words separated by blanks.
-    """
-    names = pipelines[0].names_in(src)
-    if not names:
-        return src, tgt
-    placeholders: Sequence[str] = PLACEHOLDERS
-    if training:
-        names = names_in_both(src.split(" "), tgt.split(" "), names)
-        draw = Random(zlib.crc32(src.encode()))
-        placeholders = sorted(draw.sample(PLACEHOLDERS, len(names)))
-    mask = TextPipeline.masked
-    return mask(src, names, placeholders), mask(tgt, names, placeholders)

@@ -340,6 +340,7 @@ class _FolderWriter:
         raw_blocks = self._raw_blocks(blocks, clean, tokenized, training=name == "train")
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
+            tqdm.monitor_interval = 0  # its thread would keep the pool from forking
             bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
             for raw, block in self.pool.imap_with_items(clean_block, raw_blocks):
                 if block.digests or block.near_digests:

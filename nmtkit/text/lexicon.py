@@ -98,6 +98,7 @@ class Lexicon:
         tgt_vocab: Vocabulary,
         frequent: int = NUM_FREQUENT,
         per_word: int = TRANSLATIONS_PER_WORD,
+        known_direction: bool = False,
     ) -> "Lexicon":
         """Load a table in one of the formats of this module.
 
@@ -105,6 +106,7 @@ class Lexicon:
         :param frequent: number of most frequent target words that are candidates of every sentence,
             in addition to `</s>` and `<unk>`.
         :param per_word: number of most probable translations of a source word that are candidates.
+        :param known_direction: the table is the model's own; its words are not checked.
         :raises DataError: the file cannot be read, a line is malformed, or the words are not
             those of the model; the message names file, line and remedy.
         """
@@ -114,7 +116,7 @@ class Lexicon:
         source_index: defaultdict[bytes, int] = defaultdict(count().__next__)
         tables: list[TableEntries] = []
         max_entries = MAX_ENTRIES_UNPRUNED
-        for sources, targets, values in _read_columns(path, ids):
+        for sources, targets, values in _read_columns(path, None if known_direction else ids):
             target_ids = np.array([ids.get(word, -1) for word in targets], np.int32)
             known = (target_ids >= 0) & ~np.fromiter(map(NULL_WORDS.__contains__, sources), bool)
             indices = np.fromiter(map(source_index.__getitem__, compress(sources, known)), np.int32)

@@ -128,10 +128,10 @@ class Names:
         first = frozenset(first_words(words))
         names: dict[str, None] = {}
         for run in _runs(candidates, first):
-            chosen = [index for index in run if self._is_name(words[index], index in first)]
-            if chosen:
-                chosen = [i for i in run if i in chosen or self._is_usually_copied(words[i])]
-            names |= dict.fromkeys(words[index] for index in chosen)
+            found = {index for index in run if self._is_name(words[index], index in first)}
+            if found:
+                chosen = (i for i in run if i in found or self._is_usually_copied(words[i]))
+                names |= dict.fromkeys(words[index] for index in chosen)
         return _at_most(len(PLACEHOLDERS), names)
 
     def _is_name(self, word: str, is_first: bool) -> bool:
@@ -205,9 +205,11 @@ class NameCounts(NamedTuple):
             return
         first = frozenset(first_words(src))
         inner = {src[index] for index in candidates if index not in first}
-        for word in {src[index] for index in candidates}:
+        words = {src[index] for index in candidates}
+        copied = words.intersection(tgt)
+        for word in words:
             self.pairs[word] += 1
-            self.copied[word] += word in tgt
+            self.copied[word] += word in copied
             self.inner[word] += word in inner
 
     def add(self, other: "NameCounts") -> None:

@@ -133,16 +133,8 @@ def test_every_option_reaches_the_manifest(
     options += ["--clean", "none", "--rule", "digits=0.25", "--near-dedup", "src"]
     options += ["--leakage", "drop-any"]
     options += ["--no-nfc", "--punctuation", "--no-joiners", "--no-copy-names"]
-    options += [
-        "--case",
-        "truecase",
-        "--held-out",
-        3,
-        "--glossary",
-        "x+",
-        "--vocabulary-threshold",
-        "2",
-    ]
+    options += ["--case", "truecase", "--held-out", 3]
+    options += ["--glossary", "x+", "--vocabulary-threshold", "2"]
     nmtkit(
         "prepare",
         "-s",

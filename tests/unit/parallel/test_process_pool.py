@@ -39,8 +39,14 @@ def test_results_do_not_depend_on_the_number_of_workers(two: ProcessPool) -> Non
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_a_single_item_is_processed_without_workers(two: ProcessPool, count: int) -> None:
-    assert [process for _, process in two.imap(square, range(count))] == [os.getpid()] * count
+def test_no_worker_starts_for_a_single_item(count: int) -> None:
+    with ProcessPool(2) as pool:
+        assert [process for _, process in pool.imap(square, range(count))] == [os.getpid()] * count
+
+
+def test_workers_that_run_also_take_a_single_item(two: ProcessPool) -> None:
+    list(two.imap(square, range(3)))
+    assert [process != os.getpid() for _, process in two.imap(square, range(1))] == [True]
 
 
 def test_items_are_read_as_they_are_needed(two: ProcessPool) -> None:
