@@ -40,6 +40,7 @@ def command(
     as_json: bool,
     alignments: str | None,
     alignment_format: str,
+    fast: bool,
     quantize: bool,
     candidates: str | None,
     replace_unk: str | None,
@@ -83,7 +84,8 @@ def command(
       nmtkit translate -m model < test.en > test.fr
       echo 'A man is reading.' | nmtkit translate -m model
       nmtkit translate -m model1 -m model2 test.en --beam 5 -o test.fr
-      nmtkit translate -m model test.en --quantize --candidates model/lexicon.gz
+      nmtkit translate -m model test.en --fast
+      nmtkit translate -m model test.en --quantize --candidates lexicon.gz
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
 
     """
@@ -110,7 +112,12 @@ def command(
         process_group = stack.enter_context(join_process_group(device))
         ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
         ensemble = ensemble.with_tag(tag) if tag else ensemble
-        translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
+        if fast:
+            from nmtkit.inference.fast import fast_translator
+
+            translator = fast_translator(ensemble, models, batch_size)
+        else:
+            translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
         lines, aligned = LineStream(source), bool(alignments)
         if segmentation.method:

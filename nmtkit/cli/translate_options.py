@@ -24,6 +24,7 @@ N_BEST_HAS_SCORES = "the n-best format has the scores"
 
 RULES: list[Rule] = [
     exclusive("--n-best", "--sample"),
+    *excludes("--fast", "--quantize", "--candidates", because="it chooses them"),
     needs("--counts", "--sample"),
     exclusive("--counts", "--alignments", because="equal translations may differ in alignment"),
     exclusive("--scores", "--n-best", because=N_BEST_HAS_SCORES),
@@ -127,9 +128,14 @@ SAMPLING = group(
 SPEED = group(
     "Speed",
     option(
-        "--quantize",
+        "--fast",
         is_flag=True,
         common=True,
+        help="Use what 'nmtkit optimize' left. It is --quantize and --candidates, as checked.",
+    ),
+    option(
+        "--quantize",
+        is_flag=True,
         help="Use int8 matrix products. They are faster on a CPU, with nearly the same"
         " translations.",
     ),

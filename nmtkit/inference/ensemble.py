@@ -219,3 +219,21 @@ def _check_same_words(first: Vocabulary, other: Vocabulary, number: int) -> None
         f"models 1 and {number} have different target vocabularies ({difference}); an ensemble"
         " needs models trained on the same prepared folder"
     )
+
+
+@contextlib.contextmanager
+def one_thread_if(small: bool) -> Iterator[None]:
+    """Compute with one thread in the block if its work is small, as for a line that comes alone.
+
+    Its matrix products are so small that several threads, which wait for each other after every
+    operation, are slower than one. Setting the number takes about a microsecond.
+    """
+    threads = torch.get_num_threads()
+    if not small or threads == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -16,10 +16,11 @@ from nmtkit.models import Model
 from nmtkit.training.checkpoint import (
     CHECKPOINTS,
     DAMAGED_SUFFIX,
-    INTERRUPTED_SUFFIX,
+    Kind,
     interrupted_checkpoints,
     list_checkpoints,
     read_checkpoint,
+    steady_checkpoint,
     verify_checkpoint,
 )
 from nmtkit.training.optimizers import make_optimizer
@@ -28,10 +29,10 @@ from nmtkit.training.resume_checks import BEST_PARAMETERS, check_best_parameters
 
 STATE_FILES = ("params.safetensors", "state.safetensors", "state.json")
 
-_INTERRUPTED = re.escape(INTERRUPTED_SUFFIX)
-_NAME = re.compile(rf"\d+({_INTERRUPTED})?")
-_DAMAGED_NAME = re.compile(rf"\d+({_INTERRUPTED})?{re.escape(DAMAGED_SUFFIX)}\d*")
-_REMOVED_NAME = re.compile(rf"\.\d+({_INTERRUPTED})?\.old")
+_KIND = "|".join(re.escape(kind.value) for kind in Kind)
+_NAME = re.compile(rf"\d+({_KIND})")
+_DAMAGED_NAME = re.compile(rf"\d+({_KIND}){re.escape(DAMAGED_SUFFIX)}\d*")
+_REMOVED_NAME = re.compile(rf"\.\d+({_KIND})\.old")
 
 Remedy = Callable[[], str]
 
@@ -66,10 +67,22 @@ class Checkpoints:
             damaged += look_again(lambda: self._check(path), [path])  # noqa: B023
         remedy = self._remedy()
         self._found.add(replace(finding, remedy=remedy) for finding in damaged)
+        self._check_steady()
         best = self._folder / BEST_PARAMETERS
         if str(best) not in [finding.path for finding in self._found.findings]:
             paths = [best, self._folder / CHECKPOINTS]
             self._found.add(look_again(self._check_best, paths))
+
+    def _check_steady(self) -> None:
+        """Check the checkpoint from which a training with a higher time limit goes on."""
+        path = steady_checkpoint(self._folder)
+        if path is None:
+            return
+        self._found.files += sum((path / name).exists() for name in STATE_FILES)
+        damaged = look_again(lambda: self._check(path), [path])
+        self.progress.pop(path, None)  # a training with the same command does not resume from it
+        remedy = "remove it: a training with a higher time limit then goes on from the end"
+        self._found.add(replace(finding, remedy=remedy) for finding in damaged)
 
     def _check(self, path: Path) -> Iterator[Finding]:
         """Yield an error for a damaged checkpoint."""

@@ -22,6 +22,7 @@ from nmtkit.integrity.findings import (
 )
 from nmtkit.integrity.folder import check_entries
 from nmtkit.io.checksums import SUMS_FILE, read_sums
+from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, REMEDY, read_fast_record
 from nmtkit.io.folder_files import check_file, regular_file_sha256
 from nmtkit.io.lines import decode_line
 from nmtkit.io.parameters import CHECKSUM_KEY, load_parameters, read_metadata, read_parameters
@@ -59,7 +60,7 @@ _OLD_TEMPORARY = re.compile(r"\.tmp[A-Za-z0-9]{6}")
 """Temporary files of safetensors, which versions before 0.3 could leave."""
 
 OWN_NAMES = {*MAX_FILE_BYTES, SUMS_FILE, PROVENANCE_FILE, METRICS_FILE, CHECKPOINTS, LOCK_FILE}
-OWN_NAMES |= {"tensorboard"}
+OWN_NAMES |= {"tensorboard", FAST_FILE, LEXICON_FILE}
 """Names in a model folder, besides those of parameters."""
 
 
@@ -104,6 +105,7 @@ class _ModelFolder:
         training = None if config is None else config.training
         Checkpoints(folder, build, training, self.found).check()
         self._check_metrics()
+        self._check_fast()
         return self.found
 
     def _check_entries(self) -> None:
@@ -191,6 +193,17 @@ class _ModelFolder:
             load_parameters(model, path)
         if self.sums and CHECKSUM_KEY not in read_metadata(path):
             raise ModelError(f"{path}: its checksum is missing; {RESTORE}")
+
+    def _check_fast(self) -> None:
+        """Check what `nmtkit optimize` wrote: damage is an error, other parameters a warning."""
+        record = self._read(FAST_FILE, lambda: read_fast_record(self._folder))
+        if record is None:
+            return
+        self._read(LEXICON_FILE, lambda: record.check_lexicon(self._folder))
+        best = self._folder / "params.best.safetensors"
+        if _is_there(best) and read_metadata(best).get(CHECKSUM_KEY) != record.parameters:
+            path = self._folder / FAST_FILE
+            self.found.add([warning(path, "the parameters have changed since", REMEDY)])
 
     def _check_metrics(self) -> None:
         """Check every line of the metrics, if there are any."""

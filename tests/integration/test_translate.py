@@ -160,7 +160,7 @@ def test_scores_are_those_of_score(translate, nmtkit, model, tmp_path):
     """Law: `score` gives a translation the score that `translate` printed."""
     lines = [line for line in LINES if line.strip()]
     (tmp_path / "src").write_text("".join(f"{line}\n" for line in lines))
-    for options in ([], ["--beam", 1], ["--no-unk", "--beam-mode", "bounded"]):
+    for options in ([], ["--beam", 1], ["--no-unk", "--beam-mode", "bounded"], ["--stop", "exact"]):
         translations = rows(translate(lines, "--scores", "--tokenized", *options))
         finished = [row.split("\t") for row in translations if not row.endswith("unfinished")]
         numbers = [n for n, row in enumerate(translations) if not row.endswith("unfinished")]

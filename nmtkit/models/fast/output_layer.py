@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -20,10 +20,11 @@ class FastOutputLayer(OutputLayer):
     """
 
     int8: Int8Matrix | None = None
+    _whole: dict[int, Sequence[LogitLayer]] = field(default_factory=dict, compare=False)
 
     def to_int8(self) -> "FastOutputLayer":
         """Return the layer with a copy of W in 8 bits."""
-        return self if self.int8 else replace(self, int8=Int8Matrix(self.W.t()))
+        return self if self.int8 else FastOutputLayer(self.W, self.bias, Int8Matrix(self.W.t()))
 
     def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
         """Return the logits of each row's own list of words; see `OutputLayer.logits_of`."""
@@ -36,7 +37,17 @@ class FastOutputLayer(OutputLayer):
         return UnionLayer(self.W, self.bias, self.int8, lists)
 
     def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
-        """Cut the layer into prepacked shards; see `OutputLayer.shards`."""
+        """Cut the layer into prepacked shards; see `OutputLayer.shards`.
+
+        A single shard is kept for the next search, as lines that come alone are searched with it.
+        """
+        if width < len(self.bias):
+            return self._prepack(width, multiple)
+        if multiple not in self._whole:
+            self._whole[multiple] = self._prepack(width, multiple)
+        return self._whole[multiple]
+
+    def _prepack(self, width: int, multiple: int) -> Sequence[LogitLayer]:
         shards = []
         for start in range(0, len(self.bias), width):
             W, bias = padded_shard(self.W, self.bias, start, width, multiple)

@@ -1,9 +1,10 @@
 """Models that can form an ensemble, and models that cannot."""
 
 import pytest
+import torch
 
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.ensemble import Ensemble, one_thread_if
 
 
 def test_no_model_is_an_error():
@@ -37,3 +38,24 @@ def test_weights_whose_shares_vanish_are_refused(make_model, weights):
     models = Ensemble((make_model(1), make_model(2)))
     with pytest.raises(ConfigError, match="too large or too different"):
         models.averaged(weights)
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("small", "threads"), [(True, 1), (False, 2)])
+def test_small_work_has_one_thread(two_threads, small, threads):
+    with one_thread_if(small):
+        assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == 2
+
+
+def test_the_number_is_restored_after_an_error(two_threads):
+    with pytest.raises(ValueError), one_thread_if(True):
+        raise ValueError
+    assert torch.get_num_threads() == 2

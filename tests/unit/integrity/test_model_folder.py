@@ -14,7 +14,8 @@ from nmtkit.integrity.check import check
 from nmtkit.io.atomic import atomic_file, atomic_folder
 from nmtkit.io.temporary import hidden_name
 from nmtkit.training.folder_lock import lock_model_folder
-from nmtkit.training.train import make_config, train
+from nmtkit.training.settings import make_config
+from nmtkit.training.train import train
 from tests.unit.integrity.conftest import SMALL, Copy, errors_of, warnings_of
 
 WITHOUT_CHECKSUM = {"config.toml", "metrics.jsonl"}

@@ -1,0 +1,49 @@
+"""Fast translation with what `nmtkit optimize` left in the model folders."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.translator import Translator
+from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, read_fast_record
+from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
+from nmtkit.text.lexicon import Lexicon
+
+log = logging.getLogger("nmtkit")
+
+
+def fast_translator(
+    ensemble: Ensemble, folders: Sequence[str | Path], batch_size: int
+) -> Translator:
+    """Return a translator that uses 8-bit products and candidates where they were checked.
+
+    8-bit products need the record of every model, candidates that of the first. One warning says
+    what is missing.
+
+    :param folders: the model folders of the ensemble.
+    :raises ModelError: a record or a lexical table is damaged, or the parameters are others.
+    """
+    records = []
+    paths = [Path(folder) for folder in folders]
+    for member, folder in zip(ensemble.members, paths, strict=True):
+        record = read_fast_record(folder)
+        if record is not None and member.path is not None:
+            record.check_parameters(folder, read_metadata(member.path).get(CHECKSUM_KEY))
+            record.check_lexicon(folder)
+        records.append(record)
+    on_cpu = all(member.device.type == "cpu" for member in ensemble.members)
+    quantize = on_cpu and all(record is not None and record.quantize for record in records)
+    has_lexicon = records[0] is not None and bool(records[0].lexicon)
+    missing = [] if quantize else ["8-bit products"] if on_cpu else ["8-bit products, on a CPU"]
+    missing += [] if has_lexicon else ["candidates"]
+    if missing:
+        without = [str(f) for f, record in zip(paths, records, strict=True) if record is None]
+        reason = f"no {FAST_FILE} in {', '.join(without)}: run 'nmtkit optimize'" if without else ""
+        log.warning("--fast goes without %s%s", " and ".join(missing), reason and f" ({reason})")
+    translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
+    if not has_lexicon:
+        return translator
+    vocabulary = translator.tgt_vocab
+    lexicon = Lexicon.load(paths[0] / LEXICON_FILE, vocabulary, known_direction=True)
+    return translator.with_candidates(lexicon)

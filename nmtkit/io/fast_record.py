@@ -1,0 +1,119 @@
+"""The record of what makes a model translate faster, checked on a dev set: `fast.json`.
+
+`nmtkit optimize` writes it into the model folder, with the lexical table `lexicon.gz` beside it.
+8-bit matrices are not stored: they follow from the parameters, and are computed when a model is
+loaded. The record holds the checksums of the parameters and of the table that were checked, so that
+it is stale once either changes.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmtkit.errors import ModelError
+from nmtkit.io.checksums import verify_checksum, with_checksum
+from nmtkit.io.folder_files import MIB, check_file, read_regular, regular_file_sha256
+from nmtkit.io.lines import open_output
+from nmtkit.io.safe_json import parse_json
+
+FAST_FILE = "fast.json"
+
+LEXICON_FILE = "lexicon.gz"
+
+FORMAT = 1
+
+MAX_FAST_BYTES = {FAST_FILE: MIB, LEXICON_FILE: 256 * MIB}
+"""Maximum sizes of these files."""
+
+REMEDY = "run 'nmtkit optimize' again"
+
+
+@dataclass(frozen=True)
+class FastRecord:
+    """What was checked on the dev set.
+
+    parameters: checksum of the parameters. lexicon: SHA-256 of the lexical table, "" for none.
+    quantize: 8-bit products are good enough.
+    pairs: pairs of the dev set. bleu, fast_bleu: BLEU in percent without and with both.
+    """
+
+    parameters: str
+    lexicon: str
+    quantize: bool
+    pairs: int
+    bleu: float
+    fast_bleu: float
+
+    @property
+    def contents(self) -> str:
+        """What the model may use, for messages."""
+        parts = ["candidates"] if self.lexicon else []
+        return " and ".join([*parts, "8-bit products"] if self.quantize else parts)
+
+    def check_parameters(self, folder: Path, checksum: object) -> None:
+        """Compare the checksum of parameters with the one that was checked.
+
+        :raises ModelError: they are others.
+        """
+        if checksum != self.parameters:
+            path = folder / FAST_FILE
+            raise ModelError(f"{path}: stale: the parameters have changed since; {REMEDY}")
+
+    def check_lexicon(self, folder: Path) -> None:
+        """Compare the lexical table, if there is one, with the one that was checked.
+
+        :raises ModelError: it is missing, or another.
+        """
+        if not self.lexicon:
+            return
+        path = folder / LEXICON_FILE
+        if not path.exists():
+            raise ModelError(f"{path}: missing, though {FAST_FILE} names it; {REMEDY}")
+        check_file(folder, path, MAX_FAST_BYTES[LEXICON_FILE])
+        if regular_file_sha256(path) != self.lexicon:
+            raise ModelError(
+                f"{path}: changed or damaged: {FAST_FILE} has another checksum; {REMEDY}"
+            )
+
+
+def write_fast_record(folder: Path, record: FastRecord) -> None:
+    """Write the record of a model folder, replacing an existing one."""
+    table = with_checksum({"format": FORMAT, **vars(record)})
+    with open_output(folder / FAST_FILE, force=True) as file:
+        file.write(json.dumps(table, indent=2) + "\n")
+
+
+def read_fast_record(folder: Path) -> FastRecord | None:
+    """Read the record of a model folder; return None if there is none.
+
+    :raises ModelError: the file is damaged, has an unknown format, or is not a regular file in the
+        folder.
+    """
+    path = folder / FAST_FILE
+    if not os.path.lexists(path):
+        return None
+    check_file(folder, path, MAX_FAST_BYTES[FAST_FILE])
+    try:
+        table = parse_json(read_regular(path, MAX_FAST_BYTES[FAST_FILE]).decode("utf-8"))
+        if not isinstance(table, dict) or table.get("format") != FORMAT:
+            raise ValueError(f"not of format {FORMAT}")
+        verify_checksum(table)
+        return _record_of(table)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}; {REMEDY}") from error
+
+
+def _record_of(table: Mapping[str, Any]) -> FastRecord:
+    """Return the record in a JSON object.
+
+    :raises ValueError: a value is missing, or not of the right type.
+    """
+    types = FastRecord.__annotations__
+    values: dict[str, Any] = {name: table.get(name) for name in types}
+    for name, value in values.items():
+        if type(value) is not types[name]:
+            raise ValueError(f"{name} is missing, or not of the right type")
+    return FastRecord(**values)

@@ -1,0 +1,153 @@
+"""Make a trained model translate faster, and check on a dev set that it stays good.
+
+The lexical table of candidates (Jean et al. 2015) counts the links of the model's own attention
+over its training text. With it, and with 8-bit products, the dev set is translated again; what
+loses more BLEU than allowed is not used.
+"""
+
+import logging
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from nmtkit.errors import DataError, ModelError
+from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer
+from nmtkit.evaluation.metrics import evaluate
+from nmtkit.inference.aligner import Aligner
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.translator import Translator
+from nmtkit.io.atomic import atomic_path
+from nmtkit.io.fast_record import LEXICON_FILE, FastRecord, write_fast_record
+from nmtkit.io.folder_files import regular_file_sha256
+from nmtkit.io.lines import open_output, read_parallel
+from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
+from nmtkit.model_folder import load_model
+from nmtkit.text.lexicon import Lexicon, LinkCounts
+
+log = logging.getLogger("nmtkit")
+
+MAX_PAIRS = 100_000
+"""Default number of training pairs whose links are counted, evenly spaced."""
+
+MAX_LOSS = 0.3
+"""Default for the largest loss of BLEU in percent."""
+
+MAX_CHARACTERS = 1000
+"""Longest line of a pair that is aligned; longer ones take much memory and link badly."""
+
+
+class Attempt(NamedTuple):
+    """A way to translate faster: with 8-bit products, with candidates, or with both."""
+
+    name: str
+    quantize: bool
+    candidates: bool
+
+
+ATTEMPTS = (
+    Attempt("candidates and 8-bit products", True, True),
+    Attempt("candidates", False, True),
+    Attempt("8-bit products", True, False),
+)
+"""In the order in which they are tried; the first that loses little is kept."""
+
+
+def optimize(
+    folder: str | Path,
+    train: tuple[str | Path, str | Path],
+    dev: tuple[str | Path, str | Path],
+    max_pairs: int = MAX_PAIRS,
+    max_loss: float = MAX_LOSS,
+    batch_size: int = 64,
+) -> FastRecord:
+    """Write the lexical table and the record of a model folder, replacing earlier ones.
+
+    :param train: source and target file of the training text, raw, or similar text.
+    :param dev: source and target file of the validation set, raw.
+    :param max_pairs: largest number of training pairs, evenly spaced, whose links are counted.
+    :param max_loss: largest loss of BLEU in percent, sacreBLEU's on the dev set.
+    :raises ModelError: every attempt loses more than `max_loss`; or the model has no attention.
+    :raises DataError: a file cannot be read, files differ in length, or the dev set is empty.
+    """
+    folder = Path(folder)
+    model = load_model(folder, "cpu")
+    assert model.path is not None
+    checksum = read_metadata(model.path).get(CHECKSUM_KEY)
+    if not isinstance(checksum, str):
+        raise ModelError(f"{model.path}: has no checksum; save the parameters again by training")
+    pairs = list(read_parallel(*dev))
+    if not pairs:
+        raise DataError(f"{dev[0]}: the dev set is empty")
+    ensemble = Ensemble((model,))
+    with atomic_path(folder / LEXICON_FILE, force=True) as table:
+        write_lexicon(Aligner(Scorer(ensemble, batch_size)), train, table, max_pairs)
+        lexicon = Lexicon.load(table, model.tgt_vocab, known_direction=True)
+        bleu = _dev_bleu(Translator(ensemble, batch_size=batch_size), pairs)
+        log.info("%s: dev BLEU %.2f", folder, bleu)
+        for attempt in ATTEMPTS:
+            translator = Translator(ensemble, batch_size=batch_size, quantize=attempt.quantize)
+            candidates = lexicon if attempt.candidates else None
+            fast_bleu = _dev_bleu(translator.with_candidates(candidates), pairs)
+            log.info("%s: dev BLEU %.2f with %s", folder, fast_bleu, attempt.name)
+            if bleu - fast_bleu <= max_loss:
+                break
+        else:
+            raise ModelError(
+                f"{folder}: every way to translate faster loses more than {max_loss} BLEU;"
+                " give --train the model's training text, or a higher --max-loss"
+            )
+        sha256 = regular_file_sha256(table) if attempt.candidates else ""
+    record = FastRecord(checksum, sha256, attempt.quantize, len(pairs), bleu, fast_bleu)
+    if not attempt.candidates:
+        (folder / LEXICON_FILE).unlink()
+    write_fast_record(folder, record)
+    return record
+
+
+def write_lexicon(
+    aligner: Aligner, train: tuple[str | Path, str | Path], path: Path, max_pairs: int
+) -> None:
+    """Write the table of word translations by the model's own links.
+
+    :raises ModelError: the model has no attention.
+    """
+    counts = LinkCounts()
+    alignments = aligner.align(spaced_pairs(train, max_pairs), counts=counts)
+    for number, _ in zip(count(1), alignments, strict=False):
+        if number % 10_000 == 0:
+            log.info("%d pairs aligned", number)
+    with open_output(path, force=True) as output:
+        counts.write(output)
+
+
+def spaced_pairs(files: tuple[str | Path, str | Path], max_pairs: int) -> list[tuple[str, str]]:
+    """Read at most `max_pairs` pairs, evenly spaced, in one pass, as a file may be a pipe.
+
+    Every second pair is dropped whenever there are too many. Long and empty ones are skipped.
+
+    :raises DataError: a file cannot be read, or they differ in length.
+    """
+    kept: list[tuple[str, str]] = []
+    step = 1
+    for number, (src, tgt) in enumerate(read_parallel(*files)):
+        if number % step == 0:
+            kept.append((src, tgt))
+        if len(kept) > max_pairs:
+            kept, step = kept[::2], 2 * step
+    return [
+        (src, tgt)
+        for src, tgt in kept
+        if src.strip() and tgt.strip() and max(len(src), len(tgt)) <= MAX_CHARACTERS
+    ]
+
+
+def _dev_bleu(translator: Translator, pairs: Sequence[tuple[str, ...]]) -> float:
+    """Return sacreBLEU's BLEU in percent of the translated dev set."""
+    language = translator.ensemble.first.config.text.tgt_language
+    hypotheses = [best[0].text for best in translator.translate([src for src, _ in pairs])]
+    references = [tgt for _, tgt in pairs]
+    tokenizer = choose_tokenizer(language)
+    (score,) = evaluate(hypotheses, references, metrics=["sacrebleu"], tokenizer=tokenizer)
+    return score.value
