@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.search_state import EncodedSource, SearchState
+from nmtkit.models.softmax_sampling import WordSampler
 
 
 class LogitLayer(Protocol):
@@ -195,10 +196,13 @@ class TranslationModel(Protocol):
         tgt: Tensor,
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
+        sampler: WordSampler | None = None,
     ) -> Tensor:
         """Return the sum of -log p over all real target words, `</s>` included.
 
         Natural log, a scalar.
+
+        :param sampler: draws the words over which p is normalised; None: all words.
         """
         ...
 

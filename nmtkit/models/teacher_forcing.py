@@ -14,6 +14,7 @@ from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.fast.output_layer import output_layer as fast_output_layer
 from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.special_symbols import BOS
 
 output_layer = kernels.Twin(OutputLayer, fast_output_layer)
@@ -123,11 +124,17 @@ class EncoderDecoder(nn.Module):
         tgt: Tensor,
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
+        sampler: WordSampler | None = None,
     ) -> Tensor:
         """Return the sum of -log p over the target words; see `TranslationModel.loss`."""
         forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask))
-        W = self.output_words()  # [K, l]
-        return softmax_cost(forced.readout, W, self.b_y, forced.words, label_smoothing)
+        W, bias, words = self.output_words(), self.b_y, forced.words  # [K, l], [K], [N]
+        if sampler is not None:
+            sample = sampler.draw(words)
+            W = W.index_select(0, sample.words)  # [S, l]
+            bias = bias.index_select(0, sample.words) - sample.log_probabilities  # [S]
+            words = sample.targets
+        return softmax_cost(forced.readout, W, bias, words, label_smoothing)
 
     def score(
         self,
