@@ -1,0 +1,175 @@
+"""The gradient of an update, summed over its batches, their parts and all ranks."""
+
+import logging
+from dataclasses import dataclass
+
+import torch
+
+from nmtkit.config import TrainingConfig
+from nmtkit.data.batch import Batch
+from nmtkit.errors import is_out_of_memory
+from nmtkit.models import Model
+from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
+from nmtkit.models.softmax_sampling import WordSampler
+from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.part_gradients import PartGradients, Work
+from nmtkit.training.signals import STOP_SIGNALS
+
+log = logging.getLogger("nmtkit")
+
+
+@dataclass(frozen=True)
+class Update:
+    """Figures of one update.
+
+    cost: sum of -log p, with label smoothing if training uses it. tokens: target tokens.
+    norm: L2 norm of the gradient before clipping.
+    skipped: cost or norm was not finite, so the parameters were left as they were.
+    signal: stop signal that any rank received before the gradients were summed, or None.
+    """
+
+    cost: float
+    tokens: int
+    norm: float
+    skipped: bool = False
+    signal: int | None = None
+
+
+class CostGradient:
+    """Adds the gradient of the cost of batches to that of a model's parameters.
+
+    sampler: draws the words of each batch's softmax; None: all words.
+    """
+
+    sampler: WordSampler | None = None
+
+    def __init__(self, model: Model, config: TrainingConfig) -> None:
+        """Add nothing yet."""
+        self.model = model
+        self.device = next(model.parameters()).device
+        self.config = config
+
+    def __call__(self, work: Work) -> torch.Tensor:
+        """Add the gradient of some batches to that of the parameters; return their cost."""
+        cost = torch.zeros([], device=self.device)
+        scale = torch.tensor(work.scale, device=self.device)
+        for batch in work.batches:
+            if batch.lines:
+                loss = self._loss(batch, self.sampler if work.samples_words else None)
+                loss.backward(scale)  # type: ignore[no-untyped-call]
+                cost += loss.detach()
+        return cost
+
+    def _loss(self, batch: Batch, sampler: WordSampler | None) -> torch.Tensor:
+        """Return the sum of -log p over a batch, with matrix products in the type `precision`."""
+        src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]  # [B, T_x], [B, T_y]
+        bfloat16 = self.config.precision == "bfloat16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
+            smoothing = self.config.label_smoothing
+            return self.model.loss(src, src_mask, tgt, tgt_mask, smoothing, sampler)
+
+
+class Gradient:
+    """Computes the gradient of each update, in place of the last one."""
+
+    def __init__(
+        self,
+        model: Model,
+        optimizer: torch.optim.Optimizer,
+        config: TrainingConfig,
+        process_group: ProcessGroup = SINGLE_PROCESS,
+    ) -> None:
+        """Compute nothing yet.
+
+        :param optimizer: that of the model's parameters.
+        """
+        self.model = model
+        self.device = next(model.parameters()).device
+        self.optimizer = optimizer
+        self.config = config
+        self.process_group = process_group
+        parts = config.batch_parts if self.device.type == "cpu" else 1
+        self._cost = CostGradient(model, config)
+        self._add = self._cost if parts == 1 else PartGradients(model, self._cost, parts)
+
+    def sample_words(self, sampler: WordSampler | None) -> None:
+        """Draw the words of each batch's softmax from now on; None: take all words."""
+        self._cost.sampler = sampler
+
+    def compute(
+        self, batches: list[Batch], number: int, signal: int | None, samples_words: bool = True
+    ) -> Update:
+        """Compute the summed gradient of some batches; if memory runs out, halve the batches.
+
+        :param number: of this update, from 1.
+        :param signal: stop signal that this process has received.
+        :param samples_words: whether to use the sampler, if there is one.
+        """
+        tokens = sum(batch.tokens for batch in batches)
+        divisor = _loss_divisor(self.config.loss_reduction, batches, tokens)
+        while True:
+            try:
+                cost, norm, received = self._sum_over_ranks(
+                    Work(batches, 1 / divisor, samples_words), signal
+                )
+                return Update(cost, tokens, norm, signal=received)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error) or max(map(_size, batches)) == 1:
+                    raise
+            batches = [half for batch in batches for half in batch.halves()]
+            self.optimizer.zero_grad(set_to_none=True)
+            if self.device.type != "cpu":
+                getattr(torch, self.device.type).empty_cache()  # of cuda or mps
+            log.warning(
+                "update %d: not enough memory; trying again with batches of at most %d pairs"
+                " (data.batch_size sets the size of all)",
+                number,
+                max(map(_size, batches)),
+            )
+
+    def _sum_over_ranks(self, work: Work, signal: int | None) -> tuple[float, float, int | None]:
+        """Sum the gradients of some batches over all ranks.
+
+        The host waits for the device only once, for all figures together.
+
+        :return: cost, norm of the gradient, and the stop signal that any rank received, or None.
+        """
+        self.optimizer.zero_grad(set_to_none=True)
+        # the cost, then for each stop signal the number of ranks that received it
+        figures = torch.zeros(1 + len(STOP_SIGNALS), device=self.device)
+        figures[0] = self._add(work)
+        if signal is not None:
+            figures[1 + STOP_SIGNALS.index(signal)] = 1
+        figures = self.process_group.all_reduce_gradients(self.model.parameters(), figures)
+        norm = gradient_norm(self._tensors())
+        cost, *counts, length = torch.cat([figures, norm.view(1)]).tolist()
+        received = [number for number, count in zip(STOP_SIGNALS, counts, strict=True) if count]
+        return cost, length, received[0] if received else None
+
+    def scale(self, factor: float) -> None:
+        """Multiply the gradient by a factor."""
+        scale_gradients_(self._tensors(), factor)
+
+    def _tensors(self) -> list[torch.Tensor]:
+        return [p.grad for p in self.model.parameters() if p.grad is not None]
+
+
+def word_sampler(config: TrainingConfig, vocabulary: Vocabulary) -> WordSampler | None:
+    """Return the sampler of target words that the settings ask for, or None."""
+    size = config.softmax_samples
+    return WordSampler(vocabulary.counts, size) if size else None
+
+
+def _loss_divisor(reduction: str, batches: list[Batch], tokens: int) -> float:
+    """Return the number by which the summed loss is divided.
+
+    :param tokens: target tokens of the batches.
+    """
+    if reduction == "batch-sum":
+        return 1.0
+    return float(tokens if reduction == "token-mean" else sum(batch.pairs for batch in batches))
+
+
+def _size(batch: Batch) -> int:
+    return len(batch.lines)
