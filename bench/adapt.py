@@ -1,0 +1,234 @@
+"""Measure `nmtkit adapt` beside long fine-tuning: what is won in the new domain, lost in the old.
+
+    python bench/adapt.py --model laws --data captions.en captions.fr --test new.en new.fr
+        --old-test old.en old.fr [--guard dev.en dev.fr] [--replay prepared] [--pairs 100 1000 5000]
+        [--few 10 30 100] [--max-words 20] [--time 5m] [--long 30m] [--processor-time]
+        --work folder --output adapt.md
+
+For each number of pairs, that many are drawn from the data and learned in the given time. Beside it
+stands plain fine-tuning on the same pairs, for the longer time, with neither replay nor a pull; of
+its marks, eight in its time, the one with the best BLEU on the new test set counts, which favours
+it. The second table has handfuls of short pairs: how many come out right. Figures that an earlier
+run has left in the work folder are not measured again.
+
+With --processor-time, minutes are those of this process's processor, one thread, so that other work
+on the machine does not matter.
+"""
+
+import argparse
+import dataclasses
+import json
+import random
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from timing import machine, report_progress, table, write_report
+
+from nmtkit import LossRefused, Translator, adapt
+from nmtkit.data.batching import Batches
+from nmtkit.durations import format_duration, parse_duration
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.io.lines import read_parallel
+from nmtkit.model_folder import build_model, load_model
+from nmtkit.training.adaptation.corrections import corpus_of, read_pairs, usable_corrections
+from nmtkit.training.adaptation.examiner import Judge, Kind, TestSet
+from nmtkit.training.adaptation.fine_tuning import FineTuner, settings_for
+
+MARKS = 8
+"""Times that a long fine-tuning is measured."""
+
+Bleus = tuple[float, float]
+"""BLEU on the new and on the old test set."""
+
+
+class Tests:
+    """The new and the old test set."""
+
+    def __init__(self, options: argparse.Namespace, lines: int) -> None:
+        """Read the sets, at most so many lines of each."""
+        languages = ("", "")
+        self.sets = [
+            TestSet.of(Kind.GUARD, str(files[0]), read_pairs(files, languages)).sample(lines)
+            for files in (options.test, options.old_test)
+        ]
+        self.judge = Judge(load_model(options.model, "cpu").config.text)
+
+    def bleus(self, translator: Translator) -> Bleus:
+        """Return the BLEU of both."""
+        new, old = (
+            self.judge.bleu(s, [best[0].text for best in translator.translate(s.sources)])
+            for s in self.sets
+        )
+        return new, old
+
+
+def draw(files: Sequence[Path], count: int, max_words: int, folder: Path) -> Path:
+    """Write some random pairs into a TSV file; the smaller numbers are parts of the larger."""
+    pairs = [pair for pair in read_parallel(*map(str, files)) if all(pair)]
+    if max_words:
+        pairs = [pair for pair in pairs if 4 <= len(pair[0].split()) <= max_words]
+    random.Random(1).shuffle(pairs)
+    path = folder / f"pairs-{count}-{max_words}.tsv"
+    path.write_text("".join(f"{src}\t{tgt}\n" for src, tgt in pairs[:count]), encoding="utf-8")
+    return path
+
+
+def adapted(options: argparse.Namespace, data: Path, tests: Tests) -> dict[str, Any]:
+    """Adapt the model to some pairs, and measure it on both test sets."""
+    output = options.work / f"{data.stem}.model"
+    arguments: dict[str, Any] = {"time": options.time, "replay": options.replay, "force": True}
+    guards = [options.guard] if options.guard else []
+    try:
+        report = adapt(options.model, data, output, guards, device="cpu", **arguments).report
+    except LossRefused as refusal:
+        return {"refused": str(refusal), "report": refusal.report.as_dict()}
+    bleus = tests.bleus(Translator.load(output, device="cpu"))
+    return {"bleus": bleus, "report": report.as_dict()}
+
+
+def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[str, Any]:
+    """Fine-tune the model on some pairs alone for a long time; return the best of its marks."""
+    model = load_model(options.model, "cpu")
+    trained = build_model(model.config, len(model.src_vocab), len(model.tgt_vocab))
+    trained.load_state_dict(model.model.state_dict())  # type: ignore[attr-defined]
+    pairs = read_pairs([data], ("", ""))
+    corrections = usable_corrections(pairs, model, "", [data])
+    batches = dataclasses.replace(
+        model.config.data, batch_size=400, batch_unit="tokens", shuffle="every-epoch"
+    )
+    settings = dataclasses.replace(settings_for(model.config.training, few=False), pull=0.0)
+    corpus = corpus_of(corrections, model)
+    tuner = FineTuner(trained, Batches(corpus, batches, 1), None, settings, model.config.training)
+    marks: list[Bleus] = []
+    seconds = options.long
+    start = time.monotonic()
+
+    def measure() -> bool:
+        if time.monotonic() - start >= (len(marks) + 1) * seconds / (MARKS + 1):
+            trained.eval()
+            with torch.no_grad():
+                measured = dataclasses.replace(model, model=trained)
+                marks.append(tests.bleus(Translator(Ensemble((measured,)))))
+            trained.train()
+            report_progress(f"{data.stem}: mark {len(marks)}: {marks[-1]}")
+        return False
+
+    tuner.run(seconds, measure)
+    return {"bleus": max(marks), "marks": marks, "updates": tuner.updates}
+
+
+def kept(
+    options: argparse.Namespace,
+    data: Path,
+    name: str,
+    measure: Callable[[argparse.Namespace, Path, Tests], dict[str, Any]],
+    tests: Tests,
+) -> dict[str, Any]:
+    """Return what an earlier run has measured, or measure it and keep it."""
+    path = options.work / f"{data.stem}.{name}.json"
+    if not path.exists():
+        report_progress(f"{data.stem}: {name}")
+        path.write_text(json.dumps(measure(options, data, tests), indent=1), encoding="utf-8")
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result
+
+
+def unadapted(options: argparse.Namespace, data: Path, tests: Tests) -> dict[str, Any]:
+    """Measure the old model."""
+    return {"bleus": tests.bleus(Translator.load(options.model, device="cpu"))}
+
+
+def domain_rows(options: argparse.Namespace, tests: Tests, before: Bleus) -> list[list[str]]:
+    """Return a row for each number of pairs."""
+    rows = []
+    for count in options.pairs:
+        data = draw(options.data, count, 0, options.work)
+        new = kept(options, data, "adapt", adapted, tests)
+        long = kept(options, data, "long", fine_tuned, tests)
+        if "refused" in new:
+            rows.append([f"{count:,}", "refused", *["–"] * 5])
+            continue
+        gains = [result["bleus"][0] - before[0] for result in (new, long)]
+        rows.append(
+            [
+                f"{count:,}",
+                f"{before[0]:.1f}",
+                f"{long['bleus'][0]:.1f}",
+                f"{new['bleus'][0]:.1f}",
+                f"{100 * gains[0] / gains[1]:.0f} %" if gains[1] > 0 else "–",
+                f"{before[1]:.1f}",
+                f"{long['bleus'][1]:.1f}",
+                f"{new['bleus'][1]:.1f}",
+                format_duration(new["report"]["seconds"]),
+            ]
+        )
+    return rows
+
+
+def few_rows(options: argparse.Namespace, tests: Tests, before: Bleus) -> list[list[str]]:
+    """Return a row for each handful."""
+    rows = []
+    for count in options.few:
+        data = draw(options.data, count, options.max_words, options.work)
+        new = kept(options, data, "adapt", adapted, tests)
+        report = new["report"]
+        right = f"{report['right_before']} → {report['right_after']} of {report['corrections']}"
+        olds = ["refused", "–"]
+        if "bleus" in new:
+            olds = [f"{before[1]:.1f}", f"{new['bleus'][1]:.1f}"]
+        rows.append([f"{count}", right, *olds, format_duration(report["seconds"])])
+    return rows
+
+
+def main() -> None:
+    """Measure everything, and write the tables."""
+    options = parse_options()
+    torch.set_num_threads(options.threads)
+    if options.processor_time:
+        time.monotonic = time.process_time
+    options.work.mkdir(parents=True, exist_ok=True)
+    tests = Tests(options, options.lines)
+    new, old = kept(options, Path("old"), "before", unadapted, tests)["bleus"]
+    before = (new, old)
+    kind = "processor time, one thread" if options.processor_time else f"{options.threads} threads"
+    spent = f"{format_duration(parse_duration(options.time))}, {kind}"
+    few = few_rows(options, tests, before)
+    rows = domain_rows(options, tests, before)
+    long = format_duration(options.long)
+    heads = ["pairs", "new: before", f"{long} alone", "adapt", "share of the gain"]
+    heads += ["old: before", f"{long} alone", "adapt", "time"]
+    parts = [f"{options.model}, adapted in {spent}; {machine()}", ""]
+    parts += [table(heads, rows), ""] if rows else []
+    few_heads = ["corrections", "come out right", "old: before", "after", "time"]
+    parts += [table(few_heads, few), ""] if few else []
+    write_report(options.output, "\n".join(parts), {"few": few, "pairs": rows})
+
+
+def parse_options() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--model", required=True, metavar="DIR")
+    for name in ("data", "test", "old-test"):
+        parser.add_argument(f"--{name}", nargs=2, required=True, type=Path, metavar="FILE")
+    parser.add_argument("--guard", nargs=2, type=Path, metavar="FILE")
+    parser.add_argument("--replay", metavar="PREPARED")
+    parser.add_argument("--pairs", nargs="*", type=int, default=[100, 1000, 5000], metavar="N")
+    parser.add_argument("--few", nargs="*", type=int, default=[10, 30, 100], metavar="N")
+    parser.add_argument("--max-words", type=int, default=20, metavar="N")
+    parser.add_argument("--lines", type=int, default=1000, metavar="N", help="of each test set")
+    parser.add_argument("--time", default="5m")
+    parser.add_argument("--long", type=parse_duration, default=1800.0)
+    parser.add_argument("--processor-time", action="store_true")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--work", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    options = parser.parse_args()
+    options.threads = 1 if options.processor_time else options.threads
+    return options
+
+
+if __name__ == "__main__":
+    main()

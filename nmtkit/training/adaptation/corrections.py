@@ -1,0 +1,143 @@
+"""Corrections: raw sentence pairs that a model is to learn, and their ids.
+
+They come in two files, a TSV or a TMX file, as `nmtkit.io.bitext` reads them, and are split into
+the model's tokens as its own text was.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nmtkit.data.corpus import Corpus, Side
+from nmtkit.errors import DataError
+from nmtkit.io.bitext import read_bitext
+from nmtkit.io.inputs import Source
+from nmtkit.io.lines import decode_line
+from nmtkit.model_folder import LoadedModel
+from nmtkit.special_symbols import EOS, UNK
+from nmtkit.text.masked_pairs import pair_tokens
+from nmtkit.text.vocabulary import Vocabulary
+
+log = logging.getLogger("nmtkit")
+
+MAX_REPORTED = 5
+"""Number of lines of each kind that are named; of more only the number is."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A raw sentence pair.
+
+    where: its file and line, for messages.
+    """
+
+    src: str
+    tgt: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A sentence pair, and its ids in the model's vocabularies, each side with `</s>`."""
+
+    pair: Pair
+    src: tuple[int, ...]
+    tgt: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longer side, without `</s>`."""
+        return max(len(self.src), len(self.tgt)) - 1
+
+
+def read_pairs(files: Sequence[Source], languages: tuple[str, str]) -> list[Pair]:
+    """Read the pairs of a bitext, without those that have an empty side, which are reported.
+
+    :param files: the source file and the target file, or one file that holds both.
+    :param languages: codes of the languages, which choose what is read of a TMX file.
+    :raises DataError: a file cannot be read, a line is not UTF-8, or the numbers of lines differ.
+    """
+    pairs: list[Pair] = []
+    empty: list[Pair] = []
+    for pair in _all_pairs(files, languages):
+        full = pair.src.strip() and pair.tgt.strip()
+        (pairs if full else empty).append(pair)
+    _report(empty, "one side is empty, so the pair is left out; write both, or remove it")
+    return pairs
+
+
+def _all_pairs(files: Sequence[Source], languages: tuple[str, str]) -> Iterator[Pair]:
+    for block in read_bitext(list(files), languages):
+        for number, *sides in zip(block.numbers, block.src, block.tgt, strict=True):
+            src, tgt = (
+                decode_line(line, name, number)
+                for line, name in zip(sides, block.names, strict=True)
+            )
+            yield Pair(src, tgt, f"{block.names[1]}:{number}")
+
+
+def usable_corrections(
+    pairs: Sequence[Pair], model: LoadedModel, tag: str, files: Sequence[str | Path]
+) -> list[Correction]:
+    """Return the corrections that a model can be trained on; report the others by file and line.
+
+    A pair is left out if it is too long, or if a later one corrects the same source.
+
+    :param tag: word to put before each source, one of the model's tags; "" for none.
+    :param files: for messages.
+    :raises DataError: none is left.
+    """
+    name = ", ".join(map(str, files))
+    if not pairs:
+        raise DataError(f"{name}: no corrections; give pairs of a source and its translation")
+    limit = model.config.data.max_length
+    latest = {pair.src: pair for pair in pairs}
+    corrections = [_correction(pair, model, tag) for pair in latest.values()]
+    replaced = [pair for pair in pairs if latest[pair.src].tgt != pair.tgt]
+    _report(replaced, "a later line has another translation of the same source, which counts")
+    too_long = [item.pair for item in corrections if item.length > limit]
+    _report(too_long, f"more than {limit} tokens, the model's data.max_length; left out")
+    corrections = [item for item in corrections if 0 < item.length <= limit]
+    if not corrections:
+        raise DataError(
+            f"{name}: all corrections are longer than {limit} tokens, the data.max_length that the"
+            " model was trained with; split them into sentences"
+        )
+    unknown = [item.pair for item in corrections if UNK in item.tgt]
+    _report(unknown, "has characters or words that the model cannot write; it cannot come out")
+    return corrections
+
+
+def _correction(pair: Pair, model: LoadedModel, tag: str) -> Correction:
+    pipelines = model.src_text, model.tgt_text
+    src, tgt = pair_tokens(pipelines, model.src_text.with_tag(pair.src, tag), pair.tgt)
+    return Correction(pair, _ids(src, model.src_vocab), _ids(tgt, model.tgt_vocab))
+
+
+def _ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[int, ...]:
+    return (*vocabulary.ids(tokens), EOS)
+
+
+def _report(pairs: Sequence[Pair], problem: str) -> None:
+    """Warn of pairs, the first of them by file and line."""
+    for pair in pairs[:MAX_REPORTED]:
+        log.warning("%s: %s", pair.where, problem)
+    if len(pairs) > MAX_REPORTED:
+        log.warning("the same is so of %d more", len(pairs) - MAX_REPORTED)
+
+
+def corpus_of(corrections: Sequence[Correction], model: LoadedModel) -> Corpus:
+    """Return the ids of corrections as a corpus in memory."""
+    sides = zip(("src", "tgt"), (model.src_vocab, model.tgt_vocab), strict=True)
+    return Corpus(
+        *(_side([getattr(item, name) for item in corrections], vocab) for name, vocab in sides)
+    )
+
+
+def _side(sentences: Sequence[Sequence[int]], vocabulary: Vocabulary) -> Side:
+    ids = np.fromiter((word for sentence in sentences for word in sentence), np.int64)
+    offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
+    return Side(ids, offsets.astype(np.int64), len(vocabulary), "the corrections")

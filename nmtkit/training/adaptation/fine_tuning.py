@@ -1,0 +1,179 @@
+"""Fine-tuning on corrections: some of the old data replayed, or a pull towards the old parameters.
+
+Each update sums the gradients of a batch of corrections and a batch of replayed pairs. Without data
+to replay, the parameters are drawn back to the old ones after each update, as by an L2 penalty
+whose step is apart from Adam's (Loshchilov and Hutter 2019 do so with the decay towards 0):
+
+    theta <- theta + pull * factor * (theta_old - theta)
+
+where factor is that of the learning rate: it follows the time, so that it is near 0 when the time
+is over, however many updates there were.
+"""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from nmtkit.config import TrainingConfig
+from nmtkit.data.batch import Batch
+from nmtkit.data.batching import Batches
+from nmtkit.errors import ModelError
+from nmtkit.io.parameters import Parameters, parameters_of
+from nmtkit.models import Model
+from nmtkit.training.gradient import Gradient
+from nmtkit.training.optimizers import set_learning_rate
+
+COOLDOWN = 0.5
+"""Share of the time, at its end, in which the learning rate falls linearly to 0."""
+
+MAX_NONFINITE = 10
+"""Number of updates in a row without a finite gradient after which fine-tuning fails."""
+
+
+@dataclass(frozen=True)
+class FineTuningSettings:
+    """How a model is fine-tuned.
+
+    learning_rate: of Adam.
+    tokens: target tokens of the corrections in an update, at most.
+    replayed_tokens: target tokens of the replayed pairs in an update, at most.
+    pull: share of the way back to the old parameters after each update; used without replay.
+    warmup: number of updates over which the learning rate rises.
+    clip_norm: maximum norm of the gradient.
+    """
+
+    learning_rate: float = 0.001
+    tokens: int = 400
+    replayed_tokens: int = 400
+    pull: float = 0.01
+    warmup: int = 10
+    clip_norm: float = 1.0
+
+
+MAX_RATE, OTHER_RATE = 0.001, 0.0005
+"""Highest learning rate; and that of models that were not trained by Adam."""
+
+
+def settings_for(config: TrainingConfig, few: bool) -> FineTuningSettings:
+    """Return settings for a model: at most the learning rate that it was trained with.
+
+    Few corrections are learned in a short time, so there is time to forget less: with half the
+    learning rate, and three times the replayed pairs or a stronger pull.
+
+    :param config: settings of the training of the old model.
+    """
+    rate = min(MAX_RATE, config.learning_rate) if config.optimizer == "adam" else OTHER_RATE
+    if few:
+        return FineTuningSettings(learning_rate=rate / 2, replayed_tokens=1200, pull=0.05)
+    return FineTuningSettings(learning_rate=rate)
+
+
+class FineTuner:
+    """Fine-tunes a model until its time is over.
+
+    updates: number of updates so far. factor: of the learning rate of the last one.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        corrections: Batches,
+        replay: Batches | None,
+        settings: FineTuningSettings,
+        config: TrainingConfig,
+    ) -> None:
+        """Remember the old parameters; nothing is updated yet.
+
+        :param model: with the old parameters.
+        :param config: settings of the training of the old model.
+        """
+        self.model = model
+        self.settings = settings
+        self.corrections: Iterator[Batch] = iter(corrections)
+        self.replay: Iterator[Batch] | None = None if replay is None else iter(replay)
+        optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
+        config = dataclasses.replace(config, loss_reduction="token-mean")
+        self.gradient = Gradient(model, optimizer, config)
+        self.optimizer = optimizer
+        self.old = [parameter.detach().clone() for parameter in model.parameters()]
+        self.updates = 0
+        self.skipped_in_a_row = 0
+        self.factor = 1.0
+
+    def run(self, seconds: float, done: Callable[[], bool] = lambda: False) -> None:
+        """Update until the time is over, or as many times again as until `done` returned True.
+
+        The learning rate falls to 0 at the end, so that what was learned settles.
+
+        :param done: called after each update; its time counts.
+        """
+        start = time.monotonic()
+        self.model.train()
+        while (used := time.monotonic() - start) < seconds:
+            self.update(min(1.0, (1 - used / seconds) / COOLDOWN))
+            if done():
+                self._settle(start + seconds)
+                return
+
+    def run_updates(self, count: int) -> None:
+        """Update a number of times; the learning rate falls to 0 at the end."""
+        self.model.train()
+        for number in range(count):
+            self.update(min(1.0, (1 - number / count) / COOLDOWN))
+
+    def _settle(self, end: float) -> None:
+        """Update as many times as so far, while the learning rate falls to 0.
+
+        :param end: when the time is over, by `time.monotonic()`.
+        """
+        first, count = self.factor, self.updates
+        for number in range(count):
+            if time.monotonic() >= end:
+                return
+            self.update(first * (1 - number / count))
+
+    def update(self, factor: float = 1.0) -> None:
+        """Update the parameters once.
+
+        :param factor: of the learning rate, besides that of the warm-up.
+        :raises ModelError: the gradient was not finite too many times in a row.
+        """
+        batches = [next(self.corrections)]
+        if self.replay is not None:
+            batches.append(next(self.replay))
+        self.updates += 1
+        update = self.gradient.compute(batches, self.updates, None)
+        if not math.isfinite(update.cost + update.norm):
+            self._skip()
+            return
+        self.skipped_in_a_row = 0
+        if update.norm > self.settings.clip_norm:
+            self.gradient.scale(self.settings.clip_norm / update.norm)
+        self.factor = factor * min(1.0, self.updates / self.settings.warmup)
+        set_learning_rate(self.optimizer, self.settings.learning_rate * self.factor)
+        self.optimizer.step()
+        if self.replay is None:
+            self._pull(self.settings.pull * self.factor)
+
+    def _skip(self) -> None:
+        self.skipped_in_a_row += 1
+        if self.skipped_in_a_row >= MAX_NONFINITE:
+            raise ModelError(
+                f"cost or gradient is not finite at update {self.updates}, the"
+                f" {MAX_NONFINITE}th time in a row, so the model cannot be adapted; adapt other"
+                " parameters"
+            )
+
+    @torch.no_grad()
+    def _pull(self, share: float) -> None:
+        """Go a share of the way back to the old parameters."""
+        for parameter, old in zip(self.model.parameters(), self.old, strict=True):
+            parameter.lerp_(old, share)
+
+    def parameters(self) -> Parameters:
+        """Return a copy of the parameters as they are now."""
+        return {name: value.clone() for name, value in parameters_of(self.model).items()}

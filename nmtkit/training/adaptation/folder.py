@@ -1,0 +1,137 @@
+"""The model folder that an adaptation writes, complete or not at all."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nmtkit.data.manifest import MANIFEST_FILE
+from nmtkit.errors import ModelError, OutputError
+from nmtkit.io.atomic import output_folder
+from nmtkit.io.checksums import SUMS_FILE, format_sums
+from nmtkit.io.parameters import (
+    CHECKSUM_KEY,
+    UPDATE_KEY,
+    Parameters,
+    read_metadata,
+    save_parameters,
+    tensors_sha256,
+)
+from nmtkit.model_folder import (
+    PROVENANCE_FILE,
+    LoadedModel,
+    prepared_files,
+    write_config,
+)
+from nmtkit.training.adaptation.replay import REPLAY_KEY, Replay
+from nmtkit.training.adaptation.report import AdaptationReport
+from nmtkit.training.folder_lock import is_locked
+from nmtkit.training.provenance import INITIAL_KEY, provenance_of, read_provenance
+
+ADAPTATION_KEY = "adaptation"
+"""Key of the report in the provenance of an adapted model."""
+
+BEST = "params.best.safetensors"
+
+
+def check_output(output: Path, model_folder: Path, force: bool) -> None:
+    """Check that the new folder can be written, before anything is computed.
+
+    :raises OutputError: it exists and `force` is not given, is something else, is in a folder that
+        does not exist, or is that of the old model.
+    :raises ModelError: a training runs there.
+    """
+    if model_folder.resolve().is_relative_to(output.resolve()):
+        raise OutputError(f"{output}: is the model that is adapted, or around it; give another -o")
+    if not output.resolve().parent.is_dir():
+        raise OutputError(f"{output}: its parent folder does not exist; make it first")
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    if not (output / "config.toml").is_file() or (output / MANIFEST_FILE).exists():
+        raise OutputError(f"{output}: exists and is not a model folder; give another -o")
+    if not force:
+        raise OutputError(f"{output}: exists already; use --force to replace it")
+    if is_locked(output):
+        raise ModelError(f"{output}: a training runs there; wait for it, or give another -o")
+
+
+def adapt_command(
+    model: Path,
+    data: Sequence[str | Path],
+    output: Path,
+    guards: Sequence[Sequence[str | Path]],
+    options: Mapping[str, object],
+) -> str:
+    """Return the command line of an adaptation.
+
+    :param options: names and values of further options.
+    """
+    words = ["nmtkit", "adapt", str(model), "--data", *map(str, data)]
+    for files in guards:
+        words += ["--guard", *map(str, files)]
+    for name, value in options.items():
+        words += [name, str(value)]
+    return shlex.join([*words, "--output", str(output)])
+
+
+def adapted_provenance(
+    model_folder: Path,
+    command: str,
+    inputs: Mapping[str, str],
+    model: LoadedModel,
+    replay: Replay | None,
+    report: AdaptationReport,
+    old: Parameters,
+) -> dict[str, Any]:
+    """Return the content of the new `origin.json`.
+
+    It names the old model, the corrections with their checksums, and the data of the old model's
+    training, so that an adapted model can be adapted again.
+
+    :param inputs: SHA-256 of the files of corrections, by path.
+    :param old: the old parameters.
+    """
+    before = read_provenance(model_folder) or {}
+    metadata = {} if model.path is None else read_metadata(model.path)
+    update = metadata.get(UPDATE_KEY, 0)
+    initial = {
+        "path": str(model_folder),
+        "parameters": metadata.get(CHECKSUM_KEY) or tensors_sha256(old),
+        "update": update if type(update) is int else 0,
+    }
+    splits = {"train": {"pairs": report.corrections}}
+    manifest = {"splits": splits, "inputs": {**before.get("inputs", {}), **inputs}}
+    checksums = before.get("data", {})
+    provenance = provenance_of(command, manifest, checksums, model.device.type, initial)
+    assert INITIAL_KEY in provenance
+    if replay is not None:
+        provenance[REPLAY_KEY] = str(replay.folder.resolve())
+    figures = report.as_dict()
+    del figures["seconds"]  # the same command is to write the same file
+    return {**provenance, ADAPTATION_KEY: figures}
+
+
+def write_adapted(
+    output: Path,
+    model_folder: Path,
+    model: LoadedModel,
+    parameters: Parameters,
+    provenance: Mapping[str, Any],
+    update: int,
+    force: bool,
+) -> None:
+    """Write the new model folder, with the settings, vocabularies and subwords of the old one.
+
+    :param update: number of the update to be written beside the parameters.
+    :raises OutputError: it cannot be written.
+    """
+    files = prepared_files(model_folder, model.config.text, ("src", "tgt"))
+    text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
+    files[PROVENANCE_FILE] = text.encode("utf-8")
+    files[SUMS_FILE] = format_sums(files).encode("utf-8")
+    with output_folder(output, "config.toml", "model folder", force) as hidden:
+        for name, content in files.items():
+            (hidden / name).write_bytes(content)
+        write_config(hidden, model.config)
+        save_parameters(hidden / BEST, parameters, update)

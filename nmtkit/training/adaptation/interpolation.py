@@ -1,0 +1,96 @@
+"""The best point between old and new parameters, as in WiSE-FT (Wortsman et al. 2022).
+
+    theta(a) = (1 - a) theta_old + a theta_new
+
+Between a = 0 and 1 what is won on the corrections and what is lost elsewhere do not change alike:
+the loss grows about with the square of a at first. The point with the largest gain is chosen among
+those whose loss is allowed.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from nmtkit.io.parameters import Parameters
+
+STEP = 0.75
+"""Factor of the next smaller point that is tried."""
+
+MIN_POINT = 0.1
+"""Smallest point that is tried; there hardly anything is learned."""
+
+MIN_GAP = 0.1
+"""Distance of two points between which none is tried."""
+
+SAFETY = 0.7
+"""Share of the allowed loss that a point may use: other text may lose more than the guards."""
+
+
+def interpolate(old: Parameters, new: Parameters, point: float) -> Parameters:
+    """Return the parameters at a point; 0 gives the old ones, 1 the new ones."""
+    if point == 1:
+        return dict(new)
+    return {name: torch.lerp(value, new[name], point) for name, value in old.items()}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was measured at a point.
+
+    gain: of the corrections, in BLEU. loss: largest one of a guard, in BLEU; 0 without guards.
+    """
+
+    point: float
+    gain: float
+    loss: float
+
+    @property
+    def value(self) -> float:
+        """The gain, less what a guard has lost."""
+        return self.gain - max(self.loss, 0.0)
+
+
+def search_point(
+    measure: Callable[[float], Trial], allowed: float, more_time: Callable[[], bool]
+) -> Trial:
+    """Return the best of some points between 0 and 1 whose loss is safe.
+
+    If none is safe, the one with the smallest loss is returned, which may be too large.
+
+    :param allowed: loss in BLEU that a guard may have.
+    :param more_time: tells whether there is time to measure another point.
+    """
+    safe = SAFETY * allowed
+    trials = [measure(1.0)]
+    while more_time():
+        point = next_point(trials, safe)
+        if point is None:
+            break
+        trials.append(measure(round(point, 3)))
+    return best_trial(trials, safe) or min(trials, key=lambda trial: trial.loss)
+
+
+def next_point(trials: list[Trial], safe: float) -> float | None:
+    """Return the point to try next, or None if no other promises more.
+
+    Downwards while the loss is too large, or while a step down wins more; then between the best
+    point and a larger one that has lost too much.
+    """
+    last, best = trials[-1], best_trial(trials, safe)
+    if best is None:  # the loss grows about with the square
+        point = last.point * min(STEP, math.sqrt(STEP * safe / last.loss))
+        return point if point >= MIN_POINT else None
+    too_large = [t.point for t in trials if t.point > best.point and t.loss > safe]
+    if too_large and min(too_large) - best.point > MIN_GAP:
+        return (min(too_large) + best.point) / 2
+    if best is last and not too_large and STEP * best.point >= MIN_POINT:
+        return STEP * best.point
+    return None
+
+
+def best_trial(trials: list[Trial], safe: float) -> Trial | None:
+    """Return the trial with the highest value whose loss is safe; the first of equal ones."""
+    allowed = [trial for trial in trials if trial.loss <= safe]
+    return max(allowed, key=lambda trial: trial.value, default=None)

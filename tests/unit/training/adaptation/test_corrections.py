@@ -1,0 +1,100 @@
+"""Corrections are read, checked and split into the model's tokens."""
+
+import dataclasses
+import logging
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.training.adaptation.corrections import (
+    Pair,
+    corpus_of,
+    read_pairs,
+    usable_corrections,
+)
+
+LANGUAGES = ("en", "fr")
+
+
+def pairs_of(*texts):
+    return [Pair(src, tgt, f"c.tsv:{n}") for n, (src, tgt) in enumerate(texts, start=1)]
+
+
+@pytest.fixture
+def model(make_model):
+    """A model of the words a to e and v to z that takes at most 4 tokens."""
+    model = make_model(1)
+    data = dataclasses.replace(model.config.data, max_length=4)
+    return dataclasses.replace(model, config=dataclasses.replace(model.config, data=data))
+
+
+def test_pairs_are_read_from_two_files_or_one(tmp_path):
+    (tmp_path / "a.en").write_text("a b\nc\n")
+    (tmp_path / "a.fr").write_text("v w\nx\n")
+    (tmp_path / "a.tsv").write_text("a b\tv w\nc\tx\n")
+    two = read_pairs([tmp_path / "a.en", tmp_path / "a.fr"], LANGUAGES)
+    one = read_pairs([tmp_path / "a.tsv"], LANGUAGES)
+    assert [pair[:2] for pair in map(dataclasses.astuple, two)] == [("a b", "v w"), ("c", "x")]
+    assert [(pair.src, pair.tgt) for pair in two] == [(pair.src, pair.tgt) for pair in one]
+    assert [pair.where for pair in one] == [f"{tmp_path / 'a.tsv'}:1", f"{tmp_path / 'a.tsv'}:2"]
+
+
+def test_an_empty_side_is_reported_by_file_and_line(tmp_path, caplog):
+    (tmp_path / "a.tsv").write_text("a\tv\nb\t \n\tw\n")
+    assert [pair.src for pair in read_pairs([tmp_path / "a.tsv"], LANGUAGES)] == ["a"]
+    assert [record.message.partition(": ")[0] for record in caplog.records] == [
+        f"{tmp_path / 'a.tsv'}:{line}" for line in (2, 3)
+    ]
+
+
+def test_ids_end_with_the_end_of_sentence(model):
+    (correction,) = usable_corrections(pairs_of(("a b", "v")), model, "", ["c.tsv"])
+    assert correction.src == (2, 3, 0) and correction.tgt == (2, 0) and correction.length == 2
+
+
+def test_the_later_correction_of_a_source_counts(model, caplog):
+    pairs = pairs_of(("a", "v"), ("b", "w"), ("a", "x"), ("b", "w"))
+    found = usable_corrections(pairs, model, "", ["c.tsv"])
+    assert [(item.pair.src, item.pair.tgt) for item in found] == [("a", "x"), ("b", "w")]
+    assert [record.message.partition(": ")[0] for record in caplog.records] == ["c.tsv:1"]
+
+
+def test_long_corrections_are_left_out_and_reported(model, caplog):
+    pairs = pairs_of(("a b c d", "v"), ("a b c d e", "v"), ("a", "v v v v v"))
+    found = usable_corrections(pairs, model, "", ["c.tsv"])
+    assert [item.pair.where for item in found] == ["c.tsv:1"]
+    assert [record.message[:7] for record in caplog.records] == ["c.tsv:2", "c.tsv:3"]
+
+
+def test_words_that_the_model_cannot_write_are_reported(model, caplog):
+    assert len(usable_corrections(pairs_of(("a", "v q")), model, "", ["c.tsv"])) == 1
+    assert "c.tsv:1: has characters or words" in caplog.text
+
+
+def test_only_the_first_lines_of_a_kind_are_named(model, caplog):
+    caplog.set_level(logging.WARNING)
+    usable_corrections(pairs_of(*((f"a {i}", "q") for i in range(8))), model, "", ["c.tsv"])
+    assert len(caplog.records) == 6 and "3 more" in caplog.records[-1].message
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"), [([], "no corrections"), ([("a a a a a", "v")], "longer than 4")]
+)
+def test_no_usable_correction_is_an_error(model, texts, message):
+    with pytest.raises(DataError, match=f"c.tsv: .*{message}"):
+        usable_corrections(pairs_of(*texts), model, "", ["c.tsv"])
+
+
+def test_a_tag_stands_before_each_source(make_model):
+    tagged = make_model(1, src="a b <t>", tags=("<t>",))
+    pairs = pairs_of(("a", "v"), ("<t> b", "w"))
+    found = usable_corrections(pairs, tagged, "<t>", ["c.tsv"])
+    assert [item.src for item in found] == [(4, 2, 0), (4, 3, 0)]
+
+
+def test_the_corpus_in_memory_has_the_ids(model):
+    found = usable_corrections(pairs_of(("a b", "v"), ("c", "w x")), model, "", ["c.tsv"])
+    corpus = corpus_of(found, model)
+    assert len(corpus) == 2
+    for index, item in enumerate(found):
+        assert tuple(corpus.src[index]) == item.src and tuple(corpus.tgt[index]) == item.tgt

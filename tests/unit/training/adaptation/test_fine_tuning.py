@@ -1,0 +1,108 @@
+"""Fine-tuning: the pull towards the old parameters, replay, and the end of the time."""
+
+import pytest
+import torch
+
+from nmtkit.config import DataConfig, TrainingConfig
+from nmtkit.data.batching import Batches
+from nmtkit.errors import ModelError
+from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.training.adaptation.fine_tuning import MAX_NONFINITE, FineTuner, FineTuningSettings
+from tests.unit.training.conftest import WORDS, make_corpus
+
+QUICK = FineTuningSettings(learning_rate=0.01, warmup=1)
+
+
+def batches(size=9, seed=1):
+    data = DataConfig(batch_size=20, batch_unit="tokens", max_length=50)
+    return Batches(make_corpus(size), data, seed)
+
+
+@pytest.fixture
+def make_tuner():
+    """Return a function: `make_tuner(settings, replay)` makes a fine-tuner of a tiny model."""
+
+    def make(settings=QUICK, replay=None):
+        torch.manual_seed(3)
+        sizes = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4, dropout=0.0)
+        model = RNNsearch(sizes, WORDS, WORDS)
+        return FineTuner(model, batches(), replay, settings, TrainingConfig())
+
+    return make
+
+
+def distance(tuner):
+    squares = [
+        (p.detach() - old).square().sum()
+        for p, old in zip(tuner.model.parameters(), tuner.old, strict=True)
+    ]
+    return float(torch.stack(squares).sum().sqrt())
+
+
+def cost(tuner, corpus_batches):
+    batch = next(iter(corpus_batches))
+    with torch.no_grad():
+        return float(tuner.model.loss(*batch[:4]))
+
+
+def test_updates_lower_the_cost_of_the_corrections(make_tuner):
+    tuner = make_tuner()
+    before = cost(tuner, batches())
+    for _ in range(90):
+        tuner.update()
+    assert cost(tuner, batches()) < 0.7 * before
+
+
+def test_a_stronger_pull_stays_nearer_to_the_old_parameters(make_tuner):
+    distances = []
+    for pull in (0.0, 0.05, 1.0):
+        tuner = make_tuner(FineTuningSettings(learning_rate=0.01, warmup=1, pull=pull))
+        for _ in range(10):
+            tuner.update()
+        distances.append(distance(tuner))
+    assert distances[0] > distances[1] > distances[2] == pytest.approx(0, abs=1e-6)
+
+
+def test_without_a_pull_replayed_pairs_are_learned_too(make_tuner):
+    other = batches(23, seed=2)
+    alone, replaying = make_tuner(), make_tuner(replay=batches(23, seed=2))
+    for tuner in (alone, replaying):
+        for _ in range(30):
+            tuner.update()
+    assert cost(replaying, other) < cost(alone, other)
+
+
+def test_fine_tuning_ends_when_the_time_is_over_with_a_small_learning_rate(make_tuner):
+    tuner = make_tuner()
+    tuner.run(1.0)
+    assert tuner.updates > 1 and tuner.factor < 0.9
+
+
+def test_what_is_learned_settles_in_as_many_updates(make_tuner):
+    tuner = make_tuner()
+    factors = []
+
+    def done():
+        factors.append(tuner.factor)
+        return tuner.updates == 3
+
+    tuner.run(600.0, done)
+    assert factors == [pytest.approx(1, abs=0.01)] * 3
+    assert tuner.updates == 6 and tuner.factor == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_parameters_that_are_returned_do_not_change(make_tuner):
+    tuner = make_tuner()
+    parameters = tuner.parameters()
+    tuner.update()
+    assert any(not parameters[n].equal(p) for n, p in tuner.model.named_parameters())
+
+
+def test_gradients_that_are_not_finite_are_skipped_and_then_an_error(make_tuner):
+    tuner = make_tuner()
+    with torch.no_grad():
+        next(tuner.model.parameters()).fill_(float("nan"))
+    for _ in range(MAX_NONFINITE - 1):
+        tuner.update()
+    with pytest.raises(ModelError, match="not finite"):
+        tuner.update()

@@ -1,0 +1,60 @@
+"""The point between old and new parameters."""
+
+import pytest
+import torch
+
+from nmtkit.training.adaptation.interpolation import (
+    MIN_POINT,
+    SAFETY,
+    Trial,
+    interpolate,
+    search_point,
+)
+
+
+def always():
+    return True
+
+
+def test_the_ends_are_the_old_and_the_new_parameters():
+    old, new = {"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([3.0, 6.0])}
+    assert interpolate(old, new, 0)["w"].equal(old["w"])
+    assert interpolate(old, new, 1)["w"].equal(new["w"])
+    assert interpolate(old, new, 0.5)["w"].equal(torch.tensor([2.0, 4.0]))
+
+
+@pytest.mark.parametrize("peak", [1.0, 0.7, 0.4])
+def test_the_best_point_is_near_the_peak_if_nothing_is_lost(peak):
+    trial = search_point(lambda a: Trial(a, 10 - 10 * (a - peak) ** 2, 0.0), 1.0, always)
+    assert abs(trial.point - peak) < 0.2
+
+
+@pytest.mark.parametrize("loss", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_loss_at_the_point_is_allowed(loss, power):
+    """The gain rises with the point, and so does the loss."""
+    trial = search_point(lambda a: Trial(a, 10 * a, loss * a**power), 1.0, always)
+    assert trial.loss <= SAFETY
+    assert trial.point == 1.0 or trial.loss > 0.2 * SAFETY or trial.point < 2 * MIN_POINT
+
+
+def test_the_smallest_loss_is_returned_if_none_is_allowed():
+    trial = search_point(lambda a: Trial(a, 1.0, 5.0 + a), 1.0, always)
+    assert trial.loss > 1.0 and trial.point < 0.5
+
+
+def test_a_loss_is_not_made_good_by_a_smaller_gain():
+    """A point that wins 5 and loses 0.6 is worth less than one that wins 4.9 and loses nothing."""
+    trials = {1.0: Trial(1.0, 5.0, 0.6), 0.75: Trial(0.75, 4.9, -0.3), 0.562: Trial(0.562, 3, -0.3)}
+    assert search_point(trials.__getitem__, 1.0, always) == trials[0.75]
+
+
+def test_only_one_point_is_measured_without_time():
+    measured = []
+
+    def measure(point):
+        measured.append(point)
+        return Trial(point, 1.0, 9.0)
+
+    assert search_point(measure, 1.0, lambda: False).point == 1.0
+    assert measured == [1.0]

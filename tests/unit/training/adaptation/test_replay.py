@@ -1,0 +1,81 @@
+"""The data that is replayed is that of the model's training, or none."""
+
+import json
+import shutil
+
+import pytest
+
+from nmtkit.errors import ConfigError
+from nmtkit.model_folder import load_model
+from nmtkit.training.adaptation.replay import (
+    REPLAY_KEY,
+    find_replay,
+    open_replay,
+    recorded_data,
+)
+from nmtkit.training.train import train
+from tests.unit.training.test_initial_model import SMALL, TEXT, prepare
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """A prepared folder `data`, and a model folder `model` trained on it."""
+    data = prepare(tmp_path / "data")
+    train(data, tmp_path / "model", overrides=SMALL, device="cpu")
+    return data, tmp_path / "model"
+
+
+def test_the_data_of_the_training_is_found(folders):
+    data, folder = folders
+    assert recorded_data(folder) == data
+    replay = find_replay(folder, load_model(folder, "cpu"))
+    assert replay is not None and len(replay.corpus) == 9
+
+
+def test_changed_or_missing_data_is_not_used(folders):
+    data, folder = folders
+    (data / "train.tgt").write_text((data / "train.tgt").read_text().replace("ALPHA", "BETA"))
+    assert recorded_data(folder) is None
+    shutil.rmtree(data)
+    assert find_replay(folder, load_model(folder, "cpu")) is None
+
+
+def test_data_is_found_beside_a_model_that_was_moved(folders, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train("data", "relative", overrides=SMALL, device="cpu")
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    shutil.move(tmp_path / "relative", moved / "relative")
+    shutil.move(tmp_path / "data", moved / "data")
+    assert recorded_data(moved / "relative") == moved / "data"
+
+
+def test_an_adapted_model_names_the_data_of_the_first(folders):
+    data, folder = folders
+    origin = json.loads((folder / "origin.json").read_text())
+    origin |= {"command": "nmtkit adapt other --data a.tsv --output b", REPLAY_KEY: str(data)}
+    (folder / "origin.json").write_text(json.dumps(origin))
+    (folder / "SHA256SUMS").unlink()
+    assert recorded_data(folder) == data
+
+
+def test_text_that_was_prepared_otherwise_is_refused(folders, tmp_path):
+    other = prepare(tmp_path / "other", text={**TEXT, "hyphens": True})
+    with pytest.raises(ConfigError, match=r"other: text\.hyphens is True, but False"):
+        open_replay(other, load_model(folders[1], "cpu"))
+
+
+def test_dev_pairs_are_raw_text_spread_over_the_dev_set(folders):
+    data, folder = folders
+    model = load_model(folder, "cpu")
+    pairs = open_replay(data, model).dev_pairs(model, 3)
+    assert [pair.where for pair in pairs] == [f"{data / 'dev.tgt'}:{n}" for n in (1, 5, 9)]
+    assert all(pair.tgt == pair.src.upper() for pair in pairs)
+
+
+def test_a_folder_without_a_dev_set_guards_nothing(folders):
+    data, folder = folders
+    model = load_model(folder, "cpu")
+    replay = open_replay(data, model)
+    (data / "dev.src").unlink()
+    assert replay.dev_pairs(model, 3) == []
