@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from nmtkit.preprocessing.api import prepare as prepare
     from nmtkit.preprocessing.api import select as select
     from nmtkit.preprocessing.corpora import TrainingCorpus as TrainingCorpus
+    from nmtkit.training.adaptation.adapt import adapt as adapt
+    from nmtkit.training.adaptation.report import LossRefused as LossRefused
     from nmtkit.training.train import train as train
 
 __version__ = "0.2.0"
@@ -47,6 +49,7 @@ _PUBLIC = {
     "ConfigError": "nmtkit.errors",
     "DataError": "nmtkit.errors",
     "Embedder": "nmtkit.inference.embedder",
+    "LossRefused": "nmtkit.training.adaptation.report",
     "ModelError": "nmtkit.errors",
     "NmtkitError": "nmtkit.errors",
     "OutputError": "nmtkit.errors",
@@ -54,6 +57,7 @@ _PUBLIC = {
     "Segmenter": "nmtkit.inference.segmenter",
     "TrainingCorpus": "nmtkit.preprocessing.corpora",
     "Translator": "nmtkit.inference.translator",
+    "adapt": "nmtkit.training.adaptation.adapt",
     "build_shortlist": "nmtkit.preprocessing.api",
     "check": "nmtkit.integrity.check",
     "evaluate": "nmtkit.evaluation.metrics",
@@ -68,6 +72,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "Embedder",
+    "LossRefused",
     "ModelError",
     "NmtkitError",
     "OutputError",
@@ -75,6 +80,7 @@ __all__ = [
     "Segmenter",
     "TrainingCorpus",
     "Translator",
+    "adapt",
     "build_shortlist",
     "check",
     "evaluate",

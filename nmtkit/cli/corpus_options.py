@@ -16,7 +16,8 @@ def _parse_train(values: Sequence[str]) -> Any:
     return parse_corpus(values)
 
 
-def _parse_dev(values: Sequence[str]) -> Any:
+def parse_pair_of_files(values: Sequence[str]) -> Any:
+    """Read the values of an option that takes SRC TGT, or one TSV or TMX file."""
     from nmtkit.preprocessing.corpora import parse_bitext
 
     return parse_bitext(values)
@@ -76,7 +77,7 @@ TRAIN_OPTIONS = (
 
 dev_option = file_values_option(
     "--dev",
-    parse=_parse_dev,
+    parse=parse_pair_of_files,
     metavar="SRC TGT",
     common=True,
     help="Validation set. Every line is kept. One file may hold both sides.",

@@ -12,6 +12,7 @@ from nmtkit.cli.old_spellings import Renamed
 FIELDS = (
     "beam",
     "beam_mode",
+    "stop",
     "length_penalty",
     "penalty",
     "coverage_penalty",
@@ -51,6 +52,12 @@ def search_options(function: Callable[..., Any]) -> Any:
             type=click.Choice(["shrinking", "bounded"]),
             help="When a hypothesis is finished, the beam shrinks by one ('shrinking'), or keeps"
             " its size ('bounded').  [default: the model's]",
+        ),
+        option(
+            "--stop",
+            type=click.Choice(["early", "exact"]),
+            help="Stop searching when better translations are unlikely ('early'), or impossible"
+            " ('exact').  [default: the model's]",
         ),
         option(
             "--length-penalty",

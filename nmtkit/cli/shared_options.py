@@ -9,6 +9,7 @@ import click
 
 from nmtkit.cli import completion
 from nmtkit.cli.command import GENERAL, HARDWARE, TEXT, group, option
+from nmtkit.durations import parse_duration
 
 
 class PathName(click.Path):
@@ -22,6 +23,21 @@ class PathName(click.Path):
     ) -> str | bytes | os.PathLike[str]:
         """Return the path unchanged."""
         return self.coerce_path_result(value)
+
+
+class Duration(click.ParamType[float]):
+    """A time such as 90s, 30m or 1h30m, as seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds."""
+        try:
+            return parse_duration(str(value))
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
 
 
 def _device_name(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -65,7 +81,8 @@ batch_size_option = option(
     metavar="N",
     default=64,
     envvar="NMTKIT_BATCH_SIZE",
-    help="Sentences that the model processes together. It affects speed only.",
+    help="Sentences of 25 to 50 tokens that the model processes together: more if they are shorter,"
+    " fewer if they are longer. It affects speed only.",
 )
 workers_option = option(
     "--workers",

@@ -1,6 +1,7 @@
 """`nmtkit train`: a prepared folder in, a model folder out."""
 
 from pathlib import Path
+from time import monotonic
 
 import click
 
@@ -8,7 +9,9 @@ from nmtkit.cli import completion
 from nmtkit.cli.allocator import keep_freed_memory
 from nmtkit.cli.command import FILES, HARDWARE, declare_command, group, option
 from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.rules import exclusive
 from nmtkit.cli.shared_options import (
+    Duration,
     PathName,
     device_option,
     force_option,
@@ -20,7 +23,9 @@ from nmtkit.cli.startup import configure_threads
 DEFAULT_RECIPE = "rnnsearch-modern"
 
 
-@declare_command(renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")])
+@declare_command(
+    rules=[exclusive("--time", "--updates")], renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")]
+)
 @click.argument("prepared", type=PathName(path_type=Path, file_okay=False), required=False)
 @group(
     FILES,
@@ -47,6 +52,22 @@ DEFAULT_RECIPE = "rnnsearch-modern"
 )
 @group(
     "Settings",
+    option(
+        "--time",
+        type=Duration(),
+        metavar="DURATION",
+        common=True,
+        help="Train for this long: 30m, 2h, 1d. Without a recipe, the model's size and all that"
+        " depends on it are planned for this corpus and this machine. A finished training goes on"
+        " with a longer time.",
+    ),
+    option(
+        "--updates",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Train for N updates. With the settings of a model that was planned by --time, and its"
+        " number of updates, its training is repeated on any machine.",
+    ),
     option(
         "-r",
         "--recipe",
@@ -84,7 +105,8 @@ DEFAULT_RECIPE = "rnnsearch-modern"
         "--list-recipes",
         is_flag=True,
         common=True,
-        help="Print the names of the recipes, and exit.",
+        help="Print the names of the recipes, and exit. With PREPARED, also how long each trains on"
+        " it on this machine, without validations.",
     ),
     option(
         "--show-config", is_flag=True, common=True, help="Print the settings as TOML, and exit."
@@ -96,6 +118,8 @@ def command(
     prepared: Path | None,
     output: Path | None,
     initial_model: Path | None,
+    time: float | None,
+    updates: int | None,
     recipe: str | None,
     config_file: Path | None,
     overrides: tuple[str, ...],
@@ -119,21 +143,31 @@ def command(
       nmtkit train prepared -o model --recipe rnnsearch-50
       nmtkit train prepared -o model --recipe rnnsearch-50 --set training.seed=2
       nmtkit train other -o adapted --from model
+      nmtkit train prepared -o model --time 30m
+      nmtkit train prepared -o again --config model/config.toml --updates 5700
       torchrun --nproc-per-node 2 -m nmtkit train prepared -o model
 
     """
     from nmtkit.config_io import recipe_names
 
+    started = monotonic()
     overrides = (*overrides, "data.swap_sides=true") if reverse else overrides
-    if list_recipes:
+    if list_recipes and prepared is None:
         click.echo("\n".join(recipe_names()))
         return
-    if recipe is None and config_file is None and initial_model is None:
-        recipe = DEFAULT_RECIPE
     if show_config:
-        from nmtkit.training.train import describe_settings
+        from nmtkit.training.settings import describe_settings
 
+        if recipe is None and config_file is None and initial_model is None:
+            recipe = DEFAULT_RECIPE
         click.echo(describe_settings(recipe, config_file, overrides, initial_model), nl=False)
+        return
+    if prepared is not None and list_recipes:
+        configure_threads(threads)
+        from nmtkit.training.recipe_times import recipe_times
+
+        for time_of_recipe in recipe_times(prepared, overrides, device):
+            click.echo(time_of_recipe)
         return
     if prepared is None or output is None:
         raise click.UsageError("Training needs PREPARED and --output.")
@@ -151,4 +185,8 @@ def command(
         tensorboard=tensorboard,
         force=force,
         initial_model=initial_model,
+        time=time,
+        default_recipe=DEFAULT_RECIPE,
+        started=started,
+        updates=updates,
     )

@@ -7,16 +7,18 @@
                                               SHA-256 checksums of the other two files and of
                                               itself
     checkpoints/00012345.interrupted/         the same, saved because of a stop signal
+    checkpoints/00012345.steady/              the same, saved before the learning rate cools down
     params.best.safetensors                   best averaged parameters, for inference
     params.last.safetensors                   averaged parameters of the last validation
 
 A checkpoint is written under a hidden name and renamed, and renamed before it is removed: a folder
 whose name begins with a digit is complete. A checkpoint that does not match its checksums is
 renamed `00012000.damaged`, or `00012000.damaged2` if there is one. The checkpoint of an interrupted
-training exists until the next one is written, and is never averaged.
+training exists until the next one is written; neither it nor that of the steady part is averaged.
 """
 
 import dataclasses
+import enum
 import hashlib
 import itertools
 import json
@@ -66,7 +68,20 @@ log = logging.getLogger("nmtkit")
 CHECKPOINTS = "checkpoints"
 """Folder of the checkpoints in a model folder."""
 
-INTERRUPTED_SUFFIX = ".interrupted"
+
+class Kind(enum.Enum):
+    """Why a checkpoint was saved; the value is the end of its name.
+
+    VALIDATED: after a validation. INTERRUPTED: because of a stop signal. STEADY: before the
+    learning rate cools down because of a time limit.
+    """
+
+    VALIDATED = ""
+    INTERRUPTED = ".interrupted"
+    STEADY = ".steady"
+
+
+INTERRUPTED_SUFFIX = Kind.INTERRUPTED.value
 DAMAGED_SUFFIX = ".damaged"
 TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """Patterns of the hidden names that files of a model folder have while they are written."""
@@ -88,17 +103,18 @@ def save_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     progress: Progress,
-    interrupted: bool = False,
+    kind: Kind = Kind.VALIDATED,
 ) -> Path:
     """Write the checkpoint of `progress.updates` updates and return its folder.
 
-    :param interrupted: the checkpoint is saved because of a stop signal, without a validation.
     :raises OutputError: it cannot be written.
     """
-    name = f"{progress.updates:08d}{INTERRUPTED_SUFFIX if interrupted else ''}"
+    name = f"{progress.updates:08d}{kind.value}"
     target = folder / CHECKPOINTS / name
     make_folder(target.parent)
-    earlier_interruptions = interrupted_checkpoints(folder)
+    replaced = interrupted_checkpoints(folder)
+    if kind is Kind.STEADY:
+        replaced = _checkpoints_of(folder, Kind.STEADY)
     tensors, numbers = optimizer_state(optimizer)
     tensors |= generator_states()
     with atomic_folder(target) as hidden:
@@ -107,12 +123,12 @@ def save_checkpoint(
         state = {
             "progress": dataclasses.asdict(progress),
             "optimizer": numbers,
-            "interrupted": interrupted,
+            "interrupted": kind is Kind.INTERRUPTED,
             "sums": {name: file_sha256(hidden / name) for name in CHECKSUMMED_FILES},
         }
         text = json.dumps(with_checksum(state), indent=1)
         (hidden / "state.json").write_text(text, encoding="utf-8")
-    for path in earlier_interruptions:
+    for path in replaced:
         if path != target:
             _remove(path)
     return target
@@ -247,7 +263,7 @@ def _damaged_name(checkpoint: Path) -> Path:
 
 def list_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints of a model folder, oldest first, without those of interruptions."""
-    return [path for path in _checkpoint_files(folder) if path.name.isdigit()]
+    return _checkpoints_of(folder, Kind.VALIDATED)
 
 
 def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> Parameters:
@@ -259,16 +275,16 @@ def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> P
     return {n: (mean[n] * number + value) / (number + 1) for n, value in current.items()}
 
 
-def earlier_checksum(folder: Path, updates: int, average: int, interrupted: bool) -> str:
+def earlier_checksum(folder: Path, updates: int, average: int, kind: Kind) -> str:
     """Return the checksum of the checkpoints that the next validation after a checkpoint averages.
 
     :param updates: number of updates of that checkpoint, which is not among them.
     :param average: number of checkpoints that a validation averages, the current one counted.
-    :param interrupted: that checkpoint is one of a stop signal, which is never averaged.
+    :param kind: that checkpoint's; without a validation it is never averaged.
     :return: "" if there are none.
     :raises CorruptFileError: one of them cannot be read.
     """
-    count = average - 1 if interrupted else average - 2
+    count = average - 2 if kind is Kind.VALIDATED else average - 1
     paths = [path for path in list_checkpoints(folder) if int(path.name) < updates]
     chosen = paths[-count:] if count > 0 else []
     lines = [f"{path.name} {_parameters_checksum(path)}\n" for path in chosen]
@@ -283,8 +299,8 @@ def _parameters_checksum(checkpoint: Path) -> str:
 def _check_earlier(checkpoint: Path, progress: Progress, average: int) -> None:
     """Raise CorruptFileError if checkpoints that are averaged later are missing or others."""
     folder = checkpoint.parents[1]
-    interrupted = checkpoint.name.endswith(INTERRUPTED_SUFFIX)
-    found = progress.earlier and earlier_checksum(folder, progress.updates, average, interrupted)
+    kind = Kind(checkpoint.suffix)
+    found = progress.earlier and earlier_checksum(folder, progress.updates, average, kind)
     if found != progress.earlier:
         raise CorruptFileError(
             f"{checkpoint}: cannot be resumed, as checkpoints before it have changed or are missing"
@@ -297,10 +313,11 @@ def _check_name(checkpoint: Path, updates: int, interrupted: bool | None) -> Non
 
     :param interrupted: None in checkpoints of nmtkit 0.1.
     """
-    number, suffix, _ = checkpoint.name.partition(INTERRUPTED_SUFFIX)
-    if number.isdigit() and (int(number), bool(suffix)) != (
+    number, suffix = checkpoint.stem, checkpoint.suffix
+    is_interruption = suffix == INTERRUPTED_SUFFIX
+    if number.isdigit() and (int(number), is_interruption) != (
         updates,
-        bool(suffix) if interrupted is None else interrupted,
+        is_interruption if interrupted is None else interrupted,
     ):
         raise ValueError(f"it was written under another name, after {updates} updates")
 
@@ -311,13 +328,27 @@ def remove_old_checkpoints(folder: Path, keep: int) -> None:
         _remove(path)
 
 
+def remove_later_checkpoints(folder: Path, updates: int) -> None:
+    """Remove the checkpoints of later updates, oldest first, but not that of the steady part."""
+    for path in sorted([*list_checkpoints(folder), *interrupted_checkpoints(folder)]):
+        if int(path.stem) > updates:
+            _remove(path)
+
+
 def interrupted_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints that were saved because of a stop signal."""
-    return [
-        path
-        for path in _checkpoint_files(folder)
-        if path.suffix == INTERRUPTED_SUFFIX and path.stem.isdigit()
-    ]
+    return _checkpoints_of(folder, Kind.INTERRUPTED)
+
+
+def steady_checkpoint(folder: Path) -> Path | None:
+    """Return the checkpoint that was saved before the learning rate cooled down, or None."""
+    return next(reversed(_checkpoints_of(folder, Kind.STEADY)), None)
+
+
+def _checkpoints_of(folder: Path, kind: Kind) -> list[Path]:
+    """Return the checkpoints of a kind, oldest first."""
+    paths = _checkpoint_files(folder)
+    return [path for path in paths if path.suffix == kind.value and path.stem.isdigit()]
 
 
 def _checkpoint_files(folder: Path) -> list[Path]:

@@ -59,6 +59,7 @@ class MetricsLogger:
         self.writer = _summary_writer(folder) if tensorboard else None
         disable = None if log.isEnabledFor(logging.INFO) else True  # None: draw on a terminal only
         total = config.max_updates or None
+        tqdm.monitor_interval = 0  # its thread would keep this process from forking
         self.bar: Any = tqdm(unit=" updates", disable=disable, total=total)
         self.last_validation = ""
         self._reset()
@@ -133,16 +134,14 @@ class MetricsLogger:
         self._reset()
 
     def _time_left(self, progress: Progress) -> str:
-        """Return the time left until the limit of updates or epochs, or nothing without a limit."""
-        limits = []
-        if self.config.max_updates:
-            limits.append(self.config.max_updates / progress.updates)
-        if self.config.max_epochs and self.epoch_progress() > 0:
-            limits.append(self.config.max_epochs / self.epoch_progress())
-        if not limits:
-            return ""
-        minutes = progress.seconds * (min(limits) - 1) / 60
-        return f", at most {minutes:.1f} min left"
+        """Return the time left until the first limit is reached, or nothing without a limit."""
+        used, config = progress.seconds, self.config
+        left = [config.time_limit - used] if config.time_limit else []
+        if config.max_updates:
+            left.append(used * (config.max_updates / progress.updates - 1))
+        if config.max_epochs and self.epoch_progress() > 0:
+            left.append(used * (config.max_epochs / self.epoch_progress() - 1))
+        return f", at most {max(min(left), 0.0) / 60:.1f} min left" if left else ""
 
     def log_validation(self, progress: Progress, validation: Validation, is_best: bool) -> None:
         """Log the figures of a validation, and draw sparklines of all validations."""

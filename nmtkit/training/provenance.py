@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 import nmtkit
+from nmtkit.durations import write_duration
 from nmtkit.errors import DataError, ModelError
 from nmtkit.io.checksums import MAX_SUMMED_BYTES, check_sums, remembered_sha256
 from nmtkit.io.folder_files import check_file, read_regular
@@ -46,11 +47,18 @@ def train_command(
     config_file: str | Path | None,
     overrides: Sequence[str],
     initial_model: str | Path | None = None,
+    seconds: float | None = None,
+    updates: int | None = None,
 ) -> str:
-    """Return the command line that starts this training."""
+    """Return the command line that starts this training.
+
+    :param seconds, updates: how long it may take.
+    """
     words = ["nmtkit", "train", str(prepared), "--output", str(output)]
     words += ["--from", str(initial_model)] if initial_model is not None else []
     words += ["--recipe", recipe] if recipe else []
+    words += ["--time", write_duration(seconds)] if seconds else []
+    words += ["--updates", str(updates)] if updates else []
     words += ["--config", str(config_file)] if config_file is not None else []
     words += [word for override in overrides for word in ("--set", override)]
     return shlex.join(words)

@@ -26,6 +26,8 @@ CHANGEABLE_SETTINGS = {
     "training.max_updates",
     "training.max_epochs",
     "training.patience",
+    "training.time_limit",
+    "training.schedule",
     "training.keep_checkpoints",
 }
 """Settings of training that may differ when a training is resumed, besides those of search."""

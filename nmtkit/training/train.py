@@ -8,66 +8,38 @@ import contextlib
 import dataclasses
 import functools
 import logging
+import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
 
 from nmtkit import __version__
-from nmtkit.config import Config, TextConfig, parse_config, rename_settings
-from nmtkit.config_io import (
-    merge_tables,
-    override_strings,
-    parse_override,
-    read_toml,
-    recipe_table,
-    warn_of_old_names,
-    with_base,
-    write_toml,
-)
+from nmtkit.config import Config
+from nmtkit.config_io import override_strings
 from nmtkit.data.corpus import Corpus
-from nmtkit.data.manifest import corpus_segments, read_manifest, text_config
-from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError
+from nmtkit.data.manifest import corpus_segments, read_manifest
+from nmtkit.durations import parse_duration
+from nmtkit.errors import ConfigError, NmtkitError, OutputError
 from nmtkit.io.atomic import remove_folder
-from nmtkit.io.folder_files import check_folder
 from nmtkit.io.parameters import copy_parameters
-from nmtkit.model_folder import (
-    build_model,
-    create_model_folder,
-    find_device,
-    read_vocabularies,
-    write_config,
-)
+from nmtkit.model_folder import build_model, find_device, read_vocabularies, write_config
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
-from nmtkit.training.checkpoint import has_checkpoints
-from nmtkit.training.folder_lock import FolderLock, lock_model_folder
-from nmtkit.training.initial_model import (
-    InitialModel,
-    InitialParameters,
-    default_settings,
-    settings_of,
-)
+from nmtkit.training.folder_lock import FolderLock
+from nmtkit.training.gradient import word_sampler
+from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
-from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger, require_tensorboard
-from nmtkit.training.provenance import (
-    check_subword_files,
-    data_checksums,
-    provenance_of,
-    train_command,
-)
-from nmtkit.training.start_checks import (
-    check_inputs,
-    check_prepared,
-    check_ranks_data,
-    check_same_training,
-)
+from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
+from nmtkit.training.schedule import Schedule
+from nmtkit.training.start_checks import check_ranks_data
+from nmtkit.training.stopwatch import Stopwatch
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.training_batches import build_batches
+from nmtkit.training.training_folder import TrainingFolder, TrainingRequest
 from nmtkit.training.validation import build_validation
 
 log = logging.getLogger("nmtkit")
@@ -92,51 +64,6 @@ class TrainingResult:
     dev_chrf: float | None = None
 
 
-def make_config(
-    recipe: str | None = None,
-    config_file: str | Path | None = None,
-    overrides: Sequence[str] = (),
-    default: Mapping[str, Any] | None = None,
-) -> Config:
-    """Read settings from a recipe, then a file (whose `base` may name a recipe), then overrides.
-
-    :param overrides: settings as "section.key=value".
-    :param default: settings to begin with if no recipe is named.
-    :raises ConfigError: a key, value or recipe does not exist.
-    """
-    table: dict[str, Any] = recipe_table(recipe) if recipe else dict(default or {})
-    where = f"recipe {recipe}" if recipe else "settings"
-    renamed: dict[str, str] = {}
-    if config_file is not None:
-        where = str(config_file)
-        from_file, renamed = rename_settings(read_toml(config_file), where)
-        if "base" in from_file and not recipe:
-            table = {}
-        table = merge_tables(table, with_base(from_file, where))
-    if overrides:
-        override_table = functools.reduce(merge_tables, map(parse_override, overrides))
-        override_table, renamed_overrides = rename_settings(override_table, "--set")
-        renamed |= renamed_overrides
-        table = merge_tables(table, override_table)
-        where = f"{where} with --set"
-    warn_of_old_names(renamed)
-    return parse_config(table, where)
-
-
-def describe_settings(
-    recipe: str | None,
-    config_file: str | Path | None,
-    overrides: Sequence[str],
-    initial_model: str | Path | None = None,
-) -> str:
-    """Return the settings that `train` would use, as TOML.
-
-    `[text]` has the defaults; `train` takes it from the prepared folder.
-    """
-    default = None if initial_model is None else settings_of(InitialModel.at(initial_model).folder)
-    return write_toml(make_config(recipe, config_file, overrides, default))
-
-
 def train(
     prepared: str | Path,
     output: str | Path,
@@ -148,6 +75,10 @@ def train(
     force: bool = False,
     settings: Mapping[str, object] | None = None,
     initial_model: str | Path | None = None,
+    time: float | str | None = None,
+    default_recipe: str | None = None,
+    started: float | None = None,
+    updates: int | None = None,
 ) -> TrainingResult:
     """Train a model, or resume its training exactly where it stopped.
 
@@ -164,94 +95,90 @@ def train(
     :param settings: settings by name, such as {"training.seed": 2}; they override `overrides`.
     :param initial_model: a model folder, or a file of parameters in it, that a new training takes
         its first parameters from; without a recipe it has that model's settings, too.
+    :param time: how long to train, from this call, over all runs: seconds, or a text such as
+        "30m". The model's size and all that depends on the time are planned.
+    :param default_recipe: the recipe of a new training for which no recipe, file or other model is
+        given; a training that is resumed keeps its settings.
+    :param started: when `time` began, by `time.monotonic()`; None: now.
+    :param updates: end after this many updates; the settings of a planned training and its updates
+        repeat it on any machine.
     :raises NmtkitError: settings, data or folder do not fit, or another process trains in it.
     :raises TrainingInterrupted: on SIGINT or SIGTERM; everything is saved, and the same call
         resumes.
     """
-    data, folder = Path(prepared), Path(output)
-    overrides = [*overrides, *override_strings(settings or {})]
+    request = TrainingRequest(
+        Path(prepared),
+        Path(output),
+        recipe,
+        None if config_file is None else Path(config_file),
+        (*overrides, *override_strings(settings or {})),
+        None if initial_model is None else InitialModel.at(initial_model),
+        device,
+        tensorboard,
+        force,
+        _limit(time, updates),
+        updates,
+        default_recipe,
+    )
+    stopwatch = Stopwatch(started)
     with join_process_group(device) as process_group, contextlib.ExitStack() as stack:
-        lock: FolderLock | None = None
-        parameters: InitialParameters | None = None
-        initial = None if initial_model is None else InitialModel.at(initial_model)
-
-        def open_folder() -> tuple[Config, bool]:
-            nonlocal lock, parameters
-            force_now = force and not process_group.restarted
-            is_new = force_now or not (folder / "config.toml").is_file()
-            default = default_settings(initial, folder, is_new)
-            config = make_config(recipe, config_file, overrides, default)
-            manifest = read_manifest(data)
-            text = _text_config(data, manifest, config.data.swap_sides)
-            config = dataclasses.replace(config, text=text)
-            check_prepared(data)
-            if tensorboard:
-                require_tensorboard()
-            check_folder(folder)
-            if initial is not None and (is_new or not has_checkpoints(folder)):
-                parameters = initial.read(config, data)
-            if force_now:
-                if folder.exists():
-                    check_inputs(data, config, manifest)
-                _remove_model_folder(folder)
-            if is_new:
-                command = train_command(
-                    prepared, output, recipe, config_file, overrides, initial_model
-                )
-                record = None if parameters is None else parameters.record
-                check_subword_files(data, manifest)
-                checksums = data_checksums(data, manifest)
-                provenance = provenance_of(
-                    command, manifest, checksums, find_device(device).type, record
-                )
-                create_model_folder(folder, config, data, provenance)
-            lock = stack.enter_context(lock_model_folder(folder))
-            if not is_new:
-                check_same_training(folder, config, data)
-                if parameters is not None:
-                    parameters.check_same_record(folder)
-            return config, is_new
-
-        config, is_new = process_group.broadcast(open_folder)
-        _log_start(config, data, folder, process_group)
+        opened = TrainingFolder(request, stack)
+        config, is_new = process_group.broadcast(lambda: opened.open(process_group.restarted))
+        _log_start(config, request, process_group)
         try:
-            trainer = _build_trainer(
-                data, folder, config, find_device(device), tensorboard, process_group, lock
-            )
-            if parameters is not None:
-                copy_parameters(trainer.model, parameters.tensors)
+            trainer = _build_trainer(request, config, process_group, opened.lock)
+            trainer.stopwatch = stopwatch
+            if opened.parameters is not None:
+                copy_parameters(trainer.model, opened.parameters.tensors)
         except NmtkitError:
-            if is_new and lock is not None and lock.holds():  # nothing was learned yet
-                remove_folder(folder)
+            if is_new and opened.lock is not None and opened.lock.holds():  # nothing was learned
+                remove_folder(request.output)
             raise
-        _run(trainer, config, lock, starts_from_model=initial is not None)
-        return process_group.broadcast(lambda: _training_result(trainer, folder))
+        _run(trainer, config, opened)
+        return process_group.broadcast(lambda: _training_result(trainer, request.output))
 
 
-def _run(
-    trainer: Trainer, config: Config, lock: FolderLock | None, starts_from_model: bool
-) -> None:
+def _limit(time: float | str | None, updates: int | None) -> float | None:
+    """Return the seconds that a training may take, or None.
+
+    :raises ConfigError: it is no time, or a number of updates is given, too.
+    """
+    if updates is not None and (time is not None or updates < 1):
+        raise ConfigError(
+            "a training ends after a time or after 1 or more updates; give one of the two"
+        )
+    try:
+        seconds = parse_duration(time) if isinstance(time, str) else time
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise ConfigError(f"a training cannot take {seconds} seconds; give a time above 0")
+    return seconds
+
+
+def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
     """Train to the end, from the last checkpoint if there is one.
 
-    :param lock: the lock on the model folder; None on ranks that do not write.
-    :param starts_from_model: the first parameters are those of another model.
     :raises OutputError: the folder cannot be written.
     :raises ModelError: the folder was moved, or its files are damaged.
     """
+    lock = opened.lock  # None on ranks that do not write
     folder = trainer.folder
     try:
-        if trainer.resume():
+        if trainer.resume(rewind=opened.goes_on):
             log.info("resuming from update %d", trainer.progress.updates)
-        elif starts_from_model:
+        elif opened.request.initial is not None:
             trainer.save_start()
         if lock is not None:
             write_config(folder, config)  # limits and search settings may have changed
+            trainer.record_schedule = functools.partial(_record_schedule, folder, config)
         if trainer.finished():
+            limits = "training.max_updates, training.max_epochs or training.patience"
             log.info(
-                "%s: training is finished after %d updates; raise training.max_updates, "
-                "training.max_epochs or training.patience to train further",
+                "%s: training is finished after %d updates; raise %s to train further",
                 folder,
                 trainer.progress.updates,
+                "--time" if config.training.time_limit else limits,
             )
             return
         trainer.run()
@@ -262,6 +189,12 @@ def _run(
             f"{error}; what was saved before is complete, and the same command resumes from there"
         ) from error
     log.info("%s: finished after %d updates", folder, trainer.progress.updates)
+
+
+def _record_schedule(folder: Path, config: Config, schedule: Schedule) -> None:
+    """Write the settings with the schedule that a time limit has led to."""
+    training = dataclasses.replace(config.training, schedule=schedule.texts())
+    write_config(folder, dataclasses.replace(config, training=training))
 
 
 def _training_result(trainer: Trainer, folder: Path) -> TrainingResult:
@@ -277,11 +210,8 @@ def _training_result(trainer: Trainer, folder: Path) -> TrainingResult:
 
 
 def _build_trainer(
-    data: Path,
-    folder: Path,
+    request: TrainingRequest,
     config: Config,
-    device: torch.device,
-    tensorboard: bool,
     process_group: ProcessGroup,
     lock: FolderLock | None,
 ) -> Trainer:
@@ -290,6 +220,7 @@ def _build_trainer(
     :param lock: the lock on the model folder; None on ranks that do not write.
     :raises DataError: the ranks have different data.
     """
+    data, folder, device = request.prepared, request.output, find_device(request.device)
     if config.training.precision == "bfloat16":
         # oneDNN caches a copy of the matrix for each shape of a bfloat16 product
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
@@ -318,13 +249,13 @@ def _build_trainer(
     segments = process_group.broadcast(lambda: corpus_segments(read_manifest(data), data))
     batches = build_batches(folder, config, corpus, vocabularies, part, segments)
     metrics_logger = (
-        MetricsLogger(folder, config.training, batches.progress, tensorboard, check_lock)
+        MetricsLogger(folder, config.training, batches.progress, request.tensorboard, check_lock)
         if process_group.is_main
         else NullMetricsLogger()
     )
     log.info("%d training pairs, %d parameters", len(batches.corpus), _parameter_count(model))
     validation = build_validation(data, dev, vocabularies[1], config, device, process_group)
-    return Trainer(
+    trainer = Trainer(
         model,
         batches,
         validation,
@@ -335,46 +266,15 @@ def _build_trainer(
         check_lock,
         dev.checksum,
     )
+    trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
+    return trainer
 
 
 def _parameter_count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextConfig:
-    """Return the text settings of a prepared folder.
-
-    :param swapped: the model translates from the folder's target to its source.
-    :raises ConfigError: it does, and source lines have tags.
-    """
-    text = text_config(manifest, data)
-    if not swapped:
-        return text
-    if text.tags:
-        raise ConfigError(
-            f"{data}: source lines have the tags {', '.join(text.tags)}, and data.swap_sides would"
-            " make them part of the translations; prepare the other direction"
-        )
-    return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
-
-
-def _remove_model_folder(folder: Path) -> None:
-    """Remove an existing model folder, or raise ModelError if `folder` is something else."""
-    if not folder.exists():
-        return
-    is_model_folder = (folder / "config.toml").is_file()
-    if not is_model_folder and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ModelError(
-            f"{folder}: is not a model folder, which has a file config.toml, so --force does not"
-            " remove it"
-        )
-    with lock_model_folder(folder) if is_model_folder else contextlib.nullcontext():
-        leftover = remove_folder(folder)
-    if leftover:
-        log.warning("%s: part of the old model folder cannot be removed; remove it", leftover)
-
-
-def _log_start(config: Config, data: Path, folder: Path, process_group: ProcessGroup) -> None:
+def _log_start(config: Config, request: TrainingRequest, process_group: ProcessGroup) -> None:
     log.info(
         "nmtkit %s, torch %s, Python %s, %d threads, process %d: %s to %s, seed %d",
         __version__,
@@ -382,8 +282,8 @@ def _log_start(config: Config, data: Path, folder: Path, process_group: ProcessG
         platform.python_version(),
         torch.get_num_threads(),
         os.getpid(),
-        data,
-        folder,
+        request.prepared,
+        request.output,
         config.training.seed,
     )
     if process_group.size > 1:

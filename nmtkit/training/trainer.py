@@ -3,9 +3,7 @@
 import dataclasses
 import logging
 import math
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,23 +11,27 @@ import torch
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.errors import ModelError, TrainingInterrupted, is_out_of_memory
+from nmtkit.errors import ModelError, TrainingInterrupted
 from nmtkit.io.parameters import (
     Parameters,
     parameters_of,
     write_parameters,
 )
 from nmtkit.models import Model
-from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (
+    Kind,
     average_with_checkpoints,
     earlier_checksum,
+    load_checkpoint,
     load_newest_checkpoint,
+    remove_later_checkpoints,
     remove_old_checkpoints,
     save_checkpoint,
+    steady_checkpoint,
 )
 from nmtkit.training.early_stopping import update_early_stopping
+from nmtkit.training.gradient import Gradient, Update
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.optimizer_state import broadcast_optimizer
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
@@ -39,7 +41,10 @@ from nmtkit.training.resume_checks import (
     check_nothing_to_lose,
     check_same_data,
 )
-from nmtkit.training.signals import STOP_SIGNALS, StopSignals
+from nmtkit.training.schedule import Schedule
+from nmtkit.training.signals import StopSignals
+from nmtkit.training.stopwatch import Stopwatch
+from nmtkit.training.time_limit import TimeLimit
 from nmtkit.training.validation import Validation, swapped_parameters
 
 log = logging.getLogger("nmtkit")
@@ -48,21 +53,8 @@ SIGNAL_GRACE = 5.0
 """Seconds after a stop signal in which another one counts as the same signal, forwarded again."""
 
 
-@dataclass(frozen=True)
-class Update:
-    """Figures of one update.
-
-    cost: sum of -log p, with label smoothing if training uses it. tokens: target tokens.
-    norm: L2 norm of the gradient before clipping.
-    skipped: cost or norm was not finite, so the parameters were left as they were.
-    signal: stop signal that any rank received before the gradients were summed, or None.
-    """
-
-    cost: float
-    tokens: int
-    norm: float
-    skipped: bool = False
-    signal: int | None = None
+WHOLE_SOFTMAX = 0.25
+"""Share of the learning rate below which no words are drawn for the softmax any more."""
 
 
 class Trainer:
@@ -94,7 +86,6 @@ class Trainer:
         :param dev_checksum: checksum of the dev set, as `Corpus.checksum`.
         """
         self.model = model
-        self.device = next(model.parameters()).device
         self.batches = batches
         self.stream: Iterator[Batch] = iter(batches)
         self.validate = validate
@@ -105,15 +96,21 @@ class Trainer:
         self.check_lock = check_lock
         self.stop_signals = StopSignals()
         self.optimizer = make_optimizer(model, config)
+        self.gradient = Gradient(model, self.optimizer, config, process_group)
+        self.schedule = Schedule.of(config)
+        self.time_limit = TimeLimit.of(config)
+        self.record_schedule: Callable[[Schedule], None] = lambda schedule: None
+        self.stopwatch = Stopwatch()
         self.progress = Progress(corpus=batches.checksum, dev=dev_checksum)
 
-    def resume(self) -> bool:
+    def resume(self, rewind: bool = False) -> bool:
         """Load the newest checkpoint; return False if there is none.
 
+        :param rewind: go back to before the cooldown, if there was one.
         :raises DataError: it was trained on another corpus.
         :raises ModelError: the best parameters so far are damaged.
         """
-        progress = self.process_group.broadcast(self._load_newest)
+        progress = self.process_group.broadcast(lambda: self._load_newest(rewind))
         self.process_group.broadcast_parameters(self.model.parameters())
         broadcast_optimizer(self.optimizer, self.process_group)
         if progress is None:
@@ -125,7 +122,7 @@ class Trainer:
         self.metrics_logger.resume(progress)
         return True
 
-    def _load_newest(self) -> Progress | None:
+    def _load_newest(self, rewind: bool) -> Progress | None:
         """Load the newest checkpoint, and compare it with the data and the best parameters."""
         self.check_lock()
         progress = load_newest_checkpoint(
@@ -138,12 +135,34 @@ class Trainer:
         check_same_data(progress, self.progress, self.folder, prepared)
         check_best_parameters(self.folder, progress)
         self._remove_old_checkpoints()  # a process that was killed may have left them
+        if rewind:
+            progress = self._rewind(progress)
         return dataclasses.replace(progress, corpus=self.progress.corpus, dev=self.progress.dev)
+
+    def _rewind(self, newest: Progress) -> Progress:
+        """Go back to before the cooldown of a lower time limit; what was best so far stays best.
+
+        The checkpoint of that time is saved anew before those of the cooldown are removed, oldest
+        first, so that a process that is killed in between can do the same again.
+
+        :param newest: progress in the newest checkpoint.
+        """
+        steady = steady_checkpoint(self.folder)
+        if steady is None or newest.updates <= int(steady.stem):
+            return newest
+        progress = load_checkpoint(steady, self.model, self.optimizer)
+        kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
+        values = {name: getattr(newest, name) for name in kept}
+        progress = dataclasses.replace(progress, stale=0, stale_cost=0, **values)
+        save_checkpoint(self.folder, self.model, self.optimizer, progress)
+        remove_later_checkpoints(self.folder, progress.updates)
+        log.info("going on from update %d, before the cooldown", progress.updates)
+        return progress
 
     def save_start(self) -> None:
         """Save a checkpoint before the first update, of parameters that cannot be drawn again."""
         if self.process_group.is_main:
-            self._save_checkpoint(interrupted=True)
+            self._save_checkpoint(Kind.INTERRUPTED)
 
     def run(self) -> None:
         """Update, validate and save until a limit or early stopping ends the training.
@@ -154,20 +173,24 @@ class Trainer:
         self.model.train()
         grace = SIGNAL_GRACE if self.process_group.size > 1 else 0.0
         with StopSignals(grace) as self.stop_signals:
+            self._count_time()
             while not self.finished():
-                started, previous = time.monotonic(), self.progress
+                previous = self.progress
                 update = self.update()
                 self.progress = dataclasses.replace(
                     previous,
                     updates=previous.updates + 1,
                     position=self.batches.position,
-                    seconds=previous.seconds + _elapsed(started),
                     skipped=previous.skipped + update.skipped,
                     skipped_in_a_row=previous.skipped_in_a_row + 1 if update.skipped else 0,
                 )
+                seconds = self._count_time()
                 self.metrics_logger.log_update(
                     self.progress, update.cost, update.tokens, update.norm
                 )
+                if self.time_limit is not None:
+                    self.time_limit.costs.add_update(seconds)
+                    self._revise_schedule(self.time_limit)
                 validation_due = self._validation_due(previous) or self._limit_reached()
                 if validation_due:
                     self.validate_and_save()
@@ -175,6 +198,30 @@ class Trainer:
                 if signal is not None:
                     self._stop(signal, saved=validation_due)
         self.metrics_logger.close()
+
+    def _count_time(self) -> float:
+        """Add the time since the last call to the progress, and return it, in seconds."""
+        seconds = self.stopwatch.lap()
+        self.progress = dataclasses.replace(self.progress, seconds=self.progress.seconds + seconds)
+        return seconds
+
+    def _revise_schedule(self, time_limit: TimeLimit) -> None:
+        """Move the end of the training to where the time will be over.
+
+        Before the cooldown begins a checkpoint is saved, from which a training with a higher limit
+        can go on. All ranks follow rank 0.
+        """
+        progress = self.progress
+        revised = self.process_group.broadcast(
+            lambda: time_limit.revise(self.schedule, progress.updates, progress.seconds)
+        )
+        if revised.points == self.schedule.points:
+            return
+        if not self.schedule.end and self.process_group.is_main:
+            self._save_checkpoint(Kind.STEADY)
+        self.schedule = revised
+        if self.process_group.is_main:
+            self.record_schedule(revised)
 
     def _stop_signal(self, update: Update) -> int | None:
         """Return the signal that stops this training after the update, or None.
@@ -187,7 +234,7 @@ class Trainer:
     def _stop(self, signal: int, saved: bool) -> None:
         """Save a checkpoint unless this update has one, and raise TrainingInterrupted."""
         if not saved and self.process_group.is_main:
-            self._save_checkpoint(interrupted=True)
+            self._save_checkpoint(Kind.INTERRUPTED)
         self.process_group.barrier()  # torchrun kills the other ranks when one has ended
         self.metrics_logger.close()
         log.info("saved at update %d; the same command resumes from there", self.progress.updates)
@@ -200,61 +247,22 @@ class Trainer:
         """
         batches = [next(self.stream) for _ in range(self.config.gradient_accumulation)]
         self.process_group.seed_per_rank(self.config.seed, self.progress.updates)
-        update = self._compute_gradient(batches)
+        number = self.progress.updates + 1
+        update = self.gradient.compute(
+            batches, number, self.stop_signals.signal, self._samples_words()
+        )
         if math.isfinite(update.cost + update.norm):
             self._optimizer_step(update.norm)
             return update
         self._skip_update(batches)
         return dataclasses.replace(update, skipped=True)
 
-    def _compute_gradient(self, batches: list[Batch]) -> Update:
-        """Compute the summed gradient of some batches; if memory runs out, halve the batches."""
-        tokens = sum(batch.tokens for batch in batches)
-        divisor = _loss_divisor(self.config.loss_reduction, batches, tokens)
-        scale = torch.tensor(1 / divisor, device=self.device)
-        while True:
-            try:
-                cost, norm, signal = self._sum_gradients(batches, scale)
-                return Update(cost, tokens, norm, signal=signal)
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error) or max(map(_size, batches)) == 1:
-                    raise
-            batches = [half for batch in batches for half in batch.halves()]
-            self.optimizer.zero_grad(set_to_none=True)
-            if self.device.type != "cpu":
-                getattr(torch, self.device.type).empty_cache()  # of cuda or mps
-            log.warning(
-                "update %d: not enough memory; trying again with batches of at most %d pairs"
-                " (data.batch_size sets the size of all)",
-                self.progress.updates + 1,
-                max(map(_size, batches)),
-            )
-
-    def _sum_gradients(
-        self, batches: list[Batch], scale: torch.Tensor
-    ) -> tuple[float, float, int | None]:
-        """Sum the gradients of some batches over all ranks.
-
-        The host waits for the device only once, for all figures together.
-
-        :param scale: factor of the loss in the gradient. Shape: [].
-        :return: cost, norm of the gradient, and the stop signal that any rank received, or None.
-        """
-        self.optimizer.zero_grad(set_to_none=True)
-        # the cost, then for each stop signal the number of ranks that received it
-        figures = torch.zeros(1 + len(STOP_SIGNALS), device=self.device)
-        for batch in batches:
-            if batch.lines:
-                loss = self._loss(batch)
-                loss.backward(scale)  # type: ignore[no-untyped-call]
-                figures[0] += loss.detach()
-        if self.stop_signals.signal is not None:
-            figures[1 + STOP_SIGNALS.index(self.stop_signals.signal)] = 1
-        figures = self.process_group.all_reduce_gradients(self.model.parameters(), figures)
-        norm = gradient_norm(self._gradients())
-        cost, *counts, length = torch.cat([figures, norm.view(1)]).tolist()
-        received = [number for number, count in zip(STOP_SIGNALS, counts, strict=True) if count]
-        return cost, length, received[0] if received else None
+    def _samples_words(self) -> bool:
+        """Return whether the softmax of the next update is over drawn words."""
+        updates, config = self.progress.updates, self.config
+        left = (config.max_updates - updates) / config.cooldown if config.cooldown else 1.0
+        whole = left < WHOLE_SOFTMAX or self.schedule.has_fallen(updates, WHOLE_SOFTMAX)
+        return not whole
 
     def _skip_update(self, batches: list[Batch]) -> None:
         """Log that an update is skipped, because its cost or gradient is not finite.
@@ -282,36 +290,27 @@ class Trainer:
         """
         clip = self.config.clip_norm
         if clip and norm > clip:
-            scale_gradients_(self._gradients(), clip / norm)
+            self.gradient.scale(clip / norm)
         progress = self.progress
         epochs = self.batches.epochs(progress.position)
         rate = learning_rate(self.config, progress.updates, epochs, progress.decays)
+        rate *= self.schedule.factor(progress.updates)
         set_learning_rate(self.optimizer, rate)
         self.optimizer.step()
 
-    def _gradients(self) -> list[torch.Tensor]:
-        return [p.grad for p in self.model.parameters() if p.grad is not None]
-
-    def _loss(self, batch: Batch) -> torch.Tensor:
-        """Return the sum of -log p over a batch, with matrix products in the type `precision`."""
-        src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]  # [B, T_x], [B, T_y]
-        bfloat16 = self.config.precision == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
-            return self.model.loss(src, src_mask, tgt, tgt_mask, self.config.label_smoothing)
-
     def validate_and_save(self) -> None:
         """Validate the averaged parameters, and save them and a checkpoint."""
-        started = time.monotonic()
         self.averaged = self._averaged_parameters()
         with swapped_parameters(self.model, self.averaged):
             validation = self.validate(self.model)
-        seconds = self.progress.seconds + _elapsed(started)
-        progress = update_early_stopping(self.progress, validation, self.config)
-        self.progress = dataclasses.replace(progress, seconds=seconds)
+        self.progress = update_early_stopping(self.progress, validation, self.config)
+        seconds = self._count_time()
         is_best = self.progress.stale == 0
         self.metrics_logger.log_validation(self.progress, validation, is_best)
         if self.process_group.is_main:
             self._save(is_best)
+        if self.time_limit is not None:
+            self.time_limit.costs.add_validation(seconds + self._count_time())
 
     def _save(self, is_best: bool) -> None:
         """Write the validated parameters and a checkpoint, and remove old checkpoints."""
@@ -330,16 +329,16 @@ class Trainer:
         keep = max(self.config.keep_checkpoints, self.config.average_checkpoints)
         remove_old_checkpoints(self.folder, keep)
 
-    def _save_checkpoint(self, interrupted: bool = False) -> None:
+    def _save_checkpoint(self, kind: Kind = Kind.VALIDATED) -> None:
         """Write a checkpoint, with the checksums of the files that resuming from it relies on."""
         self.check_lock()
         average = self.config.average_checkpoints
         self.progress = dataclasses.replace(
             self.progress,
-            earlier=earlier_checksum(self.folder, self.progress.updates, average, interrupted),
+            earlier=earlier_checksum(self.folder, self.progress.updates, average, kind),
             metrics=self.metrics_logger.checksum(),
         )
-        save_checkpoint(self.folder, self.model, self.optimizer, self.progress, interrupted)
+        save_checkpoint(self.folder, self.model, self.optimizer, self.progress, kind)
 
     def _averaged_parameters(self) -> Parameters:
         """Return the mean of the current parameters and those of the last n - 1 checkpoints.
@@ -372,28 +371,10 @@ class Trainer:
         return new > old
 
     def _limit_reached(self) -> bool:
-        """Return whether `max_updates` or `max_epochs` is reached."""
+        """Return whether `max_updates`, `max_epochs` or the end of the schedule is reached."""
         updates, epochs = self.config.max_updates, self.config.max_epochs
         return bool(
             (updates and self.progress.updates >= updates)
+            or (self.schedule.end and self.progress.updates >= self.schedule.end)
             or (epochs and self.batches.epochs(self.progress.position) >= epochs)
         )
-
-
-def _elapsed(started: float) -> float:
-    """Return the seconds since a time of the monotonic clock; none if that clock has gone back."""
-    return max(0.0, time.monotonic() - started)
-
-
-def _loss_divisor(reduction: str, batches: list[Batch], tokens: int) -> float:
-    """Return the number by which the summed loss is divided.
-
-    :param tokens: target tokens of the batches.
-    """
-    if reduction == "batch-sum":
-        return 1.0
-    return float(tokens if reduction == "token-mean" else sum(batch.pairs for batch in batches))
-
-
-def _size(batch: Batch) -> int:
-    return len(batch.lines)

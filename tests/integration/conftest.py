@@ -9,7 +9,7 @@ import torch
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
-from nmtkit.training.train import make_config
+from nmtkit.training.settings import make_config
 
 Nmtkit = Callable[..., Result]
 

@@ -12,7 +12,7 @@ from nmtkit.config import DataConfig
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.train import make_config
+from nmtkit.training.settings import make_config
 
 Nmtkit = Callable[..., Result]
 

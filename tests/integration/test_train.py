@@ -11,7 +11,7 @@ import pytest
 
 from nmtkit.config import parse_config
 from nmtkit.config_io import read_toml, recipe_names
-from nmtkit.training.train import make_config
+from nmtkit.training.settings import make_config
 
 RECIPES = recipe_names()
 LANGUAGE_MODELS = ["cslm"]

@@ -56,9 +56,9 @@ def test_two_threads_give_the_same_gradient_in_every_process():
 
 
 PUBLIC = [
-    "Aligner", "ConfigError", "DataError", "Embedder", "ModelError", "NmtkitError", "OutputError",
-    "Scorer", "Segmenter", "TrainingCorpus", "Translator", "build_shortlist", "check", "evaluate",
-    "prepare", "select", "train",
+    "Aligner", "ConfigError", "DataError", "Embedder", "LossRefused", "ModelError", "NmtkitError",
+    "OutputError", "Scorer", "Segmenter", "TrainingCorpus", "Translator", "adapt",
+    "build_shortlist", "check", "evaluate", "prepare", "select", "train",
 ]  # fmt: skip
 
 

@@ -107,6 +107,7 @@ def kind(option: click.Option) -> object:
 SAME_MEANING = {
     "--tag": "a tag; prepare also takes the name of the corpus that gets it",
     "--dev": "two files; prepare also takes one file that holds both sides",
+    "--train": "two files; prepare takes several corpora, and files that hold both sides",
     "--output": "a file, or two in a corpus of two files",
     "--method": "the algorithm, of those that the command has",
     "--seed": "a number; only some may be negative",

@@ -19,6 +19,7 @@ from nmtkit.io.parameters import (
     average_parameters,
 )
 from nmtkit.training.checkpoint import (
+    Kind,
     list_checkpoints,
     load_checkpoint,
     load_newest_checkpoint,
@@ -171,7 +172,12 @@ def three(tmp_path, damaged=()):
     """Save checkpoints 5, 6 (interrupted) and 7, and damage some of them."""
     for updates in (5, 6, 7):
         progress = dataclasses.replace(PROGRESS, updates=updates)
-        path = save_checkpoint(tmp_path, *make(seed=updates), progress, interrupted=updates == 6)
+        path = save_checkpoint(
+            tmp_path,
+            *make(seed=updates),
+            progress,
+            Kind.INTERRUPTED if updates == 6 else Kind.VALIDATED,
+        )
         if updates == 6:
             kept = path.rename(tmp_path / "kept")
     kept.rename(tmp_path / "checkpoints" / "00000006.interrupted")
@@ -229,9 +235,9 @@ def test_every_turned_bit_of_a_state_is_noticed(tmp_path):
 
 
 def test_the_next_checkpoint_replaces_that_of_an_interruption(tmp_path):
-    save_checkpoint(tmp_path, *make(), PROGRESS, interrupted=True)
+    save_checkpoint(tmp_path, *make(), PROGRESS, Kind.INTERRUPTED)
     progress = dataclasses.replace(PROGRESS, updates=9)
-    save_checkpoint(tmp_path, *make(), progress, interrupted=True)
+    save_checkpoint(tmp_path, *make(), progress, Kind.INTERRUPTED)
     names = [path.name for path in (tmp_path / "checkpoints").iterdir()]
     assert names == ["00000009.interrupted"] and list_checkpoints(tmp_path) == []
     save_checkpoint(tmp_path, *make(), dataclasses.replace(PROGRESS, updates=12))

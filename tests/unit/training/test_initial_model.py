@@ -9,7 +9,8 @@ import pytest
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError
 from nmtkit.io.parameters import read_parameters, write_parameters
-from nmtkit.training.train import describe_settings, train
+from nmtkit.training.settings import describe_settings
+from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
 
 WORDS = ["alpha", "beta", "gamma"]

@@ -130,7 +130,13 @@ def test_updates_are_logged_without_a_progress_bar(tmp_path, nmtkit_log):
 
 @pytest.mark.parametrize(
     ("settings", "minutes"),
-    [({}, None), ({"max_updates": 400}, "5.0"), ({"max_epochs": 1, "max_updates": 400}, "1.7")],
+    [
+        ({}, None),
+        ({"max_updates": 400}, "5.0"),
+        ({"max_epochs": 1, "max_updates": 400}, "1.7"),
+        ({"time_limit": 160.0, "max_updates": 400}, "1.0"),
+        ({"time_limit": 90.0}, "0.0"),
+    ],
 )
 def test_the_time_left_is_until_the_nearest_limit(tmp_path, nmtkit_log, settings, minutes):
     run(monitored(tmp_path, **settings), LOG_EVERY)

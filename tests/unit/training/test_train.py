@@ -33,7 +33,8 @@ from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import list_checkpoints
-from nmtkit.training.train import describe_settings, make_config, train
+from nmtkit.training.settings import describe_settings, make_config
+from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]

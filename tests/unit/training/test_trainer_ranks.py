@@ -316,3 +316,27 @@ def test_a_killed_rank_stops_the_others_and_nothing_is_lost(
     (end, parameters), _ = train(2, "killed")
     (_, uninterrupted), _ = train(2, "whole")
     assert end == (12, None) and equal(parameters, uninterrupted)
+
+
+def test_with_a_time_limit_all_ranks_end_by_the_clock_of_rank_0(make_rank_trainer, run_ranks):
+    class Clock:
+        """A stopwatch whose laps take as many seconds as the rank has, plus one."""
+
+        def __init__(self, rank):
+            self.rank = rank
+
+        def lap(self):
+            return 1.0 + self.rank
+
+    def task():
+        with join_process_group("cpu") as process_group:
+            limits = {"max_updates": 0, "time_limit": 40.0, "cooldown_share": 0.5}
+            trainer = make_rank_trainer(process_group, validate_every=10, **limits)
+            trainer.stopwatch = Clock(process_group.rank)
+            trainer.run()
+            return trainer.progress.updates, trainer.schedule.texts(), parameters_of(trainer.model)
+
+    first, second = (outcome.value for outcome in run_ranks(2, task))
+    assert first[:2] == second[:2]
+    assert 25 <= first[0] <= 40 and first[1][-1] == f"{first[0]}:0.0"
+    assert equal(first[2], second[2])

@@ -1,0 +1,145 @@
+"""Fit the law by which `nmtkit train --time` chooses a size (`nmtkit/training/plan.py`).
+
+    python bench/plan.py MODEL... [--output FILE]
+
+MODEL are folders of finished trainings, such as those that `bench/race.py` leaves in its
+`--work`: of several sizes, times and corpora. Each gives its size n, the target tokens D that it
+was trained on, and its last dev cost. With a cost E for each corpus,
+
+    cost = E + A / n^a + B / D^b
+
+is fitted by least squares: for each a, b and number of epochs of use, the rest is linear.
+"""
+
+import argparse
+import itertools
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from timing import BenchError, table, write_report
+
+EXPONENTS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.5]
+EPOCHS = [3.0, 5.0, 8.0, 12.0, 20.0, 40.0]
+"""Values to try for a and b, and for the epochs after which a repeated token teaches 1 / e."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A finished training.
+
+    corpus: checksum of its data. tokens: target tokens of an epoch. epochs: of the training.
+    """
+
+    folder: Path
+    corpus: str
+    size: int
+    tokens: int
+    epochs: float
+    cost: float
+
+    def useful(self, epochs_of_use: float) -> float:
+        """Return millions of target tokens, repeated ones counted less and less."""
+        repeats = max(self.epochs - 1, 0.0)
+        counted = min(self.epochs, 1.0) + epochs_of_use * -math.expm1(-repeats / epochs_of_use)
+        return self.tokens * counted / 1e6
+
+
+class Fit(NamedTuple):
+    """Constants of the law, its largest error, and the mean square of its errors."""
+
+    a: float
+    b: float
+    epochs_of_use: float
+    size_factor: float
+    data_factor: float
+    worst: float
+    error: float
+
+
+def read_training(folder: Path) -> Training:
+    """Read a model folder.
+
+    :raises BenchError: its training data is gone.
+    """
+    from nmtkit.data.corpus import Corpus
+    from nmtkit.model_folder import read_config, read_vocabularies
+    from nmtkit.training.learning_curve import read_curve
+    from nmtkit.training.provenance import read_provenance
+
+    config, last = read_config(folder), read_curve(folder).validation[-1]
+    provenance = read_provenance(folder) or {}
+    words = provenance.get("command", "").split()
+    prepared = Path(words[2] if len(words) > 2 else "")
+    if not (prepared / "manifest.json").is_file():
+        raise BenchError(f"{folder}: its training data, {prepared}, is gone")
+    corpus = Corpus.open(prepared, "train", read_vocabularies(folder), config.data.sides)
+    tokens = len(corpus.tgt.ids)
+    size, cost = config.model.hidden, last.cost_per_token
+    return Training(folder, corpus.checksum, size, tokens, last.epoch, cost)
+
+
+def fit(trainings: Sequence[Training]) -> Fit:
+    """Return the best constants of a grid."""
+    corpora = sorted({training.corpus for training in trainings})
+    costs = np.array([training.cost for training in trainings], np.float64)
+    own = np.array([[t.corpus == corpus for corpus in corpora] for t in trainings], np.float64)
+    fits = []
+    for a, b, epochs in itertools.product(EXPONENTS, EXPONENTS, EPOCHS):
+        sizes = np.array([t.size**-a for t in trainings], np.float64)
+        data = np.array([t.useful(epochs) ** -b for t in trainings], np.float64)
+        columns: npt.NDArray[np.float64] = np.column_stack([sizes, data, own])
+        factors = _least_squares(columns, costs)
+        errors: npt.NDArray[np.float64] = columns @ factors - costs
+        worst, error = float(np.abs(errors).max()), float((errors**2).mean())
+        fits.append(Fit(a, b, epochs, float(factors[0]), float(factors[1]), worst, error))
+    plausible = [found for found in fits if found.size_factor > 0 and found.data_factor > 0]
+    if not plausible:
+        raise BenchError("these trainings do not fit the law; add other sizes and times")
+    return min(plausible, key=lambda found: found.error)
+
+
+def _least_squares(
+    columns: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    return np.asarray(np.linalg.lstsq(columns, values, rcond=None)[0], np.float64)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args(arguments)
+    trainings = [read_training(folder) for folder in options.models]
+    found = fit(trainings)
+    rows = [
+        [
+            t.corpus[:8],
+            str(t.size),
+            f"{t.epochs:.1f}",
+            f"{t.tokens * t.epochs / 1e6:.2f}",
+            f"{t.cost:.4f}",
+        ]
+        for t in sorted(trainings, key=lambda t: (t.corpus, t.size, t.epochs))
+    ]
+    constants = (
+        f"A = {found.size_factor:.3f}, a = {found.a}, B = {found.data_factor:.3f}, b = {found.b},"
+        f" epochs of use {found.epochs_of_use:g}; largest error {found.worst:.4f}, root mean square"
+        f" {math.sqrt(found.error):.4f}\n\n"
+    )
+    header = ["corpus", "n", "epochs", "million tokens", "dev cost"]
+    figures = {"fit": found._asdict(), "trainings": rows}
+    write_report(options.output, constants + table(header, rows), figures)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        sys.exit(f"bench: {error}")

@@ -1,0 +1,227 @@
+"""The plan of a training that has a given time: size, batches, learning rate and validations.
+
+Of a family of sizes the one with the lowest expected dev cost is taken, by a law that was fitted to
+trainings of many sizes and lengths on several corpora (`bench/plan.py`): with n units and D target
+tokens,
+
+    cost = E + A / n^a + B / D^b
+
+as in Hoffmann et al. 2022, eq. (2), where repeated epochs count less and less, as in Muennighoff et
+al. 2023, eq. (5). E, which neither size nor time changes, is left out.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+SIZES = (96, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
+"""The family: units of the decoder, of each direction of the encoder, and of all other layers."""
+
+SIZE_FACTOR, SIZE_EXPONENT = 12.3, 0.7
+"""A and a."""
+
+DATA_FACTOR, DATA_EXPONENT = 0.716, 0.5
+"""B and b; D is in millions."""
+
+EPOCHS_OF_USE = 15.0
+"""Epochs after which a repeated token teaches only 1 / e of what it did at first."""
+
+TRAINING_SHARE = 0.95
+"""Share of the time that updates take: the rest is for starting, validations and saving."""
+
+FILLED = 0.93
+"""Target tokens of a batch as a share of its size, which counts padding."""
+
+MAX_VALIDATIONS = 10
+"""Number of validations, if there is time for them."""
+
+VALIDATION_SHARE = 0.03
+"""Share of the time that validations may take."""
+
+COST_OF_VALIDATION, COST_OF_TRANSLATION = 0.35, 3.0
+"""Time in which the cost of a dev token is measured, and in which it is translated with beam 1, by
+the time of a training token."""
+
+LEARNING_RATE_OF_ONE_UNIT = 0.7
+"""Learning rate times size, which is the same for all sizes: 0.0055 for 128 units."""
+
+SOFTMAX_SAMPLES = 500
+"""Words to draw for the softmax."""
+
+MIN_SAMPLED_WORDS = 2000
+"""Vocabulary from which on they are drawn."""
+
+BATCH_WORDS = 250
+"""Different target words of a batch, about."""
+
+DROPOUT = ((0.0, 0.0), (3.0, 0.1), (8.0, 0.2), (20.0, 0.3))
+"""Dropout from a number of epochs on: more where the same pairs are seen often."""
+
+COOLDOWN_SHARE = 0.4
+"""Share of the time in which the learning rate falls to 0."""
+
+
+class CorpusFigures(NamedTuple):
+    """Size of the training data.
+
+    pairs: sentence pairs. src_tokens, tgt_tokens: tokens of an epoch, `</s>` counted.
+    src_words, tgt_words: sizes of the vocabularies. dev_tokens: target tokens of the dev set.
+    """
+
+    pairs: int
+    src_tokens: int
+    tgt_tokens: int
+    src_words: int
+    tgt_words: int
+    dev_tokens: int
+
+    def products(self, size: int) -> float:
+        """Return millions of multiplications a target token takes forward, by size of the model.
+
+        The encoder has gates in two directions, keys and values; the decoder has gates, attention
+        and readout; the softmax has a row for each word that is drawn.
+        """
+        encoder = (6 + 6 + 2 * 6) * size * size * self.src_tokens / max(self.tgt_tokens, 1)
+        decoder = (3 + 4 + 2 + 2 + 1) * size * size
+        attention = 6 * size * self.src_tokens / max(self.pairs, 1)
+        words = self.softmax_samples + BATCH_WORDS if self.softmax_samples else self.tgt_words
+        return (encoder + decoder + attention + words * size) / 1e6
+
+    @property
+    def softmax_samples(self) -> int:
+        """Words to draw for the softmax; 0 for all words, where these are few."""
+        return SOFTMAX_SAMPLES if self.tgt_words >= MIN_SAMPLED_WORDS else 0
+
+    def parameters(self, size: int) -> int:
+        """Return about how many parameters a model of the family has."""
+        return (self.src_words + self.tgt_words) * size + 37 * size * size
+
+
+class SpeedModel(NamedTuple):
+    """Time of a target token: `fixed` seconds, and `per_product` for each million multiplications.
+
+    The fixed part is what calls of small kernels take; it weighs most in small models.
+    """
+
+    fixed: float
+    per_product: float
+
+    @classmethod
+    def through(cls, points: Mapping[float, float]) -> "SpeedModel":
+        """Return the speed that two measurements give, from millions of products to seconds.
+
+        Neither part is negative, and noise never makes a larger model as fast as a small one.
+        """
+        (few, fast), (many, slow) = sorted(points.items())
+        per_product = max((slow - fast) / (many - few), 0.5 * slow / many)
+        return cls(max(slow - per_product * many, 0.0), per_product)
+
+    def seconds(self, products: float) -> float:
+        """Return the seconds of a target token that takes `products` million multiplications."""
+        return self.fixed + self.per_product * products
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a training does with its time.
+
+    size: of the family. tokens: target tokens of all updates. figures: of the training data.
+    """
+
+    size: int
+    tokens: float
+    figures: CorpusFigures
+
+    @property
+    def _training_tokens(self) -> float:
+        """Tokens that could be trained on in the time that validations may take."""
+        return VALIDATION_SHARE / TRAINING_SHARE * self.tokens
+
+    @property
+    def measures_bleu(self) -> bool:
+        """Whether the dev set can be translated twice: the first time shows how long it takes."""
+        return self._training_tokens >= 2 * self._validation_tokens(True)
+
+    @property
+    def validations(self) -> int:
+        """Number of validations."""
+        possible = self._training_tokens / self._validation_tokens(self.measures_bleu)
+        return min(max(int(possible), 1), MAX_VALIDATIONS)
+
+    def _validation_tokens(self, translated: bool) -> float:
+        """Return how many tokens could be trained on in the time of a validation."""
+        cost = COST_OF_VALIDATION + (COST_OF_TRANSLATION if translated else 0.0)
+        return cost * max(self.figures.dev_tokens, 1)
+
+    @property
+    def epochs(self) -> float:
+        """Number of epochs."""
+        return self.tokens / max(self.figures.tgt_tokens, 1)
+
+    @property
+    def expected_cost(self) -> float:
+        """Expected dev cost a token, without the part that no size and no time changes."""
+        epochs = self.epochs
+        useful = self.tokens
+        if epochs > 1:
+            repeats = EPOCHS_OF_USE * (1 - math.exp((1 - epochs) / EPOCHS_OF_USE))
+            useful = self.figures.tgt_tokens * (1 + repeats)
+        size_part = SIZE_FACTOR * math.pow(self.size, -SIZE_EXPONENT)
+        return size_part + DATA_FACTOR * math.pow(useful / 1e6, -DATA_EXPONENT)
+
+    @property
+    def batch_size(self) -> int:
+        """Target tokens of a batch, padding counted."""
+        return 800
+
+    @property
+    def updates(self) -> int:
+        """Number of updates."""
+        return max(1, round(self.tokens / (FILLED * self.batch_size)))
+
+    @property
+    def learning_rate(self) -> float:
+        """Learning rate of the steady part, rounded: lower for larger models."""
+        return float(f"{LEARNING_RATE_OF_ONE_UNIT / self.size:.2g}")
+
+    @property
+    def dropout(self) -> float:
+        """Dropout of the model."""
+        return [dropout for epochs, dropout in DROPOUT if self.epochs >= epochs][-1]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings as a TOML table, to be merged with those of a recipe."""
+        sizes = dict.fromkeys(("embedding", "hidden", "align", "maxout"), self.size)
+        return {
+            "model": {**sizes, "dropout": self.dropout},
+            "data": {"batch_size": self.batch_size},
+            "training": {
+                "learning_rate": self.learning_rate,
+                "softmax_samples": self.figures.softmax_samples,
+                "warmup": min(100, max(1, self.updates // 10)),
+                "cooldown_share": COOLDOWN_SHARE,
+                "validate_every": -(-self.updates // self.validations),
+                "dev_bleu": self.measures_bleu,
+                "dev_beam": 1,
+                "patience": 0,
+                "lr_decay_patience": 0,
+                "average_checkpoints": 1,
+                "keep_checkpoints": 1,
+            },
+        }
+
+
+def best_plan(
+    figures: CorpusFigures, speed: SpeedModel, seconds: float, sizes: Sequence[int] = SIZES
+) -> Plan:
+    """Return the plan whose expected dev cost is lowest.
+
+    :param seconds: time of the whole training.
+    :param sizes: those to choose from.
+    """
+    plans = (
+        Plan(size, TRAINING_SHARE * seconds / speed.seconds(figures.products(size)), figures)
+        for size in sizes
+    )
+    return min(plans, key=lambda plan: plan.expected_cost)

@@ -1,0 +1,136 @@
+"""Making the plan of a training: figures of its corpus, the speed of this machine, the settings."""
+
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from nmtkit.config import Config
+from nmtkit.config_io import merge_tables, recipe_table
+from nmtkit.data.corpus import Corpus
+from nmtkit.durations import format_duration
+from nmtkit.model_folder import find_device
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.part_gradients import possible_parts
+from nmtkit.training.plan import (
+    COOLDOWN_SHARE,
+    SIZES,
+    CorpusFigures,
+    Plan,
+    SpeedModel,
+    best_plan,
+)
+from nmtkit.training.settings import make_config
+from nmtkit.training.speed import measure_speed
+
+RECIPE = "rnnsearch-modern"
+"""Recipe whose settings stand where the plan has none."""
+
+PROBES = (128, 384)
+"""Sizes whose speed is measured; that of the others follows from their multiplications."""
+
+SHARE_TO_MEASURE = 0.02
+"""Share of the time that all measurements take, ..."""
+
+MAX_SECONDS_TO_MEASURE = 2.0
+"""... but each at most these seconds."""
+
+log = logging.getLogger("nmtkit")
+
+
+class Planner:
+    """Plans trainings on a prepared folder.
+
+    seconds: time of the whole training. figures: of the training data. speed: of this machine.
+    batch_parts: in how many parts batches are fastest.
+    """
+
+    def __init__(
+        self, prepared: Path, seconds: float, overrides: Sequence[str] = (), device: str = "auto"
+    ) -> None:
+        """Read the corpus, and measure this machine for a few seconds.
+
+        :param overrides: settings as "section.key=value", which every plan respects.
+        :raises NmtkitError: settings or files cannot be used.
+        """
+        self.seconds = seconds
+        self.overrides = overrides
+        sides = make_config(None, None, overrides, recipe_table(RECIPE)).data.sides
+        src, tgt = (Vocabulary.load(prepared / f"vocab.{side}") for side in sides)
+        self._vocabularies = src, tgt
+        self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
+        self.figures = CorpusFigures(
+            len(self._corpus),
+            len(self._corpus.src.ids),
+            len(self._corpus.tgt.ids),
+            len(src),
+            len(tgt),
+            len(Corpus.open(prepared, "dev", (src, tgt), sides).tgt.ids),
+        )
+        self._device = find_device(device)
+        asked = Plan(SIZES[0], 1.0, self.figures)
+        parts = sorted(
+            {self.settings(asked, n).training.batch_parts for n in possible_parts(self._device)}
+        )
+        share = SHARE_TO_MEASURE * seconds / (len(parts) + len(PROBES) - 1)
+        self._seconds_of_probe = min(share, MAX_SECONDS_TO_MEASURE)
+        small, large = PROBES
+        times = {count: self._probe(small, count) for count in parts}
+        self.batch_parts = min(times, key=times.__getitem__)
+        self.speed = SpeedModel.through(
+            {
+                self.figures.products(small): times[self.batch_parts],
+                self.figures.products(large): self._probe(large, self.batch_parts),
+            }
+        )
+
+    def _probe(self, size: int, batch_parts: int) -> float:
+        """Return the seconds of a target token in a model of the family."""
+        config = self.settings(Plan(size, 1.0, self.figures), batch_parts)
+        seconds = self._seconds_of_probe
+        speed = measure_speed(config, self._corpus, self._vocabularies, self._device, seconds)
+        return 1 / speed.tokens_per_second
+
+    def settings(self, plan: Plan, batch_parts: int | None = None) -> Config:
+        """Return the settings of a plan.
+
+        :param batch_parts: in how many parts batches are split; None: the fastest number.
+        """
+        parts = {"training": {"batch_parts": batch_parts or self.batch_parts}}
+        table = merge_tables(merge_tables(recipe_table(RECIPE), plan.settings()), parts)
+        return make_config(None, None, self.overrides, table)
+
+    def plan(self, factor: float = 1.0) -> Plan:
+        """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
+        asked = self.settings(Plan(SIZES[0], 1.0, self.figures)).model.hidden
+        sizes = SIZES if asked == SIZES[0] else [asked]
+        return best_plan(self.figures, self.speed, factor * self.seconds, sizes)
+
+    def describe(self, plan: Plan) -> list[str]:
+        """Return a plan in three lines."""
+        config, double = self.settings(plan), self.plan(2)
+        gain = 1 - math.exp(double.expected_cost - plan.expected_cost)
+        tokens_per_second = 1 / self.speed.seconds(self.figures.products(plan.size))
+        return [
+            f"plan for {format_duration(self.seconds)}: {plan.size} units, about"
+            f" {self.figures.parameters(plan.size) / 1e6:.1f} million parameters; dropout"
+            f" {config.model.dropout:g}, batches of {config.data.batch_size}"
+            f" tokens{_in_parts(config)},"
+            f" learning rate {config.training.learning_rate:g}",
+            f"this machine trains {tokens_per_second:,.0f} tokens/s of it: about"
+            f" {plan.updates:,} updates, {plan.epochs:.1f} epochs; in the last"
+            f" {format_duration(COOLDOWN_SHARE * self.seconds)} the learning rate falls to 0",
+            f"twice the time: {double.size} units, {double.epochs:.1f} epochs, and a perplexity"
+            f" lower by about {100 * gain:.0f} %",
+        ]
+
+
+def _in_parts(config: Config) -> str:
+    parts = config.training.batch_parts
+    return f" in {parts} parts" if parts > 1 else ""
+
+
+def log_plan(planner: Planner, plan: Plan) -> None:
+    """Log a plan."""
+    for line in planner.describe(plan):
+        log.info("%s", line)

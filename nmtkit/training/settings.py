@@ -1,0 +1,66 @@
+"""Settings of a training: from a recipe, a file, another model and single settings."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nmtkit.config import Config, parse_config, rename_settings
+from nmtkit.config_io import (
+    merge_tables,
+    parse_override,
+    read_toml,
+    recipe_table,
+    warn_of_old_names,
+    with_base,
+    write_toml,
+)
+from nmtkit.training.initial_model import InitialModel, settings_of
+from nmtkit.training.schedule import Schedule
+
+
+def make_config(
+    recipe: str | None = None,
+    config_file: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    default: Mapping[str, Any] | None = None,
+) -> Config:
+    """Read settings from a recipe, then a file (whose `base` may name a recipe), then overrides.
+
+    :param overrides: settings as "section.key=value".
+    :param default: settings to begin with if no recipe is named.
+    :raises ConfigError: a key, value or recipe does not exist.
+    """
+    table: dict[str, Any] = recipe_table(recipe) if recipe else dict(default or {})
+    where = f"recipe {recipe}" if recipe else "settings"
+    renamed: dict[str, str] = {}
+    if config_file is not None:
+        where = str(config_file)
+        from_file, renamed = rename_settings(read_toml(config_file), where)
+        if "base" in from_file and not recipe:
+            table = {}
+        table = merge_tables(table, with_base(from_file, where))
+    if overrides:
+        override_table = functools.reduce(merge_tables, map(parse_override, overrides))
+        override_table, renamed_overrides = rename_settings(override_table, "--set")
+        renamed |= renamed_overrides
+        table = merge_tables(table, override_table)
+        where = f"{where} with --set"
+    warn_of_old_names(renamed)
+    config = parse_config(table, where)
+    Schedule.of(config.training)  # whose points are checked
+    return config
+
+
+def describe_settings(
+    recipe: str | None,
+    config_file: str | Path | None,
+    overrides: Sequence[str],
+    initial_model: str | Path | None = None,
+) -> str:
+    """Return the settings that `train` would use, as TOML.
+
+    `[text]` has the defaults; `train` takes it from the prepared folder.
+    """
+    default = None if initial_model is None else settings_of(InitialModel.at(initial_model).folder)
+    return write_toml(make_config(recipe, config_file, overrides, default))

@@ -1,0 +1,108 @@
+"""Ending a training after a given time: when the cooldown begins, and where it ends."""
+
+import bisect
+import collections
+
+from nmtkit.config import TrainingConfig
+from nmtkit.training.schedule import Schedule
+
+AIM = 0.987
+"""Share of the time after which a training should have ended."""
+
+TOLERANCE = 0.008
+"""Share of the time by which the end that is expected may differ from `AIM`."""
+
+TOLERANCE_OF_REST = 0.1
+"""Share of the time that is left by which it may differ: what is far away can be mended later."""
+
+ASSUMED_VALIDATION = 0.02
+"""Share of the time that a validation is assumed to take before there is one."""
+
+RECENT_UPDATES = 200
+"""Updates by whose mean time those that follow are estimated: several pools of short batches."""
+
+
+class Costs:
+    """Seconds that the parts of a training take, by those measured so far."""
+
+    def __init__(self, validation: float, validate_every: int) -> None:
+        """Start without measurements.
+
+        :param validation: seconds that a validation, with saving, is assumed to take.
+        :param validate_every: number of updates between two validations.
+        """
+        self.validation = validation
+        self.validate_every = validate_every
+        self._updates = collections.deque[float](maxlen=RECENT_UPDATES)
+
+    def add_update(self, seconds: float) -> None:
+        """Take the time of an update into account."""
+        self._updates.append(seconds)
+
+    def add_validation(self, seconds: float) -> None:
+        """Take the time of a validation into account."""
+        self.validation = seconds
+
+    @property
+    def update(self) -> float:
+        """Mean seconds of the last updates."""
+        return sum(self._updates) / max(len(self._updates), 1)
+
+    def between(self, updates: int, end: int) -> float:
+        """Return the expected seconds from now to the end, with the validation there.
+
+        :param updates: number of updates so far.
+        """
+        validations = -(-end // self.validate_every) - updates // self.validate_every
+        return (end - updates) * self.update + validations * self.validation
+
+    def end_within(self, seconds: float, updates: int) -> int:
+        """Return the end that is reached within some seconds, at least one update from now."""
+        most = updates + int(seconds / max(self.update, 1e-6))
+        ends = range(updates + 1, max(most, updates) + 1)
+        found = bisect.bisect_right(ends, seconds, key=lambda end: self.between(updates, end))
+        return ends[found - 1] if found else updates + 1
+
+
+class TimeLimit:
+    """Revises a schedule, so that a training ends with its cooldown after a given time.
+
+    The steady part lasts until the time that is left is that of the cooldown; how many updates fit
+    into it follows from the time of the last updates. Where other work makes them slower or faster,
+    the end is moved again.
+    """
+
+    def __init__(self, seconds: float, cooldown: float, costs: Costs) -> None:
+        """Lay out nothing yet.
+
+        :param seconds: the time, from the start of the training, over all runs.
+        :param cooldown: share of the time in which the learning rate falls to 0.
+        """
+        self.seconds = seconds
+        self.cooldown = cooldown
+        self.costs = costs
+
+    @classmethod
+    def of(cls, config: TrainingConfig) -> "TimeLimit | None":
+        """Return the limit that the settings give, or None."""
+        if not config.time_limit:
+            return None
+        costs = Costs(ASSUMED_VALIDATION * config.time_limit, config.validate_every)
+        return cls(config.time_limit, config.cooldown_share, costs)
+
+    def revise(self, schedule: Schedule, updates: int, used: float) -> Schedule:
+        """Return the schedule to go on with: the same object if nothing changes.
+
+        :param updates: number of updates so far.
+        :param used: seconds used so far.
+        """
+        left = AIM * self.seconds - used
+        if schedule.end:
+            expected = self.costs.between(updates, schedule.end)
+            tolerance = max(TOLERANCE * self.seconds, TOLERANCE_OF_REST * left)
+            in_time = abs(expected - left) <= tolerance
+            if in_time or schedule.end <= updates + 1:
+                return schedule
+        elif left > self.cooldown * self.seconds:
+            return schedule
+        return schedule.ending(updates, self.costs.end_within(left, updates))

@@ -1,0 +1,98 @@
+"""The plan of a training: laws of the rule that picks the size."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.config import parse_config
+from nmtkit.config_io import merge_tables, recipe_table
+from nmtkit.training.plan import SIZES, CorpusFigures, Plan, SpeedModel, best_plan
+
+SMALL = CorpusFigures(29_000, 420_000, 450_000, 8_000, 8_000, 15_000)
+
+corpora = st.builds(
+    CorpusFigures,
+    pairs=st.integers(1_000, 10_000_000),
+    src_tokens=st.integers(20_000, 10**9),
+    tgt_tokens=st.integers(20_000, 10**9),
+    src_words=st.integers(100, 100_000),
+    tgt_words=st.integers(100, 100_000),
+    dev_tokens=st.integers(1, 100_000),
+)
+speeds = st.builds(SpeedModel, fixed=st.floats(1e-7, 1e-2), per_product=st.floats(1e-8, 1e-2))
+times = st.floats(10, 1e6)
+
+
+@given(corpora, speeds, times, st.floats(1, 100))
+def test_more_time_never_makes_the_model_smaller_or_worse(
+    figures: CorpusFigures, speed: SpeedModel, seconds: float, factor: float
+) -> None:
+    less, more = (best_plan(figures, speed, seconds * f) for f in (1, factor))
+    assert more.size >= less.size
+    assert more.expected_cost <= less.expected_cost
+    assert more.updates >= 1 and more.tokens >= 0
+
+
+@given(corpora, speeds, times)
+def test_no_other_size_is_expected_to_be_better(
+    figures: CorpusFigures, speed: SpeedModel, seconds: float
+) -> None:
+    chosen = best_plan(figures, speed, seconds)
+    others = [best_plan(figures, speed, seconds, [size]) for size in SIZES]
+    assert chosen.expected_cost == min(plan.expected_cost for plan in others)
+
+
+@given(corpora, st.floats(0.001, 1), st.floats(1, 100))
+def test_the_speed_passes_through_two_measurements_that_fit(
+    figures: CorpusFigures, fast: float, ratio: float
+) -> None:
+    few, many = figures.products(128), figures.products(384)
+    slow = fast * min(1 + ratio, many / few)  # not slower than by the multiplications
+    speed = SpeedModel.through({many: slow, few: fast})
+    assert speed.fixed >= 0 and speed.per_product > 0
+    assert speed.seconds(many) == pytest.approx(slow)
+    if slow / fast >= 2 / (1 + few / many):
+        assert speed.seconds(few) == pytest.approx(fast)
+    sizes = [speed.seconds(figures.products(size)) for size in SIZES]
+    assert sizes == sorted(sizes)
+
+
+def test_repeated_epochs_count_less_and_less() -> None:
+    costs = [Plan(256, epochs * 450_000, SMALL).expected_cost for epochs in (1, 2, 4, 50, 100)]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] - costs[1] > costs[3] - costs[4]
+    larger = dataclasses.replace(Plan(256, 9e6, SMALL), figures=SMALL._replace(tgt_tokens=10**8))
+    assert larger.expected_cost < Plan(256, 9e6, SMALL).expected_cost  # new text teaches more
+
+
+@pytest.mark.parametrize("tokens", [1, 1e5, 1e7, 1e10])
+@pytest.mark.parametrize("size", [96, 1024])
+def test_settings_of_a_plan_are_settings(size: int, tokens: float) -> None:
+    plan = Plan(size, tokens, SMALL)
+    config = parse_config(merge_tables(recipe_table("rnnsearch-modern"), plan.settings()), "plan")
+    assert config.model.hidden == config.model.embedding == size
+    assert config.training.warmup <= max(1, plan.updates)
+    assert 1 <= config.training.validate_every <= max(1, plan.updates)
+    assert not config.training.patience and 0 < config.training.cooldown_share < 1
+
+
+def test_the_number_of_parameters_is_about_that_of_the_model() -> None:
+    from nmtkit.model_folder import build_model
+
+    plan = Plan(128, 1e6, SMALL)
+    config = parse_config(merge_tables(recipe_table("rnnsearch-modern"), plan.settings()), "plan")
+    model = build_model(config, SMALL.src_words, SMALL.tgt_words)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    assert SMALL.parameters(128) == pytest.approx(count, rel=0.02)
+
+
+@given(corpora, st.floats(1, 1e9))
+def test_validations_take_little_of_the_time(figures: CorpusFigures, tokens: float) -> None:
+    plan = Plan(256, tokens, figures)
+    cost = (3.35 if plan.measures_bleu else 0.35) * figures.dev_tokens
+    assert plan.validations >= (2 if plan.measures_bleu else 1)
+    assert plan.validations == 1 or plan.validations * cost <= 0.035 * tokens
+    longer = Plan(256, 10 * tokens, figures)
+    assert longer.measures_bleu or not plan.measures_bleu

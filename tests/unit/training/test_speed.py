@@ -1,0 +1,52 @@
+"""Measuring the speed of updates."""
+
+import itertools
+from collections.abc import Callable
+
+import torch
+
+from nmtkit.config import parse_config
+from nmtkit.data.batching import Batches
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.speed import FIRST_UPDATES, MIN_UPDATES, measure_speed
+from nmtkit.training.trainer import Trainer
+
+CONFIG = parse_config(
+    {
+        "model": {"embedding": 4, "hidden": 5, "align": 4, "maxout": 3, "dropout": 0.1},
+        "data": {"batch_size": 4},
+        "training": {"gradient_accumulation": 2},
+    },
+    "test",
+)
+
+CPU = torch.device("cpu")
+WORDS = Vocabulary(["</s>", "<unk>", *"abcdefg"])
+VOCABULARIES = WORDS, WORDS
+
+
+def test_the_tokens_are_those_of_the_first_batches(make_trainer: Callable[..., Trainer]) -> None:
+    corpus = make_trainer().batches.corpus
+    speed = measure_speed(CONFIG, corpus, VOCABULARIES, CPU, 0.0)
+    batches = list(
+        itertools.islice(Batches(corpus, CONFIG.data, 1), 2 * (FIRST_UPDATES + MIN_UPDATES))
+    )
+    assert speed.updates == MIN_UPDATES
+    assert speed.tokens == sum(batch.tokens for batch in batches[2 * FIRST_UPDATES :])
+    assert speed.tokens_per_second == speed.tokens / speed.seconds > 0
+
+
+def test_random_numbers_go_on_as_if_nothing_had_been_measured(
+    make_trainer: Callable[..., Trainer],
+) -> None:
+    corpus = make_trainer().batches.corpus
+    torch.manual_seed(3)
+    expected = torch.rand(4)
+    torch.manual_seed(3)
+    measure_speed(CONFIG, corpus, VOCABULARIES, CPU, 0.0)
+    assert torch.equal(torch.rand(4), expected)
+
+
+def test_more_is_measured_in_a_longer_time(make_trainer: Callable[..., Trainer]) -> None:
+    speed = measure_speed(CONFIG, make_trainer().batches.corpus, VOCABULARIES, CPU, 0.2)
+    assert speed.updates >= MIN_UPDATES and speed.seconds >= 0.2

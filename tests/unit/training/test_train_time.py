@@ -1,0 +1,241 @@
+"""Trainings with a time limit, by a clock on which each update and validation takes a second."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmtkit.errors import ConfigError
+from nmtkit.model_folder import read_config
+from nmtkit.training import train as train_module
+from nmtkit.training.gradient import Gradient
+from nmtkit.training.schedule import Schedule
+from nmtkit.training.train import TrainingResult, train
+from nmtkit.training.trainer import Trainer
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
+SETTINGS = [
+    "model.embedding=4",
+    "model.hidden=5",
+    "model.align=4",
+    "model.maxout=3",
+    "model.dropout=0.3",
+    "data.batch_size=20",
+    "training.max_updates=0",
+    "training.cooldown=0",
+    "training.cooldown_share=0.4",
+    "training.validate_every=10",
+    "training.dev_bleu=false",
+]
+LIMIT = 60
+
+
+class Clock:
+    """A stopwatch each of whose laps takes a second, unless it is told otherwise."""
+
+    lap_seconds = 1.0
+
+    def __init__(self, started: float | None = None) -> None:
+        self.started = started
+
+    def lap(self) -> float:
+        return Clock.lap_seconds
+
+
+Run = Callable[..., TrainingResult]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """`run("name", "key=value", ...)` trains with the clock above into a folder of that name."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    prepared = tmp_path / "prepared"
+    prepared.mkdir()
+    for split, count in (("train", 30), ("dev", 5)):
+        texts = [" ".join(WORDS[(n * 2 + i) % 5] for i in range(1 + n % 4)) for n in range(count)]
+        (prepared / f"{split}.src").write_text("".join(f"{text}\n" for text in texts))
+        (prepared / f"{split}.tgt").write_text("".join(f"{text.upper()}\n" for text in texts))
+    text_settings = {"src_language": "en", "tgt_language": "fr", "tokenized": True}
+    (prepared / "manifest.json").write_text(json.dumps({"format": 1, "text": text_settings}))
+    for side, words in (("src", WORDS), ("tgt", [word.upper() for word in WORDS])):
+        lines = "".join(f"{word}\t1\n" for word in ["</s>", "<unk>", *words])
+        (prepared / f"vocab.{side}").write_text(lines)
+    monkeypatch.setattr(train_module, "Stopwatch", Clock)
+    monkeypatch.setattr(Clock, "lap_seconds", 1.0)
+
+    def call(name: str, *overrides: str, **options: Any) -> TrainingResult:
+        options = {"recipe": "toy", "device": "cpu", **options}
+        return train(prepared, tmp_path / name, overrides=[*SETTINGS, *overrides], **options)
+
+    yield call
+    torch.set_num_threads(threads)
+
+
+def parameters(folder: Path) -> bytes:
+    return (folder / "params.last.safetensors").read_bytes()
+
+
+def points_of(folder: Path) -> Schedule:
+    return Schedule.of(read_config(folder).training)
+
+
+def test_a_training_ends_with_its_cooldown_at_97_to_100_percent_of_the_time(run: Run) -> None:
+    result = run("model", time=LIMIT)
+    assert 0.97 * LIMIT <= result.seconds <= LIMIT
+    schedule = points_of(result.folder)
+    assert schedule.end == result.updates
+    assert schedule.factor(schedule.end - 1) < 0.1
+    cooled = next(u for u in range(schedule.end) if schedule.factor(u) < 1)
+    assert 0.3 <= 1 - cooled / schedule.end <= 0.5  # the share that was asked for
+    rows = (result.folder / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(rows[-1])["update"] == result.updates  # the last update is validated
+
+
+def test_a_machine_that_becomes_slower_still_ends_in_time(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = Trainer.update
+
+    def slower_after_20(self: Trainer) -> Any:
+        Clock.lap_seconds = 1.0 if self.progress.updates < 20 else 2.5
+        return update(self)
+
+    monkeypatch.setattr(Trainer, "update", slower_after_20)
+    result = run("model", time=2 * LIMIT)
+    assert 0.95 * 2 * LIMIT <= result.seconds <= 2 * LIMIT
+    assert points_of(result.folder).end == result.updates
+
+
+def test_the_settings_of_a_finished_training_repeat_it_without_a_clock(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run("first", time=LIMIT)
+    monkeypatch.setattr(Clock, "lap_seconds", 77.0)
+    config = first.folder / "config.toml"
+    again = run("again", "training.time_limit=0", config_file=config, recipe=None)
+    assert again.updates == first.updates
+    assert parameters(again.folder) == parameters(first.folder)
+
+
+@pytest.mark.parametrize("death", [15, 40])  # in the steady part, and in the cooldown
+def test_a_training_that_is_killed_goes_on_as_planned(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, death: int
+) -> None:
+    whole = run("whole", time=LIMIT)
+    update = Trainer.update
+
+    def update_or_die(self: Trainer) -> Any:
+        if self.progress.updates == death:
+            raise KeyboardInterrupt
+        return update(self)
+
+    monkeypatch.setattr(Trainer, "update", update_or_die)
+    with pytest.raises(KeyboardInterrupt):
+        run("killed", time=LIMIT)
+    monkeypatch.setattr(Trainer, "update", update)
+    resumed = run("killed", time=LIMIT)
+    assert 0.97 * LIMIT <= resumed.seconds <= LIMIT  # the time that was used counts
+    assert resumed.updates == pytest.approx(whole.updates, abs=3)
+    assert points_of(resumed.folder).end == resumed.updates
+
+
+def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(run: Run) -> None:
+    first = run("model", time=LIMIT)
+    schedule = points_of(first.folder)
+    steady = max(u for u in range(schedule.end) if schedule.factor(u) == 1)
+    result = run("model", time=3 * LIMIT)
+    assert result.updates > 2 * first.updates
+    assert 0.97 * 3 * LIMIT <= result.seconds <= 3 * LIMIT
+    new = points_of(result.folder)
+    assert new.end == result.updates
+    assert all(new.factor(u) == 1 for u in range(steady + 20))  # the old cooldown is gone
+    rows = (result.folder / "metrics.jsonl").read_text().splitlines()
+    updates = [json.loads(row)["update"] for row in rows]
+    assert updates == sorted(updates)
+
+
+def test_the_softmax_is_over_drawn_words_until_the_learning_rate_is_low(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samplers = []
+    compute = Gradient.compute
+
+    def record(self: Gradient, *arguments: Any) -> Any:
+        samplers.append(self._cost.sampler if arguments[-1] else None)
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(Gradient, "compute", record)
+    result = run("model", "training.softmax_samples=2", time=LIMIT)
+    schedule = points_of(result.folder)
+    high = sum(schedule.factor(updates) >= 0.25 for updates in range(schedule.end))
+    assert all(samplers[:high]) and not any(samplers[high:])
+    assert len(samplers) == schedule.end > high > 0
+    run("whole softmax", time=LIMIT)
+    assert not any(samplers[schedule.end :])
+
+
+def test_the_same_time_again_changes_nothing(run: Run) -> None:
+    first = run("model", time=LIMIT)
+    files = {path: path.read_bytes() for path in first.folder.rglob("*.*") if path.is_file()}
+    assert run("model", time=LIMIT).updates == first.updates
+    assert {path: path.read_bytes() for path in files} == files
+
+
+def test_a_limit_that_is_shorter_than_an_update_still_gives_a_model(run: Run) -> None:
+    result = run("model", time=0.5)
+    assert result.updates >= 1
+    assert (result.folder / "params.best.safetensors").is_file()
+
+
+def test_the_number_of_updates_repeats_a_planned_training_elsewhere(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run("first", time=LIMIT)
+    monkeypatch.setattr(Clock, "lap_seconds", 77.0)
+    config = first.folder / "config.toml"
+    again = run("again", config_file=config, recipe=None, updates=first.updates)
+    assert again.updates == first.updates
+    assert parameters(again.folder) == parameters(first.folder)
+
+
+def test_another_number_of_updates_has_a_cooldown_of_the_same_share(run: Run) -> None:
+    first = run("first", time=LIMIT)
+    other = run("other", config_file=first.folder / "config.toml", recipe=None, updates=30)
+    assert other.updates == 30
+    assert points_of(other.folder).points == ((18, 1.0), (30, 0.0))
+    longer = run("other", config_file=first.folder / "config.toml", recipe=None, updates=40)
+    assert longer.updates == 40  # it goes on from before its cooldown
+    assert points_of(longer.folder).factor(23) == 1.0
+
+
+def test_updates_of_a_recipe_without_a_cooldown_are_a_plain_limit(run: Run) -> None:
+    result = run("model", "training.cooldown_share=0", updates=12)
+    assert result.updates == 12
+    assert not read_config(result.folder).training.schedule
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"time": "soon"}, "'soon' is no time; write it as 90s, 30m, 1h30m or 2d"),
+        ({"time": 0.0}, "cannot take 0.0 seconds"),
+        ({"time": float("inf")}, "cannot take inf seconds"),
+        ({"time": 5, "updates": 5}, "ends after a time or after 1 or more updates"),
+        ({"updates": 0}, "ends after a time or after 1 or more updates"),
+    ],
+)
+def test_impossible_limits_are_refused(run: Run, limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        run("model", **limits)
+
+
+def test_without_a_time_a_training_goes_on_to_the_other_limits(run: Run) -> None:
+    first = run("model", time=LIMIT)
+    result = run("model", "training.max_updates=90")
+    assert result.updates == 90 > first.updates
+    assert not read_config(result.folder).training.schedule
