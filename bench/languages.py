@@ -225,15 +225,14 @@ def updates_of(runs: Sequence[Run], minutes: float, record: Path) -> list[int]:
 
     :param record: file of the seconds of an update by system; it is read if it exists.
     """
-    first = [run for run in runs if run.direction == runs[0].direction]
-    seconds = {run.system.name: math.inf for run in first}
     if record.exists():
         seconds = json.loads(record.read_text(encoding="utf-8"))
     else:
-        for _ in range(ROUNDS):
-            for run in first:
-                name = run.system.name
-                seconds[name] = min(seconds[name], seconds_per_update(run))
+        first = [run for run in runs if run.direction == runs[0].direction]
+        seconds = {run.system.name: math.inf for run in first}
+        for run in first * ROUNDS:
+            name = run.system.name
+            seconds[name] = min(seconds[name], seconds_per_update(run))
         record.write_text(json.dumps(seconds), encoding="utf-8")
     return [max(CALIBRATION, round(60 * minutes / seconds[run.system.name])) for run in runs]
 
@@ -273,7 +272,8 @@ def measure(run: Run, updates: int, beam: int) -> Score:
     translate = system.translate(task, source, output, beam)
     run_command(translate, task.folder / "translate.log", system.environment(task.threads))
     text = output if raw else join_pieces(task.data, output, task.folder / "output.txt")
-    chrf, bleu = scores_of(run.direction, text)
+    direction = run.direction
+    chrf, bleu = scores_of(text, direction.text("test", direction.tgt), direction.tgt)
     return Score(chrf, bleu, task.updates, cost.cpu / 60)
 
 
@@ -290,16 +290,16 @@ def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
     return text
 
 
-def scores_of(direction: Direction, text: Path) -> tuple[float, float]:
+def scores_of(translation: Path, reference: Path, language: str) -> tuple[float, float]:
     """Return chrF and BLEU of a translation of the test set."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
     from nmtkit.io.lines import read_lines
 
-    lines = list(read_lines(text))
-    references = [list(read_lines(direction.text("test", direction.tgt)))]
-    tokenizer = {"zh": "zh", "ja": "char"}.get(direction.tgt, "13a")
+    lines = list(read_lines(translation))
+    references = [list(read_lines(reference))]
+    tokenizer = {"zh": "zh", "ja": "char"}.get(language, "13a")
     bleu = BLEU(tokenize=tokenizer).corpus_score(lines, references).score
     return CHRF().corpus_score(lines, references).score, bleu
 

@@ -19,7 +19,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -167,29 +167,31 @@ class Measurement:
 
     def run(self) -> dict[str, MemoryCost]:
         """Return memory by step of `STEPS`."""
-        prepared = self.folder / "prepared"
+        runs = dict(zip(STEPS, self.steps(), strict=True))
         costs = {}
-        for step in STEPS:
+        for step, run in runs.items():
             report_progress(f"{self.times} times the corpus: {step}")
-            if step == "prepare":
-                costs[step] = self.prepare(prepared, "--subword", "none")
-            elif step == "prepare, BPE":
-                costs[step] = self.prepare(self.folder / "pieces", "--bpe", "10000")
-                self.nmtkit("shortlist", self.folder / "pieces", "--force")
-            elif step == "shortlist":
-                costs[step] = self.nmtkit("shortlist", prepared, "--size", "10000", "--force")
-            elif step == "translate":
-                costs[step] = translate(
-                    Nmtkit(), self.task("nmtkit"), self.times, self.options.beam
-                )
-            elif step.startswith("train, BPE"):
-                dropout = 0.1 if step.endswith("dropout") else 0.0
-                system = Nmtkit(extra=[f"data.bpe_dropout={dropout}"])
-                costs[step] = train(system, self.task("nmtkit-pieces", "pieces"))
-            else:  # the first training also writes the binarised ids
-                task = self.task("nmtkit")
-                costs[step] = train(Nmtkit(), task)
+            costs[step] = run()
         return costs
+
+    def steps(self) -> Iterator[Callable[[], MemoryCost]]:
+        """Yield the commands of `STEPS`; the first training also writes the binarised ids."""
+        words, pieces = self.folder / "prepared", self.folder / "pieces"
+        shortlist = ["shortlist", words, "--size", "10000", "--force"]
+        yield lambda: self.prepare(words, "--subword", "none")
+        yield lambda: self.prepare(pieces, "--bpe", "10000")
+        yield lambda: self.nmtkit(*shortlist)
+        for _ in range(2):
+            yield lambda: train(Nmtkit(), self.task("nmtkit"))
+        yield lambda: self.train_pieces(0.0)
+        yield lambda: self.train_pieces(0.1)
+        yield lambda: translate(Nmtkit(), self.task("nmtkit"), self.times, self.options.beam)
+
+    def train_pieces(self, dropout: float) -> MemoryCost:
+        """Train on pieces, with BPE-dropout."""
+        self.nmtkit("shortlist", self.folder / "pieces", "--force")
+        system = Nmtkit(extra=[f"data.bpe_dropout={dropout}"])
+        return train(system, self.task("nmtkit-pieces", "pieces"))
 
     def task(self, name: str, prepared: str = "prepared") -> Task:
         """Return a training task of a few updates."""

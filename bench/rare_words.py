@@ -14,8 +14,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sacrebleu.metrics.bleu import BLEU
-
+from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.io.lines import read_lines
 from nmtkit.text.tokenizer import Tokenizer
 
@@ -93,7 +92,7 @@ class RareWords(NamedTuple):
         hypotheses, references = (
             [" ".join(text[i]) for i in chosen] for text in (translation, self.reference)
         )
-        return float(BLEU(tokenize="none", force=True).corpus_score(hypotheses, [references]).score)
+        return tokenized_bleu(hypotheses, references).value
 
     def _kept(self, translation: Sequence[Sequence[str]], lines: frozenset[int]) -> str:
         names = [(line, word) for line, word in self.names if line in lines]

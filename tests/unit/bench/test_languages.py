@@ -10,7 +10,7 @@ from timing import BenchError
 
 
 def test_nmtkit_accepts_its_settings(task: Task) -> None:
-    from nmtkit.training.train import make_config
+    from nmtkit.training.settings import make_config
 
     arguments = RecipeNmtkit().write_training(task)
     config = make_config(config_file=arguments[arguments.index("--config") + 1])
@@ -75,4 +75,6 @@ def test_pieces_of_the_reference_score_one_hundred(tmp_path: Path) -> None:
     data = direction.prepare(tmp_path / "work", 300)
     text = languages.join_pieces(data, data.text("test", "tgt"), tmp_path / "text")
     assert text.read_text() == lines["ja"] * 30
-    assert languages.scores_of(direction, text) == pytest.approx((100, 100))
+    assert languages.scores_of(text, direction.text("test", "ja"), "ja") == pytest.approx(
+        (100, 100)
+    )

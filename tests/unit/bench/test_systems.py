@@ -28,7 +28,7 @@ def test_the_rate_excludes_the_first_updates() -> None:
 
 
 def test_nmtkit_accepts_its_settings(task: Task) -> None:
-    from nmtkit.training.train import make_config
+    from nmtkit.training.settings import make_config
 
     arguments = Nmtkit(extra=["training.seed=5"]).write_training(task)
     config = make_config(config_file=arguments[arguments.index("--config") + 1])

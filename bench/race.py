@@ -1,0 +1,287 @@
+"""Compare translation quality after the same minutes of wall-clock time.
+
+    python bench/race.py --text en-fr=MULTI30K --text en-de=LOHELP/de --peers build/bench/peers
+        [--minutes 2 5 10 20 40] [--threads 2] [--only nmtkit] [--picture race.svg]
+        [--variant model.hidden=128] [--variant training.softmax_samples=0]
+
+Each text is a folder with train, val and test files (`train*.en`, plain or gzip). `nmtkit prepare`
+splits it into BPE pieces once; all systems read these files. nmtkit trains with `--time` alone. The
+other systems train with each of some settings; the number of updates that fills the time follows
+from a measurement of theirs, so that their learning rates end with the training, too. Everything
+counts: starting, reading, validations, saving. One system at a time has the machine. Translations
+of the test set (beam 5), joined to raw text, are scored by sacreBLEU; of another system's settings
+the best counts, by the test set itself. Each --variant of nmtkit has some settings in place of the
+planned ones. What was measured is kept in `--work`: a race that was interrupted goes on.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from languages import (
+    OpenNMTRecurrent,
+    OpenNMTTransformer,
+    RecipeNmtkit,
+    join_pieces,
+    scores_of,
+)
+from operations import Sizes
+from plotting import Panel, draw
+from systems import Data, System, Task
+from timing import (
+    NMTKIT,
+    BenchError,
+    Spread,
+    machine,
+    report_progress,
+    run_command,
+    table,
+    write_report,
+)
+
+CALIBRATION, WARMUP = 60, 20
+"""Updates by which the speed is measured, and those of them that are not counted."""
+
+BEAM = 5
+
+
+@dataclass(frozen=True)
+class Text:
+    """Raw text of a pair of languages."""
+
+    src: str
+    tgt: str
+    folder: Path
+
+    @classmethod
+    def parse(cls, text: str) -> "Text":
+        """Read an option such as "en-fr=FOLDER"."""
+        pair, _, folder = text.partition("=")
+        src, _, tgt = pair.partition("-")
+        if not (src and tgt and folder and Path(folder).is_dir()):
+            raise BenchError(f"--text {text}: expected SRC-TGT=FOLDER")
+        return cls(src, tgt, Path(folder))
+
+    @property
+    def name(self) -> str:
+        """Name of the text, for tables and folders."""
+        return f"{self.folder.name} {self.src}-{self.tgt}"
+
+    def file(self, split: str, language: str) -> Path:
+        """Return the file of a split, such as train.en, test2016.en or val.en.gz."""
+        found = sorted(self.folder.glob(f"{split}*.{language}*"))
+        if not found:
+            raise BenchError(f"{self.folder}: has no {split}*.{language}")
+        return found[0]
+
+    def prepare(self, work: Path, size: int) -> Data:
+        """Prepare the text with BPE; return what all systems read."""
+        prepared = work / "prepared"
+        if not (prepared / "manifest.json").exists():
+            options = ["-s", self.src, "-t", self.tgt, "--bpe", str(size), "-o", str(prepared)]
+            splits = (["--train"], "train"), (["--dev"], "val"), (["--test", "test"], "test")
+            for option, split in splits:
+                options += [*option, *(str(self.file(split, s)) for s in (self.src, self.tgt))]
+            run_command([*NMTKIT, "prepare", *options], work / "prepare.log")
+            run_command([*NMTKIT, "shortlist", prepared], work / "shortlist.log")
+        return Data.open(prepared, work)
+
+
+class PlannedNmtkit(RecipeNmtkit):
+    """nmtkit as a user starts it who has some minutes."""
+
+    name = "nmtkit --time"
+
+    def __init__(self, minutes: float, variant: str = "") -> None:
+        """Have some minutes.
+
+        :param variant: settings in place of those of the plan, "section.key=value", with blanks
+            between them.
+        """
+        super().__init__(extra=[])
+        self.minutes = minutes
+        self.settings = [word for setting in variant.split() for word in ("--set", setting)]
+        self.name = " ".join(filter(None, [self.name, variant]))
+
+    def write_training(self, task: Task) -> list[str]:
+        """Return the options of the command."""
+        fixed = ["train", str(task.data.prepared), "--output", str(task.folder / "model")]
+        time = f"{60 * self.minutes:g}s"
+        return [*fixed, "--force", "--time", time, "--threads", str(task.threads), *self.settings]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Figures of a translated test set, in percent.
+
+    updates: of the training; 0 where the system itself decides. minutes: of wall-clock time.
+    """
+
+    bleu: float
+    chrf: float
+    updates: int
+    minutes: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A system with one of its settings, on one text, for some minutes."""
+
+    text: Text
+    data: Data
+    folder: Path
+    system: System
+    setting: str
+    sizes: Sizes
+    minutes: float
+    threads: int
+
+    def __str__(self) -> str:
+        return f"{self.text.name}, {self.minutes:g} min: {self.system.name}, {self.setting}"
+
+    @property
+    def task(self) -> Task:
+        """The training, without its number of updates."""
+        name = f"{self.system.name}-{self.setting}-{self.minutes:g}"
+        folder = (self.folder / re.sub("[^a-zA-Z0-9.=]+", "-", name)).resolve()
+        return Task(self.data, folder, self.sizes, 0, threads=self.threads)
+
+    def result(self) -> Result:
+        """Return the figures, measured now or earlier."""
+        record = self.task.folder / "result.json"
+        if not record.exists():
+            report_progress(str(self))
+            result = self._measure()
+            report_progress(f"{self}: {result}")
+            record.write_text(json.dumps(asdict(result)), encoding="utf-8")
+        return Result(**json.loads(record.read_text(encoding="utf-8")))
+
+    def _measure(self) -> Result:
+        """Train, translate and score."""
+        system, planned = self.system, isinstance(self.system, PlannedNmtkit)
+        updates = 0 if planned else self._updates()
+        task = replace(self.task, updates=updates)
+        environment = system.environment(task.threads)
+        cost = run_command(system.train(task), task.folder / "log", environment)
+        output = task.folder / "output"
+        output.unlink(missing_ok=True)
+        source = self.data.text("test", "src")
+        if planned:
+            source = self.text.file("test", self.text.src)
+        translate = system.translate(task, source, output, BEAM)
+        run_command(translate, task.folder / "translate.log", environment)
+        text = output if planned else join_pieces(self.data, output, task.folder / "output.txt")
+        chrf, bleu = scores_of(text, self.text.file("test", self.text.tgt), self.text.tgt)
+        return Result(bleu, chrf, updates, cost.seconds / 60)
+
+    def _updates(self) -> int:
+        """Return the number of updates that fill the time, by a measurement of some."""
+        task = replace(self.task, updates=CALIBRATION)
+        task = replace(task, folder=task.folder / "calibration")
+        environment = self.system.environment(task.threads)
+        log = task.folder / "log"
+        self.system.time_training(task, WARMUP)
+        record = json.loads((task.folder / "record.json").read_text(encoding="utf-8"))
+        readings: list[list[float]] = record["updates"]
+        update = (readings[-1][0] - readings[WARMUP - 1][0]) / (CALIBRATION - WARMUP)
+        once = replace(task, updates=1, folder=task.folder / "once")
+        start = run_command(self.system.train(once), log, environment).seconds - update
+        return max(1, int((60 * self.minutes - start) / update))
+
+
+def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
+    """Prepare each text; yield its entries, the shortest first."""
+    for text in map(Text.parse, options.text):
+        work = options.work / text.name.replace(" ", "-")
+        data = text.prepare(work, options.size)
+        for minutes in sorted(options.minutes):
+            for system, setting, sizes in systems_of(options, minutes):
+                if not options.only or system.name.startswith(tuple(options.only)):
+                    yield Entry(text, data, work, system, setting, sizes, minutes, options.threads)
+
+
+def systems_of(options: argparse.Namespace, minutes: float) -> Iterator[tuple[System, str, Sizes]]:
+    """Yield the systems with their settings."""
+    yield PlannedNmtkit(minutes), "planned", Sizes(0, 0, 0, 0)
+    for variant in options.variant:
+        yield PlannedNmtkit(minutes, variant), "settings", Sizes(0, 0, 0, 0)
+    if options.peers is None:
+        return
+    python = options.peers / "opennmt" / "bin" / "python"
+    for n in options.hidden:
+        yield OpenNMTRecurrent(python), f"n = {n}", Sizes(n, n, n, n)
+        yield OpenNMTTransformer(python), f"n = {n}", Sizes(n, n, n, n)
+
+
+def best_of(entries: Sequence[Entry]) -> dict[tuple[str, float, str], tuple[Entry, Result]]:
+    """Measure all entries; return the best setting of each text, time and system."""
+    best: dict[tuple[str, float, str], tuple[Entry, Result]] = {}
+    for entry in entries:
+        key = entry.text.name, entry.minutes, entry.system.name
+        result = entry.result()
+        if key not in best or result.bleu > best[key][1].bleu:
+            best[key] = entry, result
+    return best
+
+
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--text", action="append", required=True, help="SRC-TGT=FOLDER")
+    parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
+    parser.add_argument("--minutes", nargs="+", type=float, default=[2, 5, 10, 20, 40])
+    parser.add_argument("--hidden", nargs="+", type=int, default=[128, 256], help="of the peers")
+    parser.add_argument("--variant", action="append", default=[], help="settings of nmtkit")
+    parser.add_argument("--only", nargs="+", help="only systems whose names begin with these")
+    parser.add_argument("--size", type=int, default=8000, help="BPE merges")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--work", type=Path, default=Path("build/bench/race"))
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--picture", type=Path)
+    return parser.parse_args(arguments)
+
+
+def panels_of(best: dict[tuple[str, float, str], tuple[Entry, Result]]) -> list[Panel]:
+    """Return a panel for each text: BLEU by minutes."""
+    lines: dict[str, dict[str, list[tuple[float, Spread]]]] = {}
+    for (text, minutes, system), (_, result) in sorted(best.items()):
+        points = lines.setdefault(text, {}).setdefault(system, [])
+        points.append((minutes, Spread.of([result.bleu])))
+    return [
+        Panel(text, "minutes of two threads", "BLEU", systems, logarithmic="x")
+        for text, systems in lines.items()
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = options_of(arguments)
+    best = best_of(list(entries_of(options)))
+    header = ["text", "minutes", "system", "setting", "BLEU", "chrF", "wall minutes"]
+    rows = [
+        [
+            text,
+            f"{minutes:g}",
+            system,
+            entry.setting,
+            f"{result.bleu:.1f}",
+            f"{result.chrf:.1f}",
+            f"{result.minutes:.2f}",
+        ]
+        for (text, minutes, system), (entry, result) in best.items()
+    ]
+    figures: list[dict[str, Any]] = [dict(zip(header, row, strict=True)) for row in rows]
+    write_report(options.output, f"{machine()}\n\n{table(header, rows)}", figures)
+    if options.picture:
+        draw(options.picture, panels_of(best))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        sys.exit(f"bench: {error}")

@@ -1,0 +1,78 @@
+"""Texts, commands and the choice of settings of the race against the clock."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import race
+from operations import Sizes
+from race import Entry, PlannedNmtkit, Result, Text, best_of, panels_of
+from systems import Data, Task
+from timing import BenchError, CommandCost
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Text:
+    folder = tmp_path / "laws"
+    folder.mkdir()
+    for name in ("train.en", "train.fr.gz", "test2016.en", "test2016.fr"):
+        (folder / name).write_text("x\n")
+    return Text.parse(f"en-fr={folder}")
+
+
+def test_a_text_has_a_name_and_files(text: Text) -> None:
+    assert text.name == "laws en-fr"
+    assert text.file("train", "fr").name == "train.fr.gz"
+    assert text.file("test", "en").name == "test2016.en"
+    with pytest.raises(BenchError, match=r"has no val\*\.en"):
+        text.file("val", "en")
+
+
+@pytest.mark.parametrize("option", ["en-fr", "en-fr=/nowhere", "enfr=/tmp"])
+def test_a_malformed_text_is_refused(option: str) -> None:
+    with pytest.raises(BenchError, match="expected SRC-TGT=FOLDER"):
+        Text.parse(option)
+
+
+def test_nmtkit_has_nothing_but_its_time(task: Task) -> None:
+    arguments = PlannedNmtkit(2.5).write_training(task)
+    assert arguments[arguments.index("--time") + 1] == "150s"
+    assert not {"--set", "--config", "--recipe"} & set(arguments)
+    fixed = PlannedNmtkit(2.5, "model.hidden=192 model.dropout=0")
+    assert fixed.write_training(task)[-4:] == [
+        *("--set", "model.hidden=192"),
+        *("--set", "model.dropout=0"),
+    ]
+    assert fixed.name == "nmtkit --time model.hidden=192 model.dropout=0"
+    assert "--tokenized" not in fixed.translate(task, Path("a"), Path("b"), 5)
+
+
+def test_of_a_systems_settings_the_best_counts(text: Text, data: Data, tmp_path: Path) -> None:
+    system, none = PlannedNmtkit(2), Sizes(0, 0, 0, 0)
+    entry = Entry(text, data, tmp_path, system, "a", none, 2, 1)
+    entries = [replace(entry, setting=setting) for setting in "abc"]
+    for one, bleu in zip(entries, (10.0, 30.0, 20.0), strict=True):
+        one.task.folder.mkdir(parents=True)
+        result = Result(bleu, 50.0, 100, 2.0)
+        (one.task.folder / "result.json").write_text(json.dumps(asdict(result)))
+    best = best_of(entries)
+    ((key, (winner, result)),) = best.items()
+    assert key == ("laws en-fr", 2, "nmtkit --time")
+    assert (winner.setting, result.bleu) == ("b", 30.0)
+    (panel,) = panels_of(best)
+    assert [x for x, _ in panel.lines["nmtkit --time"]] == [2]
+
+
+def test_the_updates_of_a_peer_fill_the_time(
+    text: Text, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Peer(PlannedNmtkit):
+        def time_training(self, task: Task, warmup: int) -> None:  # type: ignore[override]
+            task.folder.mkdir(parents=True)
+            readings = [[0.5 * number, 0, 0] for number in range(task.updates)]
+            (task.folder / "record.json").write_text(json.dumps({"updates": readings}))
+
+    monkeypatch.setattr(race, "run_command", lambda *_: CommandCost(10.5, 1, 1))
+    entry = Entry(text, data, tmp_path, Peer(2), "a", Sizes(0, 0, 0, 0), 2, 1)
+    assert entry._updates() == (120 - 10) / 0.5
