@@ -38,10 +38,11 @@ import torch
 # The tests are not an installed package.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from nmtkit.config import RANGES, SECTIONS  # noqa: E402
+from nmtkit.config import SECTIONS  # noqa: E402
+from nmtkit.config_ranges import RANGES  # noqa: E402
 from nmtkit.models import MODELS  # noqa: E402
+from nmtkit.training.settings import make_config  # noqa: E402
 from nmtkit.training.start_checks import CHANGEABLE_SETTINGS  # noqa: E402
-from nmtkit.training.train import make_config  # noqa: E402
 from nmtkit.training.trainer import Trainer  # noqa: E402
 from tests.faults import child, kill  # noqa: E402
 from tests.faults.child import Ended  # noqa: E402

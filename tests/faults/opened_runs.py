@@ -100,6 +100,7 @@ train prepared -o new -c toy.toml
 train prepared -o model -c toy.toml -S training.max_updates=3
 train prepared -o model -c toy.toml --force
 train prepared -o new -c toy.toml --from model
+adapt model --data test.en test.fr --guard dev.en dev.fr --replay prepared --updates 1 --allow-loss 100 -o new
 curves model -m lm --plot curves.svg -o table.tsv
 translate test.en -m model -m model -o out --alignments links --candidates lexicon --replace-unk lexicon
 translate test.en -m model --segment --reverse-model reverse --segments segments -o out
@@ -115,6 +116,7 @@ phrase-table report table -m model --pairs 5 --phrases 1 --sample 2 --min-words 
 align test.en test.fr -m model -o links --lexicon lexicon.new --gold gold
 align test.en test.fr -m model --plot pictures --format svg
 align test.en -m pyramid --composition --plot pictures --format svg
+optimize model --train test.en test.fr --dev test.en test.fr --max-loss 100 -o out
 embed test.en -m model -o out
 embed --vocabulary source -m model -o out
 map vectors --plot map.svg -o points

@@ -56,7 +56,8 @@ from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.progress import Progress
 from nmtkit.training.provenance import read_provenance
-from nmtkit.training.train import make_config, train
+from nmtkit.training.settings import make_config
+from nmtkit.training.train import train
 from tests.faults import sample_files
 
 REFERENCES = ["a b", "b", "ab b", "a", "b"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmtkit import Translator, train
+from nmtkit import Translator, adapt, train
 from nmtkit.evaluation.metrics import tokenized_bleu
 
 TOY = Path(__file__).resolve().parents[2] / "examples" / "toy-en-fr" / "generate.py"
@@ -55,23 +55,59 @@ def translate(model, sources):
     return [best[0].text for best in Translator.load(model, device="cpu").translate(sources)]
 
 
-def test_toy_english_is_translated_to_toy_french(tmp_path):
-    """5,000 short pairs; seeds 1 and 2 gave 76.8 and 78.3 on unseen sentences."""
-    sizes = ["--train", "5000", "--dev", "100", "--test", "300", "--max-words", "12"]
-    subprocess.run([sys.executable, TOY, "--output", tmp_path, *sizes], check=True)
-    folder = prepare(tmp_path, ("en", "fr"), 3000)
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """Return a folder with the toy corpus, and a model trained on 5,000 short pairs of it."""
+    folder = tmp_path_factory.mktemp("toy")
+    sizes = ["--train", "5000", "--dev", "100", "--test", "900", "--max-words", "12"]
+    subprocess.run([sys.executable, TOY, "--output", folder, *sizes], check=True)
+    prepared = prepare(folder, ("en", "fr"), 3000)
     settings = [
         *SMALL, "model.dropout=0.2", "data.batch_size=500", "data.max_length=20",
         "training.max_updates=700", "training.validate_every=350", "training.warmup=30",
         "training.cooldown=400", "training.learning_rate=0.005", "training.average_checkpoints=1",
         "training.dev_beam=1",
     ]  # fmt: skip
-    train(folder, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")
-    sources, references = lines(tmp_path / "test.en"), lines(tmp_path / "test.fr")
-    assert not set(sources) & set(lines(tmp_path / "train.en"))
-    translations = translate(tmp_path / "model", sources)
+    train(prepared, folder / "model", recipe="toy", overrides=settings, device="cpu")
+    return folder
+
+
+def test_toy_english_is_translated_to_toy_french(toy):
+    """Seeds 1 and 2 gave 76.8 and 78.3 on unseen sentences."""
+    sources, references = lines(toy / "test.en")[:300], lines(toy / "test.fr")[:300]
+    assert not set(sources) & set(lines(toy / "train.en"))
+    translations = translate(toy / "model", sources)
     assert tokenized_bleu(translations, references).value >= 65
     assert sum(a == b for a, b in zip(translations, references, strict=True)) >= 100
+
+
+def test_a_corrected_term_comes_out_and_nothing_else_suffers(toy):
+    """A grandmother becomes a sister in 25 corrections, and then in unseen sentences."""
+    old, new = "grand-mère", "sœur"
+    train_pairs, dev_pairs, tests = (
+        list(zip(lines(toy / f"{name}.en"), lines(toy / f"{name}.fr"), strict=True))
+        for name in ("train", "dev", "test")
+    )
+    corrections = [(src, tgt.replace(old, new)) for src, tgt in train_pairs if old in tgt][:25]
+    guard = [(src, tgt) for src, tgt in dev_pairs if old not in tgt]
+    for name, pairs in (("corrections", corrections), ("guard", guard)):
+        (toy / f"{name}.tsv").write_text("".join(f"{src}\t{tgt}\n" for src, tgt in pairs))
+    result = adapt(
+        toy / "model", toy / "corrections.tsv", toy / "adapted", [[toy / "guard.tsv"]],
+        time="2m", device="cpu",
+    )  # fmt: skip
+    before, after = result.report.right_before, result.report.right_after
+    assert before is not None and after is not None and after >= 23 > 5 > before
+    of_term = [src for src, tgt in tests if old in tgt]
+    translations = translate(toy / "adapted", of_term)
+    assert len(of_term) >= 10
+    assert sum(new in line and old not in line for line in translations) >= 0.8 * len(of_term)
+    sources, references = zip(*[pair for pair in tests if old not in pair[1]][:300], strict=True)
+    bleus = [
+        tokenized_bleu(translate(toy / name, sources), references).value
+        for name in ("model", "adapted")
+    ]
+    assert bleus[1] >= bleus[0] - 1
 
 
 def digits(count, longest, seed):

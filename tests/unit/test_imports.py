@@ -23,19 +23,21 @@ PACKAGE = Path(nmtkit.__file__).parent
 
 COMMANDS = dict(walk_commands(cli))
 
-BASE = {"config", "config_io", "seeds", "errors", "extras", "special_symbols"}
+BASE = {"config", "config_io", "durations", "seeds", "errors", "extras", "special_symbols"}
 """Modules that every room above `models` and `text` may import."""
 
 ROOMS = {
     "nmtkit": {"errors", "posix"},
     "errors": set[str](),
     "posix": {"errors"},
+    "durations": set[str](),
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
     "recipes": set[str](),
     "text_config": set[str](),
-    "config": {"errors", "text_config"},
+    "config_ranges": set[str](),
+    "config": {"config_ranges", "errors", "text_config"},
     "config_io": {"config", "errors"},
     "io": {"io", "errors"},
     "text": {"text", "io", "errors", "extras", "special_symbols"},
@@ -66,7 +68,7 @@ ROOMS = {
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
     | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
     | BASE,
-    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "errors", "extras"},
+    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "durations", "errors", "extras"},
     "__main__": {"cli"},
 }
 """Room -> the rooms or single modules that it may import at any time."""
@@ -97,9 +99,11 @@ EXCEPTIONS = {"text.pipeline": {"config.TextConfig"}}
 LIBRARIES = {
     "nmtkit": set[str](),
     "errors": set[str](),
+    "config_ranges": set[str](),
     "config": set[str](),
     "config_io": set[str](),
     "recipes": set[str](),
+    "durations": set[str](),
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
@@ -111,6 +115,7 @@ LIBRARIES = {
     "parallel": set[str](),
     "parallel.process_group": {"torch"},
     "parallel.fork": {"torch"},
+    "parallel.forked_worker": {"torch"},
     "models": {"torch"},
     "text": {"numpy", "sacremoses"},
     "text.subword.bpe": {"subword_nmt"},

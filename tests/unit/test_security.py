@@ -35,6 +35,7 @@ ATTRIBUTES = {
 
 ALLOWED = {
     ("parallel/fork.py", "pickle"),
+    ("parallel/forked_worker.py", "pickle"),
     ("cli/allocator.py", "ctypes"),
     ("extras.py", "urllib.parse"),
     ("io/exchange.py", "ctypes"),
