@@ -163,7 +163,7 @@ def test_a_loss_on_a_guard_is_refused_and_nothing_is_written(
     def nothing(old, new, point):
         return {name: value * 0 for name, value in new.items()}
 
-    monkeypatch.setattr("nmtkit.training.adaptation.adapt.interpolate", nothing)
+    monkeypatch.setattr("nmtkit.training.adaptation.adaptation.interpolate", nothing)
     options = ["--guard", guard, "--time", "2s", "--device", "cpu", "--json"]
     result = nmtkit(
         "adapt", model, "--data", corrections, "-o", tmp_path / "new", *options, status=1

@@ -4,129 +4,24 @@ from nmtkit import adapt
 result = adapt("model", ["corrections.tsv"], "adapted", guards=[("dev.en", "dev.fr")])
 """
 
-import contextlib
-import dataclasses
-import functools
-import logging
-import math
 import time as clock
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from nmtkit.data.batching import Batches
-from nmtkit.durations import parse_duration, write_duration
-from nmtkit.errors import ConfigError, DataError, ModelError
-from nmtkit.io.inputs import HashedFile
-from nmtkit.io.parameters import Parameters, parameters_of, read_metadata
-from nmtkit.model_folder import LoadedModel, build_model, load_model
-from nmtkit.models import Model
-from nmtkit.training.adaptation.corrections import (
-    Correction,
-    corpus_of,
-    read_pairs,
-    usable_corrections,
-)
-from nmtkit.training.adaptation.examiner import (
-    Examiner,
-    Judge,
-    Kind,
-    TestSet,
-    Translations,
-)
-from nmtkit.training.adaptation.fine_tuning import (
-    FineTuner,
-    FineTuningSettings,
-    settings_for,
-)
-from nmtkit.training.adaptation.folder import (
-    adapt_command,
-    adapted_provenance,
-    check_output,
-    write_adapted,
-)
-from nmtkit.training.adaptation.interpolation import Trial, interpolate, search_point
-from nmtkit.training.adaptation.replay import Replay, find_replay, open_replay
-from nmtkit.training.adaptation.report import (
-    AdaptationReport,
-    refuse_loss,
-    set_changes,
-)
-from nmtkit.training.adaptation.right_check import RightCheck, right_lines
-
-log = logging.getLogger("nmtkit")
+from nmtkit.durations import parse_duration
+from nmtkit.errors import ConfigError, ModelError
+from nmtkit.model_folder import LoadedModel, load_model
+from nmtkit.training.adaptation.adaptation import Adaptation, AdaptationResult
+from nmtkit.training.adaptation.fine_tuning import FineTuningSettings
+from nmtkit.training.adaptation.folder import check_output
+from nmtkit.training.adaptation.request import Request
 
 DEFAULT_TIME = "5m"
 
 MIN_SECONDS = 1.0
 """Least time that an adaptation can be given."""
-
-FEW = 200
-"""Up to so many corrections are learned until they come out right; of more some are held out."""
-
-HELD_OUT_SHARE, MAX_HELD_OUT = 0.1, 200
-"""Share of many corrections that is held out, and their maximum number."""
-
-DEV_LINES = 400
-"""Lines of the replayed data's dev set that guard, if no guard is given."""
-
-PASS_SHARE = 0.05
-"""Share of the time in which all test sets are translated once."""
-
-RESERVED_PASSES = 4
-"""Times that all test sets are translated after the fine-tuning."""
-
-FINISH = 0.03
-"""Share of the time for the report and for writing the folder."""
-
-
-@dataclass(frozen=True)
-class AdaptationResult:
-    """An adapted model.
-
-    folder: the new model folder. report: what was won and lost.
-    """
-
-    folder: Path
-    report: AdaptationReport
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What an adaptation was asked for; see `adapt` for the fields."""
-
-    model: Path
-    data: tuple[str | Path, ...]
-    output: Path
-    guards: tuple[tuple[str | Path, ...], ...]
-    seconds: float
-    replay: Path | None
-    allow_loss: float
-    seed: int
-    tag: str
-    force: bool
-    started: float
-    settings: FineTuningSettings | None
-    updates: int
-
-    def left(self) -> float:
-        """Return the seconds that are left; with a number of updates, time does not matter."""
-        if self.updates:
-            return math.inf
-        return self.seconds * (1 - FINISH) - (clock.monotonic() - self.started)
-
-    @property
-    def command(self) -> str:
-        """The command line that does the same."""
-        options: dict[str, object] = {"--time": write_duration(self.seconds)}
-        options = {"--updates": self.updates} if self.updates else options
-        options |= {} if self.replay is None else {"--replay": self.replay}
-        options |= {"--allow-loss": f"{self.allow_loss:g}", "--seed": self.seed}
-        options |= {"--tag": self.tag} if self.tag else {}
-        return adapt_command(self.model, self.data, self.output, self.guards, options)
 
 
 def adapt(
@@ -168,7 +63,7 @@ def adapt(
     :raises LossRefused: a guard has lost more than is allowed; its attribute `report` says what.
     :raises NmtkitError: model, corrections, guards or output cannot be used.
     """
-    request = _Request(
+    request = Request(
         Path(model),
         (data,) if isinstance(data, str | Path) else tuple(data),
         Path(output),
@@ -189,7 +84,7 @@ def adapt(
         )
     check_output(request.output, request.model, force)
     torch.manual_seed(seed)
-    return _Adaptation(request, _load(request.model, device)).run()
+    return Adaptation(request, _load(request.model, device)).run()
 
 
 def _load(folder: Path, device: str) -> LoadedModel:
@@ -204,223 +99,3 @@ def _load(folder: Path, device: str) -> LoadedModel:
             " it further with 'nmtkit train --from'"
         )
     return loaded
-
-
-class _Adaptation:
-    """One adaptation, step by step.
-
-    old: the parameters of the model that is adapted. before: its translations.
-    inputs: SHA-256 of the files of corrections, by path.
-    judged: the translations at each point. report_seconds: time that the report will take.
-    """
-
-    def __init__(self, request: _Request, model: LoadedModel) -> None:
-        """Read the corrections and guards, and find the data to replay."""
-        self.request = request
-        self.model = model
-        self.trained = _trainable(model)
-        self.old: Parameters = {
-            name: value.clone() for name, value in parameters_of(self.trained).items()
-        }
-        self.learned, self.held_out = self._read_corrections()
-        self.replay = self._open_replay()
-        self.judge = Judge(model.config.text)
-        self.examiner = Examiner(model, self._test_sets(), request.tag)
-        self.judged: dict[float, Translations] = {}
-        self.before: Translations = {}
-        self.report_seconds = 0.0
-
-    @property
-    def is_few(self) -> bool:
-        """Whether the corrections are so few that all are learned until they come out right."""
-        return not self.held_out
-
-    def _read_corrections(self) -> tuple[list[Correction], list[Correction]]:
-        """Return the corrections that are learned, and those that are held out."""
-        request, text = self.request, self.model.config.text
-        if request.tag and request.tag not in text.tags:
-            known = f"its tags are {', '.join(text.tags)}" if text.tags else "it has none"
-            raise ConfigError(f"{request.model}: the model has no tag '{request.tag}'; {known}")
-        with contextlib.ExitStack() as stack:
-            files = [stack.enter_context(HashedFile(path)) for path in request.data]
-            pairs = read_pairs(files, (text.src_language, text.tgt_language))
-            self.inputs = {str(file): file.sha256() for file in files}
-        corrections = usable_corrections(pairs, self.model, request.tag, request.data)
-        if len(corrections) <= FEW:
-            return corrections, []
-        count = min(MAX_HELD_OUT, int(HELD_OUT_SHARE * len(corrections)))
-        order = np.random.default_rng(request.seed).permutation(len(corrections)).tolist()
-        held_out = set(order[:count])
-        return (
-            [item for index, item in enumerate(corrections) if index not in held_out],
-            [corrections[index] for index in sorted(held_out)],
-        )
-
-    def _open_replay(self) -> Replay | None:
-        request = self.request
-        if request.replay is not None:
-            return open_replay(request.replay, self.model)
-        replay = find_replay(request.model, self.model)
-        if replay is None:
-            log.info("no training data to replay; the parameters are held near the old ones")
-        else:
-            log.info("replaying pairs of %s", replay.folder)
-        return replay
-
-    def _test_sets(self) -> list[TestSet]:
-        """Return the set on which something is to be won, and the guards."""
-        request, text = self.request, self.model.config.text
-        name = ", ".join(map(str, request.data))
-        if self.is_few:
-            won = TestSet.of(Kind.CORRECTIONS, name, (item.pair for item in self.learned))
-        else:
-            won = TestSet.of(Kind.HELD_OUT, name, (item.pair for item in self.held_out))
-        guards = []
-        for files in request.guards:
-            pairs = read_pairs(files, (text.src_language, text.tgt_language))
-            if not pairs:
-                raise DataError(f"{', '.join(map(str, files))}: no pairs; give a guard with some")
-            guards.append(TestSet.of(Kind.GUARD, ", ".join(map(str, files)), pairs))
-        if not guards and self.replay is not None:
-            pairs = self.replay.dev_pairs(self.model, DEV_LINES)
-            if pairs:
-                guards.append(TestSet.of(Kind.GUARD, f"{self.replay.folder}/dev", pairs))
-        if not guards:
-            log.warning(
-                "no guard, so what is lost on other text will not be measured; give --guard SRC REF"
-            )
-        return [won, *guards]
-
-    def run(self) -> AdaptationResult:
-        """Adapt, report and write.
-
-        :raises LossRefused: a guard has lost more than is allowed.
-        """
-        request, examiner = self.request, self.examiner
-        examiner.fit(math.inf if request.updates else PASS_SHARE * request.seconds, self.old)
-        self.before = examiner.translate(self.old)
-        start = clock.monotonic()
-        set_changes(examiner.sets, self.before, self.before, self.judge)
-        self.report_seconds = clock.monotonic() - start
-        log.info(
-            "%d corrections to learn, %d held out; %.1f s to translate the test sets once",
-            len(self.learned),
-            len(self.held_out),
-            examiner.seconds,
-        )
-        tuner = self._fine_tune()
-        new = tuner.parameters()
-        trial = search_point(
-            functools.partial(self._try_point, new), request.allow_loss, self._has_time
-        )
-        report = self._report(trial, tuner.updates)
-        refuse_loss(report, request.allow_loss, request.output)
-        if trial.gain <= 0 and (self.is_few is False or report.right_after == report.right_before):
-            log.warning("nothing was won on the corrections; give more of them, or more --time")
-        self._write(interpolate(self.old, new, trial.point), report)
-        return AdaptationResult(request.output, report)
-
-    def _fine_tune(self) -> FineTuner:
-        """Fine-tune the model as long as there is time, or until few corrections are right."""
-        request, config = self.request, self.model.config
-        settings = request.settings or settings_for(config.training, self.is_few)
-        data = dataclasses.replace(
-            config.data,
-            batch_size=settings.tokens,
-            batch_unit="tokens",
-            sort_pool=50,
-            order="random",
-            shuffle="every-epoch",
-        )
-        corpus = corpus_of(self.learned, self.model)
-        corrections = Batches(corpus, data, request.seed)
-        replay = None
-        if self.replay is not None:
-            replay = self.replay.batches(config, settings.replayed_tokens, request.seed)
-        tuner = FineTuner(self.trained, corrections, replay, settings, config.training)
-        if request.updates:
-            tuner.run_updates(request.updates)
-            return tuner
-        done: Callable[[], bool] = lambda: False  # noqa: E731
-        if self.is_few:
-            done = RightCheck(tuner, corpus, self.examiner, self.model.tgt_text).done
-        seconds = self._left() - RESERVED_PASSES * self.examiner.seconds
-        tuner.run(max(seconds, 0.1 * request.seconds), done)
-        log.info("%d updates", tuner.updates)
-        return tuner
-
-    def right(self, translations: Sequence[str]) -> int:
-        """Return how many of few corrections come out right."""
-        references = self.examiner.sets[0].references
-        return sum(right_lines(translations, references, self.model.tgt_text))
-
-    def _try_point(self, new: Parameters, point: float) -> Trial:
-        """Measure a point between old and new parameters."""
-        translations = self.examiner.translate(interpolate(self.old, new, point))
-        self.judged[point] = translations
-        first, *guards = self.examiner.sets
-        differences = [
-            self.judge.bleu(s, translations[s]) - self.judge.bleu(s, self.before[s])
-            for s in (first, *guards)
-        ]
-        trial = Trial(point, differences[0], max((-d for d in differences[1:]), default=0.0))
-        log.info("point %g: %+.2f BLEU won, %.2f lost", point, trial.gain, trial.loss)
-        return trial
-
-    def _left(self) -> float:
-        """Return the seconds that are left before the report."""
-        return self.request.left() - self.report_seconds
-
-    def _has_time(self) -> bool:
-        return self._left() > self.examiner.seconds
-
-    def _report(self, trial: Trial, updates: int) -> AdaptationReport:
-        after = self.judged[trial.point]
-        first = self.examiner.sets[0]
-        right_before = right_after = None
-        if self.is_few:
-            right_before, right_after = self.right(self.before[first]), self.right(after[first])
-        return AdaptationReport(
-            len(self.learned),
-            right_before,
-            right_after,
-            set_changes(self.examiner.sets, self.before, after, self.judge),
-            None if self.replay is None else str(self.replay.folder),
-            updates,
-            trial.point,
-            clock.monotonic() - self.request.started,
-        )
-
-    def _write(self, parameters: Parameters, report: AdaptationReport) -> None:
-        """Write the new model folder."""
-        request = self.request
-        provenance = adapted_provenance(
-            request.model,
-            request.command,
-            self.inputs,
-            self.model,
-            self.replay,
-            report,
-            self.old,
-        )
-        update = report.updates
-        if self.model.path is not None:
-            update += int(read_metadata(self.model.path).get("update", 0))
-        write_adapted(
-            request.output,
-            request.model,
-            self.model,
-            parameters,
-            provenance,
-            update,
-            request.force,
-        )
-        log.info("%s: written", request.output)
-
-
-def _trainable(model: LoadedModel) -> Model:
-    """Return a copy of a model in memory, to be trained."""
-    trained = build_model(model.config, len(model.src_vocab), len(model.tgt_vocab))
-    assert isinstance(model.model, torch.nn.Module)
-    trained.load_state_dict(model.model.state_dict())
-    return trained.to(model.device)
