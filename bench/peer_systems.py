@@ -133,31 +133,16 @@ class JoeyNMT(System):
     module = "joeynmt.__main__:main"
     products = staticmethod(joeynmt)
 
-    def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
-        """Write one YAML file.
+    def settings(self, task: Task) -> dict[str, dict[str, Any]]:
+        """Return the settings of the training and of the model.
 
         JoeyNMT requires a learning-rate schedule; its default passes an argument that torch no
         longer accepts, so this sets one that keeps the rate constant.
         """
-        sizes, data = task.sizes, task.data
-        side = {"level": "word", "lowercase": False, "max_length": 100}
+        sizes = task.sizes
         embeddings = {"embedding_dim": sizes.embedding, "dropout": 0.0}
         unit = {"rnn_type": "gru", "hidden_size": sizes.hidden, "num_layers": 1, "dropout": 0.0}
-        settings = {
-            "name": "bench",
-            "model_dir": str(task.folder / "model"),
-            "use_cuda": False,
-            "num_workers": 0,
-            "normalization": "batch",
-            "random_seed": 1,
-            "data": {
-                "train": str(data.prepared / "train"),
-                "dev": str(data.prepared / "dev"),
-                "dataset_type": "plain",
-                "src": {"lang": "src", "voc_file": str(data.words / "src"), **side},
-                "trg": {"lang": "tgt", "voc_file": str(data.words / "tgt"), **side},
-            },
-            "testing": {"max_output_length": 100, **(search or {})},
+        return {
             "training": {
                 "overwrite": True,
                 "optimizer": "adam",
@@ -195,6 +180,28 @@ class JoeyNMT(System):
                 },
             },
         }
+
+    def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
+        """Write one YAML file; `search` is for translating."""
+        data = task.data
+        side = {"level": "word", "lowercase": False, "max_length": 100}
+        settings = {
+            "name": "bench",
+            "model_dir": str(task.folder / "model"),
+            "use_cuda": False,
+            "num_workers": 0,
+            "normalization": "batch",
+            "random_seed": 1,
+            "data": {
+                "train": str(data.prepared / "train"),
+                "dev": str(data.prepared / "dev"),
+                "dataset_type": "plain",
+                "src": {"lang": "src", "voc_file": str(data.words / "src"), **side},
+                "trg": {"lang": "tgt", "voc_file": str(data.words / "tgt"), **side},
+            },
+            "testing": {"max_output_length": 100, **(search or {})},
+            **self.settings(task),
+        }
         name = "train.yaml" if search is None else f"translate-{search['beam_size']}.yaml"
         mode = ["train"] if search is None else ["translate"]
         skip = ["--skip-test"] if search is None else []
@@ -220,6 +227,9 @@ class JoeyNMT(System):
         return {"stdin": source, "stdout": output}
 
 
+REPORTED = 5
+"""Updates between two progress lines of Marian."""
+
 REPORT = re.compile(r"Up\. ([\d,]+) .*: Time ([\d.]+)s : ([\d.,]+) words/s")
 """Marian's progress line: updates so far, seconds since the previous line, and target words per
 second including `</s>`."""
@@ -244,31 +254,37 @@ class Marian(System):
         """Use one thread per product: Marian starts its own threads."""
         return thread_environment(1)
 
+    def settings(self, task: Task) -> dict[str, Any]:
+        """Return the options of the model and of its optimizer."""
+        return {
+            "type": "s2s",
+            "dim-emb": task.sizes.embedding,
+            "dim-rnn": task.sizes.hidden,
+            "mini-batch": BATCH,
+            "learn-rate": task.learning_rate,
+            "cost-type": "ce-mean",
+        }
+
     def write_training(self, task: Task) -> list[str]:
         """Return options; vocabularies contain Marian's own special words."""
-        data, sizes = task.data, task.sizes
+        data = task.data
         task.folder.mkdir(parents=True, exist_ok=True)
         for side in ("src", "tgt"):
             words = (data.words / side).read_text(encoding="utf-8")
             (task.folder / f"{side}.txt").write_text("</s>\n<unk>\n" + words, encoding="utf-8")
         options = {
-            "type": "s2s",
-            "dim-emb": sizes.embedding,
-            "dim-rnn": sizes.hidden,
             "train-sets": [data.text("train", "src"), data.text("train", "tgt")],
             "vocabs": self._vocabularies(task),
             "model": self.model(task),
-            "mini-batch": BATCH,
             "maxi-batch": POOL,
             "max-length": 100,
             "cpu-threads": task.threads,
             "optimizer": "adam",
-            "learn-rate": task.learning_rate,
             "clip-norm": 1,
-            "cost-type": "ce-mean",
+            **self.settings(task),
             "after": f"{task.updates}u",
             "save-freq": f"{task.updates}u",
-            "disp-freq": "5u",
+            "disp-freq": f"{REPORTED}u",
         }
         return ["train", "--sync-sgd", "--overwrite", *_options(options)]
 
@@ -296,6 +312,13 @@ class Marian(System):
         words = sum(item[1] for item in steady)
         by_cpu = sum(item[2] for item in reports) / cost.cpu
         return Rate(words / seconds, by_cpu, cost.peak)
+
+    def seconds_per_update(self, task: Task, warmup: int) -> float:
+        """Measure the time of an update by Marian's log."""
+        self.time_training(task, warmup)
+        reports = marian_reports((task.folder / "log").read_text(encoding="utf-8"))
+        steady = [seconds for update, seconds, _ in reports if update > warmup]
+        return sum(steady) / (len(steady) * REPORTED)
 
     def model(self, task: Task) -> Path:
         """Return the model file."""

@@ -23,15 +23,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from languages import (
-    OpenNMTRecurrent,
-    OpenNMTTransformer,
-    RecipeNmtkit,
-    join_pieces,
-    scores_of,
-)
+from languages import RecipeNmtkit, join_pieces, scores_of
 from operations import Sizes
 from plotting import Panel, draw
+from race_systems import peers
 from systems import Data, System, Task
 from timing import (
     NMTKIT,
@@ -174,7 +169,8 @@ class Entry:
         if planned:
             source = self.text.file("test", self.text.src)
         translate = system.translate(task, source, output, BEAM)
-        run_command(translate, task.folder / "translate.log", environment)
+        streams = system.streams(source, output)
+        run_command(translate, task.folder / "translate.log", environment, **streams)
         text = output if planned else join_pieces(self.data, output, task.folder / "output.txt")
         chrf, bleu = scores_of(text, self.text.file("test", self.text.tgt), self.text.tgt)
         return Result(bleu, chrf, updates, cost.seconds / 60)
@@ -185,10 +181,7 @@ class Entry:
         task = replace(task, folder=task.folder / "calibration")
         environment = self.system.environment(task.threads)
         log = task.folder / "log"
-        self.system.time_training(task, WARMUP)
-        record = json.loads((task.folder / "record.json").read_text(encoding="utf-8"))
-        readings: list[list[float]] = record["updates"]
-        update = (readings[-1][0] - readings[WARMUP - 1][0]) / (CALIBRATION - WARMUP)
+        update = self.system.seconds_per_update(task, WARMUP)
         once = replace(task, updates=1, folder=task.folder / "once")
         start = run_command(self.system.train(once), log, environment).seconds - update
         return max(1, int((60 * self.minutes - start) / update))
@@ -212,10 +205,9 @@ def systems_of(options: argparse.Namespace, minutes: float) -> Iterator[tuple[Sy
         yield PlannedNmtkit(minutes, variant), "settings", Sizes(0, 0, 0, 0)
     if options.peers is None:
         return
-    python = options.peers / "opennmt" / "bin" / "python"
-    for n in options.hidden:
-        yield OpenNMTRecurrent(python), f"n = {n}", Sizes(n, n, n, n)
-        yield OpenNMTTransformer(python), f"n = {n}", Sizes(n, n, n, n)
+    for system in peers(options.peers):
+        for n in options.hidden:
+            yield system, f"n = {n}", Sizes(n, n, n, n)
 
 
 def best_of(entries: Sequence[Entry]) -> dict[tuple[str, float, str], tuple[Entry, Result]]:

@@ -135,6 +135,13 @@ class System:
         recorded = json.loads(record.read_text(encoding="utf-8"))
         return rate_of(recorded["updates"], warmup, recorded["peak"])
 
+    def seconds_per_update(self, task: Task, warmup: int) -> float:
+        """Train; return the mean seconds of the updates after the first `warmup`."""
+        self.time_training(task, warmup)
+        record = json.loads((task.folder / "record.json").read_text(encoding="utf-8"))
+        readings: list[list[float]] = record["updates"]
+        return (readings[-1][0] - readings[warmup - 1][0]) / (len(readings) - warmup)
+
     def model(self, task: Task) -> Path:
         """Return the files of a training that translation needs."""
         raise NotImplementedError

@@ -1,0 +1,43 @@
+"""Settings of the peers in the race against the clock."""
+
+import json
+from pathlib import Path
+
+import pytest
+from race_systems import (
+    JoeyNMTRecurrent,
+    JoeyNMTTransformer,
+    MarianRecurrent,
+    MarianTransformer,
+    peers,
+)
+from systems import Task
+
+
+@pytest.mark.parametrize("cls", [JoeyNMTRecurrent, JoeyNMTTransformer])
+def test_joeynmt_counts_batches_in_tokens(cls: type[JoeyNMTRecurrent], task: Task) -> None:
+    system = cls(Path("python"))
+    settings = json.loads(Path(system.write_training(task)[1]).read_text())
+    assert settings["training"]["batch_type"] == "token"
+    assert settings["training"]["updates"] == task.updates
+    assert settings["training"]["learning_rate_warmup"] > 0
+    n = task.sizes.hidden
+    assert settings["model"]["decoder"]["hidden_size"] == n
+    system.translate(task, Path("s"), Path("o"), 5)
+    search = json.loads((task.folder / "translate-5.yaml").read_text())
+    assert search["model"] == settings["model"] and search["testing"]["beam_size"] == 5
+
+
+@pytest.mark.parametrize("cls", [MarianRecurrent, MarianTransformer])
+def test_marian_counts_batches_in_tokens(cls: type[MarianRecurrent], task: Task) -> None:
+    words = cls(Path("python"), Path("marian")).write_training(task)
+    assert int(words[words.index("--mini-batch-words") + 1]) >= 800
+    assert words[words.index("--after") + 1] == f"{task.updates}u"
+    assert words.count("--mini-batch") == words.count("--learn-rate") == 1
+
+
+def test_systems_are_those_that_are_installed(tmp_path: Path) -> None:
+    python = tmp_path / "marian" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    assert [system.name for system in peers(tmp_path)] == ["Marian, RNN", "Marian, Transformer"]
