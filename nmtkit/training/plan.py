@@ -43,8 +43,19 @@ COST_OF_VALIDATION, COST_OF_TRANSLATION = 0.35, 3.0
 """Time in which the cost of a dev token is measured, and in which it is translated with beam 1, by
 the time of a training token."""
 
+SMALL_BATCH, LARGE_BATCH, LARGE_ACCELERATOR_BATCH = 800, 1600, 6400
+"""Target tokens of the smallest batch, padding counted, and of the largest on a CPU and elsewhere.
+
+Larger ones take less time for each token; on a CPU little is left to gain."""
+
+UPDATES_FOR_LARGER_BATCHES = 2200
+"""Batches grow beyond the smallest if there are more updates than these: with fewer, a model learns
+less from the same tokens."""
+
 LEARNING_RATE_OF_ONE_UNIT = 0.7
-"""Learning rate times size, which is the same for all sizes: 0.0055 for 128 units."""
+"""Learning rate times size in the smallest batches, the same for all sizes: 0.0055 for 128 units.
+
+It grows with the square root of the batch."""
 
 SOFTMAX_SAMPLES = 500
 """Words to draw for the softmax."""
@@ -127,11 +138,13 @@ class Plan:
     """What a training does with its time.
 
     size: of the family. tokens: target tokens of all updates. figures: of the training data.
+    largest_batch: target tokens of the largest possible batch, padding counted.
     """
 
     size: int
     tokens: float
     figures: CorpusFigures
+    largest_batch: int = LARGE_BATCH
 
     @property
     def _training_tokens(self) -> float:
@@ -173,7 +186,8 @@ class Plan:
     @property
     def batch_size(self) -> int:
         """Target tokens of a batch, padding counted."""
-        return 800
+        hundreds = self.tokens / (FILLED * UPDATES_FOR_LARGER_BATCHES * 100)
+        return min(max(100 * round(hundreds), SMALL_BATCH), self.largest_batch)
 
     @property
     def updates(self) -> int:
@@ -183,7 +197,8 @@ class Plan:
     @property
     def learning_rate(self) -> float:
         """Learning rate of the steady part, rounded: lower for larger models."""
-        return float(f"{LEARNING_RATE_OF_ONE_UNIT / self.size:.2g}")
+        factor = math.sqrt(self.batch_size / SMALL_BATCH)
+        return float(f"{LEARNING_RATE_OF_ONE_UNIT * factor / self.size:.2g}")
 
     @property
     def dropout(self) -> float:
@@ -213,15 +228,21 @@ class Plan:
 
 
 def best_plan(
-    figures: CorpusFigures, speed: SpeedModel, seconds: float, sizes: Sequence[int] = SIZES
+    figures: CorpusFigures,
+    speed: SpeedModel,
+    seconds: float,
+    sizes: Sequence[int] = SIZES,
+    largest_batch: int = LARGE_BATCH,
 ) -> Plan:
     """Return the plan whose expected dev cost is lowest.
 
     :param seconds: time of the whole training.
     :param sizes: those to choose from.
+    :param largest_batch: target tokens of the largest batch, padding counted.
     """
-    plans = (
-        Plan(size, TRAINING_SHARE * seconds / speed.seconds(figures.products(size)), figures)
-        for size in sizes
-    )
-    return min(plans, key=lambda plan: plan.expected_cost)
+
+    def plan(size: int) -> Plan:
+        tokens = TRAINING_SHARE * seconds / speed.seconds(figures.products(size))
+        return Plan(size, tokens, figures, largest_batch)
+
+    return min(map(plan, sizes), key=lambda plan: plan.expected_cost)

@@ -14,6 +14,8 @@ from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts
 from nmtkit.training.plan import (
     COOLDOWN_SHARE,
+    LARGE_ACCELERATOR_BATCH,
+    LARGE_BATCH,
     SIZES,
     CorpusFigures,
     Plan,
@@ -68,26 +70,31 @@ class Planner:
             len(Corpus.open(prepared, "dev", (src, tgt), sides).tgt.ids),
         )
         self._device = find_device(device)
-        asked = Plan(SIZES[0], 1.0, self.figures)
-        parts = sorted(
-            {self.settings(asked, n).training.batch_parts for n in possible_parts(self._device)}
-        )
-        share = SHARE_TO_MEASURE * seconds / (len(parts) + len(PROBES) - 1)
-        self._seconds_of_probe = min(share, MAX_SECONDS_TO_MEASURE)
+        on_cpu = self._device.type == "cpu"
+        self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH
         small, large = PROBES
-        times = {count: self._probe(small, count) for count in parts}
+        asked = Plan(small, 1.0, self.figures)
+        parts = {self.settings(asked, n).training.batch_parts for n in possible_parts(self._device)}
+        share = SHARE_TO_MEASURE * seconds / (len(parts) + len(PROBES))
+        self._seconds_of_probe = min(share, MAX_SECONDS_TO_MEASURE)
+        tokens = seconds / self._probe(asked, min(parts))  # about those of the training
+        times = {count: self._probe(self._plan(small, tokens), count) for count in sorted(parts)}
         self.batch_parts = min(times, key=times.__getitem__)
         self.speed = SpeedModel.through(
             {
                 self.figures.products(small): times[self.batch_parts],
-                self.figures.products(large): self._probe(large, self.batch_parts),
+                self.figures.products(large): self._probe(
+                    self._plan(large, tokens), self.batch_parts
+                ),
             }
         )
 
-    def _probe(self, size: int, batch_parts: int) -> float:
+    def _plan(self, size: int, tokens: float) -> Plan:
+        return Plan(size, tokens, self.figures, self._largest_batch)
+
+    def _probe(self, plan: Plan, batch_parts: int) -> float:
         """Return the seconds of a target token in a model of the family."""
-        config = self.settings(Plan(size, 1.0, self.figures), batch_parts)
-        seconds = self._seconds_of_probe
+        config, seconds = self.settings(plan, batch_parts), self._seconds_of_probe
         speed = measure_speed(config, self._corpus, self._vocabularies, self._device, seconds)
         return 1 / speed.tokens_per_second
 
@@ -104,7 +111,8 @@ class Planner:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
         asked = self.settings(Plan(SIZES[0], 1.0, self.figures)).model.hidden
         sizes = SIZES if asked == SIZES[0] else [asked]
-        return best_plan(self.figures, self.speed, factor * self.seconds, sizes)
+        seconds = factor * self.seconds
+        return best_plan(self.figures, self.speed, seconds, sizes, self._largest_batch)
 
     def describe(self, plan: Plan) -> list[str]:
         """Return a plan in three lines."""

@@ -96,3 +96,15 @@ def test_validations_take_little_of_the_time(figures: CorpusFigures, tokens: flo
     assert plan.validations == 1 or plan.validations * cost <= 0.035 * tokens
     longer = Plan(256, 10 * tokens, figures)
     assert longer.measures_bleu or not plan.measures_bleu
+
+
+@given(corpora, st.floats(1, 1e10), st.sampled_from(SIZES))
+def test_batches_grow_with_the_time_within_bounds(
+    figures: CorpusFigures, tokens: float, size: int
+) -> None:
+    plan, longer = Plan(size, tokens, figures), Plan(size, 3 * tokens, figures)
+    assert 800 <= plan.batch_size <= longer.batch_size <= 1600
+    assert plan.learning_rate <= longer.learning_rate
+    assert plan.updates <= longer.updates
+    larger = dataclasses.replace(plan, largest_batch=6400)
+    assert plan.batch_size <= larger.batch_size <= 6400
