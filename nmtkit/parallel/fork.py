@@ -19,6 +19,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 import torch
@@ -52,7 +53,7 @@ def in_processes(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
     """Run the first task in this process and each other task in a fork; see `run_parallel`."""
     forks = [_Fork(task) for task in tasks[1:]]
     try:
-        outcomes = [_outcome(tasks[0]), *(fork.outcome() for fork in forks)]
+        outcomes = [outcome_of(tasks[0]), *(fork.outcome() for fork in forks)]
     finally:
         for fork in forks:
             fork.end()
@@ -65,7 +66,7 @@ def in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
     def run(number: int) -> None:
         torch.set_num_threads(1)  # applies to the calling thread only
-        outcomes[number] = _outcome(tasks[number])
+        outcomes[number] = outcome_of(tasks[number])
 
     threads = [
         threading.Thread(target=run, args=(number,), daemon=True) for number in range(1, len(tasks))
@@ -78,21 +79,28 @@ def in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
     return _results([outcomes[number] for number in range(len(tasks))])
 
 
+def start_fork(function: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """Start a fork of this process that calls a function; it is ended when this process exits."""
+    process = multiprocessing.get_context("fork").Process(
+        target=function, args=arguments, daemon=True
+    )
+    with warnings.catch_warnings():
+        # Python warns about OpenMP's threads, too, which hold no lock here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    return process
+
+
 class _Fork:
     """A fork of this process that runs a task."""
 
     def __init__(self, task: Callable[[], Any]) -> None:
-        context = multiprocessing.get_context("fork")
-        self._results, sender = context.Pipe(duplex=False)
-        self._process = context.Process(target=_send_outcome, args=(task, sender), daemon=True)
-        with warnings.catch_warnings():
-            # Python warns about OpenMP's threads, too, which hold no lock here.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
+        self._results, sender = multiprocessing.Pipe(duplex=False)
+        self._process = start_fork(_send_outcome, task, sender)
         sender.close()
 
     def outcome(self) -> tuple[bool, Any]:
-        """Wait for the task to end and return its outcome; see `_outcome`."""
+        """Wait for the task to end and return its outcome; see `outcome_of`."""
         try:
             outcome: tuple[bool, Any] = pickle.loads(self._results.recv_bytes())
         except EOFError:
@@ -114,10 +122,10 @@ def _send_outcome(task: Callable[[], Any], sender: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(BrokenPipeError):  # the main process has ended
-        sender.send_bytes(pickle.dumps(_outcome(task)))
+        sender.send_bytes(pickle.dumps(outcome_of(task)))
 
 
-def _outcome(task: Callable[[], Result]) -> tuple[bool, Any]:
+def outcome_of(task: Callable[[], Result]) -> tuple[bool, Any]:
     """Run a task; return True and its result, or False and its error."""
     try:
         return True, task()

@@ -7,13 +7,13 @@ process can be forked; `background.py` has the worker for all other cases.
 """
 
 import contextlib
+import functools
 import math
 import mmap
 import multiprocessing
 import os
 import pickle
 import signal
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.errors import NmtkitError
+from nmtkit.parallel.fork import outcome_of, start_fork
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -56,15 +57,8 @@ class ForkedWorker(Generic[Request, Result]):
     """
 
     def __init__(self, function: Callable[[Request], Result]) -> None:
-        context = multiprocessing.get_context("fork")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(
-            target=_serve, args=(function, other, self._connection), daemon=True
-        )
-        with warnings.catch_warnings():
-            # Python warns about OpenMP's threads, too, which hold no lock here.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
+        self._connection, other = multiprocessing.Pipe()
+        self._process = start_fork(_serve, function, other, self._connection)
         other.close()
         weakref.finalize(self, _end, self._process, self._connection, os.getpid())
 
@@ -117,8 +111,5 @@ def _serve(function: Callable[[Any], Any], connection: Connection, other_end: Co
     with contextlib.suppress(EOFError, OSError):
         while True:
             request = pickle.loads(connection.recv_bytes())
-            try:
-                answer = True, function(request)
-            except Exception as error:
-                answer = False, error
+            answer = outcome_of(functools.partial(function, request))
             connection.send_bytes(pickle.dumps(answer))

@@ -69,9 +69,9 @@ def gone(pid: int) -> bool:
         return True
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_it_ends_with_the_process_that_started_it() -> None:
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE)
+def assert_worker_ends_with(holder_code: str) -> None:
+    """Kill a process that prints its worker's id, and wait for the worker's end."""
+    holder = subprocess.Popen([sys.executable, "-c", holder_code], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     pid = int(holder.stdout.readline())
     assert not gone(pid)
@@ -81,6 +81,11 @@ def test_it_ends_with_the_process_that_started_it() -> None:
     while not gone(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert gone(pid)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_it_ends_with_the_process_that_started_it() -> None:
+    assert_worker_ends_with(HOLDER)
 
 
 def test_it_ends_with_its_object() -> None:

@@ -2,15 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
-import time
 
 import pytest
 
 from nmtkit.errors import NmtkitError
 from nmtkit.parallel.forked_worker import ALIGNMENT, ForkedWorker, shared_tensors
-from tests.unit.parallel.test_background import gone
+from tests.unit.parallel.test_background import assert_worker_ends_with, gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only")
 
@@ -80,16 +78,7 @@ def test_signals_that_stop_a_training_leave_it_to_finish_its_update() -> None:
 
 
 def test_it_ends_with_the_process_that_started_it() -> None:
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE)
-    assert holder.stdout is not None
-    pid = int(holder.stdout.readline())
-    assert not gone(pid)
-    holder.kill()
-    holder.communicate()
-    deadline = time.monotonic() + 20
-    while not gone(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert gone(pid)
+    assert_worker_ends_with(HOLDER)
 
 
 def test_it_ends_with_its_object() -> None:
