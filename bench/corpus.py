@@ -1,11 +1,72 @@
-"""Benchmark corpus: tokenised Multi30k with shortlists of 10,000 words per side."""
+"""Benchmark corpora.
 
+    python bench/corpus.py --text en-fr=LAWS --words 3 15 --work build/bench/short
+    python bench/corpus.py --text en-fr=MULTI30K --join 7 --work build/bench/long
+
+The default of the benchmarks is tokenised Multi30k with shortlists of 10,000 words per side. This
+command makes others, of short or of long sentences, for `bench/train.py --prepared` and
+`bench/translate.py --prepared --test test`: of each split of a text it takes the pairs whose sides
+both have as many words as asked, and joins 1 to N of them, of the test set N, to a line. They are
+prepared with BPE into WORK/prepared.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from timing import NMTKIT, BenchError, report_progress, run_command
 
 SHORTLIST_SIZE = 10_000
 SPLITS = ("train", "val", "test2016")
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Raw text of a pair of languages."""
+
+    src: str
+    tgt: str
+    folder: Path
+
+    @classmethod
+    def parse(cls, text: str) -> "Text":
+        """Read an option such as "en-fr=FOLDER"."""
+        pair, _, folder = text.partition("=")
+        src, _, tgt = pair.partition("-")
+        if not (src and tgt and folder and Path(folder).is_dir()):
+            raise BenchError(f"--text {text}: expected SRC-TGT=FOLDER")
+        return cls(src, tgt, Path(folder))
+
+    @property
+    def name(self) -> str:
+        """Name of the text, for tables and folders."""
+        return f"{self.folder.name} {self.src}-{self.tgt}"
+
+    def file(self, split: str, language: str) -> Path:
+        """Return the file of a split, such as train.en, test2016.en or val.en.gz."""
+        found = sorted(self.folder.glob(f"{split}*.{language}*"))
+        if not found:
+            raise BenchError(f"{self.folder}: has no {split}*.{language}")
+        return found[0]
+
+    def prepare(self, work: Path, size: int) -> Path:
+        """Prepare the text with BPE, once; return the prepared folder."""
+        prepared = work / "prepared"
+        if not (prepared / "vocab.tgt").exists():
+            options = ["-s", self.src, "-t", self.tgt, "--bpe", str(size), "--force"]
+            splits = (["--train"], "train"), (["--dev"], "val"), (["--test", "test"], "test")
+            for option, split in splits:
+                options += [*option, *(str(self.file(split, s)) for s in (self.src, self.tgt))]
+            command = [*NMTKIT, "prepare", *options, "--output", prepared]
+            run_command(command, work / "prepare.log")
+            run_command([*NMTKIT, "shortlist", prepared], work / "shortlist.log")
+        return prepared
 
 
 def prepared_folder(data: Path | None, work: Path) -> Path:
@@ -35,3 +96,63 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
         [*NMTKIT, "shortlist", folder, "--size", str(SHORTLIST_SIZE)], work / "shortlist.log"
     )
     return folder
+
+
+def pairs_of(text: Text, split: str, words: tuple[int, int], join: int) -> Iterator[Pair]:
+    """Yield the pairs of a split that have so many words a side, joined.
+
+    :param words: least and largest number of words.
+    :param join: most pairs to join; of the test set, the number of pairs.
+    """
+    from nmtkit.io.lines import read_parallel
+
+    low, high = words
+    files = [str(text.file(split, side)) for side in (text.src, text.tgt)]
+    chosen = (
+        (src, tgt)
+        for src, tgt in read_parallel(*files)
+        if all(low <= len(side.split()) <= high for side in (src, tgt))
+    )
+    draw = random.Random(1)
+    while group := list(islice(chosen, join if split == "test" else draw.randint(1, join))):
+        src, tgt = (" ".join(sides) for sides in zip(*group, strict=True))
+        yield src, tgt
+
+
+def write_corpus(text: Text, folder: Path, words: tuple[int, int], join: int, lines: int) -> Text:
+    """Write the raw text of a corpus; return it.
+
+    :param lines: most lines of the test set.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in ("train", "val", "test"):
+        pairs = islice(pairs_of(text, split, words, join), lines if split == "test" else None)
+        sources, targets = zip(*pairs, strict=True)
+        for side, texts in ((text.src, sources), (text.tgt, targets)):
+            content = "".join(f"{line}\n" for line in texts)
+            (folder / f"{split}.{side}").write_text(content, encoding="utf-8")
+    return Text(text.src, text.tgt, folder)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write and prepare a corpus."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--text", type=Text.parse, required=True, metavar="SRC-TGT=FOLDER")
+    parser.add_argument("--words", type=int, nargs=2, default=(1, 100), metavar="N")
+    parser.add_argument("--join", type=int, default=1, metavar="N")
+    parser.add_argument("--lines", type=int, default=1000, help="of the test set, at most")
+    parser.add_argument("--size", type=int, default=16_000, help="BPE merges")
+    parser.add_argument("--work", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    low, high = options.words
+    folder = options.work / "raw"
+    made = write_corpus(options.text, folder, (low, high), options.join, options.lines)
+    report_progress(str(made.prepare(options.work, options.size)))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        sys.exit(f"bench: {error}")

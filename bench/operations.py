@@ -22,7 +22,9 @@ class Sizes:
 
 SMALL = Sizes(256, 256, 256, 128)
 PAPER = Sizes(620, 1000, 1000, 500)
-SIZES = {"small": SMALL, "paper": PAPER}
+WIDE = Sizes(512, 512, 512, 512)
+"""As wide everywhere, also before the softmax, as the peers' models are."""
+SIZES = {"small": SMALL, "paper": PAPER, "wide": WIDE}
 PASSES = 3  # forward once, backward twice
 LSTM_LAYERS = 4
 """Layers of the deep LSTM on each side."""

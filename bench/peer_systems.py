@@ -80,7 +80,7 @@ class OpenNMT(System):
         files: Command = ["-model", self.model(task), "-src", source, "-output", output]
         search = ["-beam_size", str(beam), "-batch_size", str(self.batch(beam))]
         start: Command = [self.python, "-c", code_calling("onmt.bin.translate:main")]
-        return [*start, *files, *search, "-max_length", "100"]
+        return [*start, *files, *search, "-max_length", str(task.max_length)]
 
 
 class Eole(System):
@@ -123,7 +123,7 @@ class Eole(System):
         files: Command = ["--model_path", self.model(task), "--src", source, "--output", output]
         search = ["--beam_size", str(beam), "--batch_size", str(self.batch(beam))]
         start: Command = [self.python, "-c", code_calling(self.module), "predict"]
-        return [*start, *files, *search, "--max_length", "100"]
+        return [*start, *files, *search, "--max_length", str(task.max_length)]
 
 
 class JoeyNMT(System):
@@ -184,7 +184,7 @@ class JoeyNMT(System):
     def write_training(self, task: Task, search: dict[str, Any] | None = None) -> list[str]:
         """Write one YAML file; `search` is for translating."""
         data = task.data
-        side = {"level": "word", "lowercase": False, "max_length": 100}
+        side = {"level": "word", "lowercase": False, "max_length": task.max_length}
         settings = {
             "name": "bench",
             "model_dir": str(task.folder / "model"),
@@ -199,7 +199,7 @@ class JoeyNMT(System):
                 "src": {"lang": "src", "voc_file": str(data.words / "src"), **side},
                 "trg": {"lang": "tgt", "voc_file": str(data.words / "tgt"), **side},
             },
-            "testing": {"max_output_length": 100, **(search or {})},
+            "testing": {"max_output_length": task.max_length, **(search or {})},
             **self.settings(task),
         }
         name = "train.yaml" if search is None else f"translate-{search['beam_size']}.yaml"
@@ -241,12 +241,16 @@ class Marian(System):
     name = "Marian"
     products = staticmethod(marian)
 
-    def __init__(self, python: Path, binary: Path | None = None) -> None:
+    def __init__(
+        self, python: Path, binary: Path | None = None, shortlist: Path | None = None
+    ) -> None:
         """Choose how to start Marian.
 
         :param binary: `marian`; without it, pymarian in the environment of `python`.
+        :param shortlist: table of word translations for its translations.
         """
         super().__init__(python)
+        self.shortlist = shortlist
         call = "import _pymarian, sys; sys.exit(_pymarian.main(sys.argv[1:]))"
         self.start: Command = [python, "-c", call] if binary is None else [binary]
 
@@ -277,7 +281,7 @@ class Marian(System):
             "vocabs": self._vocabularies(task),
             "model": self.model(task),
             "maxi-batch": POOL,
-            "max-length": 100,
+            "max-length": task.max_length,
             "cpu-threads": task.threads,
             "optimizer": "adam",
             "clip-norm": 1,
@@ -336,8 +340,9 @@ class Marian(System):
             "mini-batch": self.batch(beam),
             "maxi-batch": 1000,
             "maxi-batch-sort": "src",
-            "max-length": 100,
+            "max-length": task.max_length,
             "cpu-threads": task.threads,
+            **({"shortlist": [self.shortlist, 100, 50, 0]} if self.shortlist else {}),
         }
         return [*self.start, "decode", "--quiet-translation", *_options(options)]
 

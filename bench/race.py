@@ -23,13 +23,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from corpus import Text
 from languages import RecipeNmtkit, join_pieces, scores_of
 from operations import Sizes
 from plotting import Panel, draw
 from race_systems import peers
 from systems import Data, System, Task
 from timing import (
-    NMTKIT,
     BenchError,
     Spread,
     machine,
@@ -43,48 +43,6 @@ CALIBRATION, WARMUP = 60, 20
 """Updates by which the speed is measured, and those of them that are not counted."""
 
 BEAM = 5
-
-
-@dataclass(frozen=True)
-class Text:
-    """Raw text of a pair of languages."""
-
-    src: str
-    tgt: str
-    folder: Path
-
-    @classmethod
-    def parse(cls, text: str) -> "Text":
-        """Read an option such as "en-fr=FOLDER"."""
-        pair, _, folder = text.partition("=")
-        src, _, tgt = pair.partition("-")
-        if not (src and tgt and folder and Path(folder).is_dir()):
-            raise BenchError(f"--text {text}: expected SRC-TGT=FOLDER")
-        return cls(src, tgt, Path(folder))
-
-    @property
-    def name(self) -> str:
-        """Name of the text, for tables and folders."""
-        return f"{self.folder.name} {self.src}-{self.tgt}"
-
-    def file(self, split: str, language: str) -> Path:
-        """Return the file of a split, such as train.en, test2016.en or val.en.gz."""
-        found = sorted(self.folder.glob(f"{split}*.{language}*"))
-        if not found:
-            raise BenchError(f"{self.folder}: has no {split}*.{language}")
-        return found[0]
-
-    def prepare(self, work: Path, size: int) -> Data:
-        """Prepare the text with BPE; return what all systems read."""
-        prepared = work / "prepared"
-        if not (prepared / "manifest.json").exists():
-            options = ["-s", self.src, "-t", self.tgt, "--bpe", str(size), "-o", str(prepared)]
-            splits = (["--train"], "train"), (["--dev"], "val"), (["--test", "test"], "test")
-            for option, split in splits:
-                options += [*option, *(str(self.file(split, s)) for s in (self.src, self.tgt))]
-            run_command([*NMTKIT, "prepare", *options], work / "prepare.log")
-            run_command([*NMTKIT, "shortlist", prepared], work / "shortlist.log")
-        return Data.open(prepared, work)
 
 
 class PlannedNmtkit(RecipeNmtkit):
@@ -191,7 +149,7 @@ def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
     """Prepare each text; yield its entries, the shortest first."""
     for text in map(Text.parse, options.text):
         work = options.work / text.name.replace(" ", "-")
-        data = text.prepare(work, options.size)
+        data = Data.open(text.prepare(work, options.size), work)
         for minutes in sorted(options.minutes):
             for system, setting, sizes in systems_of(options, minutes):
                 if not options.only or system.name.startswith(tuple(options.only)):

@@ -76,7 +76,10 @@ class Data:
 
 @dataclass(frozen=True)
 class Task:
-    """A training run; its files go to `folder`, and it ends after `updates`."""
+    """A training run; its files go to `folder`, and it ends after `updates`.
+
+    max_length: most tokens of a sentence that is trained on, and of a translation.
+    """
 
     data: Data
     folder: Path
@@ -84,6 +87,7 @@ class Task:
     updates: int
     threads: int
     learning_rate: float = 1e-3
+    max_length: int = 100
 
 
 @dataclass(frozen=True)
@@ -244,7 +248,7 @@ class Nmtkit(System):
         config.write_text(
             f'[model]\ntype = "{self.type}"\n{model}initialisation = "scaled"\n'
             f"[data]\nbatch_size = {BATCH}\nsort_pool = {POOL}\n"
-            'order = "random"\nmax_length = 100\n'
+            f'order = "random"\nmax_length = {task.max_length}\n'
             f'[training]\noptimizer = "adam"\nlearning_rate = {task.learning_rate}\n'
             'epsilon = 1e-8\nloss_reduction = "sentence-mean"\nclip_norm = 1.0\ndev_bleu = false\n'
             f"max_updates = {task.updates}\nvalidate_every = {task.updates}\n",

@@ -34,7 +34,7 @@ from timing import (
     write_report,
 )
 
-UPDATES = {"small": 60, "paper": 20}
+UPDATES = {"small": 60, "paper": 20, "wide": 60}
 """Updates that are timed: whole pools of 20 batches, so that all lengths are represented."""
 WARMUP = 10
 CEILING = "ceiling"
@@ -47,7 +47,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/train.py", description=__doc__.split("\n")[0])
     add_options(parser)
-    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=["small", "paper"])
     parser.add_argument(
         "--models",
         nargs="+",
@@ -56,7 +56,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         help="nmtkit's models; each has a row in float32, and peers are compared with rnnsearch",
     )
     parser.add_argument(
-        "--updates", type=int, help="number of timed updates; default: 60 for small, 20 for paper"
+        "--updates", type=int, help="number of timed updates; default: 20 for paper, 60 for others"
     )
     parser.add_argument(
         "--precision",

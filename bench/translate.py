@@ -1,12 +1,15 @@
 """Compare nmtkit's translation speed with its peers, in one run.
 
     python bench/translate.py --data MULTI30K [--peers FOLDER] [--threads 2] [--rounds 3]
+    python bench/translate.py --prepared FOLDER --test test --size wide --work FOLDER …
 
 Every system first trains a small model, kept under --work, so that later runs only measure. Then
-all translate the 1,000 tokenised sentences of test2016 in turns, round by round. The time is that
-of the whole command minus the median time of the same command on one short line: start-up and
-loading do not count. BLEU is reported too, to expose systems that are fast because they are broken.
-Prints a Markdown table per beam; --output writes it to a file, and all readings to a JSON file.
+all translate a tokenised test set, by default the 1,000 sentences of test2016, in turns, round by
+round. The time is that of the whole command minus the median time of the same command on one short
+line: start-up and loading do not count. BLEU is reported too, to expose systems that are fast
+because they are broken. CTranslate2, which has no recurrent models, translates with a Transformer
+of OpenNMT-py. Prints a Markdown table per beam; --output writes it to a file, and all readings to
+a JSON file.
 """
 
 import argparse
@@ -20,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from corpus import prepared_folder
-from operations import SMALL
-from peer_systems import peers
+from ctranslate2_system import CTranslate2
+from operations import SIZES
+from peer_systems import Marian, peers
 from systems import Data, Nmtkit, System, Task, add_options
 from timing import (
     CLOCKS,
@@ -77,6 +81,16 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--beams", type=int, nargs="+", default=[12, 5, 1])
     parser.add_argument("--updates", type=int, default=UPDATES, help="how long models are trained")
     parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
+    parser.add_argument("--size", choices=list(SIZES), default="small", help="of the models")
+    parser.add_argument("--max-length", type=int, default=100, help="of sentences, in tokens")
+    parser.add_argument("--test", default=TEST, metavar="NAME", help="test set of the folder")
+    parser.add_argument(
+        "--transformer-updates",
+        type=int,
+        default=0,
+        metavar="N",
+        help="add rows for CTranslate2, with a Transformer that was trained for so long",
+    )
     parser.add_argument(
         "--batches",
         type=int,
@@ -118,6 +132,15 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
     rows: dict[str, System] = {"nmtkit": Nmtkit()}
     rows |= {f"nmtkit {name}": Nmtkit(extra=words) for name, words in faster.items()}
     rows |= {system.name: system for system in peers(options.peers, options.marian)}
+    for marian in [system for system in rows.values() if isinstance(system, Marian)]:
+        if options.candidates:
+            shorter = Marian(marian.python, options.marian, lexicon_of(options))
+            rows[f"{marian.name} --shortlist"] = shorter
+    if options.transformer_updates and options.peers:
+        python = options.peers.absolute() / "opennmt" / "bin" / "python"
+        for compute_type in ("float32", "int8"):
+            system = CTranslate2(python, compute_type)
+            rows[system.name] = system
     if options.only:
         rows = {n: system for n, system in rows.items() if n.startswith(tuple(options.only))}
     return rows
@@ -125,9 +148,11 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
 
 def task_of(system: System, data: Data, options: argparse.Namespace) -> Task:
     """Return the training of the model that a system translates with."""
-    folder = options.work / "translate" / f"{system.name.split()[0].lower()}-{options.updates}"
-    rate = options.learning_rate
-    return Task(data, folder.absolute(), SMALL, options.updates, options.threads, rate)
+    transformer = isinstance(system, CTranslate2)
+    updates = options.transformer_updates if transformer else options.updates
+    folder = options.work / "translate" / f"{system.name.split()[0].lower()}-{updates}"
+    sizes, rate, longest = SIZES[options.size], options.learning_rate, options.max_length
+    return Task(data, folder.absolute(), sizes, updates, options.threads, rate, longest)
 
 
 def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespace) -> list[str]:
@@ -182,13 +207,13 @@ def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Comm
     return cost, lines
 
 
-def read(system: System, task: Task, line: Path, beam: int) -> Reading:
-    """Measure one round of one system."""
+def read(system: System, task: Task, line: Path, beam: int, test: str = TEST) -> Reading:
+    """Measure one round of one system on a test set."""
     from nmtkit.evaluation.metrics import tokenized_bleu
 
     line_cost, _ = translate(system, task, line, beam)
-    cost, translations = translate(system, task, task.data.text(TEST, "src"), beam)
-    references = task.data.text(TEST, "tgt").read_text(encoding="utf-8").splitlines()
+    cost, translations = translate(system, task, task.data.text(test, "src"), beam)
+    references = task.data.text(test, "tgt").read_text(encoding="utf-8").splitlines()
     words = sum(len(translation.split()) for translation in translations)
     return Reading(cost, line_cost, words, tokenized_bleu(translations, references).value)
 
@@ -211,7 +236,8 @@ def choose_batches(
                 report_progress(f"beam {beam}: {name} with batches of {size}")
                 system.batches[beam] = size
                 try:
-                    reading = read(system, task_of(system, data, options), line, beam)
+                    task = task_of(system, data, options)
+                    reading = read(system, task, line, beam, options.test)
                 except BenchError as error:
                     report_progress(str(error))
                     continue
@@ -237,7 +263,8 @@ def measure(
     line = line_of(options)
 
     def reading(system: System) -> Callable[[], Reading]:
-        return lambda: read(system, task_of(system, data, options), line, beam)
+        task = task_of(system, data, options)
+        return lambda: read(system, task, line, beam, options.test)
 
     runs = {name: reading(system) for name, system in rows.items()}
     return in_turns(runs, options.rounds, lambda line: report_progress(f"beam {beam}: {line}"))
@@ -286,7 +313,8 @@ def main(arguments: list[str]) -> int:
             return 0
         rows = {name: rows[name] for name in ready}
         parts = [
-            f"{machine()}, {options.threads} threads; {TEST}, models of {options.updates} updates; "
+            f"{machine()}, {options.threads} threads; {options.test}, {options.size} models of "
+            f"{options.updates} updates; "
             f"median of {options.rounds} rounds taken in turns (lowest–highest).",
             "",
         ]

@@ -39,6 +39,15 @@ def test_marian_starts_from_scratch(task: Task) -> None:
     assert marian.translate(task, Path("s"), Path("o"), 5)[1] == "decode"
 
 
+def test_marian_takes_a_shortlist(task: Task) -> None:
+    plain, shorter = (
+        Marian(Path("python"), Path("marian"), table) for table in (None, Path("lex"))
+    )
+    command = shorter.translate(task, Path("s"), Path("o"), 5)
+    assert command[command.index("--shortlist") + 1] == "lex"
+    assert "--shortlist" not in plain.translate(task, Path("s"), Path("o"), 5)
+
+
 def test_only_installed_peers_are_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     python = tmp_path / "eole" / "bin" / "python"
     python.parent.mkdir(parents=True)

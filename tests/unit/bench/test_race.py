@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 import race
+from corpus import Text
 from operations import Sizes
-from race import Entry, PlannedNmtkit, Result, Text, best_of, panels_of
+from race import Entry, PlannedNmtkit, Result, best_of, panels_of
 from systems import Data, Task
 from timing import BenchError, CommandCost
 

@@ -1,0 +1,54 @@
+"""Corpora of short and of long sentences."""
+
+from pathlib import Path
+
+import corpus
+import pytest
+from corpus import Text, pairs_of, write_corpus
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Text:
+    """Return a text whose line n has n words."""
+    folder = tmp_path / "text"
+    folder.mkdir()
+    lines = "".join(" ".join(["word"] * n) + "\n" for n in range(1, 31))
+    for split in ("train", "val", "test"):
+        for side in ("en", "fr"):
+            (folder / f"{split}.{side}").write_text(lines)
+    return Text("en", "fr", folder)
+
+
+def lengths(text: Text, split: str, words: tuple[int, int], join: int) -> list[int]:
+    pairs = list(pairs_of(text, split, words, join))
+    assert all(src == tgt for src, tgt in pairs)
+    return [len(src.split()) for src, _ in pairs]
+
+
+def test_pairs_have_the_words_that_are_asked_for(text: Text) -> None:
+    assert lengths(text, "train", (3, 7), 1) == [3, 4, 5, 6, 7]
+    assert lengths(text, "test", (29, 99), 1) == [29, 30]
+
+
+def test_pairs_are_joined_and_none_is_lost(text: Text) -> None:
+    assert lengths(text, "test", (1, 6), 3) == [1 + 2 + 3, 4 + 5 + 6]
+    joined = lengths(text, "train", (1, 30), 3)
+    assert sum(joined) == sum(range(1, 31)) and 10 < len(joined) < 30
+
+
+def test_a_corpus_is_a_text_with_a_shorter_test_set(text: Text, tmp_path: Path) -> None:
+    made = write_corpus(text, tmp_path / "raw", (3, 7), 1, lines=2)
+    assert lengths(made, "train", (1, 99), 1) == [3, 4, 5, 6, 7]
+    assert lengths(made, "test", (1, 99), 1) == [3, 4]
+
+
+def test_the_command_prepares_what_it_writes(
+    text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(corpus, "run_command", lambda words, log: commands.append(words))
+    options = ["--text", f"en-fr={text.folder}", "--words", "3", "7", "--work", str(tmp_path)]
+    assert corpus.main(options) == 0
+    prepare, shortlist = commands
+    assert str(tmp_path / "raw" / "train.en") in prepare and "shortlist" in shortlist
+    assert prepare[prepare.index("--bpe") + 1] == "16000"
