@@ -13,7 +13,9 @@ al. 2023, eq. (5). E, which neither size nor time changes, is left out.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+Precision = Literal["float32", "bfloat16"]
 
 SIZES = (96, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
 """The family: units of the decoder, of each direction of the encoder, and of all other layers."""
@@ -68,6 +70,10 @@ BATCH_WORDS = 250
 
 DROPOUT = ((0.0, 0.0), (3.0, 0.1), (8.0, 0.2), (20.0, 0.3))
 """Dropout from a number of epochs on: more where the same pairs are seen often."""
+
+BFLOAT16_SIZE = 512
+"""Smallest size that is trained in bfloat16, where the processor multiplies it: smaller matrices
+gain nothing."""
 
 COOLDOWN_SHARE = 0.4
 """Share of the time in which the learning rate falls to 0."""
@@ -138,13 +144,15 @@ class Plan:
     """What a training does with its time.
 
     size: of the family. tokens: target tokens of all updates. figures: of the training data.
-    largest_batch: target tokens of the largest possible batch, padding counted.
+    largest_batch: target tokens of the largest possible batch, padding counted. precision: of the
+    matrix products.
     """
 
     size: int
     tokens: float
     figures: CorpusFigures
     largest_batch: int = LARGE_BATCH
+    precision: Precision = "float32"
 
     @property
     def _training_tokens(self) -> float:
@@ -212,6 +220,7 @@ class Plan:
             "model": {**sizes, "dropout": self.dropout},
             "data": {"batch_size": self.batch_size},
             "training": {
+                "precision": self.precision,
                 "learning_rate": self.learning_rate,
                 "softmax_samples": self.figures.softmax_samples,
                 "warmup": min(100, max(1, self.updates // 10)),
@@ -233,16 +242,18 @@ def best_plan(
     seconds: float,
     sizes: Sequence[int] = SIZES,
     largest_batch: int = LARGE_BATCH,
+    precision: Precision = "float32",
 ) -> Plan:
     """Return the plan whose expected dev cost is lowest.
 
     :param seconds: time of the whole training.
     :param sizes: those to choose from.
     :param largest_batch: target tokens of the largest batch, padding counted.
+    :param precision: that of the speed.
     """
 
     def plan(size: int) -> Plan:
         tokens = TRAINING_SHARE * seconds / speed.seconds(figures.products(size))
-        return Plan(size, tokens, figures, largest_batch)
+        return Plan(size, tokens, figures, largest_batch, precision)
 
     return min(map(plan, sizes), key=lambda plan: plan.expected_cost)

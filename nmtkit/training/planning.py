@@ -13,17 +13,20 @@ from nmtkit.model_folder import find_device
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts
 from nmtkit.training.plan import (
+    BFLOAT16_SIZE,
     COOLDOWN_SHARE,
     LARGE_ACCELERATOR_BATCH,
     LARGE_BATCH,
     SIZES,
+    TRAINING_SHARE,
     CorpusFigures,
     Plan,
+    Precision,
     SpeedModel,
     best_plan,
 )
 from nmtkit.training.settings import make_config
-from nmtkit.training.speed import measure_speed
+from nmtkit.training.speed import limit_bfloat16_memory, measure_speed, multiplies_bfloat16
 
 RECIPE = "rnnsearch-modern"
 """Recipe whose settings stand where the plan has none."""
@@ -44,7 +47,8 @@ class Planner:
     """Plans trainings on a prepared folder.
 
     seconds: time of the whole training. figures: of the training data. speed: of this machine.
-    batch_parts: in how many parts batches are fastest.
+    bfloat16_speed: that of large models in bfloat16, if the machine multiplies it and there may be
+    time for them. batch_parts: in how many parts batches are fastest.
     """
 
     def __init__(
@@ -72,25 +76,36 @@ class Planner:
         self._device = find_device(device)
         on_cpu = self._device.type == "cpu"
         self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH
+        self.bfloat16_speed: SpeedModel | None = None
+        self._measure()
+
+    def _measure(self) -> None:
+        """Measure the speed of some models, and choose the number of parts."""
         small, large = PROBES
         asked = Plan(small, 1.0, self.figures)
         parts = {self.settings(asked, n).training.batch_parts for n in possible_parts(self._device)}
-        share = SHARE_TO_MEASURE * seconds / (len(parts) + len(PROBES))
+        share = SHARE_TO_MEASURE * self.seconds / (len(parts) + len(PROBES))
         self._seconds_of_probe = min(share, MAX_SECONDS_TO_MEASURE)
-        tokens = seconds / self._probe(asked, min(parts))  # about those of the training
+        bfloat16 = multiplies_bfloat16(self._device)
+        if bfloat16:
+            limit_bfloat16_memory()
+        tokens = self.seconds / self._probe(asked, min(parts))  # about those of the training
         times = {count: self._probe(self._plan(small, tokens), count) for count in sorted(parts)}
         self.batch_parts = min(times, key=times.__getitem__)
-        self.speed = SpeedModel.through(
-            {
-                self.figures.products(small): times[self.batch_parts],
-                self.figures.products(large): self._probe(
-                    self._plan(large, tokens), self.batch_parts
-                ),
-            }
-        )
+        fast = {self.figures.products(small): times[self.batch_parts]}
+        self.speed = self._speed_through(fast, self._plan(large, tokens))
+        given = any(setting.startswith("training.precision") for setting in self.overrides)
+        if bfloat16 and not given and self.plan(2).size >= large:
+            wide = self._plan(BFLOAT16_SIZE, tokens, "bfloat16")
+            self.bfloat16_speed = self._speed_through(fast, wide)
 
-    def _plan(self, size: int, tokens: float) -> Plan:
-        return Plan(size, tokens, self.figures, self._largest_batch)
+    def _speed_through(self, fast: dict[float, float], plan: Plan) -> SpeedModel:
+        """Return the speed through a measurement and that of a plan."""
+        products = self.figures.products(plan.size)
+        return SpeedModel.through({**fast, products: self._probe(plan, self.batch_parts)})
+
+    def _plan(self, size: int, tokens: float, precision: Precision = "float32") -> Plan:
+        return Plan(size, tokens, self.figures, self._largest_batch, precision)
 
     def _probe(self, plan: Plan, batch_parts: int) -> float:
         """Return the seconds of a target token in a model of the family."""
@@ -111,20 +126,25 @@ class Planner:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
         asked = self.settings(Plan(SIZES[0], 1.0, self.figures)).model.hidden
         sizes = SIZES if asked == SIZES[0] else [asked]
-        seconds = factor * self.seconds
-        return best_plan(self.figures, self.speed, seconds, sizes, self._largest_batch)
+        seconds, largest = factor * self.seconds, self._largest_batch
+        plans = [best_plan(self.figures, self.speed, seconds, sizes, largest)]
+        wide = [size for size in sizes if size >= BFLOAT16_SIZE]
+        if self.bfloat16_speed and wide:
+            speed = self.bfloat16_speed
+            plans.append(best_plan(self.figures, speed, seconds, wide, largest, "bfloat16"))
+        return min(plans, key=lambda plan: plan.expected_cost)
 
     def describe(self, plan: Plan) -> list[str]:
         """Return a plan in three lines."""
         config, double = self.settings(plan), self.plan(2)
         gain = 1 - math.exp(double.expected_cost - plan.expected_cost)
-        tokens_per_second = 1 / self.speed.seconds(self.figures.products(plan.size))
+        tokens_per_second = plan.tokens / (TRAINING_SHARE * self.seconds)
         return [
             f"plan for {format_duration(self.seconds)}: {plan.size} units, about"
             f" {self.figures.parameters(plan.size) / 1e6:.1f} million parameters; dropout"
             f" {config.model.dropout:g}, batches of {config.data.batch_size}"
             f" tokens{_in_parts(config)},"
-            f" learning rate {config.training.learning_rate:g}",
+            f" learning rate {config.training.learning_rate:g}{_in_bfloat16(config)}",
             f"this machine trains {tokens_per_second:,.0f} tokens/s of it: about"
             f" {plan.updates:,} updates, {plan.epochs:.1f} epochs; in the last"
             f" {format_duration(COOLDOWN_SHARE * self.seconds)} the learning rate falls to 0",
@@ -136,6 +156,10 @@ class Planner:
 def _in_parts(config: Config) -> str:
     parts = config.training.batch_parts
     return f" in {parts} parts" if parts > 1 else ""
+
+
+def _in_bfloat16(config: Config) -> str:
+    return ", bfloat16" if config.training.precision == "bfloat16" else ""
 
 
 def log_plan(planner: Planner, plan: Plan) -> None:

@@ -35,6 +35,7 @@ from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
 from nmtkit.training.schedule import Schedule
+from nmtkit.training.speed import limit_bfloat16_memory
 from nmtkit.training.start_checks import check_ranks_data
 from nmtkit.training.stopwatch import Stopwatch
 from nmtkit.training.trainer import Trainer
@@ -222,8 +223,7 @@ def _build_trainer(
     """
     data, folder, device = request.prepared, request.output, find_device(request.device)
     if config.training.precision == "bfloat16":
-        # oneDNN caches a copy of the matrix for each shape of a bfloat16 product
-        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
+        limit_bfloat16_memory()
     torch.manual_seed(config.training.seed)
     vocabularies = process_group.broadcast(lambda: read_vocabularies(folder))
     model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)

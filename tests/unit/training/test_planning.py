@@ -1,0 +1,90 @@
+"""Planning on machines of given speeds."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmtkit.config import Config
+from nmtkit.training import planning
+from nmtkit.training.planning import Planner
+from nmtkit.training.speed import Speed, multiplies_bfloat16
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Path:
+    """Return a prepared folder of a thousand pairs."""
+    for split, count in (("train", 1000), ("dev", 5)):
+        for side in ("src", "tgt"):
+            (tmp_path / f"{split}.{side}").write_text("a b c d e\n" * count)
+    for side in ("src", "tgt"):
+        (tmp_path / f"vocab.{side}").write_text("</s>\t1005\n<unk>\t0\na\t1005\nb\t1005\n")
+    return tmp_path
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
+    """Make a machine that is three times as fast in bfloat16; return what it measures."""
+    measured: list[Config] = []
+
+    def measure_speed(config: Config, *_: object) -> Speed:
+        measured.append(config)
+        size = config.model.hidden
+        gain = 3 if config.training.precision == "bfloat16" else 1
+        return Speed(gain * 40_000, float(size * size), 1)
+
+    monkeypatch.setattr(planning, "measure_speed", measure_speed)
+    monkeypatch.setattr(planning, "multiplies_bfloat16", lambda device: True)
+    return measured
+
+
+def precisions(planner: Planner) -> set[str]:
+    """Return the precision of the plans by whether they have 512 units or more."""
+    plans = [planner.plan(factor) for factor in (1e-6, 1e-3, 1.0)]
+    assert all((plan.size >= 512) == (plan.precision == "bfloat16") for plan in plans)
+    return {planner.settings(plan).training.precision for plan in plans}
+
+
+def test_large_models_are_planned_in_bfloat16(prepared: Path, machine: list[Config]) -> None:
+    planner = Planner(prepared, 1000 * HOUR, device="cpu")
+    assert precisions(planner) == {"float32", "bfloat16"}
+    assert planner.plan().size >= 512
+    assert "bfloat16" in planner.describe(planner.plan())[0]
+    assert [c.model.hidden for c in machine if c.training.precision == "bfloat16"] == [512]
+
+
+def test_nothing_is_measured_in_bfloat16_where_there_is_no_time_for_large_models(
+    prepared: Path, machine: list[Config]
+) -> None:
+    planner = Planner(prepared, 1.0, ["training.softmax_samples=0"], device="cpu")
+    assert planner.plan().size < 512
+    assert {config.training.precision for config in machine} == {"float32"}
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_precision_that_was_asked_for_is_kept(
+    prepared: Path, machine: list[Config], precision: str
+) -> None:
+    planner = Planner(prepared, 1000 * HOUR, [f'training.precision="{precision}"'], device="cpu")
+    assert {config.training.precision for config in machine} == {precision}
+    assert planner.settings(planner.plan()).training.precision == precision
+
+
+def test_a_machine_without_bfloat16_has_none(
+    prepared: Path, machine: list[Config], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "multiplies_bfloat16", lambda device: False)
+    assert Planner(prepared, 1000 * HOUR, device="cpu").plan().precision == "float32"
+    assert {config.training.precision for config in machine} == {"float32"}
+
+
+def test_the_processor_tells_whether_it_multiplies_bfloat16(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cpu = torch.device("cpu")
+    for capabilities, expected in (({"avx512_bf16": True}, True), ({"avx2": True}, False)):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda found=capabilities: found)
+        assert multiplies_bfloat16(cpu) is expected
+    assert not multiplies_bfloat16(torch.device("meta"))
