@@ -90,7 +90,7 @@ def _tokens(batches: list[Batch]) -> int:
 def multiplies_bfloat16(device: torch.device) -> bool:
     """Return True if the device multiplies bfloat16 itself."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities() if device.type == "cpu" else {}
     return any(capabilities.get(name, False) for name in BFLOAT16_INSTRUCTIONS)
 
