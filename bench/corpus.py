@@ -63,7 +63,7 @@ class Text:
             splits = (["--train"], "train"), (["--dev"], "val"), (["--test", "test"], "test")
             for option, split in splits:
                 options += [*option, *(str(self.file(split, s)) for s in (self.src, self.tgt))]
-            command = [*NMTKIT, "prepare", *options, "--output", prepared]
+            command: list[str | Path] = [*NMTKIT, "prepare", *options, "--output", prepared]
             run_command(command, work / "prepare.log")
             run_command([*NMTKIT, "shortlist", prepared], work / "shortlist.log")
         return prepared

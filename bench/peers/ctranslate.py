@@ -7,7 +7,7 @@ All lines are read first, so that its batches have sentences of similar length.
 
 import sys
 
-import ctranslate2
+import ctranslate2  # type: ignore[import-not-found]
 
 
 def main(model: str, compute_type: str, *numbers: str) -> None:
