@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import different_files, excludes, exclusive, needs
 from nmtkit.cli.shared_options import (
     FILE,
+    FOLDER,
     PathName,
     force_option,
     json_option,
@@ -34,8 +36,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("nmtkit")
 
 
-NEED_TARGET = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
+NEED_TARGET = (
+    *("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count"),
+    *("--symmetrize", "--reverse-model", "--rounds"),
+)
 """The argument TGT, and options that need it."""
+
+NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
+"""Options that need the weights of one direction."""
 
 
 @declare_command(
@@ -43,6 +51,9 @@ NEED_TARGET = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
         *excludes("--composition", *NEED_TARGET, because="it takes SRC alone"),
         exclusive("--composition", "--tag", because="a line may begin with its tag"),
         exclusive("--soft", "--show"),
+        needs("--symmetrize", "--reverse-model"),
+        needs("--reverse-model", "--symmetrize"),
+        *excludes("--symmetrize", *NEED_WEIGHTS, because="it has links, not weights"),
         needs("--min-count", "--lexicon"),
         needs("--json", "--gold", because="--soft writes alignments as JSON"),
         different_files("--output", "--lexicon"),
@@ -74,6 +85,29 @@ NEED_TARGET = ("TGT", "--soft", "--show", "--gold", "--lexicon", "--min-count")
     ),
     tokenized_option("SRC and TGT are already tokenised."),
     tag_option,
+)
+@group(
+    "Links",
+    option(
+        "--rounds",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Rounds of learning which words translate each other, from the pairs themselves; 0:"
+        " attention alone.  [default: 3, of weights 0]",
+    ),
+    option(
+        "--symmetrize",
+        type=click.Choice(["intersection", "union", "grow-diag-final-and"]),
+        common=True,
+        help="Combine the links of both directions.",
+    ),
+    option(
+        "--reverse-model",
+        type=FOLDER,
+        metavar="DIR",
+        common=True,
+        help="Model of the other direction, for --symmetrize.",
+    ),
 )
 @group(
     "Format",
@@ -134,6 +168,9 @@ def command(
     min_count: int | None,
     tokenized: bool,
     tag: str | None,
+    rounds: int | None,
+    symmetrize: str | None,
+    reverse_model: str | None,
     batch_size: int,
     device: str,
     threads: int,
@@ -142,10 +179,12 @@ def command(
     """Align the words of each line of SRC with those of the same line of TGT.
 
     Each pair gives one line: links 'i-j' from source word i to target word j, counted from 0. Every
-    target word is linked to the source word with the highest attention weight, never to </s>. Words
-    are those after tokenisation; BPE pieces are joined. With --soft a line is a JSON object with
-    the words, and for each target word the weights of the source words; both sides end with </s>.
-    --show splits matrices that are wider than the terminal.
+    target word is linked to the source word with the highest weight, never to </s>. The attention
+    is weighted by which words translate each other in all pairs, of which up to some 30,000 are
+    read first. Words are those after tokenisation; BPE pieces are joined. With --symmetrize words
+    may have any number of links. With --soft a line is a JSON object with the words, and for each
+    target word the attention to the source words; both sides end with </s>. --show splits matrices
+    that are wider than the terminal.
 
     A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
     ordered by source word, the most probable first. Words are the model's tokens, with BPE
@@ -174,32 +213,42 @@ def command(
     from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
 
     gold_lines = list(read_lines(gold)) if gold else []
+    rounds = rounds if rounds is not None else 0 if soft or show or plot else None
     with contextlib.ExitStack() as stack:
         path = output or (None if gold or lexicon else "-")
         results = stack.enter_context(open_output(path, force)) if path else None
         width = terminal_width() if path == "-" else None
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
-            from nmtkit.inference.aligner import Aligner
+            from nmtkit.inference.aligner import Aligner, symmetric_links
+            from nmtkit.inference.symmetrization import Symmetrization
+            from nmtkit.inference.word_alignment import moses_links
 
         aligner = Aligner.load(model, device=device, batch_size=batch_size)
         aligner = aligner.with_tag(tag) if tag else aligner
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
+        pair_name = line_locator(source, target)
         links: list[set[tuple[int, int]]] = []
         counts = None
         if table:
             from nmtkit.text.lexicon import LinkCounts
 
             counts = LinkCounts()
-        pair_name = line_locator(source, target)
-        alignments = aligner.align(pairs, tokenized, counts, pair_name)
-        for number, alignment in enumerate(alignments, start=1):
+        lines: Iterator[tuple[str, list[tuple[int, int]]]]
+        if reverse_model:
+            backward = Aligner.load(reverse_model, device=device, batch_size=batch_size)
+            method = Symmetrization(symmetrize or "")
+            both = symmetric_links(aligner, backward, pairs, method, tokenized, pair_name, rounds)
+            lines = ((moses_links(one), one) for one in both)
+        else:
+            alignments = aligner.align(pairs, tokenized, counts, pair_name, rounds)
+            picture = f"{plot}/{{:06d}}.{picture_format}" if plot else None
+            lines = _lines(alignments, soft, show, width, picture, force)
+        for line, found in lines:
             if results:
-                results.write(_format_alignment(alignment, soft, show, width) + "\n")
-            if plot:
-                _draw(plot / f"{number:06d}.{picture_format}", alignment, force)
+                results.write(line + "\n")
             if gold:
-                links.append(set(alignment.links()))
+                links.append(set(found))
         if table and counts:
             log.info("%s: %d pairs of words", lexicon, counts.write(table, min_count or 1))
     if gold:
@@ -239,6 +288,24 @@ def _write_compositions(
                 plot_composition(
                     plot / f"{number:06d}.{picture_format}", pyramid.words, pyramid.levels, force
                 )
+
+
+def _lines(
+    alignments: Iterable["Alignment"],
+    soft: bool,
+    show: bool,
+    width: int | None,
+    picture: str | None,
+    force: bool,
+) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Yield the line and the links of each pair, and draw it.
+
+    :param picture: pattern of the pictures' paths, for a number; None: draw none.
+    """
+    for number, alignment in enumerate(alignments, start=1):
+        if picture:
+            _draw(Path(picture.format(number)), alignment, force)
+        yield _format_alignment(alignment, soft, show, width), alignment.links()
 
 
 def _format_alignment(alignment: "Alignment", soft: bool, show: bool, width: int | None) -> str:

@@ -5,14 +5,22 @@
         print(alignment.links())
 
 The model reads the given target word by word (teacher forcing); alpha_ij of Bahdanau et al. 2015,
-eq. (6), is the weight of source word j for target word i.
+eq. (6), is the weight of source word j for target word i. As it does not depend on the target word,
+links are learned from all pairs together (`link_learning.py`), unless one asks for the attention.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
+from nmtkit.errors import ModelError
+from nmtkit.inference.link_learning import ROUNDS, PairIds, learn_links, link_weights
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
+from nmtkit.inference.symmetrization import Link, Symmetrization, symmetrize
 from nmtkit.inference.word_alignment import Alignment, best_sources, word_alignment
 from nmtkit.text.names import unmask
 
@@ -57,11 +65,14 @@ class Aligner:
         tokenized: bool = False,
         counts: "LinkCounts | None" = None,
         pair_name: PairName = pair_number,
+        rounds: int | None = None,
     ) -> Iterator[Alignment]:
         """Align sentence pairs, in the order given.
 
         :param pairs: source line and target line; either may be empty.
         :param tokenized: the lines are already tokenised.
+        :param rounds: rounds of learning which words translate each other, from the pairs
+            themselves, of which some 30,000 are read first; None: `ROUNDS`; 0: the attention alone.
         :param counts: if given, collects the links of each pair's hard alignment, between the
             model's tokens (with BPE, between subwords).
         :param pair_name: returns the name of a pair in messages, given its number from 1.
@@ -70,7 +81,19 @@ class Aligner:
         :raises TypeError: `pairs` is a single string.
         """
         scores = self._scorer.score(pairs, tokenized, alignments=True, pair_name=pair_name)
-        return self._align(scores, counts)
+        rounds = ROUNDS if rounds is None else rounds
+        return self._align(self._learned(scores, rounds) if rounds else scores, counts)
+
+    def _learned(self, scores: Iterable[Score], rounds: int) -> Iterator[Score]:
+        """Yield scores with weights that take the target word into account."""
+        model = self._scorer.ensemble.first
+        table, scores = learn_links(scores, model, rounds)
+        for score in scores:
+            assert score.alignment is not None
+            matrix, length = score.alignment.clone(), len(score.tgt_tokens)
+            weights = link_weights(matrix[:length].numpy(), PairIds.of(score, model), table)
+            matrix[:length] = torch.from_numpy(weights)
+            yield replace(score, alignment=matrix)
 
     def _align(self, scores: Iterable[Score], counts: "LinkCounts | None") -> Iterator[Alignment]:
         first = self._scorer.ensemble.first
@@ -84,3 +107,35 @@ class Aligner:
             src = unmask(src_words, score.names), columns
             tgt = unmask(tgt_words, score.names), rows
             yield word_alignment(src, tgt, score.alignment)
+
+
+def symmetric_links(
+    forward: Aligner,
+    backward: Aligner,
+    pairs: Iterable[tuple[str, str]],
+    method: Symmetrization,
+    tokenized: bool = False,
+    pair_name: PairName = pair_number,
+    rounds: int | None = None,
+) -> Iterator[list[Link]]:
+    """Link the words of sentence pairs by two models, in the order given.
+
+    :param backward: aligner of the other direction, which reads the targets.
+    :param method: how the links of both are combined.
+    :return: for each pair (source, target), positions from 0, in order.
+    :raises ModelError: the models do not split a pair into the same words.
+
+    The other parameters and errors are those of `Aligner.align`.
+    """
+    pairs, again = tee(pairs)
+    flipped = ((tgt, src) for src, tgt in again)
+    there = forward.align(pairs, tokenized, None, pair_name, rounds)
+    back = backward.align(flipped, tokenized, None, pair_name, rounds)
+    for number, (one, other) in enumerate(zip(there, back, strict=True), start=1):
+        if (one.src_words, one.tgt_words) != (other.tgt_words, other.src_words):
+            raise ModelError(
+                f"{pair_name(number)}: the two models split it into different words; give models"
+                " of one prepared folder, the other trained with data.swap_sides"
+            )
+        reverse = {(source, target) for target, source in other.links()}
+        yield symmetrize(set(one.links()), reverse, method)

@@ -1,5 +1,6 @@
 """Word alignments from attention weights, with subwords joined to words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -48,7 +49,12 @@ class Alignment:
 
     def moses(self) -> str:
         """Format the hard alignment as Moses does: `0-0 2-1 1-2`, source first."""
-        return " ".join(f"{source}-{target}" for source, target in self.links())
+        return moses_links(self.links())
+
+
+def moses_links(links: Iterable[tuple[int, int]]) -> str:
+    """Format links (source, target) as Moses does."""
+    return " ".join(f"{source}-{target}" for source, target in links)
 
 
 def best_sources(matrix: Tensor, target: int) -> list[int]:

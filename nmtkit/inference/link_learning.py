@@ -1,0 +1,132 @@
+"""Links that take the target word itself into account: attention beside word translations.
+
+Attention looks at the source before the target word is known (Bahdanau et al. 2015, eq. (6)), so
+that alone it links poorly. Over many pairs, the words that are linked to a source word say how
+likely each translation is. As in the models of Brown et al. 1993, with the attention in place of
+their prior, the weight of source word j for target word i becomes
+
+    w_ij = alpha_ij^a t(y_i | x_j) / sum_j' alpha_ij'^a t(y_i | x_j')
+
+where t(y | x) is the share of y among all weights of x, from the round before: at first from alpha
+itself. `</s>` of the source takes the words that nothing translates.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nmtkit.inference.scorer import Score
+from nmtkit.model_folder import LoadedModel
+from nmtkit.special_symbols import EOS
+from nmtkit.text.translation_table import TranslationTable
+
+ROUNDS = 3
+"""Default number of rounds of estimation."""
+
+ATTENTION_EXPONENT = 0.5
+"""a: attention is less certain than it seems."""
+
+MIN_TRANSLATION = 1e-6
+"""t(y | x) of words that have not been met together."""
+
+MAX_CELLS = 20_000_000
+"""Pairs of positions to learn from; each takes 20 bytes."""
+
+Ids = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float32]
+
+
+class PairIds(NamedTuple):
+    """Ids of the tokens of a pair; `</s>` is the last of the source, and is not in the target."""
+
+    src: Ids
+    tgt: Ids
+
+    @classmethod
+    def of(cls, score: Score, model: LoadedModel) -> "PairIds":
+        """Return the ids of a scored pair."""
+        src, tgt = model.src_vocab.ids(score.src_tokens), model.tgt_vocab.ids(score.tgt_tokens)
+        return cls(np.array([*src, EOS], np.int64), np.array(tgt, np.int64))
+
+
+def learn_links(
+    scores: Iterable[Score], model: LoadedModel, rounds: int = ROUNDS
+) -> tuple[TranslationTable, Iterator[Score]]:
+    """Learn p(target | source) from scored pairs, and return it with all of them.
+
+    :param scores: with alignments; read until they have `MAX_CELLS` pairs of positions.
+    """
+    scores = iter(scores)
+    cells, read = _Cells.of(scores, model)
+    weights = cells.attention
+    for _ in range(rounds - 1):
+        weights = cells.weights(cells.table(weights).probabilities)
+    return cells.table(weights), chain(read, scores)
+
+
+def combine(attention: Weights, translations: npt.NDArray[np.float64]) -> Weights:
+    """Return alpha^a t(y | x), not normalised."""
+    known = np.maximum(translations, MIN_TRANSLATION)
+    weights: Weights = np.power(attention, ATTENTION_EXPONENT) * known.astype(np.float32)
+    return weights
+
+
+def link_weights(attention: Weights, ids: PairIds, table: TranslationTable) -> Weights:
+    """Return w_ij of a pair; rows sum to 1. Shape: [T_y, T_x], `</s>` of the target left out."""
+    weights = combine(attention, table.matrix(*ids))
+    normalized: Weights = weights / weights.sum(1, keepdims=True)
+    return normalized
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """All pairs of positions of all sentences, row by row.
+
+    keys: sorted, one for each pair of words that was met: source id * tgt_words + target id.
+    words: index of each cell's key. attention: alpha_ij. rows: first cell of each target word.
+    """
+
+    keys: Ids
+    words: npt.NDArray[np.intp]
+    attention: Weights
+    rows: Ids
+    tgt_words: int
+
+    @classmethod
+    def of(cls, scores: Iterator[Score], model: LoadedModel) -> tuple["_Cells", list[Score]]:
+        """Read scores; return their cells, and the scores."""
+        tgt_words, number = len(model.tgt_vocab), 0
+        read: list[Score] = []
+        keys, attention, lengths = [np.empty(0, np.int64)], [np.empty(0, np.float32)], []
+        for score in scores:
+            assert score.alignment is not None
+            src, tgt = PairIds.of(score, model)
+            read.append(score)
+            keys.append((src * tgt_words + tgt[:, None]).ravel())
+            attention.append(score.alignment[: len(tgt)].numpy().ravel())
+            lengths += [len(src)] * len(tgt)
+            number += len(keys[-1])
+            if number >= MAX_CELLS:
+                break
+        unique, words = np.unique(np.concatenate(keys), return_inverse=True)
+        rows = np.cumsum([0, *lengths])[:-1]
+        return cls(unique, words, np.concatenate(attention), rows, tgt_words), read
+
+    def table(self, weights: Weights) -> TranslationTable:
+        """Return the shares of the weights of each source word."""
+        counts = np.bincount(self.words, weights, len(self.keys))
+        sources = self.keys // self.tgt_words
+        totals = np.maximum(np.bincount(sources, counts), np.finfo(float).tiny)
+        return TranslationTable(self.keys, counts / totals[sources], self.tgt_words)
+
+    def weights(self, probabilities: npt.NDArray[np.float64]) -> Weights:
+        """Return the weights of all cells by the probabilities of all keys."""
+        weights = combine(self.attention, probabilities[self.words])
+        sums = np.add.reduceat(weights, self.rows) if len(self.rows) else np.empty(0, np.float32)
+        lengths = np.diff(self.rows, append=len(weights))
+        normalized: Weights = weights / np.repeat(sums, lengths)
+        return normalized
