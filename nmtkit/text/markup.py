@@ -1,0 +1,255 @@
+"""Inline markup of a line of HTML or XML: what is text, and what stands around and between it.
+
+A line is read once, from left to right, and nothing in it is an error: a tag that has no partner,
+or crosses another, is an element without contents, and a `<` that begins nothing is text. So the
+elements are a forest, and written back in any place they are well formed if they were.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+"""Elements of HTML that have no contents and no end tag."""
+
+OPAQUE = frozenset("script style".split())
+"""Elements of HTML whose contents are not text."""
+
+MAX_TAG = 10_000
+"""Longest tag in characters; what is longer is text."""
+
+_TAG = re.compile(
+    r"""</?([A-Za-z_][\w:.-]*)"""  # the name
+    r"""((?:[^<>"']|"[^"]*"|'[^']*')*+)>"""  # attributes, and the sign that it has no contents
+)
+_ENTITY = re.compile(r"&(?:[A-Za-z_][\w.-]{0,63}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});", re.ASCII)
+_NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
+_SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
+"""Beginnings and ends of comments and the like, the longer beginning first."""
+
+
+class Markup(StrEnum):
+    """What is markup in a line."""
+
+    HTML = "html"
+    XML = "xml"
+
+
+class PieceKind(StrEnum):
+    """Kinds of pieces of a line."""
+
+    TEXT = "text"
+    ENTITY = "entity"
+    OPENING = "opening"
+    CLOSING = "closing"
+    POINT = "point"
+
+
+class Piece(NamedTuple):
+    """A piece of a line; name: of its element, lower case in HTML."""
+
+    kind: PieceKind
+    source: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element, or what else has a place in the text.
+
+    start, end: offsets in the text of what it contains. opening, closing: its tags as they were;
+    one without contents has no closing tag. parent: index of the element around it, or -1.
+    """
+
+    start: int
+    end: int
+    opening: str
+    closing: str = ""
+    parent: int = -1
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it contains no text."""
+        return self.start == self.end
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A part of the text that comes back as it was: an entity, or an element not to be translated.
+
+    start, end: offsets in the text of what stands for it. source: what it was.
+    """
+
+    start: int
+    end: int
+    source: str
+
+
+@dataclass(frozen=True)
+class MarkedText:
+    """A line taken apart.
+
+    text: without markup, entities as characters. elements: in the order of their opening tags.
+    atoms: in the order of the text; they do not overlap.
+    """
+
+    text: str
+    elements: tuple[Element, ...]
+    atoms: tuple[Atom, ...]
+
+
+def parse_markup(line: str, markup: Markup) -> MarkedText:
+    """Take a line apart."""
+    pieces = list(_pieces(line, markup))
+    builder, partners = _Builder(), _partners(pieces)
+    number = 0
+    while number < len(pieces):
+        piece, partner = pieces[number], partners.get(number)
+        if piece.kind is PieceKind.OPENING and partner and _NOT_TRANSLATED.search(piece.source):
+            inner = pieces[number : partner + 1]
+            text = "".join(one.source for one in inner if one.kind is PieceKind.TEXT)
+            builder.add_atom(text, "".join(one.source for one in inner))
+            number = partner
+        elif piece.kind is PieceKind.TEXT:
+            builder.add_text(piece.source)
+        elif piece.kind is PieceKind.ENTITY:
+            builder.add_atom(_character(piece.source), piece.source)
+        elif piece.kind is PieceKind.CLOSING and partner is not None:
+            builder.close(piece.source)
+        else:
+            builder.open(piece.source, has_contents=partner is not None)
+        number += 1
+    return builder.result()
+
+
+class _Builder:
+    """Puts the parts of a line together."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._elements: list[Element] = []
+        self._atoms: list[Atom] = []
+        self._open: list[int] = []
+
+    def add_text(self, text: str) -> None:
+        """Add text."""
+        self._parts.append(text)
+        self._length += len(text)
+
+    def add_atom(self, text: str, source: str) -> None:
+        """Add an atom with the text that stands for it."""
+        start = self._length
+        self.add_text(text)
+        self._atoms.append(Atom(start, self._length, source))
+
+    def open(self, source: str, has_contents: bool) -> None:
+        """Add an element; one with contents stays open."""
+        parent = self._open[-1] if self._open else -1
+        if has_contents:
+            self._open.append(len(self._elements))
+        self._elements.append(Element(self._length, self._length, source, "", parent))
+
+    def close(self, source: str) -> None:
+        """Close the element that was opened last."""
+        index = self._open.pop()
+        self._elements[index] = replace(self._elements[index], end=self._length, closing=source)
+
+    def result(self) -> MarkedText:
+        """Return the line."""
+        return MarkedText("".join(self._parts), tuple(self._elements), tuple(self._atoms))
+
+
+def _partners(pieces: list[Piece]) -> dict[int, int]:
+    """Return for each tag that has a partner the index of that.
+
+    A closing tag belongs to the last open element of its name; what was opened since and is not
+    closed has no partner.
+    """
+    partners: dict[int, int] = {}
+    waiting: list[int] = []
+    count: dict[str, int] = {}
+    for number, piece in enumerate(pieces):
+        if piece.kind is PieceKind.OPENING:
+            waiting.append(number)
+            count[piece.name] = count.get(piece.name, 0) + 1
+        elif piece.kind is PieceKind.CLOSING and count.get(piece.name):
+            while waiting:
+                opening = waiting.pop()
+                name = pieces[opening].name
+                count[name] -= 1
+                if name == piece.name:
+                    partners[opening], partners[number] = number, opening
+                    break
+    return partners
+
+
+def _pieces(line: str, markup: Markup) -> Iterator[Piece]:
+    """Divide a line into pieces, in time that grows with its length."""
+    missing: set[str] = set()  # ends of sections that do not come any more
+    position = text_from = 0
+    while (position := _next_sign(line, position)) >= 0:
+        piece = _entity(line, position) or _section(line, position, missing)
+        piece = piece or _tag(line, position, markup, missing)
+        if piece is None:
+            position += 1
+            continue
+        if text_from < position:
+            yield Piece(PieceKind.TEXT, line[text_from:position])
+        yield piece
+        position = text_from = position + len(piece.source)
+    if text_from < len(line):
+        yield Piece(PieceKind.TEXT, line[text_from:])
+
+
+_SIGN = re.compile("[<&]")
+
+
+def _next_sign(line: str, position: int) -> int:
+    found = _SIGN.search(line, position)
+    return found.start() if found else -1
+
+
+def _entity(line: str, position: int) -> Piece | None:
+    found = _ENTITY.match(line, position)
+    return Piece(PieceKind.ENTITY, found[0]) if found else None
+
+
+def _section(line: str, position: int, missing: set[str]) -> Piece | None:
+    for begin, end in _SECTIONS:
+        if line.startswith(begin, position) and end not in missing:
+            stop = line.find(end, position + len(begin))
+            if stop >= 0:
+                return Piece(PieceKind.POINT, line[position : stop + len(end)])
+            missing.add(end)
+    return None
+
+
+def _tag(line: str, position: int, markup: Markup, missing: set[str]) -> Piece | None:
+    found = _TAG.match(line, position, position + MAX_TAG)
+    if not found:
+        return None
+    is_html = markup is Markup.HTML
+    name = found[1].lower() if is_html else found[1]
+    if line[position + 1] == "/":
+        return Piece(PieceKind.CLOSING, found[0], name)
+    if is_html and name in OPAQUE and name not in missing:
+        end = _OPAQUE_ENDS[name].search(line, found.end())
+        if end:
+            return Piece(PieceKind.POINT, line[position : end.end()], name)
+        missing.add(name)
+    if found[2].endswith("/") or (is_html and name in VOID | OPAQUE):
+        return Piece(PieceKind.POINT, found[0], name)
+    return Piece(PieceKind.OPENING, found[0], name)
+
+
+_OPAQUE_ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in OPAQUE}
+
+
+def _character(entity: str) -> str:
+    """Return what stands for an entity in the text: its character, or itself if it is unknown."""
+    character = html.unescape(entity)
+    return character if character.isprintable() or character == "\xa0" else entity

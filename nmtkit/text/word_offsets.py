@@ -1,0 +1,58 @@
+"""Where the words of a tokenised line stand in its text.
+
+Tokenising and its reverse change spaces, now and then a character (`’` for `'`), or the case of a
+letter; the other characters stay, in their order. So words and text are read side by side.
+"""
+
+from collections.abc import Sequence
+
+MAX_SKIP = 30
+"""Characters that may be skipped on a side to find where both go on alike."""
+
+
+def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """Return for each word the offsets in the text where it begins and ends.
+
+    A word whose characters are not found stands, without length, where the one before ends. Offsets
+    never decrease.
+    """
+    characters = [(char, number) for number, word in enumerate(words) for char in word.casefold()]
+    places = [(char, index) for index, raw in enumerate(text) for char in raw.casefold()]
+    places = [(char, index) for char, index in places if not char.isspace()]
+    starts: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    mine = theirs = 0
+    while mine < len(characters) and theirs < len(places):
+        if characters[mine][0] == places[theirs][0]:
+            number, index = characters[mine][1], places[theirs][1]
+            starts.setdefault(number, index)
+            ends[number] = index + 1
+            mine, theirs = mine + 1, theirs + 1
+        else:
+            mine, theirs = _resumed(characters, places, mine, theirs)
+    offsets: list[tuple[int, int]] = []
+    last = 0
+    for number in range(len(words)):
+        start = max(starts.get(number, last), last)
+        last = max(ends.get(number, start), start)
+        offsets.append((start, last))
+    return offsets
+
+
+def _resumed(
+    characters: Sequence[tuple[str, int]],
+    places: Sequence[tuple[str, int]],
+    mine: int,
+    theirs: int,
+) -> tuple[int, int]:
+    """Return where both go on alike: two characters in a row, with the fewest skipped."""
+    for skipped in range(1, 2 * MAX_SKIP):
+        for here in range(max(0, skipped - MAX_SKIP), min(skipped, MAX_SKIP) + 1):
+            one, other = mine + here, theirs + skipped - here
+            if one >= len(characters) or other >= len(places):
+                continue
+            is_last = one + 1 == len(characters) or other + 1 == len(places)
+            follows = is_last or characters[one + 1][0] == places[other + 1][0]
+            if characters[one][0] == places[other][0] and follows:
+                return one, other
+    return mine + 1, theirs + 1

@@ -1,0 +1,101 @@
+"""Taking lines of HTML and XML apart."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
+
+HTML, XML = Markup.HTML, Markup.XML
+
+pieces = st.sampled_from(
+    ["<b>", "</b>", "<i class='x'>", "</i>", "<br>", "<br/>", "&amp;", "&lt;", "&nosuch;", "a", " "]
+    + ["<!-- c -->", "<", ">", "&", '"', "'", "<a href='<b>'>", "</a>", "<![CDATA[ x ]]>", "<?p?>"]
+    + ["<script>", "</script>", "<span translate='no'>", "</span>", "<3", "é", "</", "<!--"]
+)
+lines = st.lists(pieces, max_size=20).map("".join) | st.text(max_size=40)
+
+
+@given(lines, st.sampled_from(Markup))
+def test_nothing_is_lost_and_elements_are_nested(line: str, markup: Markup) -> None:
+    marked = parse_markup(line, markup)
+    sources = [part for element in marked.elements for part in (element.opening, element.closing)]
+    atoms = [atom.source for atom in marked.atoms]
+    outside = sum(len(marked.text[atom.start : atom.end]) for atom in marked.atoms)
+    assert sum(map(len, [*sources, *atoms])) + len(marked.text) - outside == len(line)
+    for element in marked.elements:
+        assert 0 <= element.start <= element.end <= len(marked.text)
+        if element.parent >= 0:
+            parent = marked.elements[element.parent]
+            assert parent.start <= element.start and element.end <= parent.end
+            assert parent.closing
+    ends = [0, *(offset for atom in marked.atoms for offset in (atom.start, atom.end))]
+    assert ends == sorted(ends)
+
+
+@given(st.text(st.characters(exclude_characters="<&"), max_size=40))
+def test_text_without_markup_is_text(line: str) -> None:
+    assert parse_markup(line, HTML) == MarkedText(line, (), ())
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "a <b>c <i>d</i></b>",
+            MarkedText(
+                "a c d", (Element(2, 5, "<b>", "</b>"), Element(4, 5, "<i>", "</i>", 0)), ()
+            ),
+        ),
+        ("x<br>y", MarkedText("xy", (Element(1, 1, "<br>"),), ())),
+        ("R&amp;D", MarkedText("R&D", (), (Atom(1, 2, "&amp;"),))),
+        ("&nosuch; 1 < 2", MarkedText("&nosuch; 1 < 2", (), (Atom(0, 8, "&nosuch;"),))),
+        ("a</b>", MarkedText("a", (Element(1, 1, "</b>"),), ())),
+        (
+            "<b>a<i>b</b>c</i>",
+            MarkedText(
+                "abc",
+                (
+                    Element(0, 2, "<b>", "</b>"),
+                    Element(1, 1, "<i>", "", 0),
+                    Element(3, 3, "</i>"),
+                ),
+                (),
+            ),
+        ),
+        ("a<!-- <b> -->", MarkedText("a", (Element(1, 1, "<!-- <b> -->"),), ())),
+        (
+            "<script>if (a<b)</script>",
+            MarkedText("", (Element(0, 0, "<script>if (a<b)</script>"),), ()),
+        ),
+        (
+            '<span translate="no">a <span>b</span></span> c',
+            MarkedText("a b c", (), (Atom(0, 3, '<span translate="no">a <span>b</span></span>'),)),
+        ),
+    ],
+)
+def test_html(line: str, expected: MarkedText) -> None:
+    assert parse_markup(line, HTML) == expected
+
+
+def test_names_of_xml_have_cases_and_no_element_is_void() -> None:
+    assert not parse_markup("<B>a</b>", XML).elements[0].closing
+    assert parse_markup("<B>a</b>", HTML).elements[0].closing
+    assert parse_markup("<br>a</br>", XML).elements == (Element(0, 1, "<br>", "</br>"),)
+
+
+@pytest.mark.parametrize(
+    "unit", ["<b>", "</b>", "<!--", "<", "&", "<script>", "<a '", '<a "', "<![CDATA[", "<b/>"]
+)
+def test_time_grows_with_the_length(unit: str) -> None:
+    started = time.process_time()
+    parse_markup(unit * 50_000, HTML)
+    assert time.process_time() - started < 5
+
+
+def test_a_thousand_levels_are_no_more_than_one() -> None:
+    marked = parse_markup("<b>" * 1000 + "x" + "</b>" * 1000, HTML)
+    assert all(element.closing for element in marked.elements)
+    assert marked.elements[-1].parent == 998

@@ -1,0 +1,47 @@
+"""Words found in their text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.text.tokenizer import Detokenizer, Tokenizer
+from nmtkit.text.word_offsets import word_offsets
+
+words = st.lists(st.text("abcé’ß,.", min_size=1, max_size=6), max_size=8)
+
+
+@given(words, st.data())
+def test_words_are_found_between_any_spaces(words: list[str], data: st.DataObject) -> None:
+    gaps = [data.draw(st.sampled_from(["", " ", "\xa0"])) for _ in words]
+    text = "".join(gap + word for gap, word in zip(gaps, words, strict=True))
+    assert [text[start:end] for start, end in word_offsets(words, text)] == words
+
+
+@given(words, st.text("abc’', ", max_size=30))
+def test_offsets_of_any_text_are_in_order(words: list[str], text: str) -> None:
+    offsets = word_offsets(words, text)
+    flat = [0, *(value for pair in offsets for value in pair), len(text)]
+    assert flat == sorted(flat) and len(offsets) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "expected"),
+    [
+        (["It", "'s", "5", "%"], "It’s 5 %", ["It", "s", "5", "%"]),
+        (["the", "End"], "The end", ["The", "end"]),
+        (["a", "@-@", "b", "c"], "a-b c", ["a", "", "b", "c"]),
+        (["x", "missing", "tail", "end"], "x tail end", ["x", "", "tail", "end"]),
+    ],
+)
+def test_what_differs_is_skipped(words: list[str], text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in word_offsets(words, text)] == expected
+
+
+@pytest.mark.parametrize("line", ["Il l’a dit : « Ça coûte 5 % ! »", "Where's John's dog-house?"])
+def test_tokenised_words_are_found(line: str) -> None:
+    language = "fr" if "«" in line else "en"
+    tokens = Tokenizer(language).text(line).split()
+    found = [line[start:end] for start, end in word_offsets(tokens, line)]
+    assert found == tokens
+    text = Detokenizer(language).detokenize(tokens)
+    assert [text[start:end] for start, end in word_offsets(tokens, text)] == tokens
