@@ -13,7 +13,7 @@ import stat
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from nmtkit.data.batch import sentences_per_batch
 from nmtkit.errors import DataError
@@ -88,12 +88,21 @@ class LineStream:
             return line.decode("utf-8", errors="replace")
 
 
+@runtime_checkable
+class Windowed(Protocol):
+    """Lines that come in windows of their own."""
+
+    def windows(self, size: int) -> Iterator[list[str]]:
+        """Yield at most `size` lines at a time."""
+        ...
+
+
 def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Yield `size` items at a time; the last window may be smaller, none is empty.
 
-    A `LineStream` yields the lines that have arrived.
+    What has windows of its own, as a `LineStream` has those that have arrived, yields them.
     """
-    if isinstance(items, LineStream):
+    if isinstance(items, Windowed):
         yield from cast(Iterator[list[Item]], items.windows(size))
         return
     window: list[Item] = []

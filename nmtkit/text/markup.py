@@ -15,6 +15,13 @@ from typing import NamedTuple
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 """Elements of HTML that have no contents and no end tag."""
 
+SEPARATING = frozenset(
+    "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2"
+    " h3 h4 h5 h6 header hr li main nav ol option p pre section table tbody td tfoot th thead title"
+    " tr ul".split()
+)
+"""Elements of HTML that separate words, even without a space."""
+
 OPAQUE = frozenset("script style".split())
 """Elements of HTML whose contents are not text."""
 
@@ -62,6 +69,7 @@ class Element:
 
     start, end: offsets in the text of what it contains. opening, closing: its tags as they were;
     one without contents has no closing tag. parent: index of the element around it, or -1.
+    separates, separates_end: the text has a space before or after it that the line has not.
     """
 
     start: int
@@ -69,6 +77,8 @@ class Element:
     opening: str
     closing: str = ""
     parent: int = -1
+    separates: bool = False
+    separates_end: bool = False
 
     @property
     def is_point(self) -> bool:
@@ -92,7 +102,8 @@ class Atom:
 class MarkedText:
     """A line taken apart.
 
-    text: without markup, entities as characters. elements: in the order of their opening tags.
+    text: without markup, entities as characters, a space where an element separates words that no
+    space separates. elements: in the order of their opening tags.
     atoms: in the order of the text; they do not overlap.
     """
 
@@ -117,10 +128,14 @@ def parse_markup(line: str, markup: Markup) -> MarkedText:
             builder.add_text(piece.source)
         elif piece.kind is PieceKind.ENTITY:
             builder.add_atom(_character(piece.source), piece.source)
-        elif piece.kind is PieceKind.CLOSING and partner is not None:
-            builder.close(piece.source)
         else:
-            builder.open(piece.source, has_contents=partner is not None)
+            following = pieces[number + 1].source if number + 1 < len(pieces) else " "
+            separates = piece.name in SEPARATING and not following[:1].isspace()
+            separates = separates and markup is Markup.HTML
+            if piece.kind is PieceKind.CLOSING and partner is not None:
+                builder.close(piece.source, separates)
+            else:
+                builder.open(piece.source, partner is not None, separates)
         number += 1
     return builder.result()
 
@@ -146,17 +161,33 @@ class _Builder:
         self.add_text(text)
         self._atoms.append(Atom(start, self._length, source))
 
-    def open(self, source: str, has_contents: bool) -> None:
-        """Add an element; one with contents stays open."""
+    def open(self, source: str, has_contents: bool, separates: bool) -> None:
+        """Add an element; one with contents stays open.
+
+        :param separates: put a space, unless there is one.
+        """
         parent = self._open[-1] if self._open else -1
         if has_contents:
             self._open.append(len(self._elements))
-        self._elements.append(Element(self._length, self._length, source, "", parent))
+        separates = separates and self._add_space()
+        self._elements.append(Element(self._length, self._length, source, "", parent, separates))
 
-    def close(self, source: str) -> None:
-        """Close the element that was opened last."""
-        index = self._open.pop()
-        self._elements[index] = replace(self._elements[index], end=self._length, closing=source)
+    def close(self, source: str, separates: bool) -> None:
+        """Close the element that was opened last; `separates` as in `open`."""
+        index, end = self._open.pop(), self._length
+        self._elements[index] = replace(
+            self._elements[index],
+            end=end,
+            closing=source,
+            separates_end=separates and self._add_space(),
+        )
+
+    def _add_space(self) -> bool:
+        """Add a space, unless the text is empty or ends with one; return whether it was added."""
+        if not self._parts or self._parts[-1][-1:].isspace():
+            return False
+        self.add_text(" ")
+        return True
 
     def result(self) -> MarkedText:
         """Return the line."""

@@ -24,7 +24,8 @@ def test_nothing_is_lost_and_elements_are_nested(line: str, markup: Markup) -> N
     sources = [part for element in marked.elements for part in (element.opening, element.closing)]
     atoms = [atom.source for atom in marked.atoms]
     outside = sum(len(marked.text[atom.start : atom.end]) for atom in marked.atoms)
-    assert sum(map(len, [*sources, *atoms])) + len(marked.text) - outside == len(line)
+    added = sum(element.separates + element.separates_end for element in marked.elements)
+    assert sum(map(len, [*sources, *atoms])) + len(marked.text) - outside - added == len(line)
     for element in marked.elements:
         assert 0 <= element.start <= element.end <= len(marked.text)
         if element.parent >= 0:
@@ -49,7 +50,20 @@ def test_text_without_markup_is_text(line: str) -> None:
                 "a c d", (Element(2, 5, "<b>", "</b>"), Element(4, 5, "<i>", "</i>", 0)), ()
             ),
         ),
-        ("x<br>y", MarkedText("xy", (Element(1, 1, "<br>"),), ())),
+        ("x<wbr>y", MarkedText("xy", (Element(1, 1, "<wbr>"),), ())),
+        ("x<br>y", MarkedText("x y", (Element(2, 2, "<br>", separates=True),), ())),
+        ("x <br>y", MarkedText("x y", (Element(2, 2, "<br>"),), ())),
+        (
+            "<p>a</p><p>b</p>",
+            MarkedText(
+                "a b",
+                (
+                    Element(0, 1, "<p>", "</p>", separates_end=True),
+                    Element(2, 3, "<p>", "</p>"),
+                ),
+                (),
+            ),
+        ),
         ("R&amp;D", MarkedText("R&D", (), (Atom(1, 2, "&amp;"),))),
         ("&nosuch; 1 < 2", MarkedText("&nosuch; 1 < 2", (), (Atom(0, 8, "&nosuch;"),))),
         ("a</b>", MarkedText("a", (Element(1, 1, "</b>"),), ())),

@@ -1,0 +1,212 @@
+"""Atoms put back into a translation, each once: what must come back as it was.
+
+An atom whose text stands in the translation stays there. For one that does not, the words that it
+became are replaced by it, or it is put beside the words around it. What the translation has too
+often is left out.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from nmtkit.text.markup import Atom
+from nmtkit.text.markup_placement import Aligned, Weights
+
+MARKUP_SIGNS = re.compile("[<>&]")
+"""Characters that would be read as markup."""
+
+
+class Claim(NamedTuple):
+    """A part of the translation that becomes an atom: its offsets, and the atom's index.
+
+    With -1 it becomes nothing.
+    """
+
+    start: int
+    end: int
+    atom: int
+
+
+class _Unit(NamedTuple):
+    """A word of the new translation: its text, what stands before it, and its weights."""
+
+    before: str
+    text: str
+    weights: Weights
+
+
+def place_atoms(atoms: Sequence[Atom], src_text: str, aligned: Aligned, signs: bool) -> Aligned:
+    """Return the translation with each atom once; its words and weights follow.
+
+    :param atoms: of the source; they do not overlap.
+    :param signs: leave out all other characters that would be read as markup.
+    """
+    claims = _Claims(atoms, src_text, aligned)
+    claims.find()
+    if signs:
+        claims.remove(MARKUP_SIGNS)
+    missing = claims.replace_words()
+    if not claims.claims and not missing:
+        return aligned
+    units = list(_units(claims))
+    return _joined(_with_insertions(units, missing, claims), aligned)
+
+
+class _Claims:
+    """Parts of a translation that become atoms, and those words that have become none."""
+
+    def __init__(self, atoms: Sequence[Atom], src_text: str, aligned: Aligned) -> None:
+        self.atoms, self.src_text, self.aligned = atoms, src_text, aligned
+        self.claims: list[Claim] = []
+        self.claimed = np.zeros(len(aligned.text), bool)
+
+    def add(self, start: int, end: int, atom: int) -> None:
+        """Claim a part."""
+        self.claims.append(Claim(start, end, atom))
+        self.claimed[start:end] = True
+
+    def find(self) -> None:
+        """Claim the parts that have the text of an atom; one too many becomes nothing."""
+        same: dict[str, list[int]] = defaultdict(list)
+        for number, atom in enumerate(self.atoms):
+            same[self.src_text[atom.start : atom.end].strip()].append(number)
+        same.pop("", None)
+        for text in sorted(same, key=len, reverse=True):
+            numbers, spans = same[text], self._spans(text)
+            if len(spans) > len(numbers):
+                best = sorted(spans, key=lambda span: -self._weight(span, numbers))
+                spans = sorted(best[: len(numbers)])
+                for span in best[len(numbers) :]:
+                    self.add(*span, -1)
+            for span, number in zip(spans, numbers, strict=False):
+                self.add(*span, number)
+
+    def remove(self, pattern: re.Pattern[str]) -> None:
+        """Claim all other parts that a pattern matches, to become nothing."""
+        for found in pattern.finditer(self.aligned.text):
+            if not self.claimed[slice(*found.span())].any():
+                self.add(*found.span(), -1)
+
+    def replace_words(self) -> list[int]:
+        """Claim for the other atoms the words that they became; return those that became none."""
+        aligned, missing = self.aligned, []
+        owners = np.array([int(self.claimed[slice(*span)].any()) for span in aligned.tgt]) - 1
+        present = {claim.atom for claim in self.claims}
+        for number in [n for n in range(len(self.atoms)) if n not in present]:
+            columns = self.columns(number)
+            place = aligned.interval(columns, aligned.whole, owners)
+            if place is None or place.stop - place.first > 2 * len(columns) + 1:
+                missing.append(number)
+                continue
+            self.add(aligned.tgt[place.first][0], aligned.tgt[place.stop - 1][1], number)
+            owners[slice(*place)] = number
+        return missing
+
+    def columns(self, number: int) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+        """Return the source words of an atom."""
+        return self.aligned.columns(self.atoms[number].start, self.atoms[number].end)
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where a text stands by itself in the translation, unclaimed."""
+        left = r"(?<!\w)" if text[0].isalnum() else ""
+        right = r"(?!\w)" if text[-1].isalnum() else ""
+        found = re.finditer(left + re.escape(text) + right, self.aligned.text)
+        return [m.span() for m in found if not self.claimed[slice(*m.span())].any()]
+
+    def _weight(self, span: tuple[int, int], numbers: Sequence[int]) -> float:
+        """Return how much of some atoms the words of a part have."""
+        start, end = span
+        rows = [n for n, (a, b) in enumerate(self.aligned.tgt) if a < end and b > start]
+        columns = [int(column) for number in numbers for column in self.columns(number)]
+        return float(self.aligned.weights[np.ix_(rows, columns)].sum())
+
+
+def _units(claims: _Claims) -> Iterator[_Unit]:
+    """Yield the words of the new translation: atoms, and what is left of the other words."""
+    aligned, text = claims.aligned, claims.aligned.text
+    parts = [(claim.start, claim.end, claim.atom, None) for claim in claims.claims]
+    parts += [
+        (start, end, None, number)
+        for number, span in enumerate(aligned.tgt)
+        for start, end in _unclaimed(span, claims)
+    ]
+    position, before = 0, ""
+    for start, end, atom, word in sorted(parts, key=lambda part: part[:2]):
+        before += text[position:start]
+        position = max(position, end)
+        if word is not None:
+            yield _Unit(before, text[start:end], aligned.weights[word])
+        elif atom is not None and atom >= 0:
+            yield _Unit(before, claims.atoms[atom].source, _weights_of(atom, claims))
+        else:
+            before = before.rstrip() if text[end : end + 1].isspace() else before
+            continue
+        before = ""
+    if text[position:]:
+        yield _Unit(before + text[position:], "", np.zeros(aligned.weights.shape[1], np.float32))
+
+
+def _unclaimed(span: tuple[int, int], claims: _Claims) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a word that nothing claims."""
+    start, end = span
+    taken = claims.claimed[start:end]
+    if not taken.any():
+        if start < end:
+            yield span
+        return
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], taken, [True]]).astype(int)))
+    for left, right in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        yield start + left, start + right
+
+
+def _weights_of(atom: int, claims: _Claims) -> Weights:
+    """Return a row that has the words of an atom alone."""
+    row = np.zeros(claims.aligned.weights.shape[1], np.float32)
+    columns = claims.columns(atom)
+    row[columns] = 1 / max(len(columns), 1)
+    return row
+
+
+def _with_insertions(
+    units: Sequence[_Unit], missing: Sequence[int], claims: _Claims
+) -> list[_Unit]:
+    """Return the words with further atoms, beside the words around them in the source."""
+    if not missing:
+        return list(units)
+    aligned = _joined(units, claims.aligned)
+    inserted: dict[int, list[int]] = defaultdict(list)
+    for number in missing:
+        atom = claims.atoms[number]
+        gap = aligned.gap(atom.start, atom.end, aligned.whole)
+        inserted[gap].append(number)
+    result: list[_Unit] = []
+    for index in range(len(units) + 1):
+        after: str | None = None
+        for number in inserted[index]:
+            atom, text = claims.atoms[number], claims.src_text
+            space = " " if result and text[: atom.start][-1:].isspace() else ""
+            result.append(_Unit(space, atom.source, _weights_of(number, claims)))
+            after = " " if text[atom.end : atom.end + 1].isspace() else ""
+        if index < len(units):
+            unit = units[index]
+            result.append(unit if after is None else unit._replace(before=after))
+    return result
+
+
+def _joined(units: Sequence[_Unit], aligned: Aligned) -> Aligned:
+    """Return the translation that words make."""
+    parts: list[str] = []
+    offsets: list[tuple[int, int]] = []
+    length = 0
+    for unit in units:
+        start = length + len(unit.before)
+        length = start + len(unit.text)
+        offsets.append((start, length))
+        parts += [unit.before, unit.text]
+    rows = [unit.weights for unit in units]
+    weights = np.stack(rows) if rows else aligned.weights[:0]
+    return replace(aligned, text="".join(parts), tgt=offsets, weights=weights)

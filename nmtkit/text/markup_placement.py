@@ -1,0 +1,187 @@
+"""Markup put back into a translation: where its words went.
+
+Weights say how much each source word has become each word of the translation. An element with
+contents goes around the interval of the translation that has most of its words and least of
+others; one without contents goes where the words around it went. Elements stay nested as they
+were, and each comes back once, whatever the weights are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nmtkit.text.markup import Element, MarkedText
+
+NEARNESS = 3.0
+"""Source words within which those around an empty element tell 1 / e as much where it goes."""
+
+REACH = 24
+"""Source words on each side that are looked at for that."""
+
+Weights = npt.NDArray[np.float32]
+Offsets = Sequence[tuple[int, int]]
+
+
+class Place(NamedTuple):
+    """Words of the translation that an element stands around, from `first` to before `stop`."""
+
+    first: int
+    stop: int
+
+
+Owners = npt.NDArray[np.int64]
+"""For each word of the translation, what else already stands around it, or -1."""
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A translation, and which words of it came from where.
+
+    text: of the translation. src, tgt: offsets of the words in both texts. weights: of the source
+    words for each word of the translation; rows need not sum to 1. Shape: [tgt, src].
+    """
+
+    text: str
+    src: Offsets
+    tgt: Offsets
+    weights: Weights
+
+    @cached_property
+    def _src(self) -> npt.NDArray[np.int64]:
+        """Offsets of the source words as an array. Shape: [2, src]."""
+        return np.array(self.src, np.int64).reshape(-1, 2).T
+
+    @cached_property
+    def _totals(self) -> Weights:
+        """Sum of each row."""
+        totals: Weights = self.weights.sum(1)
+        return totals
+
+    @property
+    def whole(self) -> Place:
+        """All words of the translation."""
+        return Place(0, len(self.tgt))
+
+    def columns(self, start: int, end: int) -> npt.NDArray[np.intp]:
+        """Return the source words of which a part stands between two offsets."""
+        starts, ends = self._src
+        return np.flatnonzero((starts < end) & (ends > start))
+
+    def interval(
+        self, columns: npt.NDArray[np.intp], within: Place, owners: Owners
+    ) -> Place | None:
+        """Return the interval with the largest sum of gains; None if all are losses.
+
+        What the given source words weigh in a word of the translation is its gain, what others
+        weigh its loss.
+
+        :param owners: words that belong to something else are in no interval.
+        """
+        if not len(columns):
+            return None
+        part = slice(*within)
+        gain = self.weights[part, columns[0] : columns[-1] + 1].sum(1)
+        gains = 2 * gain - self._totals[part]
+        gains[owners[part] >= 0] = -np.inf
+        best, total, first = (0.0, 0, 0), 0.0, 0
+        for index, value in enumerate(gains.tolist()):
+            if total <= 0:
+                total, first = 0.0, index
+            total += value
+            best = max(best, (total, -first, index + 1))
+        score, start, stop = best
+        return Place(within.first - start, within.first + stop) if score > 0 else None
+
+    def gap(self, start: int, end: int, within: Place) -> int:
+        """Return the word of the translation before which a place in the source went.
+
+        :param start, end: offsets of the place; words between tell nothing.
+        """
+        starts, ends = self._src
+        before, after = starts + ends <= 2 * start, starts + ends >= 2 * end
+        if not (before.any() and (after & ~before).any()):
+            return within.stop if before.any() else within.first
+        position = int(before.sum())
+        first = max(0, position - REACH)
+        columns = slice(first, position + REACH)
+        distance = np.abs(np.arange(first, min(len(starts), position + REACH)) + 0.5 - position)
+        sign = np.where(before[columns], 1.0, np.where(after[columns], -1.0, 0.0))
+        sums = np.cumsum(
+            self.weights[slice(*within), columns] @ (sign * np.exp(-distance / NEARNESS))
+        )
+        return within.first + int(np.argmax(np.concatenate([[0.0], sums])))
+
+
+def place_elements(elements: Sequence[Element], aligned: Aligned) -> list[Place]:
+    """Return the place of each element, within that of its parent and beside its siblings."""
+    places: list[Place] = []
+    owners: dict[int, Owners] = {}
+    for number, element in enumerate(elements):
+        parent = places[element.parent] if element.parent >= 0 else aligned.whole
+        owner = owners.setdefault(element.parent, np.full(len(aligned.tgt), -1))
+        place = aligned.interval(aligned.columns(element.start, element.end), parent, owner)
+        if place is None:
+            gap = _outside_siblings(aligned.gap(element.start, element.end, parent), owner)
+            place = Place(gap, gap)
+        owner[place.first : place.stop] = number
+        places.append(place)
+    return places
+
+
+def _outside_siblings(gap: int, owner: Owners) -> int:
+    """Return a place for an element without contents: the nearest that is within no sibling."""
+    if not 0 < gap < len(owner) or owner[gap] < 0 or owner[gap - 1] != owner[gap]:
+        return gap
+    words = np.flatnonzero(owner == owner[gap])
+    first, stop = int(words[0]), int(words[-1]) + 1
+    return first if gap - first <= stop - gap else stop
+
+
+def write_markup(marked: MarkedText, places: Sequence[Place], aligned: Aligned) -> str:
+    """Return the translation with its elements."""
+    spans = list(_spans(marked, places, aligned))
+    children: dict[int, list[int]] = {}
+    for number, element in enumerate(marked.elements):
+        children.setdefault(element.parent, []).append(number)
+    for numbers in children.values():
+        numbers.sort(key=lambda number: (spans[number][0], number))
+    parts: list[str] = []
+    position = 0
+    waiting = [(number, True) for number in reversed(children.get(-1, []))]
+    while waiting:
+        number, opens = waiting.pop()
+        element, offset = marked.elements[number], spans[number][0 if opens else 1]
+        if offset > position:
+            between = aligned.text[position:offset]
+            parts.append(between.rstrip() if opens and element.separates else between)
+            position = offset
+        parts.append(element.opening if opens else element.closing)
+        if not opens and element.separates_end:
+            position += len(aligned.text[position:]) - len(aligned.text[position:].lstrip())
+        if opens:
+            waiting.append((number, False))
+            waiting += [(child, True) for child in reversed(children.get(number, []))]
+    parts.append(aligned.text[position:])
+    return "".join(parts)
+
+
+def _spans(
+    marked: MarkedText, places: Sequence[Place], aligned: Aligned
+) -> Iterator[tuple[int, int]]:
+    """Yield the offsets in the translation between which each element stands."""
+    starts = [start for start, _ in aligned.tgt]
+    ends = [end for _, end in aligned.tgt]
+    for element, place in zip(marked.elements, places, strict=True):
+        if place.first < place.stop:
+            yield starts[place.first], ends[place.stop - 1]
+            continue
+        follows_space = not marked.text[: element.start] or marked.text[element.start - 1].isspace()
+        if place.first == len(starts) or (place.first and not follows_space):
+            offset = ends[place.first - 1] if place.first else len(aligned.text)
+        else:
+            offset = starts[place.first]
+        yield offset, offset

@@ -1,0 +1,95 @@
+"""What must come back as it was comes back once, wherever the translation lost it."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.text.atom_placement import place_atoms
+from nmtkit.text.markup import Atom, Markup, parse_markup
+from nmtkit.text.markup_placement import Aligned
+from nmtkit.text.word_offsets import word_offsets
+
+PATTERN = re.compile(r"%\w|&|<|>|\d+")
+
+
+def aligned(source: str, target: str, links: str = "") -> Aligned:
+    """Return a translation with links such as "0-0 1-2"."""
+    src, tgt = source.split(), target.split()
+    weights = np.zeros((len(tgt), len(src)), np.float32)
+    for link in links.split():
+        left, right = link.split("-")
+        weights[int(right), int(left)] = 1
+    return Aligned(target, word_offsets(src, source), word_offsets(tgt, target), weights)
+
+
+def atoms_of(source: str) -> list[Atom]:
+    return [Atom(*m.span(), m[0]) for m in PATTERN.finditer(source)]
+
+
+def placed(source: str, target: str, links: str = "", signs: bool = False) -> str:
+    return place_atoms(atoms_of(source), source, aligned(source, target, links), signs).text
+
+
+texts = st.lists(st.sampled_from(["a", "bc", "%s", "%d", "&", "12", "3", "<", "x%s,"]), max_size=8)
+
+
+@given(texts, texts, st.integers(0, 2**32 - 1))
+def test_each_atom_comes_once_whatever_the_translation_is(
+    src: list[str], tgt: list[str], seed: int
+) -> None:
+    source, target = " ".join(src), " ".join(tgt)
+    random = aligned(source, target)
+    random.weights[:] = np.random.default_rng(seed).random(random.weights.shape)
+    atoms = atoms_of(source)
+    result = place_atoms(atoms, source, random, signs=True)
+    found = sorted(atom.source for atom in atoms if atom.source in "&<>")
+    assert sorted(re.findall("[&<>]", result.text)) == found
+    for atom in atoms:
+        if not atom.source.isalnum():
+            number = sum(other.source == atom.source for other in atoms)
+            assert result.text.count(atom.source) >= number
+    assert len(result.tgt) == len(result.weights)
+    for start, end in result.tgt:
+        assert 0 <= start <= end <= len(result.text)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "links", "expected"),
+    [
+        ("delete %s files", "supprimer %s fichiers", "0-0 1-1 2-2", "supprimer %s fichiers"),
+        ("delete %s files", "supprimer %S fichiers", "0-0 1-1 2-2", "supprimer %s fichiers"),
+        ("delete %s files", "supprimer fichiers", "0-0 2-1", "supprimer %s fichiers"),
+        ("delete %s files", "supprimer %s %s fichiers", "0-0 1-1 2-3", "supprimer %s fichiers"),
+        ("%s files", "fichiers", "1-0", "%s fichiers"),
+        ("files: %s", "fichiers :", "0-0", "fichiers : %s"),
+        ("%d of %s", "%s de %d", "0-2 1-1 2-0", "%s de %d"),
+        ("%s", "", "", "%s"),
+        ("nothing", "rien", "0-0", "rien"),
+    ],
+)
+def test_atoms_go_where_their_words_went(
+    source: str, target: str, links: str, expected: str
+) -> None:
+    assert placed(source, target, links) == expected
+
+
+def test_an_entity_is_written_as_it_was() -> None:
+    marked = parse_markup("R&amp;D &lt; 5", Markup.HTML)
+    result = place_atoms(marked.atoms, marked.text, aligned(marked.text, "F&E < 5 & <b>"), True)
+    assert result.text == "F&amp;E &lt; 5 b"
+
+
+def test_a_text_that_is_a_part_of_a_word_is_no_atom() -> None:
+    assert placed("12 a", "x123 12", "0-1 1-0") == "x123 12"
+
+
+def test_many_atoms_take_little_time() -> None:
+    source = "%s & " * 1000
+    started = time.process_time()
+    for target in ("x " * 1000, "& " * 1000, "%s" * 1000):
+        assert placed(source, target).count("%s") == 1000
+    assert time.process_time() - started < 20

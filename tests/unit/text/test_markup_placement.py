@@ -1,0 +1,80 @@
+"""Markup in a translation: nothing is lost, all stays nested, and words keep their elements."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup_placement import Aligned, place_elements, write_markup
+from nmtkit.text.word_offsets import word_offsets
+
+TAGS = st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br/>", "a", "bc", "d,", " ", " e "])
+lines = st.lists(TAGS, max_size=25).map("".join)
+
+
+def placed(source: str, target: str, links: str) -> str:
+    """Put the markup of a line into a translation, by links such as "0-0 1-2"."""
+    marked = parse_markup(source, Markup.HTML)
+    src, tgt = marked.text.split(), target.split()
+    weights = np.zeros((len(tgt), len(src)), np.float32)
+    for link in links.split():
+        left, right = link.split("-")
+        weights[int(right), int(left)] = 1
+    weights /= np.maximum(weights.sum(1, keepdims=True), 1)
+    offsets = word_offsets(src, marked.text), word_offsets(tgt, target)
+    aligned = Aligned(target, *offsets, weights)
+    return write_markup(marked, place_elements(marked.elements, aligned), aligned)
+
+
+@given(lines, st.lists(st.sampled_from("xyz"), max_size=8), st.integers(0, 2**32 - 1))
+def test_any_weights_keep_all_markup_and_all_words(line: str, words: list[str], seed: int) -> None:
+    marked, text = parse_markup(line, Markup.HTML), " ".join(words)
+    src = marked.text.split()
+    weights = np.random.default_rng(seed).random((len(words), len(src)), np.float32)
+    offsets = word_offsets(src, marked.text), word_offsets(words, text)
+    aligned = Aligned(text, *offsets, weights)
+    output = write_markup(marked, place_elements(marked.elements, aligned), aligned)
+    assert sorted(re.findall("<[^>]*>", output)) == sorted(re.findall("<[^>]*>", line))
+    assert re.sub("<[^>]*>", "", output).replace(" ", "") == text.replace(" ", "")
+    again = parse_markup(output, Markup.HTML)
+    pairs = [sorted((e.opening, e.closing) for e in m.elements) for m in (marked, again)]
+    assert pairs[0] == pairs[1] or not all(e.closing or "/>" in e.opening for e in marked.elements)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "links", "expected"),
+    [
+        ("a <b>red</b> car", "une voiture rouge", "0-0 1-2 2-1", "une voiture <b>rouge</b>"),
+        ("<b>a red car</b>", "une voiture rouge", "0-0 1-2 2-1", "<b>une voiture rouge</b>"),
+        ("<i>a <b>b</b></i> c", "x y z", "0-1 1-2 2-0", "x <i>y <b>z</b></i>"),
+        ("<i>a</i> <b>b</b>", "x y", "0-1 1-0", "<b>x</b> <i>y</i>"),
+        ("a<br/>b", "x y", "0-0 1-1", "x<br/>y"),
+        ("a <br/>b", "x y", "0-0 1-1", "x <br/>y"),
+        ("<p>a</p><p>b</p>", "x y", "0-0 1-1", "<p>x</p><p>y</p>"),
+        ("<br/>a b<hr>", "x y", "0-0 1-1", "<br/>x y<hr>"),
+        ("<b>do not</b> go", "ne va pas", "0-0 1-2 2-1", "<b>ne</b> va pas"),
+        ("<b>gone</b> a", "x", "1-0", "<b></b>x"),
+        ("<b><i>a</i></b>", "x", "0-0", "<b><i>x</i></b>"),
+        ("<b>a</b>", "", "", "<b></b>"),
+        ("<b></b>", "", "", "<b></b>"),
+    ],
+)
+def test_markup_goes_where_its_words_went(
+    source: str, target: str, links: str, expected: str
+) -> None:
+    assert placed(source, target, links) == expected
+
+
+def test_a_stray_link_does_not_stretch_an_element() -> None:
+    line = "<b>a b</b> c d e f"
+    assert placed(line, "u v w x y z", "0-0 1-1 2-2 3-3 4-4 5-5 0-5") == "<b>u v</b> w x y z"
+
+
+def test_many_siblings_and_many_levels_take_little_time() -> None:
+    siblings = "<b>a</b> " * 2000
+    assert placed(siblings, "x " * 20, "0-0").count("<b>") == 2000
+    levels = "<b>" * 2000 + "a" + "</b>" * 2000
+    assert placed(levels, "x", "0-0") == levels.replace("a", "x")
