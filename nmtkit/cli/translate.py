@@ -47,6 +47,8 @@ def command(
     segmentation: SegmentationSettings,
     tokenized: bool,
     tag: str | None,
+    markup: str | None,
+    protect: tuple[str, ...],
     batch_size: int,
     device: str,
     threads: int,
@@ -80,11 +82,15 @@ def command(
     sum over the segments, each with its own </s>. --segments writes for each line a JSON list of
     objects with 'source' and 'target', both tokenised, 'score' and 'confidence'.
 
+    With --markup and --protect the model reads the text alone; what was taken out is put back by
+    the alignment, each element and each protected part exactly once, elements nested as they were.
+
     Examples:
       nmtkit translate -m model < test.en > test.fr
       echo 'A man is reading.' | nmtkit translate -m model
       nmtkit translate -m model1 -m model2 test.en --beam 5 -o test.fr
       nmtkit translate -m model test.en --fast
+      nmtkit translate -m model page.txt --markup html
       nmtkit translate -m model test.en --quantize --candidates lexicon.gz
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
 
@@ -125,11 +131,19 @@ def command(
             segmented = segmenter.segment(lines, tokenized, process_group)
             _write_segmented(segmented, lines, streams, format)
         else:
-            translations = (
-                translator.sample(lines, sample, seed, tokenized, aligned, process_group)
-                if sample
-                else translator.translate(lines, n_best or 1, tokenized, aligned, process_group)
-            )
+            if markup or protect:
+                from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
+
+                keeper = MarkupTranslator(translator, markup, read_patterns(protect, bool(markup)))
+                translations = keeper.translate(lines, n_best or 1, process_group)
+            elif sample:
+                translations = translator.sample(
+                    lines, sample, seed, tokenized, aligned, process_group
+                )
+            else:
+                translations = translator.translate(
+                    lines, n_best or 1, tokenized, aligned, process_group
+                )
             _write_translations(translations, lines, streams, format, alignment_format)
 
 

@@ -33,7 +33,10 @@ RULES: list[Rule] = [
     exclusive("--json", "--scores", because="JSON has the scores"),
     exclusive("--json", "--counts", because="JSON lists every sample"),
     *SEGMENT_RULES,
-    *excludes("--segment", "--n-best", "--sample", "--alignments"),
+    *excludes("--segment", "--n-best", "--sample", "--alignments", "--markup", "--protect"),
+    *excludes("--sample", "--markup", "--protect", because="samples are not aligned"),
+    *excludes("--tokenized", "--markup", "--protect", because="they are found in raw text"),
+    *excludes("--replace-unk", "--markup", "--protect", because="unknown words are aligned, too"),
     different_files("--output", "--alignments", "--segments"),
 ]
 
@@ -48,6 +51,7 @@ def translate_options(function: Any) -> Any:
     for add in reversed(
         (
             FILES_AND_FORMAT,
+            MARKUP,
             search_options,
             SAMPLING,
             SPEED,
@@ -102,6 +106,25 @@ FILES_AND_FORMAT = group(
         metavar="copy|TABLE",
         help="Replace each unknown word by the source word with the highest attention weight"
         " ('copy'), or by the most probable translation of that word in a lexical table.",
+    ),
+)
+
+MARKUP = group(
+    "Markup",
+    option(
+        "--markup",
+        type=click.Choice(["html", "xml"]),
+        common=True,
+        help="Take inline markup out of each line, and put it back around the words that it"
+        " belongs to. Entities and placeholders come back as they are.",
+    ),
+    option(
+        "--protect",
+        type=FILE,
+        multiple=True,
+        metavar="placeholders|FILE",
+        help="Keep URLs, '%s', '{0}', file names and the like as they are, or what matches a line"
+        " of FILE, a regular expression. Repeatable; --markup has 'placeholders'.",
     ),
 )
 

@@ -19,15 +19,21 @@ from typing import Unpack
 import numpy as np
 
 from nmtkit.config import SearchSettings
+from nmtkit.errors import DataError
 from nmtkit.inference.stream_batching import windows
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
+from nmtkit.io.lines import read_lines
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import HYPHEN
 from nmtkit.text.markup import Atom, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, place_elements, write_markup
+from nmtkit.text.protected import PLACEHOLDER_PATTERN
 from nmtkit.text.word_offsets import word_offsets
+
+PLACEHOLDERS_SOURCE = "placeholders"
+"""Name of the patterns that are always there."""
 
 RAW_SIGNS = re.compile("[<>&]")
 """Characters of the text that are not written as entities, though they could be markup."""
@@ -44,7 +50,7 @@ class MarkupTranslator:
     def __init__(
         self,
         translator: Translator,
-        markup: Markup | None = None,
+        markup: Markup | str | None = None,
         protect: Sequence[re.Pattern[str]] = (),
     ) -> None:
         self._translator = translator
@@ -112,6 +118,30 @@ class _MarkedLines:
         """Yield the texts one by one."""
         for window in self.windows(1):
             yield from window
+
+
+def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re.Pattern[str]]:
+    """Return the patterns of protected text.
+
+    :param sources: "placeholders", or files with a regular expression on each line; empty lines
+        and those that begin with # are none.
+    :param placeholders: have the placeholders in any case.
+    :raises DataError: a file cannot be read, or a line is not a regular expression.
+    """
+    patterns: list[re.Pattern[str]] = []
+    for source in dict.fromkeys(sources):
+        if source == PLACEHOLDERS_SOURCE:
+            placeholders = True
+            continue
+        for number, line in enumerate(read_lines(source), start=1):
+            if line.strip() and not line.startswith("#"):
+                try:
+                    patterns.append(re.compile(line))
+                except re.error as error:
+                    raise DataError(
+                        f"{source}:{number}: not a regular expression: {error}"
+                    ) from error
+    return [*patterns, PLACEHOLDER_PATTERN] if placeholders else patterns
 
 
 def _with_patterns(marked: MarkedText, patterns: Sequence[re.Pattern[str]]) -> tuple[Atom, ...]:
