@@ -91,7 +91,8 @@ class Aligner:
         for score in scores:
             assert score.alignment is not None
             matrix, length = score.alignment.clone(), len(score.tgt_tokens)
-            weights = link_weights(matrix[:length].numpy(), PairIds.of(score, model), table)
+            ids = PairIds.of(score.src_tokens, score.tgt_tokens, model)
+            weights = link_weights(matrix[:length].numpy(), ids, table)
             matrix[:length] = torch.from_numpy(weights)
             yield replace(score, alignment=matrix)
 

@@ -11,7 +11,7 @@ where t(y | x) is the share of y among all weights of x, from the round before: 
 itself. `</s>` of the source takes the words that nothing translates.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -47,10 +47,10 @@ class PairIds(NamedTuple):
     tgt: Ids
 
     @classmethod
-    def of(cls, score: Score, model: LoadedModel) -> "PairIds":
-        """Return the ids of a scored pair."""
-        src, tgt = model.src_vocab.ids(score.src_tokens), model.tgt_vocab.ids(score.tgt_tokens)
-        return cls(np.array([*src, EOS], np.int64), np.array(tgt, np.int64))
+    def of(cls, src: Sequence[str], tgt: Sequence[str], model: LoadedModel) -> "PairIds":
+        """Return the ids of tokens."""
+        src_ids, tgt_ids = [*model.src_vocab.ids(src), EOS], model.tgt_vocab.ids(tgt)
+        return cls(np.array(src_ids, np.int64), np.array(tgt_ids, np.int64))
 
 
 def learn_links(
@@ -104,7 +104,7 @@ class _Cells:
         keys, attention, lengths = [np.empty(0, np.int64)], [np.empty(0, np.float32)], []
         for score in scores:
             assert score.alignment is not None
-            src, tgt = PairIds.of(score, model)
+            src, tgt = PairIds.of(score.src_tokens, score.tgt_tokens, model)
             read.append(score)
             keys.append((src * tgt_words + tgt[:, None]).ravel())
             attention.append(score.alignment[: len(tgt)].numpy().ravel())

@@ -17,19 +17,25 @@ from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
+import torch
 
 from nmtkit.config import SearchSettings
 from nmtkit.errors import DataError
+from nmtkit.inference.link_learning import PairIds, link_weights
 from nmtkit.inference.stream_batching import windows
-from nmtkit.inference.translation import Translation
+from nmtkit.inference.translation import Source, Translation, aligned_words
 from nmtkit.inference.translator import Translator
+from nmtkit.inference.word_alignment import Alignment
+from nmtkit.io.fast_record import LEXICON_FILE, read_fast_record
 from nmtkit.io.lines import read_lines
+from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import HYPHEN
 from nmtkit.text.markup import Atom, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, place_elements, write_markup
 from nmtkit.text.protected import PLACEHOLDER_PATTERN
+from nmtkit.text.translation_table import TranslationTable
 from nmtkit.text.word_offsets import word_offsets
 
 PLACEHOLDERS_SOURCE = "placeholders"
@@ -45,6 +51,8 @@ class MarkupTranslator:
     :param translator: of models of which one has attention.
     :param markup: what is markup, or None.
     :param protect: patterns of text that comes back as it is, as often as it is there.
+    :param table: word translations, which make the alignment better; by default the table that
+        `nmtkit optimize` has left in the first model's folder.
     """
 
     def __init__(
@@ -52,8 +60,10 @@ class MarkupTranslator:
         translator: Translator,
         markup: Markup | str | None = None,
         protect: Sequence[re.Pattern[str]] = (),
+        table: TranslationTable | None = None,
     ) -> None:
         self._translator = translator
+        self._table = _own_table(translator.ensemble.first) if table is None else table
         self._markup = None if markup is None else Markup(markup)
         self._protect = tuple(protect)
 
@@ -89,8 +99,7 @@ class MarkupTranslator:
         """Return the text of a translation with all that was taken out of its source."""
         if not marked.elements and not marked.atoms and self._markup is None:
             return translation.text
-        alignment = translation.word_alignment
-        assert alignment is not None
+        alignment = self._aligned_words(translation)
         src = word_offsets(_plain(alignment.src_words), marked.text)
         tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
         weights = alignment.matrix[: len(tgt), : len(src)].numpy().astype(np.float32)
@@ -98,6 +107,19 @@ class MarkupTranslator:
         signs = self._markup is not None
         aligned = place_atoms(marked.atoms, marked.text, aligned, signs)
         return write_markup(marked, place_elements(marked.elements, aligned), aligned)
+
+    def _aligned_words(self, translation: Translation) -> Alignment:
+        """Return the alignment of the words, better than attention's if there is a table."""
+        assert translation.alignment is not None and translation.word_alignment is not None
+        if self._table is None or not translation.src_tokens:
+            return translation.word_alignment
+        model, length = self._translator.ensemble.first, len(translation.tokens)
+        source = Source(translation.src_tokens, translation.names)
+        ids = PairIds.of(source.tokens, translation.tokens, model)
+        matrix = translation.alignment.clone()
+        weights = link_weights(matrix[:length].numpy(), ids, self._table)
+        matrix[:length] = torch.from_numpy(weights)
+        return aligned_words(model, source, translation.tokens, matrix)
 
 
 class _MarkedLines:
@@ -118,6 +140,19 @@ class _MarkedLines:
         """Yield the texts one by one."""
         for window in self.windows(1):
             yield from window
+
+
+def _own_table(model: LoadedModel) -> TranslationTable | None:
+    """Return the table in the folder of a model, if there is one.
+
+    :raises ModelError: it is damaged.
+    """
+    folder = None if model.path is None else model.path.parent
+    record = None if folder is None else read_fast_record(folder)
+    if folder is None or record is None or not record.lexicon:
+        return None
+    record.check_lexicon(folder)
+    return TranslationTable.load(folder / LEXICON_FILE, model.src_vocab, model.tgt_vocab)
 
 
 def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re.Pattern[str]]:

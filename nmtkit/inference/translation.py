@@ -79,14 +79,13 @@ def translation_of(
     matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
     alignment_of_words, output_tokens = None, tokens
     if matrix is not None:
-        src_words = _named(model.src_text.join(source.tokens), source.names)
-        tgt_words = _named(model.tgt_text.join(tokens), source.names)
-        alignment_of_words = word_alignment(src_words, tgt_words, matrix)
+        alignment_of_words = aligned_words(model, source, tokens, matrix)
         if replacements is not None:
             weights = matrix
             if source.tokens[0] in model.src_text.tags:  # which is no word of the source
                 weights = matrix.clone()
                 weights[:, 0] = 0
+            src_words = _named(model.src_text.join(source.tokens), source.names)
             output_tokens = replace_unknown(tokens, src_words, weights, replacements)
     if model.config.text.copy_names:
         output_tokens = _with_names(output_tokens, source.names)
@@ -102,6 +101,18 @@ def translation_of(
         word_alignment=alignment_of_words,
         names=source.names,
     )
+
+
+def aligned_words(
+    model: LoadedModel, source: Source, tokens: Sequence[str], matrix: Tensor
+) -> Alignment:
+    """Return the alignment of words by that of tokens.
+
+    :param tokens: of the translation. matrix: see `Translation.alignment`.
+    """
+    src_words = _named(model.src_text.join(source.tokens), source.names)
+    tgt_words = _named(model.tgt_text.join(tokens), source.names)
+    return word_alignment(src_words, tgt_words, matrix)
 
 
 def names_first(

@@ -116,7 +116,7 @@ class Lexicon:
         source_index: defaultdict[bytes, int] = defaultdict(count().__next__)
         tables: list[TableEntries] = []
         max_entries = MAX_ENTRIES_UNPRUNED
-        for sources, targets, values in _read_columns(path, None if known_direction else ids):
+        for sources, targets, values in read_columns(path, None if known_direction else ids):
             target_ids = np.array([ids.get(word, -1) for word in targets], np.int32)
             known = (target_ids >= 0) & ~np.fromiter(map(NULL_WORDS.__contains__, sources), bool)
             indices = np.fromiter(map(source_index.__getitem__, compress(sources, known)), np.int32)
@@ -149,7 +149,7 @@ def best_translations(path: str | Path, src_vocab: Vocabulary | None = None) -> 
     """
     best: dict[bytes, tuple[float, bytes, int]] = {}
     number = 0
-    for sources, targets, values in _read_columns(path, None):
+    for sources, targets, values in read_columns(path, None):
         for source, target, value in zip(sources, targets, values.tolist(), strict=True):
             number += 1
             if source in NULL_WORDS or target in NULL_WORDS:
@@ -216,7 +216,7 @@ Columns = tuple[Sequence[bytes], Sequence[bytes], Values]
 """Source words, target words, and values of some lines."""
 
 
-def _read_columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Columns]:
+def read_columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Columns]:
     """Yield the columns of a table in either format, some lines at a time.
 
     :param ids: the target vocabulary, to check the direction of the table; None for no check.

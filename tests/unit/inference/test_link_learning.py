@@ -45,7 +45,7 @@ def learned(
         link_weights(score.alignment[: len(score.tgt_tokens)].numpy(), ids, table)
         for score in again
         if score.alignment is not None
-        for ids in [PairIds.of(score, model)]
+        for ids in [PairIds.of(score.src_tokens, score.tgt_tokens, model)]
     ]
 
 
