@@ -34,7 +34,7 @@ from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import HYPHEN
 from nmtkit.text.markup import Atom, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, place_elements, write_markup
-from nmtkit.text.protected import PLACEHOLDER_PATTERN
+from nmtkit.text.protected import PLACEHOLDER_PATTERN, SIGN_PATTERN
 from nmtkit.text.translation_table import TranslationTable
 from nmtkit.text.word_offsets import word_offsets
 
@@ -97,15 +97,16 @@ class MarkupTranslator:
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
         """Return the text of a translation with all that was taken out of its source."""
-        if not marked.elements and not marked.atoms and self._markup is None:
+        if not self._protect and self._markup is None:
             return translation.text
         alignment = self._aligned_words(translation)
         src = word_offsets(_plain(alignment.src_words), marked.text)
         tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
         weights = alignment.matrix[: len(tgt), : len(src)].numpy().astype(np.float32)
         aligned = Aligned(translation.text, src, tgt, weights)
-        signs = self._markup is not None
-        aligned = place_atoms(marked.atoms, marked.text, aligned, signs)
+        unwanted = [] if PLACEHOLDER_PATTERN not in self._protect else [SIGN_PATTERN]
+        unwanted += [RAW_SIGNS] if self._markup is not None else []
+        aligned = place_atoms(marked.atoms, marked.text, aligned, unwanted)
         return write_markup(marked, place_elements(marked.elements, aligned), aligned)
 
     def _aligned_words(self, translation: Translation) -> Alignment:

@@ -16,9 +16,6 @@ import numpy as np
 from nmtkit.text.markup import Atom
 from nmtkit.text.markup_placement import Aligned, Weights
 
-MARKUP_SIGNS = re.compile("[<>&]")
-"""Characters that would be read as markup."""
-
 
 class Claim(NamedTuple):
     """A part of the translation that becomes an atom: its offsets, and the atom's index.
@@ -39,16 +36,21 @@ class _Unit(NamedTuple):
     weights: Weights
 
 
-def place_atoms(atoms: Sequence[Atom], src_text: str, aligned: Aligned, signs: bool) -> Aligned:
+def place_atoms(
+    atoms: Sequence[Atom],
+    src_text: str,
+    aligned: Aligned,
+    unwanted: Sequence[re.Pattern[str]] = (),
+) -> Aligned:
     """Return the translation with each atom once; its words and weights follow.
 
     :param atoms: of the source; they do not overlap.
-    :param signs: leave out all other characters that would be read as markup.
+    :param unwanted: patterns of what the translation must not have beside its atoms.
     """
     claims = _Claims(atoms, src_text, aligned)
     claims.find()
-    if signs:
-        claims.remove(MARKUP_SIGNS)
+    for pattern in unwanted:
+        claims.remove(pattern)
     missing = claims.replace_words()
     if not claims.claims and not missing:
         return aligned

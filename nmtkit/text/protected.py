@@ -26,27 +26,28 @@ _PERCENT = (
 _PERCENT_NUMBER = r"(?<![\w%])%[0-9](?![\w.,])"
 _IDENTIFIER = r"\b[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b"
 
-_KEPT = (
+_SIGNS = (
     _ENTITY,
     _EMAIL,
     rf"{_URL}(?<![.,;:!?)\]])",
-    rf"{_PATH}(?<![.])",
-    rf"{_WINDOWS_PATH}(?<![.])",
     _BRACES,
     _VARIABLE,
     _PERCENT,
     _PERCENT_NUMBER,
-    _IDENTIFIER,
 )
+_NAMES = (rf"{_PATH}(?<![.])", rf"{_WINDOWS_PATH}(?<![.])", _IDENTIFIER)
 
-PROTECTED = re.compile("|".join((TAG, *_KEPT)))
+PROTECTED = re.compile("|".join((TAG, *_SIGNS[:3], *_NAMES[:2], *_SIGNS[3:], _NAMES[2])))
 """Every kind of protected text. An address does not end with the punctuation of its sentence."""
 
 _FILE_NAME = r"\b[\w-]+\.(?:[a-z]{2,4}[0-9]?|[A-Z]{2,4})\b(?![\w.])"
 _MEASURE = r"\b[0-9]+(?:px|pt|em|rem|dpi|ms|[KMGT]i?B|[KMG]?Hz|[kMG]bit)\b"
 
-PLACEHOLDER_PATTERN = re.compile("|".join((*_KEPT, _FILE_NAME, _MEASURE)))
+PLACEHOLDER_PATTERN = re.compile("|".join((*_SIGNS, *_NAMES, _FILE_NAME, _MEASURE)))
 """What comes back as it is when parts are protected in a translation: all of these but tags, and
 names of files and numbers with a unit of computers."""
+
+SIGN_PATTERN = re.compile("|".join(_SIGNS))
+"""Placeholders that no text has by itself: one that a source lacks is wrong in its translation."""
 
 TAG_WITH_BLANKS = re.compile(TAG)

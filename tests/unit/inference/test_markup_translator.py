@@ -1,0 +1,90 @@
+"""Lines with markup, translated by models that know nothing of it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nmtkit.errors import DataError
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
+from nmtkit.inference.translator import Translator
+from nmtkit.model_folder import LoadedModel
+from nmtkit.text.protected import PLACEHOLDER_PATTERN
+
+MARKUP = re.compile(r"<[^<>]*>|&[a-z]+;")
+
+same_model = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
+)
+
+words = st.sampled_from(["a", "b", "c", "d", "%s", "{0}", "http://x.org/a", "zz", "5px", ","])
+tags = st.sampled_from(
+    ["<b>", "</b>", "<i class='x'>", "</i>", "<br/>", "&amp;", "&gt;", "&eacute;"]
+)
+lines = st.lists(words | tags, max_size=10).map(" ".join)
+
+
+@pytest.fixture
+def translator(make_model: Callable[..., LoadedModel]) -> Translator:
+    """Return an untrained model, whose translations are noise."""
+    model = make_model(1, src="a b c d", tgt="w x y & < > %s")
+    return Translator(Ensemble((model,))).with_search(beam=3)
+
+
+@same_model
+@given(st.lists(lines, max_size=4))
+def test_nothing_is_lost_and_nothing_comes_twice(translator: Translator, texts: list[str]) -> None:
+    keeper = MarkupTranslator(translator, "html", [PLACEHOLDER_PATTERN])
+    results = list(keeper.translate(texts, n_best=2))
+    assert len(results) == len(texts)
+    for line, translations in zip(texts, results, strict=True):
+        for translation in translations:
+            assert sorted(MARKUP.findall(translation.text)) == sorted(MARKUP.findall(line))
+            for kept in ("%s", "{0}", "http://x.org/a", "5px"):
+                assert translation.text.count(kept) == line.count(kept)
+
+
+@same_model
+@given(st.lists(st.sampled_from("abcd"), max_size=6).map(" ".join))
+def test_text_without_markup_is_translated_as_ever(translator: Translator, line: str) -> None:
+    ((expected,),) = translator.translate([line])
+    ((found,),) = MarkupTranslator(translator).translate([line])
+    assert (found.text, found.tokens) == (expected.text, expected.tokens)
+    assert found.score == pytest.approx(expected.score)
+
+
+def test_lines_of_markup_alone_stay(translator: Translator) -> None:
+    for line in ("", "<br/>", "<b></b>", "  ", "<!-- a b -->"):
+        ((translation,),) = MarkupTranslator(translator, "html").translate([line])
+        assert translation.text == line.strip()
+
+
+def test_patterns_are_read_from_files(tmp_path: Path) -> None:
+    path = tmp_path / "patterns"
+    path.write_text("# names\nACME\\w*\n\n[0-9]+\n")
+    patterns = read_patterns([str(path), "placeholders"])
+    assert [pattern.pattern for pattern in patterns[:2]] == ["ACME\\w*", "[0-9]+"]
+    assert patterns[2] is PLACEHOLDER_PATTERN
+    assert read_patterns([], placeholders=True) == [PLACEHOLDER_PATTERN]
+    path.write_text("a\n(b\n")
+    with pytest.raises(DataError, match=r"patterns:2: not a regular expression: missing \)"):
+        read_patterns([str(path)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["https://a.org/b?c=d", "me@a.org", "%s", "%(name)s", "%1$d", "{0}", "{{x}}", "${VAR}"]
+    + ["/etc/fstab", "C:\\a\\b", "notes.txt", "my_name", "10px", "64MB", "$(name)", "%d"],
+)
+def test_placeholders_are_found_whole(text: str) -> None:
+    found = PLACEHOLDER_PATTERN.search(f"Take {text} now.")
+    assert found and found[0] == text
+
+
+@pytest.mark.parametrize("text", ["e.g.", "5 km", "100 % of", "either/or", "and so on...", "U.S."])
+def test_words_are_no_placeholders(text: str) -> None:
+    assert not PLACEHOLDER_PATTERN.search(f"Take {text} now.")
