@@ -98,14 +98,15 @@ NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
     option(
         "--symmetrize",
         type=click.Choice(["intersection", "union", "grow-diag-final-and"]),
+        metavar="METHOD",
         common=True,
-        help="Combine the links of both directions.",
+        help="Combine the links of this model and of --reverse-model. METHOD is intersection, union"
+        " or grow-diag-final-and (Koehn et al. 2003).",
     ),
     option(
         "--reverse-model",
         type=FOLDER,
         metavar="DIR",
-        common=True,
         help="Model of the other direction, for --symmetrize.",
     ),
 )
@@ -180,8 +181,8 @@ def command(
 
     Each pair gives one line: links 'i-j' from source word i to target word j, counted from 0. Every
     target word is linked to the source word with the highest weight, never to </s>. The attention
-    is weighted by which words translate each other in all pairs, of which up to some 30,000 are
-    read first. Words are those after tokenisation; BPE pieces are joined. With --symmetrize words
+    is weighted by how often words translate each other in all pairs; some 30,000 are read first.
+    Words are those after tokenisation; BPE pieces are joined. With --symmetrize words
     may have any number of links. With --soft a line is a JSON object with the words, and for each
     target word the attention to the source words; both sides end with </s>. --show splits matrices
     that are wider than the terminal.

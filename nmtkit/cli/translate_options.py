@@ -110,13 +110,13 @@ FILES_AND_FORMAT = group(
 )
 
 MARKUP = group(
-    "Markup",
+    FILES,
     option(
         "--markup",
         type=click.Choice(["html", "xml"]),
         common=True,
-        help="Take inline markup out of each line, and put it back around the words that it"
-        " belongs to. Entities and placeholders come back as they are.",
+        help="Put inline markup back around its words. Entities and placeholders come back as they"
+        " are.",
     ),
     option(
         "--protect",
@@ -166,7 +166,6 @@ SPEED = group(
         "--candidates",
         type=FILE,
         metavar="FILE",
-        common=True,
         help="Restrict words to likely ones by a lexical table. It is faster (Jean et al. 2015;"
         " Marian calls this a shortlist). 'nmtkit align --lexicon' writes such a table, and so does"
         " Moses (lex.f2e); the most frequent words are always candidates.",

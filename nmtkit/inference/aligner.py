@@ -71,11 +71,11 @@ class Aligner:
 
         :param pairs: source line and target line; either may be empty.
         :param tokenized: the lines are already tokenised.
-        :param rounds: rounds of learning which words translate each other, from the pairs
-            themselves, of which some 30,000 are read first; None: `ROUNDS`; 0: the attention alone.
         :param counts: if given, collects the links of each pair's hard alignment, between the
             model's tokens (with BPE, between subwords).
         :param pair_name: returns the name of a pair in messages, given its number from 1.
+        :param rounds: rounds of learning which words translate each other, from the pairs
+            themselves; some 30,000 are read first. None: `ROUNDS`; 0: the attention alone.
         :raises ModelError: the model has no alignment.
         :raises DataError: a pair is too long for its alignment to fit into memory.
         :raises TypeError: `pairs` is a single string.

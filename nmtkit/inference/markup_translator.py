@@ -48,7 +48,7 @@ RAW_SIGNS = re.compile("[<>&]")
 class MarkupTranslator:
     """Translates lines, and puts their markup and their protected parts back.
 
-    :param translator: of models of which one has attention.
+    :param translator: of a model with attention, or of several that include one.
     :param markup: what is markup, or None.
     :param protect: patterns of text that comes back as it is, as often as it is there.
     :param table: word translations, which make the alignment better; by default the table that

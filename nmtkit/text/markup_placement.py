@@ -67,7 +67,7 @@ class Aligned:
         return Place(0, len(self.tgt))
 
     def columns(self, start: int, end: int) -> npt.NDArray[np.intp]:
-        """Return the source words of which a part stands between two offsets."""
+        """Return the source words that stand between two offsets, or a part of them does."""
         starts, ends = self._src
         return np.flatnonzero((starts < end) & (ends > start))
 
