@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nmtkit.evaluation.metrics import evaluate as evaluate
     from nmtkit.inference.aligner import Aligner as Aligner
     from nmtkit.inference.embedder import Embedder as Embedder
+    from nmtkit.inference.markup_translator import MarkupTranslator as MarkupTranslator
     from nmtkit.inference.scorer import Scorer as Scorer
     from nmtkit.inference.segmenter import Segmenter as Segmenter
     from nmtkit.inference.translator import Translator as Translator
@@ -50,6 +51,7 @@ _PUBLIC = {
     "DataError": "nmtkit.errors",
     "Embedder": "nmtkit.inference.embedder",
     "LossRefused": "nmtkit.training.adaptation.report",
+    "MarkupTranslator": "nmtkit.inference.markup_translator",
     "ModelError": "nmtkit.errors",
     "NmtkitError": "nmtkit.errors",
     "OutputError": "nmtkit.errors",
@@ -73,6 +75,7 @@ __all__ = [
     "DataError",
     "Embedder",
     "LossRefused",
+    "MarkupTranslator",
     "ModelError",
     "NmtkitError",
     "OutputError",

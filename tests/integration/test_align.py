@@ -140,13 +140,14 @@ def test_lexicon_of_word_translations(align, tmp_path):
 
 def test_the_lexicon_covers_its_corpus(nmtkit, model, corpus, tmp_path):
     files = [corpus / "train.en", corpus / "train.fr"]
-    nmtkit("align", "-m", model, *files, "--lexicon", tmp_path / "lexicon.gz", "--device", "cpu")
+    command = ["align", "-m", model, *files, "--device", "cpu", "--rounds", 0, "--lexicon"]
+    nmtkit(*command, tmp_path / "lexicon.gz")
     words = Vocabulary.load(model / "vocab.tgt")
     lexicon = Lexicon.load(tmp_path / "lexicon.gz", words, frequent=0)
     for source, target in zip(*map(read_lines, files), strict=True):
         candidates = lexicon.candidates(source.split()).tolist()
         assert set(words.ids(target.split())) <= set(candidates)
-    nmtkit("align", "-m", model, *files, "--lexicon", tmp_path / "few", "--min-count", 4)
+    nmtkit(*command, tmp_path / "few", "--min-count", 4)
     every, few = read_lexicon(tmp_path / "lexicon.gz"), read_lexicon(tmp_path / "few")
     assert set(few) < set(every) and few == sorted(few, key=lambda row: (row[1], -row[2], row[0]))
 
@@ -196,3 +197,52 @@ def test_a_model_without_composition_is_refused(nmtkit, model, tmp_path):
     (tmp_path / "lines").write_text("one\n")
     result = nmtkit("align", "--composition", "--model", model, tmp_path / "lines", status=1)
     assert "no structure" in result.stderr and result.stdout == ""
+
+
+@pytest.mark.parametrize("method", ["intersection", "union", "grow-diag-final-and"])
+def test_links_of_both_directions_are_combined(
+    align: Nmtkit, nmtkit: Nmtkit, prepared: Path, small: list[str], tmp_path: Path, method: str
+) -> None:
+    back = tmp_path / "back"
+    options = ["--recipe", "toy", "--device", "cpu", *small, "--set", "data.swap_sides=true"]
+    nmtkit("train", prepared, "--output", back, *options)
+    combined = align("--symmetrize", method, "--reverse-model", back).stdout.split("\n")[:-1]
+    forward = align().stdout.split("\n")[:-1]
+    files = tmp_path / "tgt", tmp_path / "src"
+    backward = nmtkit("align", "-m", back, *files, "--device", "cpu").stdout.split("\n")[:-1]
+    for both, there, again in zip(combined, forward, backward, strict=True):
+        flipped = {"-".join(reversed(link.split("-"))) for link in again.split()}
+        links, found = set(there.split()), set(both.split())
+        assert links & flipped <= found <= links | flipped
+
+
+def test_a_method_needs_a_model_of_the_other_direction(align: Nmtkit) -> None:
+    assert "--reverse-model" in align("--symmetrize", "union", status=2).stderr
+    refused = align("--symmetrize", "union", "--reverse-model", "x", "--soft", status=2)
+    assert "--soft" in refused.stderr
+
+
+def test_without_rounds_links_are_those_of_attention(align: Nmtkit) -> None:
+    rows = align("--rounds", 0).stdout.split("\n")[:-1]
+    for row, line in zip(rows, align("--soft").stdout.splitlines(), strict=True):
+        weights = json.loads(line)["alignment"][:-1]
+        best = [max(range(len(w) - 1), key=w.__getitem__) for w in weights if len(w) > 1]
+        assert row == " ".join(f"{i}-{j}" for j, i in enumerate(best))
+
+
+def test_links_are_learned_from_all_pairs(
+    nmtkit: Nmtkit, model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    """The corpus is word by word, so that even a model that knows nothing finds the words."""
+    files = [corpus / "train.en", corpus / "train.fr"]
+    gold = "".join(
+        " ".join(f"{i}-{i}" for i in range(len(line.split()))) + "\n"
+        for line in read_lines(files[0])
+    )
+    (tmp_path / "gold").write_text(gold)
+    command = ["align", "-m", model, *files, "--device", "cpu", "--gold", tmp_path / "gold"]
+    learned, attention = (
+        json.loads(nmtkit(*command, "--json", "--rounds", rounds).stdout)["aer"]
+        for rounds in (3, 0)
+    )
+    assert learned < 0.3 and 2 * learned < attention  # a word may stand twice in a sentence
