@@ -74,9 +74,14 @@ class MarkupTranslator:
         process_group: ProcessGroup = SINGLE_PROCESS,
         **search: Unpack[SearchSettings],
     ) -> Iterator[list[Translation]]:
-        """Translate lines, in the order given; parameters and errors are those of `Translator`.
+        """Translate lines, in the order given.
 
+        :param lines: source text; a `LineStream` is translated as its lines arrive.
+        :param n_best: translations of each line.
+        :param process_group: shares the lines; see `Translator.translate`.
+        :param search: fields of `SearchConfig` that differ, such as beam=5.
         :return: translations whose text has the markup; other fields are those of the text alone.
+            Errors are those of `Translator.translate`.
         """
         marked = _MarkedLines(self, lines)
         results = self._translator.translate(
