@@ -92,7 +92,10 @@ class MarkupTranslator:
             yield [replace(one, text=self.restore(line, one)) for one in translations]
 
     def take_apart(self, line: str) -> MarkedText:
-        """Return the text of a line, and what comes back into its translation."""
+        """Return the text of a line, and what comes back into its translation.
+
+        :param line: a line with markup.
+        """
         marked = MarkedText(line, (), ())
         patterns = list(self._protect)
         if self._markup is not None:
@@ -101,7 +104,11 @@ class MarkupTranslator:
         return replace(marked, atoms=_with_patterns(marked, patterns))
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
-        """Return the text of a translation with all that was taken out of its source."""
+        """Return the text of a translation with all that was taken out of its source.
+
+        :param marked: the source line, taken apart.
+        :param translation: of its text, with an alignment.
+        """
         if not self._protect and self._markup is None:
             return translation.text
         alignment = self._aligned_words(translation)
