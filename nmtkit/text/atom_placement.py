@@ -130,6 +130,7 @@ class _Claims:
 def _units(claims: _Claims) -> Iterator[_Unit]:
     """Yield the words of the new translation: atoms, and what is left of the other words."""
     aligned, text = claims.aligned, claims.aligned.text
+    parts: list[tuple[int, int, int | None, int | None]]
     parts = [(claim.start, claim.end, claim.atom, None) for claim in claims.claims]
     parts += [
         (start, end, None, number)

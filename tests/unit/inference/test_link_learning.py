@@ -38,8 +38,8 @@ def learned(
     scores: Sequence[Score], model: LoadedModel, rounds: int
 ) -> list[np.ndarray[tuple[int, int], np.dtype[np.float32]]]:
     """Return the weights of each pair."""
-    table, again = learn_links(scores, model, rounds)
-    again = list(again)
+    table, rest = learn_links(scores, model, rounds)
+    again = list(rest)
     assert again == list(scores)
     return [
         link_weights(score.alignment[: len(score.tgt_tokens)].numpy(), ids, table)
