@@ -68,7 +68,7 @@ MIN_SAMPLED_WORDS = 2000
 BATCH_WORDS = 250
 """Different target words of a batch, about."""
 
-DROPOUT = ((0.0, 0.0), (3.0, 0.1), (8.0, 0.2), (20.0, 0.3))
+DROPOUT = ((0.0, 0.0), (3.0, 0.1), (8.0, 0.2), (13.0, 0.3), (30.0, 0.4))
 """Dropout from a number of epochs on: more where the same pairs are seen often."""
 
 BFLOAT16_SIZE = 512
