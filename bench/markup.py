@@ -44,7 +44,9 @@ def name_of(element: Element) -> str:
 
 def spans_of(marked: MarkedText) -> list[tuple[str, str]]:
     """Return name and words of each element with contents, in an order that does not matter."""
-    return [(name_of(e), marked.text[e.start : e.end].strip()) for e in marked.elements if e.closing]
+    return [
+        (name_of(e), marked.text[e.start : e.end].strip()) for e in marked.elements if e.closing
+    ]
 
 
 def same(found: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> int:
@@ -110,7 +112,11 @@ def main(arguments: Sequence[str]) -> int:
     torch.set_num_threads(options.threads)
     lines = list(islice(read_parallel(*options.text), options.lines))
     marked = [tuple(parse_markup(side, Markup.HTML) for side in pair) for pair in lines]
-    pairs = [(src, tgt) for src, tgt in marked if sorted(map(name_of, src.elements)) == sorted(map(name_of, tgt.elements))]
+    pairs = [
+        (src, tgt)
+        for src, tgt in marked
+        if sorted(map(name_of, src.elements)) == sorted(map(name_of, tgt.elements))
+    ]
     expected = [spans_of(tgt) for _, tgt in pairs]
     total = sum(map(len, expected))
     report_progress(f"{len(lines)} pairs, {len(pairs)} with the same elements, {total} elements")

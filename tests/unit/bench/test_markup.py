@@ -1,0 +1,38 @@
+"""What counts as kept and placed in the measurement of markup."""
+
+import markup
+import numpy as np
+import pytest
+
+from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup_placement import Aligned, Place
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("a <b>c</b> &amp;", "<b>x</b> y &amp;", True),
+        ("a <b>c</b>", "x y", False),
+        ("a <b>c</b>", "x <b>y</b> <b></b>", False),
+        ("a <b>c</b>", "x </b>y<b>", False),
+    ],
+)
+def test_all_markup_is_kept_or_not(source: str, output: str, expected: bool) -> None:
+    assert markup.is_kept(source, output) is expected
+
+
+def test_elements_are_compared_by_name_and_words() -> None:
+    spans = [
+        markup.spans_of(parse_markup(line, Markup.HTML))
+        for line in ('<a href="en">x</a> <b>y z</b><br>', '<b>y z</b> <a href="de">v</a>')
+    ]
+    assert spans[0] == [("a", "x"), ("b", "y z")]
+    assert markup.same(*spans) == 1
+
+
+def test_hard_places_reach_from_the_first_to_the_last_link() -> None:
+    elements = parse_markup("<b>a</b> c", Markup.HTML).elements
+    weights = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], np.float32)
+    aligned = Aligned("x y z", [(0, 1), (2, 3)], [(0, 1), (2, 3), (4, 5)], weights)
+    assert markup.hard_places(elements, aligned) == [Place(0, 3)]
+    assert markup.words_at(aligned, Place(0, 3)) == "x y z"
