@@ -118,7 +118,8 @@ def outputs(folder: Path, kind: str) -> dict[str, Any]:
     record = {**inputs, "translations": lists, "scores": [score.log_prob for score in scores]}
     if kind.startswith("rnnsearch"):
         aligner = Aligner(scorer)
-        record["links"] = [a.moses() for a in aligner.align(zip(LINES, TARGETS, strict=True))]
+        pairs = zip(LINES, TARGETS, strict=True)
+        record["links"] = [a.moses() for a in aligner.align(pairs, rounds=0)]
     return record
 
 

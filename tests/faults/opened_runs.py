@@ -70,6 +70,7 @@ TEXTS = {
     "moses.ini": FILES["weights"],
     "lexicon": "un one 0.75\ndeux one 0.25\ndeux two 1.0\nsix NULL 0.5\n",
     "gold": "0-0 1-1\n0-0\n",
+    "patterns": "t[a-z]+\n",
     "lengths": FILES["segments"],
     "vectors": "a b\t0.5\t-1e-05\t1\nb\t1\t2\t0\nc\t-1\t2\t1\nd\t0\t0.5\t1\n",
     "words": "</s>\t3\n<unk>\t0\none\t3\nun\t2\n",
@@ -103,6 +104,7 @@ train prepared -o new -c toy.toml --from model
 adapt model --data test.en test.fr --guard dev.en dev.fr --replay prepared --updates 1 --allow-loss 100 -o new
 curves model -m lm --plot curves.svg -o table.tsv
 translate test.en -m model -m model -o out --alignments links --candidates lexicon --replace-unk lexicon
+translate test.en -m model --markup xml --protect placeholders --protect patterns -o out
 translate test.en -m model --segment --reverse-model reverse --segments segments -o out
 translate test.en -m model --segment random --segment-lengths lengths
 score test.en test.fr -m model -o out
@@ -114,6 +116,7 @@ nbest tune list test.fr --reference hypotheses --start weights --method mira --e
 phrase-table score table.gz -m model -o out
 phrase-table report table -m model --pairs 5 --phrases 1 --sample 2 --min-words 1 --top 1 --format svg -o new
 align test.en test.fr -m model -o links --lexicon lexicon.new --gold gold
+align test.en test.fr -m model --symmetrize union --reverse-model reverse -o links
 align test.en test.fr -m model --plot pictures --format svg
 align test.en -m pyramid --composition --plot pictures --format svg
 optimize model --train test.en test.fr --dev test.en test.fr --max-loss 100 -o out

@@ -61,5 +61,6 @@ def test_scores_are_those_of_the_release(folder):
 def test_alignments_are_those_of_the_release(folder):
     release = expected(folder)
     pairs = zip(release["lines"], release["targets"], strict=True)
-    links = [alignment.moses() for alignment in Aligner.load(folder, device="cpu").align(pairs)]
+    alignments = Aligner.load(folder, device="cpu").align(pairs, rounds=0)
+    links = [alignment.moses() for alignment in alignments]
     assert links == release["links"]
