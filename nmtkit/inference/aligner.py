@@ -15,10 +15,8 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from nmtkit.errors import ModelError
-from nmtkit.inference.link_learning import ROUNDS, PairIds, learn_links, link_weights
+from nmtkit.inference.link_learning import ROUNDS, learn_links, with_translations
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
 from nmtkit.inference.symmetrization import Link, Symmetrization, symmetrize
 from nmtkit.inference.word_alignment import Alignment, best_sources, word_alignment
@@ -90,11 +88,10 @@ class Aligner:
         table, scores = learn_links(scores, model, rounds)
         for score in scores:
             assert score.alignment is not None
-            matrix, length = score.alignment.clone(), len(score.tgt_tokens)
-            ids = PairIds.of(score.src_tokens, score.tgt_tokens, model)
-            weights = link_weights(matrix[:length].numpy(), ids, table)
-            matrix[:length] = torch.from_numpy(weights)
-            yield replace(score, alignment=matrix)
+            tokens = score.src_tokens, score.tgt_tokens
+            yield replace(
+                score, alignment=with_translations(score.alignment, *tokens, model, table)
+            )
 
     def _align(self, scores: Iterable[Score], counts: "LinkCounts | None") -> Iterator[Alignment]:
         first = self._scorer.ensemble.first

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from nmtkit.inference.scorer import Score
 from nmtkit.model_folder import LoadedModel
@@ -72,6 +74,24 @@ def combine(attention: Weights, translations: npt.NDArray[np.float64]) -> Weight
     """Return alpha^a t(y | x), not normalised."""
     known = np.maximum(translations, MIN_TRANSLATION)
     weights: Weights = np.power(attention, ATTENTION_EXPONENT) * known.astype(np.float32)
+    return weights
+
+
+def with_translations(
+    matrix: Tensor,
+    src: Sequence[str],
+    tgt: Sequence[str],
+    model: LoadedModel,
+    table: TranslationTable,
+) -> Tensor:
+    """Return an alignment of tokens whose rows of target tokens are w_ij.
+
+    :param matrix: alpha_ij, `</s>` the last column and, if the target is finished, the last row.
+    """
+    weights = matrix.clone()
+    attention = matrix[: len(tgt)].numpy()
+    ids = PairIds.of(src, tgt, model)
+    weights[: len(tgt)] = torch.from_numpy(link_weights(attention, ids, table))
     return weights
 
 

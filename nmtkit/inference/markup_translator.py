@@ -17,11 +17,10 @@ from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
-import torch
 
 from nmtkit.config import SearchSettings
 from nmtkit.errors import DataError
-from nmtkit.inference.link_learning import PairIds, link_weights
+from nmtkit.inference.link_learning import with_translations
 from nmtkit.inference.stream_batching import windows
 from nmtkit.inference.translation import Source, Translation, aligned_words
 from nmtkit.inference.translator import Translator
@@ -65,7 +64,9 @@ class MarkupTranslator:
         self._translator = translator
         self._table = _own_table(translator.ensemble.first) if table is None else table
         self._markup = None if markup is None else Markup(markup)
-        self._protect = tuple(protect)
+        signs = [] if self._markup is None else [RAW_SIGNS]
+        self._patterns = [*protect, *signs]
+        self._unwanted = [*([SIGN_PATTERN] if PLACEHOLDER_PATTERN in protect else []), *signs]
 
     def translate(
         self,
@@ -97,11 +98,9 @@ class MarkupTranslator:
         :param line: a line with markup.
         """
         marked = MarkedText(line, (), ())
-        patterns = list(self._protect)
         if self._markup is not None:
             marked = parse_markup(line, self._markup)
-            patterns.append(RAW_SIGNS)
-        return replace(marked, atoms=_with_patterns(marked, patterns))
+        return replace(marked, atoms=_with_patterns(marked, self._patterns))
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
         """Return the text of a translation with all that was taken out of its source.
@@ -109,16 +108,14 @@ class MarkupTranslator:
         :param marked: the source line, taken apart.
         :param translation: of its text, with an alignment.
         """
-        if not self._protect and self._markup is None:
+        if not self._patterns:
             return translation.text
         alignment = self._aligned_words(translation)
         src = word_offsets(_plain(alignment.src_words), marked.text)
         tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
         weights = alignment.matrix[: len(tgt), : len(src)].numpy().astype(np.float32)
         aligned = Aligned(translation.text, src, tgt, weights)
-        unwanted = [] if PLACEHOLDER_PATTERN not in self._protect else [SIGN_PATTERN]
-        unwanted += [RAW_SIGNS] if self._markup is not None else []
-        aligned = place_atoms(marked.atoms, marked.text, aligned, unwanted)
+        aligned = place_atoms(marked.atoms, marked.text, aligned, self._unwanted)
         return write_markup(marked, place_elements(marked.elements, aligned), aligned)
 
     def _aligned_words(self, translation: Translation) -> Alignment:
@@ -126,13 +123,10 @@ class MarkupTranslator:
         assert translation.alignment is not None and translation.word_alignment is not None
         if self._table is None or not translation.src_tokens:
             return translation.word_alignment
-        model, length = self._translator.ensemble.first, len(translation.tokens)
-        source = Source(translation.src_tokens, translation.names)
-        ids = PairIds.of(source.tokens, translation.tokens, model)
-        matrix = translation.alignment.clone()
-        weights = link_weights(matrix[:length].numpy(), ids, self._table)
-        matrix[:length] = torch.from_numpy(weights)
-        return aligned_words(model, source, translation.tokens, matrix)
+        model = self._translator.ensemble.first
+        source, tokens = Source(translation.src_tokens, translation.names), translation.tokens
+        matrix = with_translations(translation.alignment, source.tokens, tokens, model, self._table)
+        return aligned_words(model, source, tokens, matrix)
 
 
 class _MarkedLines:

@@ -122,7 +122,9 @@ def place_elements(elements: Sequence[Element], aligned: Aligned) -> list[Place]
     owners: dict[int, Owners] = {}
     for number, element in enumerate(elements):
         parent = places[element.parent] if element.parent >= 0 else aligned.whole
-        owner = owners.setdefault(element.parent, np.full(len(aligned.tgt), -1))
+        if element.parent not in owners:
+            owners[element.parent] = np.full(len(aligned.tgt), -1)
+        owner = owners[element.parent]
         place = aligned.interval(aligned.columns(element.start, element.end), parent, owner)
         if place is None:
             gap = _outside_siblings(aligned.gap(element.start, element.end, parent), owner)
@@ -179,7 +181,7 @@ def _spans(
         if place.first < place.stop:
             yield starts[place.first], ends[place.stop - 1]
             continue
-        follows_space = not marked.text[: element.start] or marked.text[element.start - 1].isspace()
+        follows_space = not element.start or marked.text[element.start - 1].isspace()
         if place.first == len(starts) or (place.first and not follows_space):
             offset = ends[place.first - 1] if place.first else len(aligned.text)
         else:
