@@ -12,13 +12,12 @@ prepared with BPE into WORK/prepared.
 
 import argparse
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from timing import NMTKIT, BenchError, report_progress, run_command
+from timing import NMTKIT, BenchError, exit_with, report_progress, run_command
 
 SHORTLIST_SIZE = 10_000
 SPLITS = ("train", "val", "test2016")
@@ -152,7 +151,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
-        sys.exit(f"bench: {error}")
+    exit_with(main)

@@ -14,7 +14,6 @@ sacreBLEU. What was measured is kept in `--work`: a comparison that was interrup
 import argparse
 import json
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -28,6 +27,7 @@ from systems import Command, Data, Nmtkit, System, Task, write_settings
 from timing import (
     NMTKIT,
     BenchError,
+    exit_with,
     machine,
     report_progress,
     run_command,
@@ -364,7 +364,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
-        sys.exit(f"bench: {error}")
+    exit_with(main)

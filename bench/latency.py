@@ -12,14 +12,13 @@ bind it (`taskset`).
 import argparse
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from timing import NMTKIT, BenchError, machine, table, thread_environment, write_report
+from timing import NMTKIT, BenchError, exit_with, machine, table, thread_environment, write_report
 
 FIRST = 10
 """Lines that do not count."""
@@ -80,7 +79,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
-        sys.exit(f"bench: {error}")
+    exit_with(main)

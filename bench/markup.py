@@ -19,7 +19,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -104,31 +104,28 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", required=True)
     parser.add_argument("--text", nargs=2, required=True, metavar="FILE")
-    parser.add_argument("--train", nargs=2, metavar="FILE", help="pairs to learn links from, too")
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     lines = list(islice(read_parallel(*options.text), options.lines))
-    marked = [tuple(parse_markup(side, Markup.HTML) for side in pair) for pair in lines]
-    pairs = [
-        (src, tgt)
-        for src, tgt in marked
-        if sorted(map(name_of, src.elements)) == sorted(map(name_of, tgt.elements))
+    marked = [
+        (parse_markup(src, Markup.HTML), parse_markup(tgt, Markup.HTML)) for src, tgt in lines
     ]
+    alike = [
+        sorted(map(name_of, src.elements)) == sorted(map(name_of, tgt.elements))
+        for src, tgt in marked
+    ]
+    pairs = list(compress(marked, alike))
     expected = [spans_of(tgt) for _, tgt in pairs]
     total = sum(map(len, expected))
     report_progress(f"{len(lines)} pairs, {len(pairs)} with the same elements, {total} elements")
     translator = MarkupTranslator(Translator.load(options.model, device="cpu"), Markup.HTML)
     outputs = [best.text for best, *_ in translator.translate([src for src, _ in lines])]
     kept = sum(is_kept(src, output) for (src, _), output in zip(lines, outputs, strict=True))
-    found = {
-        line: spans_of(parse_markup(output, Markup.HTML))
-        for (line, _), output in zip(lines, outputs, strict=True)
-    }
-    sources = [src for (src, _), (a, b) in zip(lines, marked, strict=True) if (a, b) in pairs]
-    words = sum(map(same, (found[src] for src in sources), expected))
+    found = [spans_of(parse_markup(output, Markup.HTML)) for output in compress(outputs, alike)]
+    words = sum(map(same, found, expected))
     aligner = Aligner.load(options.model, device="cpu")
     rows = [["lines with all markup", f"{100 * kept / len(lines):.1f} %"]]
     rows.append(["elements with the reference's words", f"{100 * words / total:.1f} %"])

@@ -14,7 +14,6 @@ is fitted by least squares: for each a, b and number of epochs of use, the rest 
 import argparse
 import itertools
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from timing import BenchError, table, write_report
+from timing import BenchError, exit_with, table, write_report
 
 EXPONENTS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.5]
 EPOCHS = [3.0, 5.0, 8.0, 12.0, 20.0, 40.0]
@@ -139,7 +138,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
-        sys.exit(f"bench: {error}")
+    exit_with(main)

@@ -17,7 +17,6 @@ planned ones. What was measured is kept in `--work`: a race that was interrupted
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -30,8 +29,8 @@ from plotting import Panel, draw
 from race_systems import peers
 from systems import Data, System, Task
 from timing import (
-    BenchError,
     Spread,
+    exit_with,
     machine,
     report_progress,
     run_command,
@@ -231,7 +230,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
-        sys.exit(f"bench: {error}")
+    exit_with(main)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 Result = TypeVar("Result")
 ROOT = Path(__file__).resolve().parent.parent
@@ -145,6 +145,14 @@ def in_turns(
                 report(f"{name} is skipped: {error}")
                 del results[name]
     return results
+
+
+def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
+    """End this process with the status of a benchmark's main, or with its error in one line."""
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        sys.exit(f"bench: {error}")
 
 
 def report_progress(line: str) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from corpus import prepared_folder
 from operations import SIZES, training_operations
 from peer_systems import peers
@@ -33,6 +34,8 @@ from timing import (
     with_spread,
     write_report,
 )
+
+from nmtkit.training.speed import multiplies_bfloat16
 
 UPDATES = {"small": 60, "paper": 20, "wide": 60}
 """Updates that are timed: whole pools of 20 batches, so that all lengths are represented."""
@@ -62,7 +65,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         "--precision",
         nargs="+",
         choices=["float32", "bfloat16"],
-        default=["float32", *(["bfloat16"] if multiplies_bfloat16() else [])],
+        default=["float32", *(["bfloat16"] if multiplies_bfloat16(torch.device("cpu")) else [])],
         help="nmtkit's precisions, a row each; bfloat16 is a default if the processor supports it",
     )
     parser.add_argument(
@@ -81,15 +84,6 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
-
-
-def multiplies_bfloat16() -> bool:
-    """Return True if this processor has bfloat16 instructions."""
-    try:
-        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return False
-    return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
 def nmtkit_systems(
