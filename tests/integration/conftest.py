@@ -127,3 +127,15 @@ def model(
     folder = tmp_path_factory.mktemp("model") / "model"
     nmtkit("train", prepared, "--output", folder, "--recipe", "toy", "--device", "cpu", *small)
     return folder
+
+
+@pytest.fixture(scope="session")
+def translate(nmtkit: Nmtkit, model: Path) -> Nmtkit:
+    """Return a function: `translate(lines, ...)` runs `nmtkit translate` with lines on stdin."""
+
+    def call(lines: list[str], *options: object, status: int = 0) -> Result:
+        text = "".join(f"{line}\n" for line in lines)
+        arguments = ("translate", "-m", model, "--device", "cpu", *options)
+        return nmtkit(*arguments, input=text, status=status)
+
+    return call

@@ -21,16 +21,6 @@ LINES = [
 SIGNS = re.compile(r"</?[a-z]+/?>|<!--.*?-->|&amp;|\{0\}|%s|a\.txt")
 
 
-@pytest.fixture(scope="module")
-def translate(nmtkit: Nmtkit, model: Path) -> Nmtkit:
-    def call(lines: list[str], *options: object, status: int = 0) -> Result:
-        text = "".join(f"{line}\n" for line in lines)
-        arguments = ("translate", "-m", model, "--device", "cpu", *options)
-        return nmtkit(*arguments, input=text, status=status)
-
-    return call
-
-
 @pytest.mark.parametrize("markup", ["html", "xml"])
 def test_each_line_has_its_markup(translate: Nmtkit, markup: str) -> None:
     rows = translate(LINES, "--markup", markup).stdout.split("\n")[:-1]

@@ -26,18 +26,6 @@ LINES = ["one two three", "", "seven", "   ", "nine zero four one two", "hello o
 N_BEST_LINE = re.compile(r"(\d+) \|\|\| (.*) \|\|\| nmtkit0= (-?\d+\.\d+) \|\|\| (-?\d+\.\d+)")
 
 
-@pytest.fixture(scope="module")
-def translate(nmtkit: Nmtkit, model: Path) -> Nmtkit:
-    """Return a function: `translate(lines, ...)` runs `nmtkit translate` with lines on stdin."""
-
-    def call(lines: list[str], *options: object, status: int = 0) -> Result:
-        text = "".join(f"{line}\n" for line in lines)
-        arguments = ("translate", "-m", model, "--device", "cpu", *options)
-        return nmtkit(*arguments, input=text, status=status)
-
-    return call
-
-
 def rows(result: Result) -> list[str]:
     assert result.stdout.endswith("\n")
     return result.stdout.split("\n")[:-1]
