@@ -55,10 +55,14 @@ class Text:
         return found[0]
 
     def prepare(self, work: Path, size: int) -> Path:
-        """Prepare the text with BPE, once; return the prepared folder."""
+        """Prepare the text with subwords as the languages suit, once; return the prepared folder.
+
+        :param size: of the subword model; 0: as the size of the corpus suits.
+        """
         prepared = work / "prepared"
         if not (prepared / "vocab.tgt").exists():
-            options = ["-s", self.src, "-t", self.tgt, "--bpe", str(size), "--force"]
+            options = ["-s", self.src, "-t", self.tgt, "--force"]
+            options += ["--subword-size", str(size)] if size else []
             splits = (["--train"], "train"), (["--dev"], "val"), (["--test", "test"], "test")
             for option, split in splits:
                 options += [*option, *(str(self.file(split, s)) for s in (self.src, self.tgt))]

@@ -75,6 +75,12 @@ class TrainingConfig:
         (Szegedy et al. 2016); 0: none.
     softmax_samples: train with a softmax over this many words drawn for each batch, and the batch's
         own (Jean et al. 2015), until the learning rate has fallen to a quarter; 0: all words.
+    curriculum_updates: number of updates over which the length of sentences grows, from the shortest
+        tenth to all (Platanios et al. 2019); 0: all from the beginning.
+    init_output_bias: begin with the log frequency of each target word as its output bias, not 0.
+    guided_alignment: weight of a cost of attention that differs from the links of word pairs, which
+        are learned from the corpus when the training starts (Chen et al. 2016); 0: none.
+    guided_updates: number of updates over which that weight falls linearly to 0; 0: it stays.
     gradient_accumulation: number of batches whose gradients are summed for one update.
     batch_parts: on the CPU, split the pairs of each batch in this many parts, whose gradients are
         computed at the same time by as many processes, which divide the threads; 1: off. This is
@@ -125,6 +131,10 @@ class TrainingConfig:
     clip_norm: float = 1.0
     label_smoothing: float = 0.0
     softmax_samples: int = 0
+    curriculum_updates: int = 0
+    init_output_bias: bool = False
+    guided_alignment: float = 0.0
+    guided_updates: int = 0
     gradient_accumulation: int = 1
     batch_parts: int = 1
     precision: Literal["float32", "bfloat16"] = "float32"

@@ -12,7 +12,6 @@ itself. `</s>` of the source takes the words that nothing translates.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from torch import Tensor
 from nmtkit.inference.scorer import Score
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS
+from nmtkit.text.link_cells import LinkCells, PriorLinks, shares
 from nmtkit.text.translation_table import TranslationTable
 
 ROUNDS = 3
@@ -63,11 +63,33 @@ def learn_links(
     :param scores: with alignments; read until they have `MAX_CELLS` pairs of positions.
     """
     scores = iter(scores)
-    cells, read = _Cells.of(scores, model)
-    weights = cells.attention
+    read = list(_until_full(scores))
+    cells = LinkCells.of((_prior_links(score, model) for score in read), len(model.tgt_vocab))
+    weights = np.power(cells.prior, 1 / ATTENTION_EXPONENT)  # alpha_ij
     for _ in range(rounds - 1):
-        weights = cells.weights(cells.table(weights).probabilities)
-    return cells.table(weights), chain(read, scores)
+        translations = shares(cells.counts(weights), cells.sources)
+        weights = cells.weights(np.maximum(translations, MIN_TRANSLATION))
+    translations = shares(cells.counts(weights), cells.sources)
+    table = TranslationTable(cells.keys, translations, cells.tgt_words)
+    return table, chain(read, scores)
+
+
+def _prior_links(score: Score, model: LoadedModel) -> PriorLinks:
+    """Return the ids of a pair, and alpha_ij^a."""
+    assert score.alignment is not None
+    ids = PairIds.of(score.src_tokens, score.tgt_tokens, model)
+    attention = score.alignment[: len(ids.tgt)].numpy()
+    return PriorLinks(*ids, np.power(attention, ATTENTION_EXPONENT))
+
+
+def _until_full(scores: Iterable[Score]) -> Iterator[Score]:
+    """Yield scores until they have `MAX_CELLS` pairs of positions."""
+    number = 0
+    for score in scores:
+        yield score
+        number += (len(score.src_tokens) + 1) * len(score.tgt_tokens)
+        if number >= MAX_CELLS:
+            return
 
 
 def combine(attention: Weights, translations: npt.NDArray[np.float64]) -> Weights:
@@ -100,53 +122,3 @@ def link_weights(attention: Weights, ids: PairIds, table: TranslationTable) -> W
     weights = combine(attention, table.matrix(*ids))
     normalized: Weights = weights / weights.sum(1, keepdims=True)
     return normalized
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """All pairs of positions of all sentences, row by row.
-
-    keys: sorted, one for each pair of words that was met: source id * tgt_words + target id.
-    words: index of each cell's key. attention: alpha_ij. rows: first cell of each target word.
-    """
-
-    keys: Ids
-    words: npt.NDArray[np.intp]
-    attention: Weights
-    rows: Ids
-    tgt_words: int
-
-    @classmethod
-    def of(cls, scores: Iterator[Score], model: LoadedModel) -> tuple["_Cells", list[Score]]:
-        """Read scores; return their cells, and the scores."""
-        tgt_words, number = len(model.tgt_vocab), 0
-        read: list[Score] = []
-        keys, attention, lengths = [np.empty(0, np.int64)], [np.empty(0, np.float32)], []
-        for score in scores:
-            assert score.alignment is not None
-            src, tgt = PairIds.of(score.src_tokens, score.tgt_tokens, model)
-            read.append(score)
-            keys.append((src * tgt_words + tgt[:, None]).ravel())
-            attention.append(score.alignment[: len(tgt)].numpy().ravel())
-            lengths += [len(src)] * len(tgt)
-            number += len(keys[-1])
-            if number >= MAX_CELLS:
-                break
-        unique, words = np.unique(np.concatenate(keys), return_inverse=True)
-        rows = np.cumsum([0, *lengths])[:-1]
-        return cls(unique, words, np.concatenate(attention), rows, tgt_words), read
-
-    def table(self, weights: Weights) -> TranslationTable:
-        """Return the shares of the weights of each source word."""
-        counts = np.bincount(self.words, weights, len(self.keys))
-        sources = self.keys // self.tgt_words
-        totals = np.maximum(np.bincount(sources, counts), np.finfo(float).tiny)
-        return TranslationTable(self.keys, counts / totals[sources], self.tgt_words)
-
-    def weights(self, probabilities: npt.NDArray[np.float64]) -> Weights:
-        """Return the weights of all cells by the probabilities of all keys."""
-        weights = combine(self.attention, probabilities[self.words])
-        sums = np.add.reduceat(weights, self.rows) if len(self.rows) else np.empty(0, np.float32)
-        lengths = np.diff(self.rows, append=len(weights))
-        normalized: Weights = weights / np.repeat(sums, lengths)
-        return normalized

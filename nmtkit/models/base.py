@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.models.softmax_sampling import WordSampler
 
@@ -157,6 +158,11 @@ class TranslationModel(Protocol):
         """True if p depends on x; False for a language model, which cannot translate."""
         ...
 
+    @property
+    def has_attention(self) -> bool:
+        """True if each target word has weights of the source words."""
+        ...
+
     def for_inference(self, quantize: bool = False) -> "TranslationModel":
         """Return a copy of the model for inference in one thread.
 
@@ -197,12 +203,14 @@ class TranslationModel(Protocol):
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
         sampler: WordSampler | None = None,
+        guide: AttentionGuide | None = None,
     ) -> Tensor:
         """Return the sum of -log p over all real target words, `</s>` included.
 
         Natural log, a scalar.
 
         :param sampler: draws the words over which p is normalised; None: all words.
+        :param guide: adds the cost of attention that differs from its links, if there is attention.
         """
         ...
 

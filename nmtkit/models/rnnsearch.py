@@ -190,6 +190,7 @@ class RNNsearch(EncoderDecoder):
     """p(y | x) with a learned soft alignment; see the equations above."""
 
     config_class = RNNsearchConfig
+    has_attention = True
     inference: RNNsearchInference | None
 
     def __init__(self, config: RNNsearchConfig, src_size: int, tgt_size: int) -> None:

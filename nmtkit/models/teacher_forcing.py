@@ -2,6 +2,7 @@
 
 import copy
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models import kernels
+from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.base import OutputLayer, Scored
 from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.fast.output_layer import output_layer as fast_output_layer
@@ -55,6 +57,7 @@ class EncoderDecoder(nn.Module):
     """
 
     reads_source = True
+    has_attention = False
     inference: OutputInference | None
     E_y: Tensor
     b_y: Tensor
@@ -73,6 +76,15 @@ class EncoderDecoder(nn.Module):
     @abstractmethod
     def reset_parameters(self) -> None:
         """Initialise every parameter."""
+
+    @torch.no_grad()
+    def init_output_bias(self, counts: Sequence[int]) -> None:
+        """Set the output bias to the log frequency of each word, which is then not to be learned.
+
+        :param counts: how often each target word occurs in the training data; 0 counts as 1.
+        """
+        frequencies = torch.tensor(counts, dtype=torch.float64).clamp(min=1)
+        self.b_y.copy_((frequencies / frequencies.sum()).log())
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Any:
@@ -125,6 +137,7 @@ class EncoderDecoder(nn.Module):
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
         sampler: WordSampler | None = None,
+        guide: AttentionGuide | None = None,
     ) -> Tensor:
         """Return the sum of -log p over the target words; see `TranslationModel.loss`."""
         forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask))
@@ -134,7 +147,11 @@ class EncoderDecoder(nn.Module):
             W = W.index_select(0, sample.words)  # [S, l]
             bias = bias.index_select(0, sample.words) - sample.log_probabilities  # [S]
             words = sample.targets
-        return softmax_cost(forced.readout, W, bias, words, label_smoothing)
+        cost = softmax_cost(forced.readout, W, bias, words, label_smoothing)
+        if guide is None or forced.alignment is None:
+            return cost
+        links = guide.links(src, src_mask, tgt, tgt_mask)  # [B, T_y, T_x]
+        return cost + guide.cost(links[forced.order], forced.alignment)
 
     def score(
         self,

@@ -7,8 +7,11 @@ import torch
 
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
+from nmtkit.data.corpus import Corpus
+from nmtkit.data.word_pairs import WordPairs
 from nmtkit.errors import is_out_of_memory
 from nmtkit.models import Model
+from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
@@ -23,7 +26,7 @@ log = logging.getLogger("nmtkit")
 class Update:
     """Figures of one update.
 
-    cost: sum of -log p, with label smoothing if training uses it. tokens: target tokens.
+    cost: sum of -log p, with label smoothing and guided attention if training uses them. tokens: target tokens.
     norm: L2 norm of the gradient before clipping.
     skipped: cost or norm was not finite, so the parameters were left as they were.
     signal: stop signal that any rank received before the gradients were summed, or None.
@@ -39,10 +42,11 @@ class Update:
 class CostGradient:
     """Adds the gradient of the cost of batches to that of a model's parameters.
 
-    sampler: draws the words of each batch's softmax; None: all words.
+    sampler: draws the words of each batch's softmax; None: all words. guide: links for attention.
     """
 
     sampler: WordSampler | None = None
+    guide: AttentionGuide | None = None
 
     def __init__(self, model: Model, config: TrainingConfig) -> None:
         """Add nothing yet."""
@@ -56,18 +60,20 @@ class CostGradient:
         scale = torch.tensor(work.scale, device=self.device)
         for batch in work.batches:
             if batch.lines:
-                loss = self._loss(batch, self.sampler if work.samples_words else None)
+                loss = self._loss(batch, work)
                 loss.backward(scale)  # type: ignore[no-untyped-call]
                 cost += loss.detach()
         return cost
 
-    def _loss(self, batch: Batch, sampler: WordSampler | None) -> torch.Tensor:
-        """Return the sum of -log p over a batch, with matrix products in the type `precision`."""
+    def _loss(self, batch: Batch, work: Work) -> torch.Tensor:
+        """Return the cost of a batch, with matrix products in the type `precision`."""
+        sampler = self.sampler if work.samples_words else None
+        guide = self.guide._replace(weight=work.guidance) if self.guide and work.guidance else None
         src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]  # [B, T_x], [B, T_y]
         bfloat16 = self.config.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
             smoothing = self.config.label_smoothing
-            return self.model.loss(src, src_mask, tgt, tgt_mask, smoothing, sampler)
+            return self.model.loss(src, src_mask, tgt, tgt_mask, smoothing, sampler, guide)
 
 
 class Gradient:
@@ -97,21 +103,31 @@ class Gradient:
         """Draw the words of each batch's softmax from now on; None: take all words."""
         self._cost.sampler = sampler
 
+    def guide_attention(self, guide: AttentionGuide) -> None:
+        """Have links guide the attention where an update asks for it."""
+        self._cost.guide = guide.to(self.device)
+
     def compute(
-        self, batches: list[Batch], number: int, signal: int | None, samples_words: bool = True
+        self,
+        batches: list[Batch],
+        number: int,
+        signal: int | None,
+        samples_words: bool = True,
+        guidance: float = 0.0,
     ) -> Update:
         """Compute the summed gradient of some batches; if memory runs out, halve the batches.
 
         :param number: of this update, from 1.
         :param signal: stop signal that this process has received.
         :param samples_words: whether to use the sampler, if there is one.
+        :param guidance: weight of the links that guide the attention, if there are any.
         """
         tokens = sum(batch.tokens for batch in batches)
         divisor = _loss_divisor(self.config.loss_reduction, batches, tokens)
         while True:
             try:
                 cost, norm, received = self._sum_over_ranks(
-                    Work(batches, 1 / divisor, samples_words), signal
+                    Work(batches, 1 / divisor, samples_words, guidance), signal
                 )
                 return Update(cost, tokens, norm, signal=received)
             except (RuntimeError, MemoryError) as error:
@@ -159,6 +175,18 @@ def word_sampler(config: TrainingConfig, vocabulary: Vocabulary) -> WordSampler 
     """Return the sampler of target words that the settings ask for, or None."""
     size = config.softmax_samples
     return WordSampler(vocabulary.counts, size) if size else None
+
+
+def attention_guide(corpus: Corpus, tgt_words: int) -> AttentionGuide:
+    """Learn from a corpus which words translate each other, for guided attention.
+
+    :param tgt_words: size of the target vocabulary.
+    """
+    pairs = WordPairs.estimate(corpus, tgt_words)
+    log.info("guided attention: %s word pairs", f"{len(pairs.keys):,}")
+    return AttentionGuide(
+        torch.from_numpy(pairs.keys), torch.from_numpy(pairs.strengths), tgt_words
+    )
 
 
 def _loss_divisor(reduction: str, batches: list[Batch], tokens: int) -> float:

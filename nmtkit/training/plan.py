@@ -62,6 +62,12 @@ It grows with the square root of the batch."""
 SOFTMAX_SAMPLES = 500
 """Words to draw for the softmax."""
 
+CURRICULUM_SHARE = 0.35
+"""Share of the updates in which sentences become as long as all."""
+
+GUIDANCE = 0.2
+"""Weight of the links that guide the attention at first; it falls to 0 at the end."""
+
 MIN_SAMPLED_WORDS = 2000
 """Vocabulary from which on they are drawn."""
 
@@ -223,6 +229,10 @@ class Plan:
                 "precision": self.precision,
                 "learning_rate": self.learning_rate,
                 "softmax_samples": self.figures.softmax_samples,
+                "curriculum_updates": round(CURRICULUM_SHARE * self.updates),
+                "init_output_bias": True,
+                "guided_alignment": GUIDANCE,
+                "guided_updates": self.updates,
                 "warmup": min(100, max(1, self.updates // 10)),
                 "cooldown_share": COOLDOWN_SHARE,
                 "validate_every": -(-self.updates // self.validations),

@@ -30,6 +30,7 @@ from nmtkit.training.checkpoint import (
     save_checkpoint,
     steady_checkpoint,
 )
+from nmtkit.training.curriculum import LengthCurriculum
 from nmtkit.training.early_stopping import update_early_stopping
 from nmtkit.training.gradient import Gradient, Update
 from nmtkit.training.metrics_logger import MetricsLogger
@@ -100,6 +101,11 @@ class Trainer:
         self.schedule = Schedule.of(config)
         self.time_limit = TimeLimit.of(config)
         self.record_schedule: Callable[[Schedule], None] = lambda schedule: None
+        self.curriculum = (
+            LengthCurriculum.of(batches.corpus, config.curriculum_updates)
+            if config.curriculum_updates
+            else None
+        )
         self.stopwatch = Stopwatch()
         self.progress = Progress(corpus=batches.checksum, dev=dev_checksum)
 
@@ -245,11 +251,11 @@ class Trainer:
 
         :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
-        batches = [next(self.stream) for _ in range(self.config.gradient_accumulation)]
+        batches = [self._next_batch() for _ in range(self.config.gradient_accumulation)]
         self.process_group.seed_per_rank(self.config.seed, self.progress.updates)
         number = self.progress.updates + 1
         update = self.gradient.compute(
-            batches, number, self.stop_signals.signal, self._samples_words()
+            batches, number, self.stop_signals.signal, self._samples_words(), self._guidance()
         )
         if math.isfinite(update.cost + update.norm):
             self._optimizer_step(update.norm)
@@ -257,12 +263,27 @@ class Trainer:
         self._skip_update(batches)
         return dataclasses.replace(update, skipped=True)
 
+    def _next_batch(self) -> Batch:
+        """Return the next batch that the curriculum allows, or one after a whole pool of others."""
+        batch = next(self.stream)
+        for _ in range(self.batches.config.sort_pool):
+            if self.curriculum is None or self.curriculum.allows(batch, self.progress.updates):
+                return batch
+            batch = next(self.stream)
+        return batch
+
     def _samples_words(self) -> bool:
         """Return whether the softmax of the next update is over drawn words."""
         updates, config = self.progress.updates, self.config
         left = (config.max_updates - updates) / config.cooldown if config.cooldown else 1.0
         whole = left < WHOLE_SOFTMAX or self.schedule.has_fallen(updates, WHOLE_SOFTMAX)
         return not whole
+
+    def _guidance(self) -> float:
+        """Return the weight of the links that guide the attention in the next update."""
+        config = self.config
+        passed = self.progress.updates / config.guided_updates if config.guided_updates else 0.0
+        return config.guided_alignment * max(0.0, 1 - passed)
 
     def _skip_update(self, batches: list[Batch]) -> None:
         """Log that an update is skipped, because its cost or gradient is not finite.
