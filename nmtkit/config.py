@@ -75,8 +75,8 @@ class TrainingConfig:
         (Szegedy et al. 2016); 0: none.
     softmax_samples: train with a softmax over this many words drawn for each batch, and the batch's
         own (Jean et al. 2015), until the learning rate has fallen to a quarter; 0: all words.
-    curriculum_updates: number of updates over which the length of sentences grows, from the shortest
-        tenth to all (Platanios et al. 2019); 0: all from the beginning.
+    curriculum_updates: number of updates over which the length of sentences grows, from that of the
+        shortest tenth to all (Platanios et al. 2019); 0: all from the beginning.
     init_output_bias: begin with the log frequency of each target word as its output bias, not 0.
     guided_alignment: weight of a cost of attention that differs from the links of word pairs, which
         are learned from the corpus when the training starts (Chen et al. 2016); 0: none.

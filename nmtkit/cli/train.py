@@ -22,6 +22,9 @@ from nmtkit.cli.startup import configure_threads
 
 DEFAULT_RECIPE = "rnnsearch-modern"
 
+GUIDED = ("training.guided_alignment=0.2", "training.guided_updates=0")
+"""Settings of --guided."""
+
 
 @declare_command(
     rules=[exclusive("--time", "--updates")], renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")]
@@ -102,6 +105,13 @@ DEFAULT_RECIPE = "rnnsearch-modern"
         help="Translate from target to source. The same as --set data.swap_sides=true.",
     ),
     option(
+        "--guided",
+        is_flag=True,
+        help="Guide the attention by links of words that are learned from the corpus, throughout:"
+        " alignments that fit better, and faster learning where sentences are long. The same as"
+        " --set training.guided_alignment=0.2.",
+    ),
+    option(
         "--list-recipes",
         is_flag=True,
         common=True,
@@ -124,6 +134,7 @@ def command(
     config_file: Path | None,
     overrides: tuple[str, ...],
     reverse: bool,
+    guided: bool,
     tensorboard: bool,
     list_recipes: bool,
     show_config: bool,
@@ -151,6 +162,7 @@ def command(
     from nmtkit.config_io import recipe_names
 
     started = monotonic()
+    overrides = (*GUIDED, *overrides) if guided else overrides
     overrides = (*overrides, "data.swap_sides=true") if reverse else overrides
     if list_recipes and prepared is None:
         click.echo("\n".join(recipe_names()))

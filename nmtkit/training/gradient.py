@@ -26,7 +26,8 @@ log = logging.getLogger("nmtkit")
 class Update:
     """Figures of one update.
 
-    cost: sum of -log p, with label smoothing and guided attention if training uses them. tokens: target tokens.
+    cost: sum of -log p, with label smoothing if training uses it, and the cost of guided attention.
+    tokens: target tokens.
     norm: L2 norm of the gradient before clipping.
     skipped: cost or norm was not finite, so the parameters were left as they were.
     signal: stop signal that any rank received before the gradients were summed, or None.

@@ -11,6 +11,7 @@ import pytest
 
 from nmtkit.config import parse_config
 from nmtkit.config_io import read_toml, recipe_names
+from nmtkit.model_folder import read_config
 from nmtkit.training.settings import make_config
 
 RECIPES = recipe_names()
@@ -138,6 +139,16 @@ def test_reverse_trains_the_other_direction(prepared, small, nmtkit, tmp_path):
     assert "finished after 3 updates" in again.stderr
     refused = nmtkit("train", prepared, *options, "--set", "training.max_updates=3", status=1)
     assert "data.swap_sides" in refused.stderr
+
+
+def test_guided_attention_is_a_setting_of_the_model(prepared, small, nmtkit, tmp_path):
+    folder = tmp_path / "model"
+    result = nmtkit("train", prepared, "-o", folder, "--recipe", "toy", "--guided", *small)
+    assert "guided attention: " in result.stderr and " word pairs" in result.stderr
+    training = read_config(folder).training
+    assert (training.guided_alignment, training.guided_updates) == (0.2, 0)
+    again = nmtkit("train", prepared, "-o", folder, "--recipe", "toy", *small, status=1)
+    assert "training.guided_alignment" in again.stderr
 
 
 def test_a_model_without_alignments_says_so(prepared, small_options, nmtkit, tmp_path):

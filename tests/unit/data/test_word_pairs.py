@@ -39,7 +39,8 @@ def slowly(pairs: Sentences) -> dict[int, float]:
                 row = [expected[i, j] * strengths[x, y] for j, x in enumerate(src)]
                 for x, weight in zip(src, row, strict=True):
                     counts[x, y] += weight / sum(row)
-        by_src, by_tgt = {}, {}
+        by_src: dict[int, float] = {}
+        by_tgt: dict[int, float] = {}
         for (x, y), count in counts.items():
             by_src[x] = by_src.get(x, 0.0) + count
             by_tgt[y] = by_tgt.get(y, 0.0) + count

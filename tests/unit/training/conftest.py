@@ -14,6 +14,7 @@ from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.training.gradient import attention_guide
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation
@@ -93,9 +94,11 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
             else NullMetricsLogger()
         )
         measure: Any = dev or Dev()
-        return Trainer(
+        trainer = Trainer(
             model, batches, measure, config, tmp_path / folder, metrics_logger, process_group
         )
+        trainer.gradient.guide_attention(attention_guide(batches.corpus, WORDS))
+        return trainer
 
     return make
 

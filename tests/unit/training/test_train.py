@@ -145,9 +145,20 @@ def test_the_same_settings_give_the_same_model(run):
     assert (first / name).read_bytes() != (second / name).read_bytes()
 
 
-@pytest.mark.parametrize("recipe", ["toy", "rnnsearch-50"])
-def test_a_resumed_training_equals_an_uninterrupted_one(run, recipe, monkeypatch):
-    uninterrupted = run("whole", recipe=recipe)
+EARLY = [
+    "training.init_output_bias=true",
+    "training.guided_alignment=0.2",
+    "training.guided_updates=5",
+    "training.curriculum_updates=4",
+]
+"""Settings that matter at the start of a training."""
+
+
+@pytest.mark.parametrize(
+    ("recipe", "settings"), [("toy", []), ("rnnsearch-50", []), ("toy", EARLY)]
+)
+def test_a_resumed_training_equals_an_uninterrupted_one(run, recipe, settings, monkeypatch):
+    uninterrupted = run("whole", *settings, recipe=recipe)
     update = Trainer.update
     for death in (2, 5):  # in the third update, then in the sixth
 
@@ -158,9 +169,9 @@ def test_a_resumed_training_equals_an_uninterrupted_one(run, recipe, monkeypatch
 
         monkeypatch.setattr(Trainer, "update", update_or_die)
         with pytest.raises(KeyboardInterrupt):
-            run("stopped", recipe=recipe)
+            run("stopped", *settings, recipe=recipe)
     monkeypatch.setattr(Trainer, "update", update)
-    assert_same_training(uninterrupted, run("stopped", recipe=recipe))
+    assert_same_training(uninterrupted, run("stopped", *settings, recipe=recipe))
 
 
 def test_a_training_resumes_with_a_raised_limit(run):
@@ -301,6 +312,13 @@ def test_resuming_with_another_text_preparation_is_refused(run, prepared):
 )
 def test_limits_and_search_may_change(run, override):
     run("model", override)
+
+
+def test_a_model_without_attention_cannot_be_guided(prepared, tmp_path):
+    settings = {"training.guided_alignment": 0.2}
+    with pytest.raises(ConfigError, match="guided_alignment: this model has no attention"):
+        train(prepared, tmp_path / "model", "rnnenc-30", settings=settings, device="cpu")
+    assert not (tmp_path / "model").exists()
 
 
 def test_force_starts_again(run):
@@ -708,6 +726,22 @@ def test_the_first_costs_are_near_chance(run):
                  "training.cooldown=0")  # fmt: skip
     first = metrics(folder)[0]["dev_cost_per_token"]
     assert first == pytest.approx(math.log(7), abs=0.1)  # seven words, all equally likely
+
+
+def test_the_first_costs_with_an_output_bias_are_near_the_entropy_of_the_words(run, prepared):
+    counts = [30, 1, 40, 5, 2, 2, 1]  # of </s>, <unk> and five words
+    words = [line.split("\t")[0] for line in (prepared / "vocab.tgt").read_text().splitlines()]
+    write(prepared / "vocab.tgt", [f"{w}\t{n}" for w, n in zip(words, counts, strict=True)])
+    folder = run("model", "model.initialisation=paper", "training.init_output_bias=true",
+                 "training.learning_rate=1e-9", "training.max_updates=2",
+                 "training.cooldown=0")  # fmt: skip
+    references = [
+        line.split() + ["</s>"] for line in (prepared / "dev.tgt").read_text().splitlines()
+    ]
+    share = {word: count / sum(counts) for word, count in zip(words, counts, strict=True)}
+    costs = [-math.log(share[word]) for line in references for word in line]
+    first = metrics(folder)[-1]["dev_cost_per_token"]
+    assert first == pytest.approx(sum(costs) / len(costs), abs=0.01)
 
 
 def test_dev_bleu_can_be_turned_off(run):

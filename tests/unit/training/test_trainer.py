@@ -120,6 +120,22 @@ def test_accumulating_two_batches_equals_one_batch_of_both(make_trainer, cost):
     assert update.norm == pytest.approx(joined_update.norm, rel=1e-4)
 
 
+def test_guided_attention_changes_the_gradient_until_its_updates_are_over(make_trainer):
+    plain, _ = gradient_of(make_trainer, "token-mean")
+    guided, _ = gradient_of(make_trainer, "token-mean", guided_alignment=0.5)
+    assert not equal(plain, guided)
+    trainer = make_trainer(guided_alignment=0.5, guided_updates=4, max_updates=8)
+    weights, compute = [], trainer.gradient.compute
+
+    def record(*arguments):
+        weights.append(arguments[-1])
+        return compute(*arguments)
+
+    trainer.gradient.compute = record
+    trainer.run()
+    assert weights == [0.5, 0.375, 0.25, 0.125, 0.0, 0.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("cost", ["batch-sum", "token-mean"])
 def test_a_long_gradient_is_clipped_and_keeps_its_direction(make_trainer, cost):
     unclipped, update = gradient_of(make_trainer, cost)
@@ -431,6 +447,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "max_updates": 12, "cooldown": 4, "data": {"batch_unit": "tokens", "batch_size": 16},
     },
     "epochs": {"validate_epochs": 0.5},
+    "curriculum": {
+        "curriculum_updates": 8, "guided_alignment": 0.3, "guided_updates": 9,
+        "gradient_accumulation": 2,
+    },
 }  # fmt: skip
 
 
