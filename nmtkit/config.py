@@ -78,6 +78,8 @@ class TrainingConfig:
     curriculum_updates: number of updates over which the length of sentences grows, from that of the
         shortest tenth to all (Platanios et al. 2019); 0: all from the beginning.
     init_output_bias: begin with the log frequency of each target word as its output bias, not 0.
+    init_source_embeddings: begin with source embeddings near those of their translations, which are
+        learned from the corpus when the training starts.
     guided_alignment: weight of a cost of attention that differs from the links of word pairs, which
         are learned from the corpus when the training starts (Chen et al. 2016); 0: none.
     guided_updates: number of updates over which that weight falls linearly to 0; 0: it stays.
@@ -133,6 +135,7 @@ class TrainingConfig:
     softmax_samples: int = 0
     curriculum_updates: int = 0
     init_output_bias: bool = False
+    init_source_embeddings: bool = False
     guided_alignment: float = 0.0
     guided_updates: int = 0
     gradient_accumulation: int = 1

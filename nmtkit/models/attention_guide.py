@@ -41,10 +41,6 @@ class AttentionGuide(NamedTuple):
     tgt_words: int
     weight: float = 1.0
 
-    def to(self, device: torch.device) -> "AttentionGuide":
-        """Copy the table to a device."""
-        return self._replace(keys=self.keys.to(device), strengths=self.strengths.to(device))
-
     def links(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Tensor:
         """Return A_ij of sentence pairs; parameters as in `TranslationModel.loss`.
 

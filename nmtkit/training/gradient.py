@@ -7,8 +7,6 @@ import torch
 
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
-from nmtkit.data.corpus import Corpus
-from nmtkit.data.word_pairs import WordPairs
 from nmtkit.errors import is_out_of_memory
 from nmtkit.models import Model
 from nmtkit.models.attention_guide import AttentionGuide
@@ -106,7 +104,7 @@ class Gradient:
 
     def guide_attention(self, guide: AttentionGuide) -> None:
         """Have links guide the attention where an update asks for it."""
-        self._cost.guide = guide.to(self.device)
+        self._cost.guide = guide
 
     def compute(
         self,
@@ -176,18 +174,6 @@ def word_sampler(config: TrainingConfig, vocabulary: Vocabulary) -> WordSampler 
     """Return the sampler of target words that the settings ask for, or None."""
     size = config.softmax_samples
     return WordSampler(vocabulary.counts, size) if size else None
-
-
-def attention_guide(corpus: Corpus, tgt_words: int) -> AttentionGuide:
-    """Learn from a corpus which words translate each other, for guided attention.
-
-    :param tgt_words: size of the target vocabulary.
-    """
-    pairs = WordPairs.estimate(corpus, tgt_words)
-    log.info("guided attention: %s word pairs", f"{len(pairs.keys):,}")
-    return AttentionGuide(
-        torch.from_numpy(pairs.keys), torch.from_numpy(pairs.strengths), tgt_words
-    )
 
 
 def _loss_divisor(reduction: str, batches: list[Batch], tokens: int) -> float:

@@ -231,6 +231,7 @@ class Plan:
                 "softmax_samples": self.figures.softmax_samples,
                 "curriculum_updates": round(CURRICULUM_SHARE * self.updates),
                 "init_output_bias": True,
+                "init_source_embeddings": True,
                 "guided_alignment": GUIDANCE,
                 "guided_updates": self.updates,
                 "warmup": min(100, max(1, self.updates // 10)),

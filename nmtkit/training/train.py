@@ -30,7 +30,8 @@ from nmtkit.io.parameters import copy_parameters
 from nmtkit.model_folder import build_model, find_device, read_vocabularies, write_config
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.training.folder_lock import FolderLock
-from nmtkit.training.gradient import attention_guide, word_sampler
+from nmtkit.training.gradient import word_sampler
+from nmtkit.training.informed_start import check_informed_start, inform_start
 from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
@@ -227,8 +228,6 @@ def _build_trainer(
     torch.manual_seed(config.training.seed)
     vocabularies = process_group.broadcast(lambda: read_vocabularies(folder))
     model = build_model(config, len(vocabularies[0]), len(vocabularies[1])).to(device)
-    if config.training.init_output_bias:
-        model.init_output_bias(vocabularies[1].counts)
     if config.training.dev_bleu and not model.reads_source:
         raise ConfigError(
             "training.dev_bleu: a language model does not translate, so there is no BLEU; set it"
@@ -239,10 +238,7 @@ def _build_trainer(
             "training.early_stopping_metric: a language model does not translate, so there is no"
             " chrF; set it to cost"
         )
-    if config.training.guided_alignment and not model.has_attention:
-        raise ConfigError(
-            "training.guided_alignment: this model has no attention to guide; set it to 0"
-        )
+    check_informed_start(model, config.training)
     corpus, dev = (
         process_group.main_process_first(
             lambda: Corpus.open(data, split, vocabularies, config.data.sides)  # noqa: B023
@@ -273,8 +269,7 @@ def _build_trainer(
         dev.checksum,
     )
     trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
-    if config.training.guided_alignment:
-        trainer.gradient.guide_attention(attention_guide(corpus, len(vocabularies[1])))
+    inform_start(model, trainer.gradient, corpus, vocabularies[1], config.training)
     return trainer
 
 

@@ -14,7 +14,8 @@ from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.training.gradient import attention_guide
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.informed_start import inform_start
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation
@@ -97,7 +98,8 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
         trainer = Trainer(
             model, batches, measure, config, tmp_path / folder, metrics_logger, process_group
         )
-        trainer.gradient.guide_attention(attention_guide(batches.corpus, WORDS))
+        vocabulary = Vocabulary(["</s>", "<unk>", *"abcdefg"], range(1, WORDS + 1))
+        inform_start(model, trainer.gradient, batches.corpus, vocabulary, config)
         return trainer
 
     return make

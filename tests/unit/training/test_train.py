@@ -147,6 +147,7 @@ def test_the_same_settings_give_the_same_model(run):
 
 EARLY = [
     "training.init_output_bias=true",
+    "training.init_source_embeddings=true",
     "training.guided_alignment=0.2",
     "training.guided_updates=5",
     "training.curriculum_updates=4",

@@ -1,0 +1,59 @@
+"""What a training knows about its words before the first update, if its settings ask for it.
+
+Frequencies of target words become the output bias. Word pairs, which are learned from the corpus in
+seconds, guide the attention, and place source embeddings near those of their translations.
+"""
+
+import logging
+
+import torch
+
+from nmtkit.config import TrainingConfig
+from nmtkit.data.corpus import Corpus
+from nmtkit.data.word_pairs import WordPairs
+from nmtkit.errors import ConfigError
+from nmtkit.models import Model
+from nmtkit.models.attention_guide import AttentionGuide
+from nmtkit.models.lexical_initialisation import lexical_embeddings
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.gradient import Gradient
+
+log = logging.getLogger("nmtkit")
+
+
+def check_informed_start(model: Model, config: TrainingConfig) -> None:
+    """Raise ConfigError if the model has nothing that the settings would inform."""
+    if config.guided_alignment and not model.has_attention:
+        raise ConfigError(
+            "training.guided_alignment: this model has no attention to guide; set it to 0"
+        )
+    if config.init_source_embeddings and not model.reads_source:
+        raise ConfigError(
+            "training.init_source_embeddings: a language model reads no source; set it to false"
+        )
+
+
+@torch.no_grad()
+def inform_start(
+    model: Model, gradient: Gradient, corpus: Corpus, words: Vocabulary, config: TrainingConfig
+) -> None:
+    """Initialise parameters, and guide the attention, as the settings ask.
+
+    :param gradient: computes the gradients of the model.
+    :param words: target words, with their counts.
+    :raises DataError: the corpus is damaged.
+    """
+    if config.init_output_bias:
+        model.init_output_bias(words.counts)
+    if not (config.guided_alignment or config.init_source_embeddings):
+        return
+    pairs = WordPairs.estimate(corpus, len(words))
+    log.info("%s pairs of words that translate each other", f"{len(pairs.keys):,}")
+    device = model.E_y.device
+    keys, strengths = (torch.from_numpy(column).to(device) for column in pairs[:2])
+    if config.init_source_embeddings:
+        parameters = dict(model.named_parameters())
+        E_x, E_y = parameters["E_x"], parameters["E_y"]
+        E_x.copy_(lexical_embeddings(E_x, E_y, keys, strengths))
+    if config.guided_alignment:
+        gradient.guide_attention(AttentionGuide(keys, strengths, len(words)))

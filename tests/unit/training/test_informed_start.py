@@ -1,0 +1,43 @@
+"""What a training knows about its words before the first update."""
+
+import pytest
+import torch
+
+from nmtkit.config import TrainingConfig
+from nmtkit.errors import ConfigError
+from nmtkit.models.cslm import CSLM, CSLMConfig
+from nmtkit.models.rnnenc import RNNenc, RNNencConfig
+from nmtkit.training.informed_start import check_informed_start
+from tests.unit.training.conftest import WORDS, MakeTrainer
+
+
+def test_source_embeddings_begin_near_those_of_their_translations(
+    make_trainer: MakeTrainer,
+) -> None:
+    plain, informed = (make_trainer(init_source_embeddings=value) for value in (False, True))
+    assert torch.equal(plain.model.E_y, informed.model.E_y)
+
+    def similarity(model: torch.nn.Module) -> float:
+        E_x, E_y = (dict(model.named_parameters())[name].detach() for name in ("E_x", "E_y"))
+        words = torch.arange(3, WORDS - 2)  # the translation of each word is the next one
+        return float(torch.cosine_similarity(E_x[words], E_y[words + 1]).mean())
+
+    assert similarity(informed.model) > 0.75 > 0.5 > similarity(plain.model)
+
+
+def test_the_output_bias_begins_with_the_frequencies(make_trainer: MakeTrainer) -> None:
+    bias = make_trainer(init_output_bias=True).model.b_y.detach().double()
+    counts = torch.arange(1, WORDS + 1).double()
+    torch.testing.assert_close(bias.softmax(0), counts / counts.sum())
+    assert not make_trainer().model.b_y.any()
+
+
+def test_settings_that_a_model_cannot_use_are_refused() -> None:
+    language_model = CSLM(CSLMConfig(2, 2, 3, 3), 5, 5)
+    for setting in ({"init_source_embeddings": True}, {"guided_alignment": 0.1}):
+        with pytest.raises(ConfigError, match=next(iter(setting))):
+            check_informed_start(language_model, TrainingConfig(**setting))  # type: ignore[arg-type]
+    model = RNNenc(RNNencConfig(2, 3, 2), 5, 5)
+    check_informed_start(model, TrainingConfig(init_source_embeddings=True))
+    with pytest.raises(ConfigError, match="no attention"):
+        check_informed_start(model, TrainingConfig(guided_alignment=0.1))
