@@ -38,4 +38,4 @@ def lexical_embeddings(E_x: Tensor, E_y: Tensor, keys: Tensor, strengths: Tensor
 
 
 def _directions(vectors: Tensor) -> Tensor:
-    return vectors / vectors.norm(dim=1, keepdim=True).clamp(min=SHORTEST)
+    return torch.nn.functional.normalize(vectors, dim=1, eps=SHORTEST)

@@ -55,5 +55,5 @@ def inform_start(
         parameters = dict(model.named_parameters())
         E_x, E_y = parameters["E_x"], parameters["E_y"]
         E_x.copy_(lexical_embeddings(E_x, E_y, keys, strengths))
-    if config.guided_alignment:
+    if config.guided_alignment and len(keys):
         gradient.guide_attention(AttentionGuide(keys, strengths, len(words)))

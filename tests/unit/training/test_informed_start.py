@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from nmtkit.config import TrainingConfig
+from nmtkit.data import word_pairs
 from nmtkit.errors import ConfigError
 from nmtkit.models.cslm import CSLM, CSLMConfig
 from nmtkit.models.rnnenc import RNNenc, RNNencConfig
@@ -25,6 +26,15 @@ def test_source_embeddings_begin_near_those_of_their_translations(
     assert similarity(informed.model) > 0.75 > 0.5 > similarity(plain.model)
 
 
+def test_a_corpus_that_teaches_no_pairs_trains_without(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_pairs, "MAX_LENGTH", 0)
+    trainer = make_trainer(init_source_embeddings=True, guided_alignment=0.5, max_updates=2)
+    trainer.run()
+    assert trainer.progress.updates == 2
+
+
 def test_the_output_bias_begins_with_the_frequencies(make_trainer: MakeTrainer) -> None:
     bias = make_trainer(init_output_bias=True).model.b_y.detach().double()
     counts = torch.arange(1, WORDS + 1).double()
@@ -36,7 +46,7 @@ def test_settings_that_a_model_cannot_use_are_refused() -> None:
     language_model = CSLM(CSLMConfig(2, 2, 3, 3), 5, 5)
     for setting in ({"init_source_embeddings": True}, {"guided_alignment": 0.1}):
         with pytest.raises(ConfigError, match=next(iter(setting))):
-            check_informed_start(language_model, TrainingConfig(**setting))  # type: ignore[arg-type]
+            check_informed_start(language_model, TrainingConfig(**setting))
     model = RNNenc(RNNencConfig(2, 3, 2), 5, 5)
     check_informed_start(model, TrainingConfig(init_source_embeddings=True))
     with pytest.raises(ConfigError, match="no attention"):
