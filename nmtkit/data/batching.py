@@ -6,7 +6,7 @@ all that a checkpoint needs to resume exactly, and a corpus of any size costs no
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,10 +77,15 @@ class Batches:
         self._weighted = WeightedOrder(segments, seed) if segments else None
         self._check_segments()
         self._resampler = resampler
+        self.allows: Callable[[float], bool] = lambda mean_length: True
         self._check_max_length()
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield batches endlessly; `position` is that of the batch after the one yielded."""
+        """Yield batches endlessly; `position` is that of the batch after the one yielded.
+
+        Batches whose mean target length `allows` refuses are passed by, but not a whole pool.
+        """
+        passed = 0
         while True:
             pool = self.position
             pairs, end = self._read_pool(pool)
@@ -93,6 +98,12 @@ class Batches:
                     if is_last
                     else Position(pool.epoch, pool.start, number + 1)
                 )
+                if passed < len(batches) and not self.allows(
+                    _mean_length(content, batches[number])
+                ):
+                    passed += 1
+                    continue
+                passed = 0
                 yield self._read_part(content, batches[number])
             if pool.used >= len(batches):  # all pairs are too long, or the corpus has shrunk
                 self.position = self._next_pool(pool.epoch, end)
@@ -209,6 +220,11 @@ class Batches:
             random = np.random.default_rng([self.seed, position.epoch, position.start])
             batches = [batches[i] for i in random.permutation(len(batches))]
         return batches
+
+
+def _mean_length(pool: Pool, rows: Ids) -> float:
+    """Return the mean length of the targets of some pairs of a pool."""
+    return float(pool.corpus.tgt.lengths(pool.indices[rows]).mean())
 
 
 def _token_cuts(lengths: Ids, budget: int) -> Ids:

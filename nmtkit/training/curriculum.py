@@ -13,7 +13,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from nmtkit.data.batch import Batch
 from nmtkit.data.corpus import Corpus
 
 FIRST_COMPETENCE = 0.1
@@ -47,10 +46,9 @@ class LengthCurriculum:
         start = FIRST_COMPETENCE**2
         return math.sqrt(updates * (1 - start) / self._updates + start)
 
-    def allows(self, batch: Batch, updates: int) -> bool:
-        """Return whether a batch may be used; all ranks, which have parts of it, agree."""
+    def allows(self, mean_length: float, updates: int) -> bool:
+        """Return whether a batch with this mean length may be used."""
         competence = self.competence(updates)
-        if competence == 1 or not batch.pairs:
+        if competence == 1:
             return True
-        limit = self._lengths[math.ceil(competence * len(self._lengths)) - 1]
-        return bool(batch.tokens <= limit * batch.pairs)
+        return bool(mean_length <= self._lengths[math.ceil(competence * len(self._lengths)) - 1])

@@ -101,11 +101,9 @@ class Trainer:
         self.schedule = Schedule.of(config)
         self.time_limit = TimeLimit.of(config)
         self.record_schedule: Callable[[Schedule], None] = lambda schedule: None
-        self.curriculum = (
-            LengthCurriculum.of(batches.corpus, config.curriculum_updates)
-            if config.curriculum_updates
-            else None
-        )
+        if config.curriculum_updates:
+            curriculum = LengthCurriculum.of(batches.corpus, config.curriculum_updates)
+            batches.allows = lambda length: curriculum.allows(length, self.progress.updates)
         self.stopwatch = Stopwatch()
         self.progress = Progress(corpus=batches.checksum, dev=dev_checksum)
 
@@ -251,7 +249,7 @@ class Trainer:
 
         :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
-        batches = [self._next_batch() for _ in range(self.config.gradient_accumulation)]
+        batches = [next(self.stream) for _ in range(self.config.gradient_accumulation)]
         self.process_group.seed_per_rank(self.config.seed, self.progress.updates)
         number = self.progress.updates + 1
         update = self.gradient.compute(
@@ -262,15 +260,6 @@ class Trainer:
             return update
         self._skip_update(batches)
         return dataclasses.replace(update, skipped=True)
-
-    def _next_batch(self) -> Batch:
-        """Return the next batch that the curriculum allows, or one after a whole pool of others."""
-        batch = next(self.stream)
-        for _ in range(self.batches.config.sort_pool):
-            if self.curriculum is None or self.curriculum.allows(batch, self.progress.updates):
-                return batch
-            batch = next(self.stream)
-        return batch
 
     def _samples_words(self) -> bool:
         """Return whether the softmax of the next update is over drawn words."""
