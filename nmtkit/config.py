@@ -76,7 +76,8 @@ class TrainingConfig:
     softmax_samples: train with a softmax over this many words drawn for each batch, and the batch's
         own (Jean et al. 2015), until the learning rate has fallen to a quarter; 0: all words.
     curriculum_updates: number of updates over which the length of sentences grows, from that of the
-        shortest tenth to all (Platanios et al. 2019); 0: all from the beginning.
+        shortest tenth to all (Platanios et al. 2019); longer sentences are passed by, which counts
+        as reading them. 0: all from the beginning.
     init_output_bias: begin with the log frequency of each target word as its output bias, not 0.
     init_source_embeddings: begin with source embeddings near those of their translations, which are
         learned from the corpus when the training starts.

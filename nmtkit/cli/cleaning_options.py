@@ -26,7 +26,7 @@ cleaning_options = group(
     option(
         "--max-length",
         type=click.IntRange(min=1),
-        default=50,
+        default=100,
         metavar="N",
         common=True,
         help="Maximum words on a side. Subwords are not counted. In scripts without blanks,"

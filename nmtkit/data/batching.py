@@ -77,13 +77,13 @@ class Batches:
         self._weighted = WeightedOrder(segments, seed) if segments else None
         self._check_segments()
         self._resampler = resampler
-        self.allows: Callable[[float], bool] = lambda mean_length: True
+        self.allows: Callable[[float], bool] | None = None
         self._check_max_length()
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield batches endlessly; `position` is that of the batch after the one yielded.
 
-        Batches whose mean target length `allows` refuses are passed by, but not a whole pool.
+        Batches whose mean target length `allows` refuses are passed by, but no more than a pool has.
         """
         passed = 0
         while True:
@@ -98,15 +98,19 @@ class Batches:
                     if is_last
                     else Position(pool.epoch, pool.start, number + 1)
                 )
-                if passed < len(batches) and not self.allows(
-                    _mean_length(content, batches[number])
-                ):
+                if passed < len(batches) and self._refuses(content, batches[number]):
                     passed += 1
                     continue
                 passed = 0
                 yield self._read_part(content, batches[number])
             if pool.used >= len(batches):  # all pairs are too long, or the corpus has shrunk
                 self.position = self._next_pool(pool.epoch, end)
+
+    def _refuses(self, pool: Pool, rows: Ids) -> bool:
+        """Return whether the mean target length of a batch is not allowed."""
+        if self.allows is None:
+            return False
+        return not self.allows(float(pool.corpus.tgt.lengths(pool.indices[rows]).mean()))
 
     @property
     def checksum(self) -> str:
@@ -220,11 +224,6 @@ class Batches:
             random = np.random.default_rng([self.seed, position.epoch, position.start])
             batches = [batches[i] for i in random.permutation(len(batches))]
         return batches
-
-
-def _mean_length(pool: Pool, rows: Ids) -> float:
-    """Return the mean length of the targets of some pairs of a pool."""
-    return float(pool.corpus.tgt.lengths(pool.indices[rows]).mean())
 
 
 def _token_cuts(lengths: Ids, budget: int) -> Ids:

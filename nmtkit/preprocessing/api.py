@@ -55,7 +55,7 @@ def prepare(
     bpe_separate: bool = False,
     glossaries: Sequence[str] = (),
     vocabulary_threshold: int | None = None,
-    max_length: int = 50,
+    max_length: int = 100,
     max_ratio: float = 9.0,
     dedup: bool = False,
     near_dedup: Literal["", "both", "src", "tgt"] = "",

@@ -36,7 +36,7 @@ class CleaningSettings:
         "drop" those that stand there as a pair; "drop-any" also those with one side there.
     """
 
-    max_length: int = 50
+    max_length: int = 100
     max_ratio: float = 9.0
     dedup: bool = False
     invalid: Literal["error", "drop"] = "error"

@@ -81,6 +81,9 @@ BFLOAT16_SIZE = 512
 """Smallest size that is trained in bfloat16, where the processor multiplies it: smaller matrices
 gain nothing."""
 
+MAX_LENGTH = 150
+"""Tokens of the longest sentences: those of the words that `prepare` keeps by default, and more."""
+
 COOLDOWN_SHARE = 0.4
 """Share of the time in which the learning rate falls to 0."""
 
@@ -224,7 +227,7 @@ class Plan:
         sizes = dict.fromkeys(("embedding", "hidden", "align", "maxout"), self.size)
         return {
             "model": {**sizes, "dropout": self.dropout},
-            "data": {"batch_size": self.batch_size},
+            "data": {"batch_size": self.batch_size, "max_length": MAX_LENGTH},
             "training": {
                 "precision": self.precision,
                 "learning_rate": self.learning_rate,
