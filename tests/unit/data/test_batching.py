@@ -258,6 +258,45 @@ def test_resuming_from_any_position_gives_the_same_batches(unit, order, shuffle)
         assert number + 3 >= len(positions) or resumed.position == positions[number + 3]
 
 
+def mean_length(batch):
+    return batch.tokens / batch.pairs
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_batches_that_are_not_allowed_are_passed_by(order, ranks):
+    pairs, config = corpus(60), settings(order=order)
+    expected = [b.lines for b in epoch(Batches(pairs, config, 1)) if mean_length(b) <= 6]
+    parts = []
+    for rank in range(ranks):
+        batches = Batches(pairs, config, 1, part=(rank, ranks))
+        batches.allows = lambda length: length <= 6
+        parts.append([batch.lines for batch in epoch(batches)][: len(expected)])
+    joined = [sum(lines, start=[]) for lines in zip(*parts, strict=True)]
+    assert list(map(sorted, joined)) == list(map(sorted, expected))
+
+
+def test_a_batch_is_used_when_as_many_as_a_pool_were_refused():
+    batches = Batches(corpus(40), settings(order="ascending"), seed=1)
+    batches.allows = lambda length: False
+    every = [batch.lines for batch in epoch(Batches(corpus(40), settings(), seed=1))]
+    used = [batch.lines for batch in itertools.islice(batches, 2)]
+    assert [every.index(lines) for lines in used] == [3, 7]
+
+
+def test_resuming_after_batches_that_were_passed_by_gives_the_same_batches():
+    pairs, config = corpus(60), settings(order="random")
+    batches = Batches(pairs, config, seed=1)
+    batches.allows = lambda length: length <= 6
+    first, position = next(iter(batches)), batches.position
+    resumed = Batches(pairs, config, 1, position)
+    resumed.allows = batches.allows
+    stream = iter(Batches(pairs, config, 1))
+    whole = [batch for batch in itertools.islice(stream, 30) if mean_length(batch) <= 6]
+    second = next(iter(resumed))
+    assert same(first, whole[0]) and same(second, whole[1])
+
+
 def test_a_position_beyond_its_pool_goes_on_with_the_next_pool():
     position = Position(epoch=1, start=12, used=1000)
     batches = Batches(corpus(50), settings(), seed=3, position=position)
