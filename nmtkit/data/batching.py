@@ -83,7 +83,8 @@ class Batches:
     def __iter__(self) -> Iterator[Batch]:
         """Yield batches endlessly; `position` is that of the batch after the one yielded.
 
-        Batches whose mean target length `allows` refuses are passed by, but no more than a pool has.
+        Batches whose mean target length `allows` refuses are passed by, but no more than a pool
+        has.
         """
         passed = 0
         while True:

@@ -11,15 +11,17 @@ All hypotheses of a sentence share its encoded source, which is never copied for
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.models.softmax_sampling import WordSampler
+
+if TYPE_CHECKING:
+    from nmtkit.models.attention_guide import AttentionGuide
 
 
 class LogitLayer(Protocol):
@@ -203,7 +205,7 @@ class TranslationModel(Protocol):
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
         sampler: WordSampler | None = None,
-        guide: AttentionGuide | None = None,
+        guide: "AttentionGuide | None" = None,
     ) -> Tensor:
         """Return the sum of -log p over all real target words, `</s>` included.
 

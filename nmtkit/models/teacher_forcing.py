@@ -3,14 +3,13 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models import kernels
-from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.base import OutputLayer, Scored
 from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.fast.output_layer import output_layer as fast_output_layer
@@ -18,6 +17,9 @@ from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.special_symbols import BOS
+
+if TYPE_CHECKING:
+    from nmtkit.models.attention_guide import AttentionGuide
 
 output_layer = kernels.Twin(OutputLayer, fast_output_layer)
 
@@ -137,7 +139,7 @@ class EncoderDecoder(nn.Module):
         tgt_mask: Tensor,
         label_smoothing: float = 0.0,
         sampler: WordSampler | None = None,
-        guide: AttentionGuide | None = None,
+        guide: "AttentionGuide | None" = None,
     ) -> Tensor:
         """Return the sum of -log p over the target words; see `TranslationModel.loss`."""
         forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask))

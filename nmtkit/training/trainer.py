@@ -101,11 +101,11 @@ class Trainer:
         self.schedule = Schedule.of(config)
         self.time_limit = TimeLimit.of(config)
         self.record_schedule: Callable[[Schedule], None] = lambda schedule: None
+        self.stopwatch = Stopwatch()
+        self.progress = Progress(corpus=batches.checksum, dev=dev_checksum)
         if config.curriculum_updates:
             curriculum = LengthCurriculum.of(batches.corpus, config.curriculum_updates)
             batches.allows = lambda length: curriculum.allows(length, self.progress.updates)
-        self.stopwatch = Stopwatch()
-        self.progress = Progress(corpus=batches.checksum, dev=dev_checksum)
 
     def resume(self, rewind: bool = False) -> bool:
         """Load the newest checkpoint; return False if there is none.

@@ -51,4 +51,4 @@ def test_the_command_prepares_what_it_writes(
     assert corpus.main(options) == 0
     prepare, shortlist = commands
     assert str(tmp_path / "raw" / "train.en") in prepare and "shortlist" in shortlist
-    assert prepare[prepare.index("--bpe") + 1] == "16000"
+    assert prepare[prepare.index("--subword-size") + 1] == "16000"
