@@ -16,14 +16,13 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from nmtkit.inference.scorer import Score
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS
-from nmtkit.text.link_cells import LinkCells, PriorLinks, shares
+from nmtkit.text.link_cells import Ids, LinkCells, PriorLinks, Weights, shares
 from nmtkit.text.translation_table import TranslationTable
 
 ROUNDS = 3
@@ -37,9 +36,6 @@ MIN_TRANSLATION = 1e-6
 
 MAX_CELLS = 20_000_000
 """Pairs of positions to learn from; each takes 20 bytes."""
-
-Ids = npt.NDArray[np.int64]
-Weights = npt.NDArray[np.float32]
 
 
 class PairIds(NamedTuple):
@@ -92,13 +88,6 @@ def _until_full(scores: Iterable[Score]) -> Iterator[Score]:
             return
 
 
-def combine(attention: Weights, translations: npt.NDArray[np.float64]) -> Weights:
-    """Return alpha^a t(y | x), not normalised."""
-    known = np.maximum(translations, MIN_TRANSLATION)
-    weights: Weights = np.power(attention, ATTENTION_EXPONENT) * known.astype(np.float32)
-    return weights
-
-
 def with_translations(
     matrix: Tensor,
     src: Sequence[str],
@@ -119,6 +108,7 @@ def with_translations(
 
 def link_weights(attention: Weights, ids: PairIds, table: TranslationTable) -> Weights:
     """Return w_ij of a pair; rows sum to 1. Shape: [T_y, T_x], `</s>` of the target left out."""
-    weights = combine(attention, table.matrix(*ids))
+    known = np.maximum(table.matrix(*ids), MIN_TRANSLATION).astype(np.float32)
+    weights = np.power(attention, ATTENTION_EXPONENT) * known
     normalized: Weights = weights / weights.sum(1, keepdims=True)
     return normalized
