@@ -81,7 +81,7 @@ class EncoderDecoder(nn.Module):
 
     @torch.no_grad()
     def init_output_bias(self, counts: Sequence[int]) -> None:
-        """Set the output bias to the log frequency of each word, which is then not to be learned.
+        """Set the output bias to the log frequency of each word, so that it need not be learned.
 
         :param counts: how often each target word occurs in the training data; 0 counts as 1.
         """
