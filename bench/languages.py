@@ -106,11 +106,11 @@ class OpenNMTRecurrent(OpenNMT):
             "word_vec_size": task.sizes.embedding,
             "hidden_size": 2 * task.sizes.hidden,
             "dropout": [0.1],
-            "learning_rate": 0.002,
+            "learning_rate": recurrent_rate(task.batch_tokens),
             "learning_rate_decay": 0.6,
             "start_decay_steps": start,
             "decay_steps": max(1, (task.updates - start) // 8),
-            "batch_size": 400,
+            "batch_size": task.batch_tokens,
         }
 
     def write_training(self, task: Task) -> list[str]:
@@ -119,8 +119,8 @@ class OpenNMTRecurrent(OpenNMT):
         corpus["data"]["corpus"]["transforms"] = ["filtertoolong"]
         settings = {
             **corpus,
-            "src_seq_length": MAX_LENGTH,
-            "tgt_seq_length": MAX_LENGTH,
+            "src_seq_length": task.max_length,
+            "tgt_seq_length": task.max_length,
             "save_model": str(task.folder / "model"),
             "attention_dropout": [0.0],
             "label_smoothing": 0.1,
@@ -167,8 +167,23 @@ class OpenNMTTransformer(OpenNMTRecurrent):
             "decay_method": "noam",
             "learning_rate": 2,
             "warmup_steps": max(1, round(0.15 * task.updates)),
-            "batch_size": 800,
+            "batch_size": 2 * task.batch_tokens,
         }
+
+
+def recurrent_rate(batch_tokens: int) -> float:
+    """Return the learning rate of the recurrent models: 0.002 at 400 tokens, then by the root."""
+    return 0.002 * math.sqrt(batch_tokens / 400)
+
+
+class OpenNMTWithoutInputFeeding(OpenNMTRecurrent):
+    """The recurrent model without input feeding, whose decoder reads a sentence in one call."""
+
+    name = "OpenNMT-py 3.5.1, RNN without input feeding"
+
+    def settings(self, task: Task) -> dict[str, Any]:
+        """Return the settings of the model and of its optimizer."""
+        return {**super().settings(task), "input_feed": 0}
 
 
 @dataclass(frozen=True)

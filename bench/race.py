@@ -15,6 +15,7 @@ planned ones. What was measured is kept in `--work`: a race that was interrupted
 """
 
 import argparse
+import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -42,6 +43,9 @@ CALIBRATION, WARMUP = 60, 20
 """Updates by which the speed is measured, and those of them that are not counted."""
 
 BEAM = 5
+
+MAX_LENGTH = 150
+"""Most tokens of a sentence that the other systems train on, and of their translations."""
 
 
 class PlannedNmtkit(RecipeNmtkit):
@@ -90,6 +94,7 @@ class Entry:
     system: System
     setting: str
     sizes: Sizes
+    batch_tokens: int
     minutes: float
     threads: int
 
@@ -101,7 +106,8 @@ class Entry:
         """The training, without its number of updates."""
         name = f"{self.system.name}-{self.setting}-{self.minutes:g}"
         folder = (self.folder / re.sub("[^a-zA-Z0-9.=]+", "-", name)).resolve()
-        return Task(self.data, folder, self.sizes, 0, threads=self.threads)
+        limits = {"max_length": MAX_LENGTH, "batch_tokens": self.batch_tokens}
+        return Task(self.data, folder, self.sizes, 0, threads=self.threads, **limits)
 
     def result(self) -> Result:
         """Return the figures, measured now or earlier."""
@@ -150,21 +156,25 @@ def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
         work = options.work / text.name.replace(" ", "-")
         data = Data.open(text.prepare(work, options.size), work)
         for minutes in sorted(options.minutes):
-            for system, setting, sizes in systems_of(options, minutes):
-                if not options.only or system.name.startswith(tuple(options.only)):
-                    yield Entry(text, data, work, system, setting, sizes, minutes, options.threads)
+            for system, setting, sizes, tokens in systems_of(options, minutes):
+                if not options.only or system.name in options.only:
+                    place = (text, data, work, system, setting)
+                    yield Entry(*place, sizes, tokens, minutes, options.threads)
 
 
-def systems_of(options: argparse.Namespace, minutes: float) -> Iterator[tuple[System, str, Sizes]]:
-    """Yield the systems with their settings."""
-    yield PlannedNmtkit(minutes), "planned", Sizes(0, 0, 0, 0)
+def systems_of(
+    options: argparse.Namespace, minutes: float
+) -> Iterator[tuple[System, str, Sizes, int]]:
+    """Yield the systems with their settings, sizes and tokens an update."""
+    planned = Sizes(0, 0, 0, 0)
+    yield PlannedNmtkit(minutes), "planned", planned, 0
     for variant in options.variant:
-        yield PlannedNmtkit(minutes, variant), "settings", Sizes(0, 0, 0, 0)
+        yield PlannedNmtkit(minutes, variant), "settings", planned, 0
     if options.peers is None:
         return
     for system in peers(options.peers):
-        for n in options.hidden:
-            yield system, f"n = {n}", Sizes(n, n, n, n)
+        for n, tokens in itertools.product(options.hidden, options.batch_tokens):
+            yield system, f"n = {n}, batches of {tokens:,}", Sizes(n, n, n, n), tokens
 
 
 def best_of(entries: Sequence[Entry]) -> dict[tuple[str, float, str], tuple[Entry, Result]]:
@@ -184,8 +194,11 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
     parser.add_argument("--minutes", nargs="+", type=float, default=[2, 5, 10, 20, 40])
     parser.add_argument("--hidden", nargs="+", type=int, default=[128, 256], help="of the peers")
+    parser.add_argument(
+        "--batch-tokens", nargs="+", type=int, default=[800, 1600], help="of the recurrent peers"
+    )
     parser.add_argument("--variant", action="append", default=[], help="settings of nmtkit")
-    parser.add_argument("--only", nargs="+", help="only systems whose names begin with these")
+    parser.add_argument("--only", nargs="+", help="only systems of these names")
     parser.add_argument("--size", type=int, default=8000, help="BPE merges")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--work", type=Path, default=Path("build/bench/race"))

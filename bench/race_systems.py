@@ -8,7 +8,12 @@ models are in `languages.py`.
 from pathlib import Path
 from typing import Any
 
-from languages import OpenNMTRecurrent, OpenNMTTransformer
+from languages import (
+    OpenNMTRecurrent,
+    OpenNMTTransformer,
+    OpenNMTWithoutInputFeeding,
+    recurrent_rate,
+)
 from peer_systems import JoeyNMT, Marian
 from systems import System, Task
 
@@ -33,7 +38,9 @@ class JoeyNMTRecurrent(JoeyNMT):
     def settings(self, task: Task) -> dict[str, dict[str, Any]]:
         """Return the settings of the training and of the model."""
         settings = super().settings(task)
-        settings["training"] |= _joeynmt_training(800, 2e-3, RECURRENT_WARMUP)
+        settings["training"] |= _joeynmt_training(
+            task.batch_tokens, recurrent_rate(task.batch_tokens), RECURRENT_WARMUP
+        )
         model = settings["model"]
         model["tied_softmax"] = True
         for side in ("encoder", "decoder"):
@@ -51,7 +58,7 @@ class JoeyNMTTransformer(JoeyNMT):
         """Return the settings of the training and of the model."""
         settings = super().settings(task)
         warmup = _transformer_warmup(task)
-        settings["training"] |= _joeynmt_training(1600, 2e-3, warmup)
+        settings["training"] |= _joeynmt_training(2 * task.batch_tokens, 2e-3, warmup)
         settings["training"] |= {"adam_betas": [0.9, 0.98]}
         n = task.sizes.hidden
         side = {
@@ -99,7 +106,9 @@ class MarianRecurrent(Marian):
             "dim-emb": task.sizes.embedding,
             "dim-rnn": task.sizes.hidden,
             "dropout-rnn": 0.1,
-            **_marian_training(800, 2e-3, RECURRENT_WARMUP),
+            **_marian_training(
+                task.batch_tokens, recurrent_rate(task.batch_tokens), RECURRENT_WARMUP
+            ),
         }
 
 
@@ -119,7 +128,7 @@ class MarianTransformer(Marian):
             "dec-depth": TRANSFORMER_LAYERS,
             "transformer-dropout": 0.1,
             "optimizer-params": [0.9, 0.98, 1e-9],
-            **_marian_training(1600, 2e-3, _transformer_warmup(task)),
+            **_marian_training(2 * task.batch_tokens, 2e-3, _transformer_warmup(task)),
         }
 
 
@@ -137,7 +146,7 @@ def _marian_training(tokens: int, rate: float, warmup: int) -> dict[str, Any]:
 
 
 FOLDERS: dict[str, list[type[System]]] = {
-    "opennmt": [OpenNMTRecurrent, OpenNMTTransformer],
+    "opennmt": [OpenNMTRecurrent, OpenNMTWithoutInputFeeding, OpenNMTTransformer],
     "joeynmt": [JoeyNMTRecurrent, JoeyNMTTransformer],
     "marian": [MarianRecurrent, MarianTransformer],
 }

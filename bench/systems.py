@@ -78,7 +78,8 @@ class Data:
 class Task:
     """A training run; its files go to `folder`, and it ends after `updates`.
 
-    max_length: most tokens of a sentence that is trained on, and of a translation.
+    max_length: most tokens of a sentence that is trained on, and of a translation. batch_tokens:
+    target tokens of an update, in comparisons of quality.
     """
 
     data: Data
@@ -88,6 +89,7 @@ class Task:
     threads: int
     learning_rate: float = 1e-3
     max_length: int = 100
+    batch_tokens: int = 400
 
 
 @dataclass(frozen=True)

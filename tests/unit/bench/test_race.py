@@ -51,7 +51,7 @@ def test_nmtkit_has_nothing_but_its_time(task: Task) -> None:
 
 def test_of_a_systems_settings_the_best_counts(text: Text, data: Data, tmp_path: Path) -> None:
     system, none = PlannedNmtkit(2), Sizes(0, 0, 0, 0)
-    entry = Entry(text, data, tmp_path, system, "a", none, 2, 1)
+    entry = Entry(text, data, tmp_path, system, "a", none, 0, 2, 1)
     entries = [replace(entry, setting=setting) for setting in "abc"]
     for one, bleu in zip(entries, (10.0, 30.0, 20.0), strict=True):
         one.task.folder.mkdir(parents=True)
@@ -75,5 +75,5 @@ def test_the_updates_of_a_peer_fill_the_time(
             (task.folder / "record.json").write_text(json.dumps({"updates": readings}))
 
     monkeypatch.setattr(race, "run_command", lambda *_: CommandCost(10.5, 1, 1))
-    entry = Entry(text, data, tmp_path, Peer(2), "a", Sizes(0, 0, 0, 0), 2, 1)
+    entry = Entry(text, data, tmp_path, Peer(2), "a", Sizes(0, 0, 0, 0), 0, 2, 1)
     assert entry._updates() == (120 - 10) / 0.5

@@ -31,7 +31,7 @@ def test_joeynmt_counts_batches_in_tokens(cls: type[JoeyNMTRecurrent], task: Tas
 @pytest.mark.parametrize("cls", [MarianRecurrent, MarianTransformer])
 def test_marian_counts_batches_in_tokens(cls: type[MarianRecurrent], task: Task) -> None:
     words = cls(Path("python"), Path("marian")).write_training(task)
-    assert int(words[words.index("--mini-batch-words") + 1]) >= 800
+    assert int(words[words.index("--mini-batch-words") + 1]) >= task.batch_tokens
     assert words[words.index("--after") + 1] == f"{task.updates}u"
     assert words.count("--mini-batch") == words.count("--learn-rate") == 1
 
