@@ -163,6 +163,7 @@ def test_the_other_models_have_the_papers_settings():
     phrases = make_config("phrase-rnn")
     assert phrases.model == PhraseRNNConfig()
     assert (phrases.data.batch_size, phrases.data.sort_pool) == (64, 1)
+    assert phrases.training.max_updates == 3_000_000
 
 
 # Writing TOML

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from nmtkit.config import TrainingConfig
+from nmtkit.config_io import recipe_names
 from nmtkit.data.batch import make_batch
 from nmtkit.data.batching import Batches, Position
 from nmtkit.errors import ModelError, TrainingInterrupted
@@ -17,6 +18,7 @@ from nmtkit.io.parameters import read_parameters
 from nmtkit.training.checkpoint import list_checkpoints
 from nmtkit.training.early_stopping import update_early_stopping
 from nmtkit.training.progress import Progress
+from nmtkit.training.settings import make_config
 from nmtkit.training.validation import Validation
 
 TIMES = {"seconds", "words_per_second"}
@@ -570,6 +572,14 @@ def test_a_finished_training_is_recognised(make_trainer, dev, settings):
     resumed.run()
     assert equal(parameters(resumed), before)
     assert metrics(resumed) == metrics(first)
+
+
+@pytest.mark.parametrize("recipe", recipe_names())
+def test_every_recipe_ends(make_trainer, recipe):
+    trainer = make_trainer(**dataclasses.asdict(make_config(recipe).training))
+    assert not trainer.finished()
+    trainer.progress = Progress(updates=10**9, stale=10**6, position=Position(10**6))
+    assert trainer.finished()
 
 
 def test_without_limits_training_never_finishes(make_trainer):
