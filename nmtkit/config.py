@@ -183,8 +183,8 @@ class SearchConfig:
     forbid_unk: never choose `<unk>`.
     max_length_ratio: maximum length of a translation, as a multiple of the source length; the limit
         is at least 10 tokens.
-    min_length_ratio: minimum length of a translation, as a multiple of the source length; both
-        include `</s>` (0.5 in GroundHog's batch mode).
+    min_length_ratio: a translation is longer than this multiple of the source length; both include
+        `</s>` (0.5 in GroundHog's `sample()`).
     """
 
     beam: int = 12

@@ -66,7 +66,9 @@ SYSTEMS_smoke := rnnenc-30 rnnsearch-50 rnnsearch-50-long unk-replacement grconv
 REPORTED     ?= rnnenc-30 rnnenc-50 rnnsearch-50 rnnsearch-50-long grconv lstm
 # Each model is trained once per seed; ensembles always have seeds 1 to 5.
 SEEDS        ?= 1
-BEAM         ?= $(if $(filter paper,$(SIZE)),12,5)
+# Beam of RNNenc, grConv and RNNsearch: that of Cho et al. 2014b, section 4.2.1, and of the authors'
+# code; the paper on RNNsearch gives none. The LSTM has the beams of its table.
+BEAM         ?= $(if $(filter paper,$(SIZE)),10,5)
 # Test sentences to translate by segments; each has many segments.
 SEGMENTED    ?= $(SEGMENTED_$(SIZE))
 SEGMENTED_paper := 3003

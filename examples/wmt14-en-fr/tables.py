@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write the papers' tables, with our figure beside each published one.
 
-    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --list files
-    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 12 --output results
+    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 10 --list files
+    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 10 --output results
 
 `--list` prints the files, or the models, that the tables of these systems need; otherwise
 tables.md, tables.json and tables.csv are written. published.toml has the published figures and the
@@ -372,7 +372,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, required=True, metavar="DIR")
     parser.add_argument("--systems", required=True, metavar="'NAME ...'")
     parser.add_argument("--seeds", default="1", metavar="'N ...'")
-    parser.add_argument("--beam", default="12", metavar="K")
+    parser.add_argument("--beam", default="10", metavar="K")
     parser.add_argument("--size", default="paper", metavar="SIZE")
     parser.add_argument("--reason", action="append", default=[], metavar="SYSTEM=TEXT")
     parser.add_argument("--list", choices=["files", "models"])

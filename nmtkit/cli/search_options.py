@@ -84,7 +84,7 @@ def search_options(function: Callable[..., Any]) -> Any:
             "--min-length-ratio",
             type=click.FloatRange(min=0),
             metavar="R",
-            help="Shortest translation: R times the source length.  [default: the model's]",
+            help="Shortest translation: longer than R times the source.  [default: the model's]",
         ),
         option(
             "--max-length-ratio",

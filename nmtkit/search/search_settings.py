@@ -118,12 +118,19 @@ def mask_tokens(
 ) -> TokenMask:
     """Forbid `</s>` in translations that would be too short, and `<unk>` if the settings say so.
 
-    `</s>` cannot be the first token either, unless the source is empty.
+    A translation is longer than `min_length_ratio` times the source, `</s>` counted in both. With
+    0.5 that is the search of RNNsearch's authors (GroundHog, `sample()`), where `</s>` comes after
+    floor(T_x / 2) words at the earliest. `</s>` cannot be the first token either, unless the source
+    is empty.
 
     :param steps: length of the hypotheses in tokens. Shape: [B].
     :param hypotheses: any tensor with their shape. Shape: [B, k].
     :param src_lengths: T_x, 1 for an empty source. Shape: [B].
     """
-    min_length = (src_lengths * settings.min_length_ratio).ceil().clamp(min=2)  # `</s>` counted
+    min_length = (src_lengths * settings.min_length_ratio).long() + 1  # `</s>` counted
+    longest = step_limits(
+        src_lengths, settings.max_length_ratio
+    )  # reached even if ratios are equal
+    min_length = min_length.minimum(longest).clamp(min=2)
     too_short = (steps + 1 < min_length) & (src_lengths > 1)
     return TokenMask(too_short.unsqueeze(1).expand(hypotheses.shape), settings.forbid_unk)

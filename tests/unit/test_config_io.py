@@ -84,8 +84,17 @@ def test_rnnsearch_30_has_the_papers_settings():
         training.average_checkpoints,
     ) == (0.0, 1, 1)
     assert training.max_updates == 471_000  # table 2: 4.71e5
-    assert (config.search.beam, config.search.beam_mode) == (12, "shrinking")
     assert (config.search.length_penalty, config.search.forbid_unk) == (1.0, False)
+
+
+@pytest.mark.parametrize(
+    "name", ["rnnenc-30", "rnnenc-50", "rnnsearch-30", "rnnsearch-50", "grconv"]
+)
+def test_models_of_the_authors_of_groundhog_search_as_its_scripts(name):
+    """Cho et al. 2014b, section 4.2.1; GroundHog's test.bash and sample.py."""
+    search = make_config(name).search
+    assert (search.beam, search.beam_mode, search.length_penalty) == (10, "shrinking", 1.0)
+    assert (search.min_length_ratio, search.max_length_ratio) == (0.5, 3.0)
 
 
 def test_rnnsearch_50_differs_from_rnnsearch_30_in_two_settings():
@@ -147,6 +156,7 @@ def test_the_deep_lstm_is_trained_as_in_the_paper():
         5,
         128,
     )
+    assert (config.search.beam, config.search.min_length_ratio) == (12, 0.0)
     assert (config.search.length_penalty, config.search.beam_mode) == (0, "shrinking")
     forward = make_config("seq2seq-lstm-forward")
     assert config.model.reverse and not forward.model.reverse

@@ -18,6 +18,7 @@ from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
+from nmtkit.search.search_settings import mask_tokens
 from nmtkit.special_symbols import BOS, EOS, UNK
 
 BEAM_MODES = ["shrinking", "bounded"]
@@ -81,7 +82,7 @@ def plain_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
         for prefix, score in active:
             values = forced.log_probs(prefix).tolist()
             for word, value in enumerate(values):
-                short = step < max(2, len(source) * config.min_length_ratio)
+                short = step < 2 or step <= len(source) * config.min_length_ratio
                 early = word == EOS and short and len(source) > 1
                 if not early and not (word == UNK and config.forbid_unk):
                     expansions.append(([*prefix, word], score + value))
@@ -125,7 +126,12 @@ def test_equals_a_plain_beam_search_with_lists(
 @pytest.mark.parametrize("beam_mode", BEAM_MODES)
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize(
-    "changes", [{"penalty": "wu", "length_penalty": 0.6}, {"min_length_ratio": 0.8}]
+    "changes",
+    [
+        {"penalty": "wu", "length_penalty": 0.6},
+        {"min_length_ratio": 0.8},
+        {"min_length_ratio": 0.5},
+    ],
 )
 def test_other_penalties_and_minimum_lengths_equal_the_plain_search(
     prefix_model, sources, beam_mode, beam, changes
@@ -138,7 +144,24 @@ def test_other_penalties_and_minimum_lengths_equal_the_plain_search(
         for h in hypotheses:
             assert h.ranking_score(config) == pytest.approx(ranking_score((h.ids, h.score), config))
             if len(source) > 1:
-                assert len(h.ids) >= len(source) * config.min_length_ratio
+                assert len(h.ids) > len(source) * config.min_length_ratio
+
+
+@pytest.mark.parametrize("length", range(1, 12))
+def test_the_shortest_translation_is_that_of_the_authors_search(length):
+    """GroundHog's `sample()` forbids `</s>` in the first len(seq) / 2 steps, rounded down."""
+    config = settings(min_length_ratio=0.5)
+    for words in range(20):
+        expected = length > 1 and words < max(1, length // 2)
+        mask = mask_tokens(torch.tensor([words]), torch.zeros(1, 3), torch.tensor([length]), config)
+        assert mask.eos.tolist() == [[expected] * 3]
+
+
+@pytest.mark.parametrize("length", [4, 10, 13])
+def test_a_translation_can_end_at_its_maximum_length(length):
+    config = settings(min_length_ratio=1.0, max_length_ratio=1.0)
+    last = torch.tensor([limit_of([5] * length, 1.0) - 1])
+    assert not mask_tokens(last, torch.zeros(1, 3), torch.tensor([length]), config).eos.any()
 
 
 @pytest.mark.parametrize("beam_mode", BEAM_MODES)
